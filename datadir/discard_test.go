@@ -1,0 +1,44 @@
+package datadir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestDiscard(t *testing.T) {
+	t.Run("made by Open", func(t *testing.T) {
+		parent := t.TempDir()
+		d, err := Open(filepath.Join(parent, "a", "b"), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(d.Join("file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(parent); len(left) != 0 || err != nil {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
+	t.Run("there before", func(t *testing.T) {
+		path := t.TempDir()
+		for range 2 {
+			d, err := Open(path, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(d.Join("file"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Discard(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(path, "file")); err != nil {
+				t.Errorf("a folder that was there lost a file: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,216 @@
+package datadir
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The test binary runs itself as another process: helperEnv says what that one
+// does, helperArg with what.
+const (
+	helperEnv = "DATADIR_TEST_HELPER"
+	helperArg = "DATADIR_TEST_ARG"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(helperEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "open":
+		hold(Open(os.Getenv(helperArg), 1))
+	case "temp":
+		hold(Temp())
+	case "churn":
+		if err := churn(os.Getenv(helperArg)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+}
+
+// hold keeps a folder until the process is killed.
+func hold(d *Dir, err error) {
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(d.Path())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// churn makes and closes ephemeral folders, and fails if one is touched by
+// anybody else meanwhile.
+func churn(times string) error {
+	n, err := strconv.Atoi(times)
+	if err != nil {
+		return err
+	}
+	for range n {
+		d, err := Temp()
+		if err != nil {
+			return err
+		}
+		if err := d.Leftover(); err != nil {
+			return err
+		}
+		if err := os.WriteFile(d.Join("data"), []byte("mine"), 0o600); err != nil {
+			return err
+		}
+		for _, name := range []string{markerFile, lockFile, pidFile, "data"} {
+			if _, err := os.Stat(d.Join(name)); err != nil {
+				return err
+			}
+		}
+		if err := d.Close(); err != nil {
+			return err
+		}
+		if _, err := os.Stat(d.Path()); err == nil {
+			return fmt.Errorf("%s is still there", d.Path())
+		}
+	}
+	return nil
+}
+
+func helper(t *testing.T, what, arg string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), helperEnv+"="+what, helperArg+"="+arg)
+	return cmd
+}
+
+// holder starts a process that holds a folder, and returns it with the folder's
+// path. Call kill to end it as a crash would.
+func holder(t *testing.T, what, arg string) (path string, pid int, kill func()) {
+	t.Helper()
+	cmd := helper(t, what, arg)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	kill = func() {
+		if killed {
+			return
+		}
+		killed = true
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // "signal: killed"
+		_ = stdin.Close()
+	}
+	t.Cleanup(kill)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("helper %s: %v", what, err)
+	}
+	path = strings.TrimSpace(line)
+	if !filepath.IsAbs(path) {
+		t.Fatalf("helper %s: %s", what, path)
+	}
+	return path, cmd.Process.Pid, kill
+}
+
+func mustOpen(t *testing.T, path string) *Dir {
+	t.Helper()
+	d, err := Open(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mustClose(t, d) })
+	return d
+}
+
+func mustTemp(t *testing.T) *Dir {
+	t.Helper()
+	d, err := Temp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mustClose(t, d) })
+	if err := d.Leftover(); err != nil {
+		t.Error(err)
+	}
+	return d
+}
+
+func mustClose(t *testing.T, d *Dir) {
+	t.Helper()
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// write makes the files, with their folders; a name that ends in "/" is a folder.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tree is what lies under a folder: path → mode and content.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = string(data)
+		}
+		rel, err := filepath.Rel(dir, path)
+		found[rel] = info.Mode().String() + " " + content
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func oneLine(t *testing.T, err error) string {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("more than one line: %q", err)
+	}
+	return err.Error()
+}

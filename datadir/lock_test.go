@@ -1,0 +1,152 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+func TestOpenLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	_, pid, kill := holder(t, "open", path)
+	before := tree(t, path)
+
+	_, err := Open(path, 1)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.PID != pid || locked.Path != path {
+		t.Fatalf("got %#v, want a LockedError of process %d", err, pid)
+	}
+	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with "kill %d", or choose another --name or --data-dir`, path, pid, pid)
+	if got := oneLine(t, err); runtime.GOOS != "windows" && got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if after := tree(t, path); len(before) != len(after) {
+		t.Errorf("before %v\nafter %v", before, after)
+	}
+
+	kill()
+	mustOpen(t, path) // over a recorded pid that is nobody's
+}
+
+func TestOpenLockedBySelf(t *testing.T) {
+	path := t.TempDir()
+	d := mustOpen(t, path)
+	_, err := Open(path, 1)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
+		t.Fatalf("got %#v, want a LockedError of this process", err)
+	}
+	want := fmt.Sprintf(`data folder %s is in use by process %d: close it there first, or choose another --name or --data-dir`, path, os.Getpid())
+	if got := oneLine(t, err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+
+	// A holder that has not recorded itself yet.
+	if err := os.Remove(d.Join(pidFile)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(path, 1)
+	want = fmt.Sprintf(`data folder %s is in use by another process: stop that one, or choose another --name or --data-dir`, path)
+	if got := oneLine(t, err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Many starts at once on a folder that does not exist: one has it, and the
+// others neither break it nor remove it.
+func TestOpenAtOnce(t *testing.T) {
+	for round := range 20 {
+		path := filepath.Join(t.TempDir(), "a", "b", fmt.Sprint(round))
+		const starts = 16
+		dirs := make(chan *Dir, starts)
+		var all sync.WaitGroup
+		for range starts {
+			all.Go(func() {
+				d, err := Open(path, 1)
+				var locked *LockedError
+				switch {
+				case err == nil:
+					dirs <- d
+				case !errors.As(err, &locked):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if len(dirs) != 1 {
+			t.Fatalf("%d starts have the folder, want 1", len(dirs))
+		}
+		d := <-dirs
+		if _, marked, err := readMarker(path); !marked || err != nil {
+			t.Errorf("marker: %v, %v", marked, err)
+		}
+		mustClose(t, d)
+	}
+}
+
+// A lock file that was removed and made anew is not the one to hold.
+func TestTryLockReplaced(t *testing.T) {
+	path := t.TempDir()
+	old, err := tryLock(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := old.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := tryLock(path, true); !errors.Is(err, errHeld) {
+		t.Fatalf("got %v, want %v", err, errHeld)
+	}
+	if err := os.Remove(filepath.Join(path, lockFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryLock(path, false); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("got %v, want %v", err, os.ErrNotExist)
+	}
+	replaced, err := tryLock(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replaced.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two that take and remove the same lock never have it both.
+func TestLockExclusive(t *testing.T) {
+	path := t.TempDir()
+	var owner sync.Mutex
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 300 {
+				lock, err := tryLock(path, true)
+				if errors.Is(err, errHeld) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !owner.TryLock() {
+					t.Error("two have the lock")
+					return
+				}
+				owner.Unlock()
+				if err := os.Remove(lock.Name()); err != nil {
+					t.Error(err)
+				}
+				if err := lock.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,94 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"github.com/adrg/xdg"
+)
+
+// maxName is the length of a DNS label (RFC 1123).
+const maxName = 63
+
+var (
+	label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+	// reloading guards xdg's own package variables, which hold what the
+	// environment said at init, or at the last Reload.
+	reloading sync.Mutex
+)
+
+// ValidateName refuses what cannot be the name of a control plane: it names a
+// folder and a kubeconfig context, and has to be a DNS label.
+func ValidateName(name string) error {
+	// The DNS label "con" is no file name on Windows.
+	if len(name) > maxName || !label.MatchString(name) || !filepath.IsLocal(name) {
+		return fmt.Errorf("%q cannot name a control plane: use at most %d lower-case letters, digits and \"-\", beginning and ending with a letter or digit", name, maxName)
+	}
+	return nil
+}
+
+// Path is the absolute path of the folder of a named control plane: override
+// if not empty, else a folder of the platform's state directory.
+func Path(name, override string) (string, error) {
+	if err := ValidateName(name); err != nil {
+		return "", err
+	}
+	if override != "" {
+		path, err := filepath.Abs(override)
+		if err != nil {
+			return "", fmt.Errorf("data folder %s: %w: give an absolute --data-dir", override, err)
+		}
+		return path, nil
+	}
+	root, err := root()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, name), nil
+}
+
+// List names, sorted, the control planes that have a folder in the platform's
+// state directory, running or not.
+func List() ([]string, error) {
+	root, err := root()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(root, "list it", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if ValidateName(e.Name()) != nil {
+			continue
+		}
+		_, err := os.Stat(filepath.Join(root, e.Name(), markerFile))
+		switch {
+		case err == nil:
+			names = append(names, e.Name())
+		case e.IsDir() && !errors.Is(err, fs.ErrNotExist):
+			return nil, explain(filepath.Join(root, e.Name()), "look into it", err)
+		}
+	}
+	return names, nil
+}
+
+func root() (string, error) {
+	reloading.Lock()
+	defer reloading.Unlock()
+	xdg.Reload()
+	if !filepath.IsAbs(xdg.StateHome) {
+		return "", errors.New("no folder to keep state in, because there is no home folder: set HOME or XDG_STATE_HOME, or choose a --data-dir")
+	}
+	return filepath.Join(xdg.StateHome, "ctrlplane"), nil
+}

@@ -1,0 +1,194 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Open takes the lock of a data folder, which it makes (with its parents) if
+// need be. The version is the highest format of such a folder that the caller
+// can read, and the one it is going to write: a folder of a higher one is
+// refused. If the folder is in use the error is a *LockedError. A failed Open
+// leaves behind nothing that it made.
+func Open(path string, version int) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w: give an absolute --data-dir", path, err)
+	}
+	made, err := makeDirs(path)
+	var d *Dir
+	if err == nil {
+		d, err = open(path, version)
+	}
+	if err != nil {
+		for _, dir := range slices.Backward(made) {
+			_ = os.Remove(dir) // fails if another start has it by now, as it should
+		}
+		return nil, err
+	}
+	d.made = made
+	return d, nil
+}
+
+func open(path string, version int) (*Dir, error) {
+	if err := checkOurs(path); err != nil {
+		return nil, err
+	}
+	lock, err := acquire(path, true)
+	if errors.Is(err, errHeld) {
+		pid, err := readPID(path)
+		if err != nil {
+			return nil, explain(path, "read "+pidFile, err)
+		}
+		return nil, &LockedError{Path: path, PID: pid}
+	}
+	if err != nil {
+		return nil, explain(path, "lock it", err)
+	}
+	was, marked, err := readMarker(path)
+	if err == nil {
+		err = prepare(path, was, marked, version)
+	}
+	if err != nil {
+		undo(path, lock, marked)
+		return nil, err
+	}
+	return newDir(path, lock, false), nil
+}
+
+// prepare readies a folder whose lock is held.
+func prepare(path string, was marker, marked bool, version int) error {
+	// The folder may have changed before we got the lock.
+	if err := checkOurs(path); err != nil {
+		return err
+	}
+	state, err := readState(path)
+	if marked && was.Format > version {
+		return newerError(path, was.Format, version, state)
+	}
+	if err != nil {
+		return err
+	}
+	if err := tighten(path); err != nil {
+		return err
+	}
+	if err := removeUnfinished(path); err != nil {
+		return err
+	}
+	if err := writePID(path); err != nil {
+		return explain(path, "write "+pidFile, err)
+	}
+	if now := (marker{Format: version}); !marked || was != now {
+		if err := writeMarker(path, now); err != nil {
+			return explain(path, "write "+markerFile, err)
+		}
+	}
+	return nil
+}
+
+func newerError(path string, format, version int, s State) error {
+	by := ""
+	if s.KubernetesVersion != "" {
+		by = " for Kubernetes " + s.KubernetesVersion
+	}
+	return fmt.Errorf("data folder %s was written by a newer ctrlplane%s (format %d, this one reads up to %d): upgrade ctrlplane, or choose another --name or --data-dir", path, by, format, version)
+}
+
+// undo gives the folder back after a failed Open; of a folder that was not ours
+// before, nothing of ours remains.
+func undo(path string, lock *os.File, keep bool) {
+	// Errors are dropped: the one that made Open fail is worth more.
+	_ = os.Remove(filepath.Join(path, pidFile))
+	if !keep {
+		_ = os.Remove(filepath.Join(path, markerFile))
+		_ = os.Remove(filepath.Join(path, lockFile))
+	}
+	_ = lock.Close()
+}
+
+// makeDirs makes a folder with its parents and returns those it made, the
+// outermost first.
+func makeDirs(path string) ([]string, error) {
+	var missing []string
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	var made []string
+	for _, dir := range slices.Backward(missing) {
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another start makes the same ones
+		}
+		if err != nil {
+			return made, explain(path, "make it", err)
+		}
+		made = append(made, dir)
+	}
+	return made, nil
+}
+
+// checkOurs refuses what is not a folder, or is somebody else's.
+func checkOurs(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return explain(path, "look at it", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("data folder %s is not a folder but a file: choose another --data-dir", path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return explain(path, "list it", err)
+	}
+	for _, e := range entries {
+		if e.Name() == markerFile {
+			return nil
+		}
+	}
+	for _, e := range entries {
+		if !housekeeping(e.Name()) {
+			return fmt.Errorf("data folder %s holds something else (%s, for one): choose a --data-dir that is empty, new, or was made by ctrlplane", path, e.Name())
+		}
+	}
+	return nil
+}
+
+// tighten closes the folder to other users.
+func tighten(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return explain(path, "look at it", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		return fmt.Errorf("data folder %s is open to other users and cannot be closed to them (%w): choose a --data-dir of your own", path, err)
+	}
+	return nil
+}
+
+// removeUnfinished removes what a crash left of files that were being written.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return explain(path, "list it", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), newFilePrefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(path, e.Name())); err != nil {
+			return explain(path, "remove "+e.Name(), err)
+		}
+	}
+	return nil
+}

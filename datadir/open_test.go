@@ -1,0 +1,167 @@
+package datadir
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "ctrlplane", "default")
+	d := mustOpen(t, path)
+	if d.Path() != path || d.Ephemeral() || d.Leftover() != nil || d.Join("a", "b") != filepath.Join(path, "a", "b") {
+		t.Errorf("got %+v", d)
+	}
+	want := map[string]string{
+		".":        "drwx------ ",
+		markerFile: "-rw------- {\"format\":1}\n",
+		lockFile:   "-rw------- ",
+		pidFile:    "-rw------- " + strconv.Itoa(os.Getpid()) + "\n",
+	}
+	if diff := cmp.Diff(want, tree(t, path)); runtime.GOOS != "windows" && diff != "" {
+		t.Errorf("open (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("drwx------ ", tree(t, filepath.Dir(path))["."]); runtime.GOOS != "windows" && diff != "" {
+		t.Errorf("parent (-want +got):\n%s", diff)
+	}
+
+	mustClose(t, d)
+	mustClose(t, d)
+	delete(want, pidFile)
+	if diff := cmp.Diff(want, tree(t, path)); runtime.GOOS != "windows" && diff != "" {
+		t.Errorf("closed (-want +got):\n%s", diff)
+	}
+	mustClose(t, mustOpen(t, path))
+}
+
+func TestOpenExisting(t *testing.T) {
+	tests := map[string]struct {
+		files   map[string]string
+		version int
+		want    []string
+	}{
+		"empty":              {version: 1, want: []string{".", markerFile, lockFile, pidFile}},
+		"interrupted open":   {files: map[string]string{lockFile: "", pidFile: "1\n", ".new-1": "{"}, version: 1, want: []string{".", markerFile, lockFile, pidFile}},
+		"ours":               {files: map[string]string{markerFile: `{"format":1}`, "etcd/wal": "x"}, version: 1, want: []string{".", markerFile, lockFile, pidFile, "etcd", "etcd/wal"}},
+		"older":              {files: map[string]string{markerFile: `{"format":1}`}, version: 2, want: []string{".", markerFile, lockFile, pidFile}},
+		"crashed ephemeral":  {files: map[string]string{markerFile: `{"format":0,"ephemeral":true}`}, version: 2, want: []string{".", markerFile, lockFile, pidFile}},
+		"unfinished writing": {files: map[string]string{markerFile: `{"format":1}`, ".new-7": "half"}, version: 1, want: []string{".", markerFile, lockFile, pidFile}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			write(t, path, test.files)
+			if err := os.Chmod(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			d, err := Open(path, test.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer mustClose(t, d)
+			got := tree(t, path)
+			want := map[string]bool{}
+			for _, name := range test.want {
+				want[filepath.FromSlash(name)] = true
+			}
+			names := map[string]bool{}
+			for name := range got {
+				names[name] = true
+			}
+			if diff := cmp.Diff(want, names); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if m, _, err := readMarker(path); err != nil || m != (marker{Format: test.version}) {
+				t.Errorf("marker %+v, %v", m, err)
+			}
+			if !strings.HasPrefix(got["."], "drwx------") && runtime.GOOS != "windows" {
+				t.Errorf("folder %s, want it closed to others", got["."])
+			}
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	tests := map[string]struct {
+		files map[string]string // in the parent of the data folder, "d"
+		open  string            // default "d"
+		want  string            // DIR stands for the data folder
+	}{
+		"a file": {
+			files: map[string]string{"d": "x"},
+			want:  `data folder DIR is not a folder but a file: choose another --data-dir`,
+		},
+		"somebody else's": {
+			files: map[string]string{"d/Documents/": "", "d/letter.txt": "x"},
+			want:  `data folder DIR holds something else (Documents, for one): choose a --data-dir that is empty, new, or was made by ctrlplane`,
+		},
+		"newer": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":3}`, "d/data": "x"},
+			want:  `data folder DIR was written by a newer ctrlplane (format 3, this one reads up to 1): upgrade ctrlplane, or choose another --name or --data-dir`,
+		},
+		"newer with a version": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":3}`, "d/state.json": `{"kubernetesVersion":"v1.39.0"}`},
+			want:  `data folder DIR was written by a newer ctrlplane for Kubernetes v1.39.0 (format 3, this one reads up to 1): upgrade ctrlplane, or choose another --name or --data-dir`,
+		},
+		"newer with a state unknown to us": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":3}`, "d/state.json": `[]`},
+			want:  `data folder DIR was written by a newer ctrlplane (format 3, this one reads up to 1): upgrade ctrlplane, or choose another --name or --data-dir`,
+		},
+		"corrupt marker": {
+			files: map[string]string{"d/ctrlplane.json": `{"for`},
+			want:  `data folder DIR: ctrlplane.json is corrupt (unexpected end of JSON input): put it back from a backup, or choose another --name or --data-dir`,
+		},
+		"format below zero": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":-1}`},
+			want:  `data folder DIR: ctrlplane.json is corrupt (format is -1): put it back from a backup, or choose another --name or --data-dir`,
+		},
+		"corrupt state": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":1}`, "d/state.json": "\x00\x00\n"},
+			want:  `data folder DIR: state.json is corrupt (invalid character '\x00' looking for beginning of value): remove that file, and the next start chooses a new port`,
+		},
+		"impossible port": {
+			files: map[string]string{"d/ctrlplane.json": `{"format":1}`, "d/state.json": `{"port":65536}`},
+			want:  `data folder DIR: state.json is corrupt (port is 65536): remove that file, and the next start chooses a new port`,
+		},
+		"below a file": {
+			files: map[string]string{"f": "x"},
+			open:  "f/d",
+			want:  `data folder DIR: cannot look at it (stat DIR: not a directory): look into that, or choose another --data-dir`,
+		},
+		"name too long, below parents that are made first": {
+			open: "made/and/removed/" + strings.Repeat("n", 300),
+			want: `data folder DIR: cannot make it (mkdir DIR: file name too long): look into that, or choose another --data-dir`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("the system's own words differ")
+			}
+			parent := t.TempDir()
+			write(t, parent, test.files)
+			before := tree(t, parent)
+			path := filepath.Join(parent, "d")
+			if test.open != "" {
+				path = filepath.Join(parent, test.open)
+			}
+			d, err := Open(path, 1)
+			if err == nil {
+				mustClose(t, d)
+			}
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", path), oneLine(t, err)); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			after := tree(t, parent)
+			delete(after, filepath.Join("d", lockFile)) // of a folder that is ours it may stay
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("left behind (-before +after):\n%s", diff)
+			}
+		})
+	}
+}

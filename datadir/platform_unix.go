@@ -1,0 +1,49 @@
+//go:build unix
+
+package datadir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+)
+
+const stopCommand = "kill %d"
+
+func openLocked(path string, create bool) (*os.File, error) {
+	flag := os.O_WRONLY
+	if create {
+		flag |= os.O_CREATE
+	}
+	lock, err := fileutil.TryLockFile(path, flag, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, errHeld
+	}
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, cause // fileutil wraps it in the name of its own function
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lock.File, nil
+}
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// private reports whether the file is this user's and closed to all others.
+func private(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
+}
+
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -1,0 +1,168 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sandboxEnv tells the test that it runs in the namespaces it asked for.
+const sandboxEnv = "DATADIR_TEST_SANDBOX"
+
+// inSandbox runs the calling test again, as the user uid of a user namespace of
+// its own, and reports whether this is that run. Uid 0 may mount there; any
+// other has no privileges, even if root runs the tests.
+func inSandbox(t *testing.T, uid int) bool {
+	t.Helper()
+	if os.Getenv(sandboxEnv) != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), sandboxEnv+"=1", "TMPDIR="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
+		t.Skipf("no user namespaces here: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// chmod changes the mode until the test is over.
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOpenNotWritable(t *testing.T) {
+	if !inSandbox(t, 1000) {
+		return
+	}
+	parent := t.TempDir()
+	write(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
+	for name, mode := range map[string]os.FileMode{"ours": 0o500, "empty": 0o500, "hidden": 0, ".": 0o500} {
+		chmod(t, filepath.Join(parent, name), mode)
+	}
+	for name, why := range map[string]string{
+		"ours":    `open DIR/lock: permission denied`,
+		"empty":   `open DIR/lock: permission denied`,
+		"hidden":  `open DIR: permission denied`,
+		"new/one": `mkdir ` + filepath.Join(parent, "new") + `: permission denied`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(parent, name)
+			_, err := Open(path, 1)
+			got := oneLine(t, err)
+			want := fmt.Sprintf("data folder %s cannot be used (%s): make it yours and writable, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
+			if got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestTempLeftover(t *testing.T) {
+	if !inSandbox(t, 1000) {
+		return
+	}
+	parent := setTemp(t)
+	stuck := filepath.Join(parent, tempPrefix+"1")
+	write(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
+	write(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
+	chmod(t, filepath.Join(stuck, "etcd"), 0o500)
+	d, err := Temp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, d)
+	want := fmt.Sprintf("a crashed run's temporary folder could not be removed (unlinkat %s/etcd/wal: permission denied): remove by hand: %s", stuck, stuck)
+	if diff := cmp.Diff(want, oneLine(t, d.Leftover())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(parent, tempPrefix+"2")); !os.IsNotExist(err) {
+		t.Errorf("got %v, want the other one gone", err)
+	}
+}
+
+// full mounts a file system that has room for so many files and folders.
+func full(t *testing.T, room int) string {
+	t.Helper()
+	path := t.TempDir()
+	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, fmt.Sprintf("size=64k,nr_inodes=%d", room+1)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(path, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return path
+}
+
+func TestDiskFull(t *testing.T) {
+	if !inSandbox(t, 0) {
+		return
+	}
+	// The folders a and a/d, the lock, the pid, the marker.
+	const needed = 5
+	for room := range needed {
+		t.Run(fmt.Sprintf("open with room for %d", room), func(t *testing.T) {
+			disk := full(t, room)
+			path := filepath.Join(disk, "a", "d")
+			_, err := Open(path, 1)
+			got := oneLine(t, err)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "data folder "+path+": the disk is full (") ||
+				!strings.HasSuffix(got, ": no space left on device): make room, or choose another --data-dir") {
+				t.Errorf("got %s", got)
+			}
+			if left := tree(t, disk); len(left) != 1 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+	t.Run("open with room", func(t *testing.T) {
+		mustOpen(t, filepath.Join(full(t, needed), "a", "d"))
+	})
+	t.Run("save", func(t *testing.T) {
+		d := mustOpen(t, filepath.Join(full(t, needed), "a", "d"))
+		if got := oneLine(t, d.SaveState(State{Port: 1})); !strings.Contains(got, "the disk is full") {
+			t.Errorf("got %s", got)
+		}
+		if s, err := d.State(); err != nil || s.Port != 0 {
+			t.Errorf("got %+v, %v; want the state as it was", s, err)
+		}
+	})
+	for room := range 4 {
+		t.Run(fmt.Sprintf("temp with room for %d", room), func(t *testing.T) {
+			disk := full(t, room)
+			t.Setenv("TMPDIR", disk)
+			_, err := Temp()
+			if got := oneLine(t, err); !strings.HasPrefix(got, "temporary folder in "+disk+": the disk is full (") {
+				t.Errorf("got %s", got)
+			}
+			if left := tree(t, disk); len(left) != 1 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}

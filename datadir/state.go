@@ -1,0 +1,109 @@
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// State is what a control plane records about itself in its data folder.
+type State struct {
+	// Port of the API server, kept from one start to the next; 0 = none yet.
+	Port int `json:"port,omitempty"`
+	// Server is the URL of the API server.
+	Server string `json:"server,omitempty"`
+	// KubernetesVersion is that of the program that wrote the folder last.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// StartedAt is when the last start began.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	// PID is the process that has the folder, 0 if none; Open records it,
+	// State and Peek report it, SaveState ignores it.
+	PID int `json:"-"`
+}
+
+// State reads what was saved last, the zero State (but for PID) if nothing was.
+func (d *Dir) State() (State, error) {
+	s, err := readState(d.path)
+	s.PID = os.Getpid()
+	return s, err
+}
+
+// SaveState replaces what was saved, at once; it survives a crash of the
+// machine unless the folder is ephemeral.
+func (d *Dir) SaveState(s State) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("data folder %s: %w", d.path, err)
+	}
+	if err := writeFile(d.Join(stateFile), append(data, '\n'), !d.ephemeral); err != nil {
+		return explain(d.path, "write "+stateFile, err)
+	}
+	return nil
+}
+
+func readState(path string) (State, error) {
+	data, err := os.ReadFile(filepath.Join(path, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{}, nil
+	}
+	if err != nil {
+		return State{}, explain(path, "read "+stateFile, err)
+	}
+	var s State
+	err = json.Unmarshal(data, &s)
+	if err == nil && (s.Port < 0 || s.Port > 65535) {
+		err = fmt.Errorf("port is %d", s.Port)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("data folder %s: %s is corrupt (%w): remove that file, and the next start chooses a new port", path, stateFile, err)
+	}
+	return s, nil
+}
+
+// Peek reads the state of a folder that another process may have, and reports
+// whether one has it now. A folder that does not exist is not running.
+func Peek(path string) (s State, running bool, err error) {
+	s, err = readState(path)
+	if err != nil {
+		return State{}, false, err
+	}
+	running, err = held(path)
+	if err != nil {
+		return State{}, false, explain(path, "look at its lock", err)
+	}
+	if running {
+		if s.PID, err = readPID(path); err != nil {
+			return State{}, false, explain(path, "read "+pidFile, err)
+		}
+	}
+	return s, running, nil
+}
+
+// held reports whether a process has the folder. Another Peek may hold the lock
+// for an instant, so a lock that is held is believed at once only if the
+// recorded process lives, and else if it stays held.
+func held(path string) (bool, error) {
+	lock, err := tryLock(path, false)
+	if errors.Is(err, errHeld) {
+		pid, pidErr := readPID(path)
+		if pidErr != nil {
+			return false, pidErr
+		}
+		if pid == 0 || !alive(pid) {
+			lock, err = acquire(path, false)
+		}
+	}
+	switch {
+	case errors.Is(err, errHeld):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return false, lock.Close()
+}

@@ -1,0 +1,234 @@
+package datadir
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// setTemp gives the test and its helpers a folder for temporary files.
+func setTemp(t *testing.T) string {
+	t.Helper()
+	parent := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, parent)
+	}
+	return parent
+}
+
+func TestTemp(t *testing.T) {
+	parent := setTemp(t)
+	d := mustTemp(t)
+	if !d.Ephemeral() || filepath.Dir(d.Path()) != parent {
+		t.Errorf("got %+v, want an ephemeral folder in %s", d, parent)
+	}
+	if mode := tree(t, d.Path())["."]; runtime.GOOS != "windows" && mode != "drwx------ " {
+		t.Errorf("folder has mode %s", mode)
+	}
+	if err := d.SaveState(State{Port: 6443}); err != nil {
+		t.Fatal(err)
+	}
+	s, running, err := Peek(d.Path())
+	if diff := cmp.Diff(State{Port: 6443, PID: os.Getpid()}, s); err != nil || !running || diff != "" {
+		t.Errorf("running %v, %v (-want +got):\n%s", running, err, diff)
+	}
+	write(t, d.Path(), map[string]string{"etcd/member/wal/0": "x", "etcd/lock": ""})
+	mustClose(t, d)
+	mustClose(t, d)
+	if diff := cmp.Diff(map[string]string{".": tree(t, parent)["."]}, tree(t, parent)); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+
+	d = mustTemp(t)
+	if err := os.RemoveAll(d.Path()); runtime.GOOS != "windows" && err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, d) // nothing left to do
+}
+
+func TestTempReapsCrashed(t *testing.T) {
+	setTemp(t)
+	crashed, _, kill := holder(t, "temp", "")
+	alive, _, _ := holder(t, "temp", "")
+	write(t, crashed, map[string]string{"pki/ca.key": "secret"})
+	kill()
+
+	mine := mustTemp(t)
+	if _, err := os.Stat(crashed); !os.IsNotExist(err) {
+		t.Errorf("the crashed run's folder: %v, want it gone", err)
+	}
+	for _, path := range []string{alive, mine.Path()} {
+		if _, running, err := Peek(path); !running || err != nil {
+			t.Errorf("%s: running %v, %v", path, running, err)
+		}
+	}
+}
+
+func TestTempReaps(t *testing.T) {
+	tests := map[string]struct {
+		files map[string]string
+		keep  bool
+	}{
+		"died before it locked":        {files: map[string]string{}},
+		"died before the marker":       {files: map[string]string{lockFile: "", pidFile: "1\n", ".new-1": ""}},
+		"the machine died":             {files: map[string]string{lockFile: "", markerFile: "", "etcd/wal": "x"}},
+		"died":                         {files: map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`, "a/b/c": "x"}},
+		"no lock file":                 {files: map[string]string{markerFile: `{"format":0,"ephemeral":true}`}, keep: true},
+		"somebody else's":              {files: map[string]string{"letter.txt": "x"}, keep: true},
+		"somebody else's, with a lock": {files: map[string]string{lockFile: "", "letter.txt": "x"}, keep: true},
+		"a --data-dir":                 {files: map[string]string{lockFile: "", markerFile: `{"format":1}`, "etcd/wal": "x"}, keep: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			parent := setTemp(t)
+			path := filepath.Join(parent, tempPrefix+"123")
+			write(t, path, test.files)
+			write(t, parent, map[string]string{tempPrefix + "123/": ""})
+			before := tree(t, path)
+			mustTemp(t)
+			if !test.keep {
+				if _, err := os.Lstat(path); !os.IsNotExist(err) {
+					t.Errorf("got %v, want it gone", err)
+				}
+				return
+			}
+			if diff := cmp.Diff(before, tree(t, path)); diff != "" {
+				t.Errorf("touched (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTempLeavesOthersAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes and links of unix")
+	}
+	parent := setTemp(t)
+	elsewhere := t.TempDir()
+	ours := map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`}
+	write(t, elsewhere, ours)
+	write(t, parent, map[string]string{tempPrefix + "file": "x", "ctrlplane-1/": "", "other/": ""})
+	if err := os.Symlink(elsewhere, filepath.Join(parent, tempPrefix+"link")); err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(parent, tempPrefix+"open")
+	write(t, open, ours)
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		foreign := filepath.Join(parent, tempPrefix+"foreign")
+		write(t, foreign, ours)
+		if err := os.Chown(foreign, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, beforeElsewhere := tree(t, parent), tree(t, elsewhere)
+	mustClose(t, mustTemp(t))
+	if diff := cmp.Diff(before, tree(t, parent)); diff != "" {
+		t.Errorf("touched (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(beforeElsewhere, tree(t, elsewhere)); diff != "" {
+		t.Errorf("touched through the link (-before +after):\n%s", diff)
+	}
+}
+
+// Many starts and stops at once, in this process and in others, while some
+// crash: each folder stays whole while it is had, and in the end all are gone.
+func TestTempAtOnce(t *testing.T) {
+	parent := setTemp(t)
+	var children []*exec.Cmd
+	outputs := map[*exec.Cmd]*strings.Builder{}
+	for range 4 {
+		cmd := helper(t, "churn", "150")
+		outputs[cmd] = &strings.Builder{}
+		cmd.Stdout, cmd.Stderr = outputs[cmd], outputs[cmd]
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, cmd)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := churn("50"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 5 {
+		path, _, kill := holder(t, "temp", "")
+		write(t, path, map[string]string{"etcd/wal": "x"})
+		kill()
+	}
+	all.Wait()
+	for _, cmd := range children {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %s", err, outputs[cmd])
+		}
+	}
+	mustClose(t, mustTemp(t))
+	if left := tree(t, parent); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestTempNowhere(t *testing.T) {
+	parent := setTemp(t)
+	gone := filepath.Join(parent, "gone")
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, gone)
+	}
+	_, err := Temp()
+	if got := oneLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": look into that, or set TMPDIR to another folder") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A process that locks a folder which another one is just removing either finds
+// it gone, or keeps it.
+func TestRemoveLockedRetaken(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there the name of a removed file lingers until it is closed")
+	}
+	parent := t.TempDir()
+	retaken := 0
+	for range 3000 {
+		path := filepath.Join(parent, "d")
+		write(t, parent, map[string]string{"d/data": "x"})
+		old, err := tryLock(path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var other *os.File
+		var all sync.WaitGroup
+		all.Go(func() {
+			for err := errHeld; errors.Is(err, errHeld); {
+				other, err = tryLock(path, true)
+			}
+		})
+		err = removeLocked(path, old)
+		all.Wait()
+		if other == nil {
+			if _, statErr := os.Stat(path); err != nil || !os.IsNotExist(statErr) {
+				t.Fatalf("%v; %v, want the folder gone", err, statErr)
+			}
+			continue
+		}
+		retaken++
+		if got := tree(t, path); !errors.Is(err, errRetaken) || len(got) != 2 || got[lockFile] == "" {
+			t.Fatalf("%v, want %v; the folder taken is left with %v", err, errRetaken, got)
+		}
+		if err := removeLocked(path, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d retaken", retaken)
+}
