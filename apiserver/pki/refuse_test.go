@@ -1,0 +1,156 @@
+package pki
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRefuses(t *testing.T) {
+	const anew = "put back the right one, or remove the folder DIR to have all certificates and keys made anew"
+	// from copies files of another control plane.
+	from := func(names ...string) func(*testing.T, *Config) {
+		return func(t *testing.T, cfg *Config) {
+			other, _ := fresh(t)
+			for _, name := range names {
+				write(t, *cfg, name, mustRead(t, filepath.Join(other.Dir, name)))
+			}
+		}
+	}
+	content := func(name, content string) func(*testing.T, *Config) {
+		return func(t *testing.T, cfg *Config) { write(t, *cfg, name, []byte(content)) }
+	}
+	without := func(names ...string) func(*testing.T, *Config) {
+		return func(t *testing.T, cfg *Config) { remove(t, *cfg, names...) }
+	}
+	tests := map[string]struct {
+		spoil func(*testing.T, *Config)
+		want  string // DIR stands for the folder
+	}{
+		"CA certificate garbage":      {content("ca.crt", "x"), "pki: DIR/ca.crt cannot be used (no PEM block in it is a certificate): " + anew},
+		"CA certificate garbage PEM":  {content("ca.crt", "-----BEGIN CERTIFICATE-----\neA==\n-----END CERTIFICATE-----\n"), "pki: DIR/ca.crt cannot be used (x509: malformed certificate): " + anew},
+		"CA key garbage":              {content("ca.key", "x"), "pki: DIR/ca.key cannot be used (no PEM block in it is an unencrypted private key): " + anew},
+		"front proxy CA garbage":      {content("front-proxy-ca.crt", "x"), "pki: DIR/front-proxy-ca.crt cannot be used (no PEM block in it is a certificate): " + anew},
+		"leaf certificate garbage":    {content("apiserver.crt", "x"), "pki: DIR/apiserver.crt cannot be used (no PEM block in it is a certificate): put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
+		"leaf key garbage":            {content("apiserver.key", "x"), "pki: DIR/apiserver.key cannot be used (no PEM block in it is an unencrypted private key): put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
+		"service account key garbage": {content("sa.key", "x"), "pki: DIR/sa.key cannot be used (no PEM block in it is an unencrypted private key): " + anew},
+		"service account pub garbage": {content("sa.pub", "x"), "pki: DIR/sa.pub cannot be used (no PEM block in it is a public key): put back the right one, or remove it to have it derived from sa.key"},
+
+		"CA key of another":              {from("ca.key"), "pki: DIR/ca.crt does not belong to ca.key: " + anew},
+		"leaf key of another":            {from("admin.key"), "pki: DIR/admin.crt does not belong to admin.key: put back the right one, or remove admin.crt and admin.key to have them made anew"},
+		"leaf of another CA":             {from("admin.crt", "admin.key"), "pki: DIR/admin.crt was not signed by ca.crt: put back the right one, or remove admin.crt and admin.key to have them made anew"},
+		"front proxy client of another":  {from("front-proxy-client.crt", "front-proxy-client.key"), "pki: DIR/front-proxy-client.crt was not signed by front-proxy-ca.crt: put back the right one, or remove front-proxy-client.crt and front-proxy-client.key to have them made anew"},
+		"another CA":                     {from("ca.crt", "ca.key"), "pki: DIR/apiserver.crt was not signed by ca.crt: put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
+		"service account pub of another": {from("sa.pub"), "pki: DIR/sa.pub does not belong to sa.key: put back the right one, or remove it to have it derived from sa.key"},
+
+		"CA key lost":                          {without("ca.key"), "pki: DIR/ca.key is missing, but ca.crt is there: " + anew},
+		"service account key lost":             {without("sa.key"), "pki: DIR/sa.key is missing, but ca.crt is there: " + anew},
+		"service account key and CA cert lost": {without("sa.key", "sa.pub", "ca.crt"), "pki: DIR/sa.key is missing, but ca.key is there: " + anew},
+
+		"CA that is a leaf": {
+			func(t *testing.T, cfg *Config) {
+				write(t, *cfg, "ca.crt", mustRead(t, filepath.Join(cfg.Dir, "admin.crt")))
+				write(t, *cfg, "ca.key", mustRead(t, filepath.Join(cfg.Dir, "admin.key")))
+			},
+			"pki: DIR/ca.crt is no certificate of a CA: " + anew,
+		},
+		"CA expired": {
+			func(_ *testing.T, cfg *Config) { cfg.Now = at(start().Add(CAValidity + time.Second)) },
+			"pki: DIR/ca.crt expired at 2036-02-27T12:00:00Z, and every client knows it: remove the folder DIR to have all certificates and keys made anew, or choose another --name",
+		},
+		"clock set back": {
+			func(_ *testing.T, cfg *Config) { cfg.Now = at(start().Add(-time.Hour)) },
+			"pki: DIR/ca.crt is not valid before 2026-03-01T11:55:00Z, and the clock says 2026-03-01T11:00:00Z: set the clock",
+		},
+		"folder instead of a file": {
+			func(t *testing.T, cfg *Config) {
+				remove(t, *cfg, "admin.crt")
+				if err := os.Mkdir(filepath.Join(cfg.Dir, "admin.crt"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"pki: read DIR/admin.crt: is a directory: look into that",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("the system's own words differ")
+			}
+			cfg, _ := fresh(t)
+			test.spoil(t, &cfg)
+			before := snapshot(t, cfg.Dir)
+			_, err := Ensure(cfg)
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", cfg.Dir), oneLine(t, err)); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, snapshot(t, cfg.Dir)); diff != "" {
+				t.Errorf("changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func oneLine(t *testing.T, err error) string {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("more than one line: %q", err)
+	}
+	return err.Error()
+}
+
+// snapshot is files, but for folders.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			found[e.Name()] = "folder"
+			continue
+		}
+		found[e.Name()] = string(mustRead(t, filepath.Join(dir, e.Name())))
+	}
+	return found
+}
+
+func TestRefusesConfig(t *testing.T) {
+	parent := t.TempDir()
+	if err := os.WriteFile(filepath.Join(parent, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"not an IP":         {Config{Dir: "new", IPs: []net.IP{{1, 2}}}, "pki: [1 2] is not an IP address"},
+		"a name of no host": {Config{Dir: "new", DNSNames: []string{"ü"}}, `pki: ` + filepath.Join(parent, "new", "apiserver.crt") + `: x509: "ü" cannot be encoded as an IA5String`},
+		"file":              {Config{Dir: "file"}, "pki: " + filepath.Join(parent, "file") + " is a file, but the folder of the certificates has to be there: move it away"},
+		"no parent":         {Config{Dir: "no/parent"}, "pki: mkdir " + filepath.Join(parent, "no/parent") + ": no such file or directory: look into that"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.cfg.Dir = filepath.Join(parent, test.cfg.Dir)
+			_, err := Ensure(test.cfg)
+			if got := oneLine(t, err); got != test.want && runtime.GOOS != "windows" {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			entries, err := os.ReadDir(parent)
+			if err != nil || len(entries) != 1 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+		})
+	}
+}
