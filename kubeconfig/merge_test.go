@@ -1,0 +1,241 @@
+package kubeconfig
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+func TestMergeAndUnmerge(t *testing.T) {
+	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+	path := filepath.Join(dir, "config")
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	before := mustLoad(t, path)
+
+	for range 2 { // the second as after a restart
+		if got := mustMerge(t, "ctrlplane-default"); got != path || got != Path() {
+			t.Errorf("merged into %s, want %s", got, path)
+		}
+		wantMode(t, path, 0o600)
+		got := mustLoad(t, path)
+		if got.CurrentContext != "ctrlplane-default" {
+			t.Errorf("current context %q", got.CurrentContext)
+		}
+		if c := got.Contexts["ctrlplane-default"]; c.Cluster != "ctrlplane-default" || c.AuthInfo != "ctrlplane-default" {
+			t.Errorf("context %+v", c)
+		}
+		if c := got.Clusters["ctrlplane-default"]; c.Server != "https://127.0.0.1:6443" || string(c.CertificateAuthorityData) != "ca of ctrlplane-default" {
+			t.Errorf("cluster %+v", c)
+		}
+		if u := got.AuthInfos["ctrlplane-default"]; string(u.ClientCertificateData) != "cert of ctrlplane-default" || string(u.ClientKeyData) != "key of ctrlplane-default" {
+			t.Errorf("user %+v", u)
+		}
+		delete(got.Contexts, "ctrlplane-default")
+		delete(got.Clusters, "ctrlplane-default")
+		delete(got.AuthInfos, "ctrlplane-default")
+		got.CurrentContext = "work"
+		if diff := cmp.Diff(before, got); diff != "" {
+			t.Errorf("the rest (-before +after):\n%s", diff)
+		}
+	}
+	for range 2 { // the second has nothing to do
+		mustUnmerge(t, "ctrlplane-default")
+		if diff := cmp.Diff(before, mustLoad(t, path)); diff != "" {
+			t.Errorf("unmerged (-before +after):\n%s", diff)
+		}
+	}
+	if got := contents(t, dir); len(got) != 1 {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func TestMergeRenames(t *testing.T) {
+	dir := setFiles(t, []string{"config"}, nil)
+	if _, err := Merge("mine", sample("other")); err != nil {
+		t.Fatal(err)
+	}
+	got := mustLoad(t, filepath.Join(dir, "config"))
+	if got.CurrentContext != "mine" || got.Contexts["mine"].Cluster != "mine" || got.Clusters["mine"] == nil || got.AuthInfos["mine"] == nil || len(got.Clusters) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMergeMakesTheFile(t *testing.T) {
+	dir := setFiles(t, []string{"home/.kube/config"}, nil)
+	path := mustMerge(t, "a")
+	wantMode(t, path, 0o600)
+	wantMode(t, filepath.Dir(path), 0o700|os.ModeDir)
+	mustMerge(t, "b")
+	mustMerge(t, "a")
+	mustUnmerge(t, "a")
+	if got := mustLoad(t, path); got.CurrentContext != "b" || len(got.Contexts) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	mustUnmerge(t, "b")
+	if got := contents(t, filepath.Join(dir, "home", ".kube")); len(got) != 0 {
+		t.Errorf("left behind: %v", got)
+	}
+	mustUnmerge(t, "b") // without a file
+
+	// A file that was there, even an empty one, stays.
+	dir = setFiles(t, []string{"config"}, map[string]string{"config": ""})
+	mustMerge(t, "a")
+	mustUnmerge(t, "a")
+	if got := contents(t, dir); len(got) != 1 {
+		t.Errorf("got %v, want the file to be there", got)
+	}
+
+	// So does one that the user has put something into.
+	dir = setFiles(t, []string{"config"}, nil)
+	path = mustMerge(t, "a")
+	cfg := mustLoad(t, path)
+	cfg.Contexts["own"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "y"}
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		t.Fatal(err)
+	}
+	mustUnmerge(t, "a")
+	if got := mustLoad(t, filepath.Join(dir, "config")); len(got.Contexts) != 1 || got.CurrentContext != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMergeKeepsWhatTheUserSet(t *testing.T) {
+	setFiles(t, []string{"config"}, map[string]string{"config": users})
+	path := mustMerge(t, "a")
+	cfg := mustLoad(t, path)
+	cfg.Contexts["a"].Namespace = "team"
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		t.Fatal(err)
+	}
+	mustMerge(t, "a")
+	if got := mustLoad(t, path).Contexts["a"].Namespace; got != "team" {
+		t.Errorf("namespace %q", got)
+	}
+}
+
+// do runs steps like "+a" (merge), "-a" (unmerge), "a" (the user makes it the
+// current context) and "a>b" (the user renames it).
+func do(t *testing.T, path string, steps ...string) {
+	t.Helper()
+	for _, step := range steps {
+		switch {
+		case step[0] == '+':
+			mustMerge(t, step[1:])
+			continue
+		case step[0] == '-':
+			mustUnmerge(t, step[1:])
+			continue
+		}
+		cfg := mustLoad(t, path)
+		cfg.CurrentContext = step
+		if len(step) == 3 && step[1] == '>' {
+			from, to := step[:1], step[2:]
+			cfg.Contexts[to] = cfg.Contexts[from]
+			delete(cfg.Contexts, from)
+			cfg.CurrentContext = to
+		}
+		if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCurrentContext(t *testing.T) {
+	tests := map[string]struct {
+		steps []string
+		want  string
+	}{
+		"restart":                              {[]string{"+a", "+a", "-a"}, "work"},
+		"the user chose another":               {[]string{"+a", "play", "-a"}, "play"},
+		"the user chose another, then restart": {[]string{"+a", "play", "+a", "-a"}, "play"},
+		"the user renamed ours":                {[]string{"+a", "a>z", "-a"}, "work"},
+		"the user renamed ours, then restart":  {[]string{"+a", "a>z", "+a", "-a"}, "work"},
+		"two, the last first":                  {[]string{"+a", "+b", "-b", "-a"}, "work"},
+		"two, the first first":                 {[]string{"+a", "+b", "-a", "-b"}, "work"},
+		"two, the first gone":                  {[]string{"+a", "+b", "-a"}, "b"},
+		"two, the last gone":                   {[]string{"+a", "+b", "-b"}, "a"},
+		"two, back and forth":                  {[]string{"+a", "+b", "+a", "-a", "-b"}, "work"},
+		"two, back and forth, the other way":   {[]string{"+a", "+b", "+a", "-b", "-a"}, "work"},
+		"two, back and forth by hand":          {[]string{"+a", "+b", "a", "+a", "+b", "-b", "-a"}, "work"},
+		"three":                                {[]string{"+a", "+b", "+c", "-b", "-c"}, "a"},
+		"three, back and forth":                {[]string{"+a", "+b", "+c", "+a", "+b", "-a", "-c", "-b"}, "work"},
+		"another control plane is not ours":    {[]string{"+a", "-b"}, "a"},
+		"nothing to do":                        {[]string{"-a"}, "work"},
+		"dangling":                             {[]string{"gone", "+a", "-a"}, "gone"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+			path := filepath.Join(dir, "config")
+			do(t, path, test.steps...)
+			got := mustLoad(t, path)
+			if got.CurrentContext != test.want {
+				t.Errorf("current context %q, want %q", got.CurrentContext, test.want)
+			}
+			if test.want != "a" && test.want != "b" && (len(got.Contexts) != 2 || len(got.Clusters) != 1 || len(got.AuthInfos) != 2) {
+				t.Errorf("not all of ours is gone: %+v", got)
+			}
+		})
+	}
+}
+
+func TestMergeList(t *testing.T) {
+	dir := setFiles(t, []string{"missing", "first", "second"}, map[string]string{"first": "", "second": users})
+	before := contents(t, dir)
+	if got := mustMerge(t, "a"); got != filepath.Join(dir, "first") {
+		t.Errorf("merged into %s", got)
+	}
+	after := contents(t, dir)
+	if after["second"] != users || len(after) != 2 {
+		t.Errorf("got %v", after)
+	}
+	effective, err := clientcmd.NewDefaultPathOptions().GetStartingConfig()
+	if err != nil || effective.CurrentContext != "a" || len(effective.Contexts) != 3 {
+		t.Errorf("kubectl sees %+v, %v", effective, err)
+	}
+	// An earlier Merge may have found another list.
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "second"))
+	mustMerge(t, "a")
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "first")+string(filepath.ListSeparator)+filepath.Join(dir, "second"))
+	mustUnmerge(t, "a")
+	effective, err = clientcmd.NewDefaultPathOptions().GetStartingConfig()
+	if err != nil || effective.CurrentContext != "work" || len(effective.Contexts) != 2 {
+		t.Errorf("kubectl sees %+v, %v", effective, err)
+	}
+	if got := contents(t, dir); len(got) != len(before) {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func TestMergeIntoOwnFile(t *testing.T) {
+	dir := setFiles(t, []string{"kubeconfig"}, nil)
+	path := filepath.Join(dir, "kubeconfig")
+	if err := Write(path, sample("a")); err != nil {
+		t.Fatal(err)
+	}
+	mustMerge(t, "a") // with the export KUBECONFIG=… line in force
+	if got := mustLoad(t, path); got.CurrentContext != "a" || len(got.Contexts) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMergeThroughLink(t *testing.T) {
+	dir := setFiles(t, []string{"config"}, map[string]string{"dotfiles/config": users})
+	path := filepath.Join(dir, "config")
+	if err := os.Symlink(filepath.Join("dotfiles", "config"), path); err != nil {
+		t.Skip(err)
+	}
+	mustMerge(t, "a")
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%v, %v; want it to be a link still", info.Mode(), err)
+	}
+	if got := mustLoad(t, filepath.Join(dir, "dotfiles", "config")); got.CurrentContext != "a" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package kubeconfig
+
+import (
+	"os"
+	"syscall"
+)
+
+// chownLike keeps a file the user's when root (sudo) changes it.
+func chownLike(f *os.File, like os.FileInfo) error {
+	want, ok := like.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == want.Uid {
+		return nil
+	}
+	return f.Chown(int(want.Uid), int(want.Gid))
+}

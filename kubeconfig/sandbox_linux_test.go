@@ -1,0 +1,155 @@
+package kubeconfig
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sandboxEnv tells the test that it runs in the namespaces it asked for.
+const sandboxEnv = "KUBECONFIG_TEST_SANDBOX"
+
+// inSandbox runs the calling test again, as the user uid of a user namespace of
+// its own, and reports whether this is that run. Uid 0 may mount there; any
+// other has no privileges, even if root runs the tests.
+func inSandbox(t *testing.T, uid int) bool {
+	t.Helper()
+	if os.Getenv(sandboxEnv) != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), sandboxEnv+"=1", "TMPDIR="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
+		t.Skipf("no user namespaces here: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// chmod changes the mode until the test is over.
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNotAllowed(t *testing.T) {
+	if !inSandbox(t, 1000) {
+		return
+	}
+	tests := map[string]struct {
+		path string // below the folder
+		mode os.FileMode
+		want string // DIR stands for the folder
+	}{
+		"file not readable":   {"config", 0, "open DIR/config: permission denied"},
+		"file not writable":   {"config", 0o400, "open DIR/config: permission denied"},
+		"folder not writable": {".", 0o500, "open DIR/config.lock: permission denied"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+			path := filepath.Join(dir, test.path)
+			chmod(t, path, test.mode)
+			_, err := Merge("a", sample("a"))
+			chmod(t, path, 0o700)
+			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: make it and its folder yours and writable, or name another file in KUBECONFIG",
+				dir, strings.ReplaceAll(test.want, "DIR", dir)))
+			if diff := cmp.Diff(map[string]string{"config": users}, contents(t, dir)); diff != "" {
+				t.Errorf("changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A file of the list that is none of our business may be out of our reach.
+func TestUnmergeBesideNotWritable(t *testing.T) {
+	if !inSandbox(t, 1000) {
+		return
+	}
+	dir := setFiles(t, []string{"theirs/config", "config"}, map[string]string{"theirs/config": users, "config": users})
+	theirs := filepath.Join(dir, "theirs")
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "config"))
+	mustMerge(t, "a")
+	t.Setenv("KUBECONFIG", filepath.Join(theirs, "config")+":"+filepath.Join(dir, "config"))
+	chmod(t, theirs, 0o500)
+	mustUnmerge(t, "a")
+	if got := mustLoad(t, filepath.Join(dir, "config")); got.CurrentContext != "work" || len(got.Contexts) != 2 {
+		t.Errorf("got %+v", got)
+	}
+
+	chmod(t, theirs, 0o700)
+	mustMerge(t, "a") // into theirs, as the first
+	chmod(t, theirs, 0o500)
+	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: make it and its folder yours and writable, or name another file in KUBECONFIG", theirs, theirs))
+}
+
+func TestDiskFull(t *testing.T) {
+	if !inSandbox(t, 0) {
+		return
+	}
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4k"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(disk, "config")
+	if err := os.WriteFile(path, []byte(users), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", path)
+	_, err := Merge("a", sample("a"))
+	if err == nil || !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "kubeconfig "+path+": the disk is full (") {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"config": users}, contents(t, disk)); diff != "" {
+		t.Errorf("changed (-before +after):\n%s", diff)
+	}
+}
+
+// Root (sudo) leaves the user's file the user's.
+func TestKeepsOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	const nobody = 65534
+	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+	path := filepath.Join(dir, "config")
+	if err := os.Chown(path, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	mustMerge(t, "a")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != nobody || stat.Gid != nobody {
+		t.Errorf("owner %d:%d", stat.Uid, stat.Gid)
+	}
+	wantMode(t, path, 0o600)
+}
