@@ -1,0 +1,77 @@
+// Package suggest finds the name that was probably meant.
+package suggest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Nearest returns the name in known that word is probably a slip of: the one
+// with the fewest typing errors (letters left out, added, replaced or swapped)
+// if these are at most a third of word's letters, else the shortest that word
+// begins, is part of or contains. Case does not count, nor does known's order.
+func Nearest(word string, known []string) (string, bool) {
+	if word == "" {
+		return "", false
+	}
+	var best string
+	for _, likeness := range []func(word, name string) (int, bool){typo, prefix, part} {
+		lowest, found := 0, false
+		for _, name := range known {
+			n, ok := likeness(strings.ToLower(word), strings.ToLower(name))
+			if ok && (!found || cmp.Or(cmp.Compare(n, lowest), cmp.Compare(name, best)) < 0) {
+				best, lowest, found = name, n, true
+			}
+		}
+		if found {
+			return best, true
+		}
+	}
+	return "", false
+}
+
+// shortest is how many letters a word or name has before being part of another
+// one means anything.
+const shortest = 3
+
+func typo(word, name string) (int, bool) {
+	a, b := []rune(word), []rune(name)
+	n := distance(a, b)
+	return n, n <= max(1, len(a)/3) && n < min(len(a), len(b))
+}
+
+func prefix(word, name string) (int, bool) {
+	return len(name), len(word) >= shortest && strings.HasPrefix(name, word)
+}
+
+func part(word, name string) (int, bool) {
+	return len(name), min(len(word), len(name)) >= shortest &&
+		(strings.Contains(name, word) || strings.Contains(word, name))
+}
+
+// distance is the Damerau-Levenshtein distance in which no part is edited
+// twice (optimal string alignment).
+func distance(a, b []rune) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replace := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && slices.Equal(a[i-2:i], []rune{b[j-1], b[j-2]}) {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,61 @@
+// Package upstreamflags sets the command-line flags of an upstream component
+// from key=value arguments, without running the component's own command.
+package upstreamflags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// Set parses each of args ("name=value", or "name" for a boolean; leading
+// dashes are allowed) into the component's flags. An unknown name or a value
+// that does not parse is an error that names the option it came from. owned
+// maps the flags that are not the user's to set to what to do instead.
+func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	all := pflag.NewFlagSet(option, pflag.ContinueOnError)
+	for _, fs := range fss.FlagSets {
+		all.AddFlagSet(fs)
+	}
+	for _, arg := range args {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		f := all.Lookup(name)
+		if f == nil {
+			return usage.Errorf("%s %s: unknown flag %q%s", option, arg, name, didYouMean(name, all))
+		}
+		if instead, ok := owned[name]; ok {
+			return usage.Errorf("%s %s: ctrlplane sets %q itself: %s", option, arg, name, instead)
+		}
+		if !hasValue {
+			value = f.NoOptDefVal
+			if value == "" {
+				return usage.Errorf("%s %s: flag %q needs a value: write %s=VALUE", option, arg, name, name)
+			}
+		}
+		if err := all.Set(name, value); err != nil {
+			return usage.Errorf("%s %s: %s", option, arg, oneLine(err))
+		}
+	}
+	return nil
+}
+
+func didYouMean(name string, fs *pflag.FlagSet) string {
+	var known []string
+	fs.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near, ok := suggest.Nearest(name, known); ok {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ""
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
