@@ -1,0 +1,239 @@
+package loopback
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+var alice = &user.DefaultInfo{Name: "alice"}
+
+func client(h http.HandlerFunc) *http.Client {
+	return &http.Client{Transport: Transport{Handler: h, User: alice}}
+}
+
+func get(t *testing.T, ctx context.Context, c *http.Client) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, URL+"/path?q=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Do(req)
+}
+
+func TestRequestAndResponse(t *testing.T) {
+	c := client(func(w http.ResponseWriter, req *http.Request) {
+		sent, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if req.RequestURI != "/path?q=1" || req.Method != http.MethodPost || req.Header.Get("A") != "b" {
+			t.Errorf("got %s %s %v", req.Method, req.RequestURI, req.Header)
+		}
+		w.Header().Set("Content-Type", "text/x")
+		w.WriteHeader(http.StatusTeapot)
+		w.Header().Set("Too-Late", "x")
+		fmt.Fprintf(w, "you said %s", sent)
+	})
+	req, err := http.NewRequest(http.MethodPost, URL+"/path?q=1", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("A", "b")
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(body), "you said hello"; got != want {
+		t.Errorf("body: got %q, want %q", got, want)
+	}
+	if resp.StatusCode != http.StatusTeapot || resp.Header.Get("Content-Type") != "text/x" || resp.Header.Get("Too-Late") != "" {
+		t.Errorf("got %s %v", resp.Status, resp.Header)
+	}
+}
+
+func TestHandlerThatWritesNothingIsOK(t *testing.T) {
+	resp, err := get(t, t.Context(), client(func(http.ResponseWriter, *http.Request) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("got %s", resp.Status)
+	}
+}
+
+func TestStreams(t *testing.T) {
+	next := make(chan string)
+	c := client(func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		for s := range next {
+			io.WriteString(w, s)
+		}
+	})
+	resp, err := get(t, t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	buf := make([]byte, 16)
+	for _, want := range []string{"one", "two"} {
+		next <- want
+		n, err := resp.Body.Read(buf)
+		if got := string(buf[:n]); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	close(next)
+	if _, err := resp.Body.Read(buf); err != io.EOF {
+		t.Errorf("at the end: got %v, want EOF", err)
+	}
+}
+
+func TestCloseEndsTheHandler(t *testing.T) {
+	ended := make(chan struct{})
+	c := client(func(w http.ResponseWriter, req *http.Request) {
+		defer close(ended)
+		w.WriteHeader(http.StatusOK)
+		<-req.Context().Done()
+	})
+	resp, err := get(t, t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	<-ended
+	if _, err := resp.Body.Read(make([]byte, 1)); err == nil || err == io.EOF {
+		t.Errorf("read after close: got %v, want an error", err)
+	}
+}
+
+func TestCancelledBeforeTheHeader(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	c := client(func(_ http.ResponseWriter, req *http.Request) {
+		defer close(ended)
+		cancel()
+		<-req.Context().Done()
+	})
+	if _, err := get(t, ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	<-ended
+}
+
+// A writer stops when its reader does, and goes on when the reader does.
+func TestSlowReaderHoldsTheWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const chunk, chunks = 1 << 20, 64
+		var written atomic.Int64
+		c := client(func(w http.ResponseWriter, _ *http.Request) {
+			for range chunks {
+				n, err := w.Write(make([]byte, chunk))
+				if err != nil {
+					t.Error(err)
+				}
+				written.Add(int64(n))
+			}
+		})
+		resp, err := get(t, t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		synctest.Wait()
+		if got := written.Load(); got > maxUnread+chunk {
+			t.Errorf("nobody reads, and %d bytes were taken", got)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		if n != chunk*chunks || err != nil {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+	})
+}
+
+func TestWriterIsFreedWhenTheReaderGoes(t *testing.T) {
+	ended := make(chan error)
+	c := client(func(w http.ResponseWriter, _ *http.Request) {
+		var err error
+		for err == nil {
+			_, err = w.Write(bytes.Repeat([]byte("x"), 1<<20))
+		}
+		ended <- err
+	})
+	resp, err := get(t, t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("write: got %v", err)
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	t.Run("before the header", func(t *testing.T) {
+		_, err := get(t, t.Context(), client(func(http.ResponseWriter, *http.Request) { panic("boom") }))
+		if err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("after the header", func(t *testing.T) {
+		resp, err := get(t, t.Context(), client(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, "half")
+			panic(http.ErrAbortHandler)
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if string(body) != "half" || err == nil {
+			t.Errorf("got %q, %v: a cut response must not look whole", body, err)
+		}
+	})
+}
+
+func TestAuthenticator(t *testing.T) {
+	outside := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+		return &authenticator.Response{User: &user.DefaultInfo{Name: "outsider"}}, true, nil
+	})
+	who := func(req *http.Request) string {
+		resp, ok, err := Authenticator(outside).AuthenticateRequest(req)
+		if err != nil || !ok {
+			t.Fatalf("got %v, %v", ok, err)
+		}
+		return resp.User.GetName()
+	}
+	var inside string
+	resp, err := get(t, t.Context(), client(func(_ http.ResponseWriter, req *http.Request) { inside = who(req) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if inside != "alice" {
+		t.Errorf("inside: got %q", inside)
+	}
+	req, err := http.NewRequest(http.MethodGet, "https://127.0.0.1/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := who(req); got != "outsider" {
+		t.Errorf("outside: got %q", got)
+	}
+}
