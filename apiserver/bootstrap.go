@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/component-helpers/auth/rbac/reconciliation"
+	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// bootstrapCheck is the check in /readyz that stands for upstream's two
+// post-start hooks that begin by sleeping a second.
+const bootstrapCheck = "ctrlplane/bootstrap-policy"
+
+// bootstrap makes sure that the RBAC policy and the priority classes that
+// upstream ships exist and hold at least what upstream gives them. What is there
+// is listed once; what a user added to it stays.
+func bootstrap(ctx context.Context, client kubernetes.Interface) error {
+	have, err := listPolicy(ctx, client)
+	if err != nil {
+		return fmt.Errorf("list the bootstrap policy: %w", err)
+	}
+	for _, step := range policySteps(client, have) {
+		if err := retry.OnError(retry.DefaultBackoff, isRetriable, step.run); err != nil {
+			return fmt.Errorf("reconcile %s: %w", step.what, err)
+		}
+	}
+	return createPriorityClasses(ctx, client)
+}
+
+func isRetriable(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsServiceUnavailable(err)
+}
+
+type policyStep struct {
+	what string
+	run  func() error
+}
+
+// policySteps lists the reconciliation of every role and binding, in upstream's order.
+func policySteps(client kubernetes.Interface, have *policy) []policyStep {
+	var steps []policyStep
+	role := func(what string, o reconciliation.ReconcileRoleOptions) {
+		steps = append(steps, policyStep{what, func() error { _, err := o.Run(); return err }})
+	}
+	binding := func(what string, o reconciliation.ReconcileRoleBindingOptions) {
+		steps = append(steps, policyStep{what, func() error { _, err := o.Run(); return err }})
+	}
+	rbac := client.RbacV1()
+	clusterRoles := listedRoles{have.roles, reconciliation.ClusterRoleModifier{Client: rbac.ClusterRoles()}}
+	for _, r := range append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...) {
+		role("clusterrole "+r.Name, reconciliation.ReconcileRoleOptions{
+			Role: reconciliation.ClusterRoleRuleOwner{ClusterRole: &r}, Client: clusterRoles, Confirm: true})
+	}
+	clusterBindings := listedBindings{have.bindings, reconciliation.ClusterRoleBindingClientAdapter{Client: rbac.ClusterRoleBindings()}}
+	for _, b := range append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...) {
+		binding("clusterrolebinding "+b.Name, reconciliation.ReconcileRoleBindingOptions{
+			RoleBinding: reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &b}, Client: clusterBindings, Confirm: true})
+	}
+	roles := listedRoles{have.roles, reconciliation.RoleModifier{Client: rbac, NamespaceClient: client.CoreV1().Namespaces()}}
+	for namespace, list := range bootstrappolicy.NamespaceRoles() {
+		for _, r := range list {
+			role("role "+namespace+"/"+r.Name, reconciliation.ReconcileRoleOptions{
+				Role: reconciliation.RoleRuleOwner{Role: &r}, Client: roles, Confirm: true})
+		}
+	}
+	bindings := listedBindings{have.bindings, reconciliation.RoleBindingClientAdapter{Client: rbac, NamespaceClient: client.CoreV1().Namespaces()}}
+	for namespace, list := range bootstrappolicy.NamespaceRoleBindings() {
+		for _, b := range list {
+			binding("rolebinding "+namespace+"/"+b.Name, reconciliation.ReconcileRoleBindingOptions{
+				RoleBinding: reconciliation.RoleBindingAdapter{RoleBinding: &b}, Client: bindings, Confirm: true})
+		}
+	}
+	return steps
+}
+
+func createPriorityClasses(ctx context.Context, client kubernetes.Interface) error {
+	classes := client.SchedulingV1().PriorityClasses()
+	for _, pc := range schedulingv1.SystemPriorityClasses() {
+		_, err := classes.Get(ctx, pc.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = classes.Create(ctx, pc, metav1.CreateOptions{})
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create priority class %s: %w", pc.Name, err)
+		}
+	}
+	return nil
+}

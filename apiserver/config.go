@@ -1,0 +1,196 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/server/egressselector"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/tools/cache"
+	cliflag "k8s.io/component-base/cli/flag"
+	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/controlplane/reconcilers"
+	"k8s.io/kubernetes/pkg/kubeapiserver/authorizer/modes"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// Config says what Start assembles.
+type Config struct {
+	// Listener accepts the clients from outside the process; Start owns it.
+	Listener net.Listener
+	// Etcd is where the state is kept.
+	Etcd Etcd
+	// PKI holds the certificates and keys to serve, authenticate and sign with.
+	PKI *pki.Bundle
+	// ServiceCIDR is the range of Service cluster IPs.
+	ServiceCIDR string
+	// RuntimeConfig is upstream's --runtime-config; empty = upstream's defaults.
+	RuntimeConfig string
+	// FeatureGates is upstream's --feature-gates; empty = upstream's defaults.
+	FeatureGates string
+	// Args are further flags of kube-apiserver, as name=value.
+	Args []string
+	// Ready and Alive are checks of other parts of the process, served by
+	// /readyz, and by /livez and /healthz.
+	Ready, Alive []healthz.HealthChecker
+}
+
+// Etcd says how the API server reaches its storage.
+type Etcd struct {
+	Endpoints                 []string
+	CAFile, CertFile, KeyFile string
+	// Dial replaces the network, if not nil.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// options is the only place that knows the names of kube-apiserver's options.
+func (c Config) options() (*options.ServerRunOptions, error) {
+	o := options.NewServerRunOptions()
+	flags := o.Flags() // before the fields below: it may reset some
+	addr, ok := c.Listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, fmt.Errorf("apiserver: listener on %v is not TCP", c.Listener.Addr())
+	}
+	o.SecureServing.Listener = c.Listener
+	o.SecureServing.BindAddress = addr.IP
+	o.SecureServing.BindPort = addr.Port
+	o.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: c.PKI.ServingCert, KeyFile: c.PKI.ServingKey}
+	// Upstream looks for another interface when this one is a loopback, and
+	// fails on a machine that has none.
+	o.GenericServerRunOptions.AdvertiseAddress = addr.IP
+	if addr.IP.IsLoopback() {
+		// Endpoints cannot hold a loopback address.
+		o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
+	} else if addr.IP.IsUnspecified() {
+		o.GenericServerRunOptions.AdvertiseAddress = nil
+	}
+
+	transport := &o.Etcd.StorageConfig.Transport
+	transport.ServerList = c.Etcd.Endpoints
+	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = c.Etcd.CAFile, c.Etcd.CertFile, c.Etcd.KeyFile
+	if c.Etcd.Dial != nil {
+		dial := utilnet.DialFunc(c.Etcd.Dial)
+		transport.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, nil }
+	}
+
+	o.Authentication.ClientCert.ClientCA = c.PKI.CACert
+	o.Authentication.RequestHeader.ClientCAFile = c.PKI.FrontProxyCACert
+	o.Authentication.RequestHeader.AllowedNames = []string{"front-proxy-client"}
+	o.Authentication.RequestHeader.UsernameHeaders = []string{"X-Remote-User"}
+	o.Authentication.RequestHeader.UIDHeaders = []string{"X-Remote-Uid"}
+	o.Authentication.RequestHeader.GroupHeaders = []string{"X-Remote-Group"}
+	o.Authentication.RequestHeader.ExtraHeaderPrefixes = []string{"X-Remote-Extra-"}
+	o.Authentication.BootstrapToken.Enable = true
+	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
+	o.Authentication.ServiceAccounts.KeyFiles = []string{c.PKI.ServiceAccountPub}
+	o.ServiceAccountSigningKeyFile = c.PKI.ServiceAccountKey
+	o.ProxyClientCertFile = c.PKI.FrontProxyClientCert
+	o.ProxyClientKeyFile = c.PKI.FrontProxyClientKey
+	o.KubeletConfig.TLSClientConfig.CertFile = c.PKI.KubeletClientCert
+	o.KubeletConfig.TLSClientConfig.KeyFile = c.PKI.KubeletClientKey
+
+	// As kubeadm sets them up.
+	o.Authorization.Modes = []string{modes.ModeNode, modes.ModeRBAC}
+	o.Admission.GenericAdmission.EnablePlugins = []string{"NodeRestriction"}
+	o.AllowPrivileged = true
+	o.ServiceClusterIPRanges = c.ServiceCIDR
+
+	return o, c.setFlags(o, flags)
+}
+
+// owned are the upstream flags that a flag of ours sets, with what to use instead.
+var owned = map[string]string{
+	"bind-address":             "use --bind-address",
+	"secure-port":              "use --port",
+	"etcd-servers":             "use --etcd-endpoints",
+	"etcd-cafile":              "use --etcd-cafile",
+	"etcd-certfile":            "use --etcd-certfile",
+	"etcd-keyfile":             "use --etcd-keyfile",
+	"feature-gates":            "use --feature-gates",
+	"runtime-config":           "use --runtime-config",
+	"service-cluster-ip-range": "use --service-cidr",
+}
+
+func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSets) error {
+	for name, value := range map[string]string{"runtime-config": c.RuntimeConfig, "feature-gates": c.FeatureGates} {
+		if value == "" {
+			continue
+		}
+		if err := upstreamflags.Set("--"+name, flags, nil, []string{name + "=" + value}); err != nil {
+			return err
+		}
+	}
+	if err := upstreamflags.Set("--kube-apiserver-arg", flags, owned, c.Args); err != nil {
+		return err
+	}
+	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return usage.Errorf("--feature-gates: %w", err)
+	}
+	return nil
+}
+
+// CheckFlags reports what is wrong with the flags alone, and sets the feature
+// gates of the process.
+func (c Config) CheckFlags() error {
+	o := options.NewServerRunOptions()
+	if err := c.setFlags(o, o.Flags()); err != nil {
+		return err
+	}
+	errs := o.APIEnablement.Validate(legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme)
+	if len(errs) > 0 {
+		return usage.Errorf("--runtime-config: %w", joinLine(errs))
+	}
+	return nil
+}
+
+// complete reports what is wrong with the options, before anything is started.
+func (c Config) complete(ctx context.Context) (options.CompletedOptions, error) {
+	o, err := c.options()
+	if err != nil {
+		return options.CompletedOptions{}, err
+	}
+	completed, err := o.Complete(ctx)
+	if err != nil {
+		return options.CompletedOptions{}, err
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", joinLine(errs))
+	}
+	return completed, nil
+}
+
+// upstreamConfig builds upstream's configuration and changes in it what only
+// one process can know: who calls from inside, and what is done faster.
+func (c Config) upstreamConfig(o options.CompletedOptions, name *cache.InformerName) (*app.Config, error) {
+	o.InformerName = name
+	config, err := app.NewConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	// Both sleep a second before their first try; bootstrap does their work at once.
+	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
+
+	front := config.Aggregator.GenericConfig
+	outside := front.Authentication.Authenticator
+	if !o.Authentication.Anonymous.FlagsSet && o.Authentication.AuthenticationConfigFile == "" {
+		outside = anonymousHealthOnly(outside)
+	}
+	front.Authentication.Authenticator = loopback.Authenticator(outside)
+	front.ReadyzChecks = append(front.ReadyzChecks, c.Ready...)
+	front.LivezChecks = append(front.LivezChecks, c.Alive...)
+	front.HealthzChecks = append(front.HealthzChecks, c.Alive...)
+	return config, nil
+}

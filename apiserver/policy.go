@@ -1,0 +1,96 @@
+package apiserver
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-helpers/auth/rbac/reconciliation"
+)
+
+// policy holds the roles and bindings of every namespace as one list of each
+// kind showed them: 4 requests in place of one for each of some 140 objects.
+type policy struct {
+	roles    listed[reconciliation.RuleOwner]
+	bindings listed[reconciliation.RoleBinding]
+}
+
+// listed answers the first look-up of each key from what was listed, and later
+// ones live: upstream looks again after a conflict.
+type listed[T any] struct {
+	have  map[string]T
+	asked map[string]bool
+}
+
+func newListed[T any]() listed[T] {
+	return listed[T]{have: map[string]T{}, asked: map[string]bool{}}
+}
+
+func (l listed[T]) get(namespace, name string, live func(namespace, name string) (T, error)) (T, error) {
+	key := policyKey(namespace, name)
+	if l.asked[key] {
+		return live(namespace, name)
+	}
+	l.asked[key] = true
+	obj, ok := l.have[key]
+	if !ok {
+		return obj, apierrors.NewNotFound(rbacv1.Resource("roles"), name)
+	}
+	return obj, nil
+}
+
+func policyKey(namespace, name string) string { return namespace + "/" + name }
+
+func listPolicy(ctx context.Context, client kubernetes.Interface) (*policy, error) {
+	p := &policy{roles: newListed[reconciliation.RuleOwner](), bindings: newListed[reconciliation.RoleBinding]()}
+	rbac := client.RbacV1()
+	clusterRoles, err := rbac.ClusterRoles().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range clusterRoles.Items {
+		p.roles.have[policyKey("", clusterRoles.Items[i].Name)] = reconciliation.ClusterRoleRuleOwner{ClusterRole: &clusterRoles.Items[i]}
+	}
+	clusterBindings, err := rbac.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range clusterBindings.Items {
+		p.bindings.have[policyKey("", clusterBindings.Items[i].Name)] = reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &clusterBindings.Items[i]}
+	}
+	roles, err := rbac.Roles("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range roles.Items {
+		p.roles.have[policyKey(roles.Items[i].Namespace, roles.Items[i].Name)] = reconciliation.RoleRuleOwner{Role: &roles.Items[i]}
+	}
+	bindings, err := rbac.RoleBindings("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range bindings.Items {
+		p.bindings.have[policyKey(bindings.Items[i].Namespace, bindings.Items[i].Name)] = reconciliation.RoleBindingAdapter{RoleBinding: &bindings.Items[i]}
+	}
+	return p, nil
+}
+
+type listedRoles struct {
+	listed listed[reconciliation.RuleOwner]
+	reconciliation.RuleOwnerModifier
+}
+
+func (l listedRoles) Get(namespace, name string) (reconciliation.RuleOwner, error) {
+	return l.listed.get(namespace, name, l.RuleOwnerModifier.Get)
+}
+
+type listedBindings struct {
+	listed listed[reconciliation.RoleBinding]
+	reconciliation.RoleBindingModifier
+}
+
+func (l listedBindings) Get(namespace, name string) (reconciliation.RoleBinding, error) {
+	return l.listed.get(namespace, name, l.RoleBindingModifier.Get)
+}

@@ -1,0 +1,182 @@
+// Package apiserver assembles upstream's API server in this process and serves
+// it on a listener and, without leaving the process, to whoever Connects.
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/configz"
+	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+)
+
+// drainTimeout is how long connections may stay open once the requests on them
+// are answered. Watches never are: those of clients that do not go are cut.
+const drainTimeout = 100 * time.Millisecond
+
+// Server is an API server that runs. Start makes one, Close ends it.
+type Server struct {
+	front *aggregatorapiserver.APIAggregator
+	name  *cache.InformerName
+
+	bootstrapped chan struct{} // closed when the bootstrap policy is there
+
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // final when done is closed
+}
+
+// Start assembles the server and serves; it returns before /readyz is green
+// (see WaitReady). ctx bounds the assembly only.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	options, err := cfg.complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := cache.NewInformerName("kube-apiserver")
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: another one runs in this process: %w", err)
+	}
+	s, err := assemble(cfg, options, name)
+	if err != nil {
+		name.Release()
+		return nil, err
+	}
+	return s, nil
+}
+
+func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) (*Server, error) {
+	config, err := cfg.upstreamConfig(o, name)
+	if err != nil {
+		return nil, err
+	}
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, err
+	}
+	front, err := app.CreateServerChain(completed)
+	if err != nil {
+		return nil, err
+	}
+	front.GenericAPIServer.ShutdownTimeout = drainTimeout
+	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{
+		front:        front,
+		name:         name,
+		bootstrapped: make(chan struct{}),
+		cancel:       cancel,
+		done:         make(chan struct{}),
+	}
+	if err := front.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheck, s.checkBootstrapped)); err != nil {
+		cancel()
+		return nil, err
+	}
+	prepared, err := front.PrepareRun()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	go s.run(ctx, prepared.Run)
+	return s, nil
+}
+
+// run serves until Close, or until serving or the bootstrap fails.
+func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
+	defer close(s.done)
+	defer s.name.Release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	bootstrapEnded := make(chan struct{})
+	go func() {
+		defer close(bootstrapEnded)
+		client, err := kubernetes.NewForConfig(s.Connect(apiServerUser()))
+		if err == nil {
+			err = bootstrap(ctx, client)
+		}
+		if err != nil && ctx.Err() == nil {
+			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))
+			return
+		}
+		close(s.bootstrapped)
+	}()
+	err := serve(ctx)
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	cancel(nil)
+	<-bootstrapEnded
+	s.err = err
+}
+
+func (s *Server) checkBootstrapped(*http.Request) error {
+	select {
+	case <-s.bootstrapped:
+		return nil
+	default:
+		return errors.New("not finished")
+	}
+}
+
+// Connect returns a client configuration for callers inside the process. What
+// they ask for is authorized like any request.
+func (s *Server) Connect(who user.Info) *rest.Config {
+	return loopback.Config(s.front.GenericAPIServer.Handler, who)
+}
+
+// Handle serves handler at path and below it, behind the API server's
+// authentication and authorization.
+func (s *Server) Handle(path string, handler http.Handler) {
+	mux := s.front.GenericAPIServer.Handler.NonGoRestfulMux
+	mux.UnlistedHandle(path, handler)
+	mux.UnlistedHandlePrefix(path+"/", handler)
+}
+
+// WaitServing returns when the API server does its work: its post-start hooks
+// are through and the bootstrap policy is there. Other checks may be red.
+func (s *Server) WaitServing(ctx context.Context) error {
+	select {
+	case <-s.bootstrapped:
+	case <-s.done:
+	case <-ctx.Done():
+	}
+	return s.waitGreen(ctx, "/livez")
+}
+
+// WaitReady returns when /readyz is green. The error names the checks that are not.
+func (s *Server) WaitReady(ctx context.Context) error {
+	return s.waitGreen(ctx, "/readyz")
+}
+
+// Done is closed when the server has ended; Err then says why.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err is nil while the server runs and after Close.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Close drains the server and returns when it has ended.
+func (s *Server) Close() error {
+	s.cancel()
+	<-s.done
+	return s.err
+}
