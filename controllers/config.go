@@ -1,0 +1,97 @@
+package controllers
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/config"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
+
+	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// Config says which controllers run, and how.
+type Config struct {
+	// List selects the controllers, in upstream's syntax; nil = Default.
+	List []string
+	// Args are further flags of kube-controller-manager, as name=value.
+	Args []string
+
+	// CACert and CAKey are files: what certificate requests are signed with and
+	// namespaces are told to trust.
+	CACert, CAKey string
+	// ServiceAccountKey is the file of the key that signs legacy token Secrets.
+	ServiceAccountKey string
+	// PodCIDR is what nodes get their ranges from; ServiceCIDR is kept out of it.
+	PodCIDR, ServiceCIDR string
+
+	// Logger is where each controller's own logger writes.
+	Logger *slog.Logger
+
+	// Connect returns a client configuration that acts as the given user.
+	Connect func(who user.Info) *rest.Config
+}
+
+// owned are the upstream flags that mean nothing in one process, or that a flag
+// of ours sets, with what to do instead.
+var owned = map[string]string{
+	"controllers":               "use --controllers",
+	"feature-gates":             "use --feature-gates",
+	"kubeconfig":                "controllers call the API server inside the process",
+	"master":                    "controllers call the API server inside the process",
+	"authentication-kubeconfig": "its endpoints are served by the API server",
+	"authorization-kubeconfig":  "its endpoints are served by the API server",
+	"bind-address":              "its endpoints are served by the API server",
+	"secure-port":               "its endpoints are served by the API server",
+	"tls-cert-file":             "its endpoints are served by the API server",
+	"tls-private-key-file":      "its endpoints are served by the API server",
+	"leader-elect":              "use --leader-elect",
+}
+
+// component turns the options into upstream's configuration.
+func (c Config) component() (*kubectrlmgrconfig.KubeControllerManagerConfiguration, error) {
+	o, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return nil, err
+	}
+	list := c.List
+	if list == nil {
+		list = slices.Clone(Default)
+	}
+	if err := CheckList(list); err != nil {
+		return nil, err
+	}
+	all, off, aliases := app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()
+	flags := o.Flags(all, off, aliases) // before the fields below: it resets some
+
+	o.Generic.Controllers = list
+	o.Generic.LeaderElection.LeaderElect = false
+	o.SecureServing.BindPort = 0
+	o.KubeCloudShared.UseServiceAccountCredentials = true
+	o.KubeCloudShared.AllocateNodeCIDRs = true
+	o.KubeCloudShared.ClusterCIDR = c.PodCIDR
+	o.NodeIPAMController.ServiceCIDR = c.ServiceCIDR
+	o.CSRSigningController.ClusterSigningCertFile = c.CACert
+	o.CSRSigningController.ClusterSigningKeyFile = c.CAKey
+	o.SAController.RootCAFile = c.CACert
+	o.SAController.ServiceAccountKeyFile = c.ServiceAccountKey
+
+	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, owned, c.Args); err != nil {
+		return nil, err
+	}
+	if err := o.Validate(all, off, aliases); err != nil {
+		return nil, usage.Errorf("kube-controller-manager: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var out config.Config
+	if err := o.ApplyTo(&out, all, off, aliases); err != nil {
+		return nil, fmt.Errorf("kube-controller-manager: %w", err)
+	}
+	return &out.ComponentConfig, nil
+}

@@ -1,0 +1,147 @@
+package controllers
+
+import (
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+
+	metadatafake "k8s.io/client-go/metadata/fake"
+)
+
+// sharedFor returns shared informers over a fake API server that holds pods.
+func sharedFor(t *testing.T, pods ...string) (*shared, *fake.Clientset) {
+	t.Helper()
+	client := fake.NewClientset()
+	for _, name := range pods {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+		if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &shared{
+		typed:    informers.NewSharedInformerFactory(client, 0),
+		metadata: metadatainformer.NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()), 0),
+		ctx:      t.Context(),
+	}, client
+}
+
+func added(names chan<- string) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) { names <- obj.(*corev1.Pod).Name }}
+}
+
+// One controller's handlers go with it, and the others' stay; started again, it
+// is told of all that is there.
+func TestFacadeOwnsItsHandlers(t *testing.T) {
+	s, client := sharedFor(t, "old")
+	one, two := s.facade(), s.facade()
+	toOne, toTwo := make(chan string, 10), make(chan string, 10)
+	for f, ch := range map[*facade]chan string{one: toOne, two: toTwo} {
+		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(ch)); err != nil {
+			t.Fatal(err)
+		}
+		f.Start(nil)
+	}
+	if a, b := <-toOne, <-toTwo; a != "old" || b != "old" {
+		t.Fatalf("got %q, %q", a, b)
+	}
+	if err := one.close(); err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "new"}}
+	if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-toTwo; got != "new" {
+		t.Errorf("the other: got %q", got)
+	}
+	if len(toOne) != 0 {
+		t.Errorf("a closed facade's handler got %q", <-toOne)
+	}
+
+	again := s.facade()
+	replayed := make(chan string, 10)
+	if _, err := again.Core().V1().Pods().Informer().AddEventHandler(added(replayed)); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{<-replayed: true, <-replayed: true}
+	if want := map[string]bool{"old": true, "new": true}; !reflect.DeepEqual(got, want) {
+		t.Errorf("replay: got %v, want %v", got, want)
+	}
+}
+
+func TestFacadeForResourceOwnsHandlers(t *testing.T) {
+	s, _ := sharedFor(t, "old")
+	f := s.facade()
+	names := make(chan string, 10)
+	for _, factory := range []interface {
+		ForResource(schema.GroupVersionResource) (informers.GenericInformer, error)
+	}{f, objectOrMetadata{f}} {
+		generic, err := factory.ForResource(corev1.SchemeGroupVersion.WithResource("pods"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := generic.Informer().AddEventHandler(added(names)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(f.handlers); got != 2 {
+		t.Errorf("got %d handlers", got)
+	}
+	f.Start(nil)
+	<-names
+	<-names
+	if err := f.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFacadeRemoveEventHandler(t *testing.T) {
+	s, _ := sharedFor(t)
+	f := s.facade()
+	informer := f.Core().V1().Pods().Informer()
+	reg, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := informer.RemoveEventHandler(reg); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.handlers) != 0 {
+		t.Error("a handler that its controller removed is still owned")
+	}
+}
+
+// Controllers add indexers each time that they are built; the shared informer
+// takes a name once.
+func TestFacadeAddIndexersTwice(t *testing.T) {
+	s, _ := sharedFor(t)
+	index := cache.Indexers{"byNode": func(any) ([]string, error) { return nil, nil }}
+	for range 2 {
+		if err := s.facade().Core().V1().Pods().Informer().AddIndexers(index); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every accessor of a group must lead back to the facade.
+func TestFacadeAccessors(t *testing.T) {
+	want := reflect.TypeFor[informers.SharedInformerFactory]()
+	facadeType := reflect.TypeFor[*facade]()
+	for i := range facadeType.Elem().NumField() {
+		if f := facadeType.Elem().Field(i); f.Anonymous {
+			t.Errorf("facade embeds %s: its accessors would go round the facade", f.Name)
+		}
+	}
+	for i := range want.NumMethod() {
+		if _, ok := facadeType.MethodByName(want.Method(i).Name); !ok {
+			t.Errorf("facade lacks %s", want.Method(i).Name)
+		}
+	}
+}

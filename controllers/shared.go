@@ -1,0 +1,117 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/discovery"
+	cacheddiscovery "k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+)
+
+// mapperReset is how often the mapping of kinds to resources is read anew;
+// upstream's own figure.
+const mapperReset = 30 * time.Second
+
+// shared is what all controllers read through: one cache of each resource.
+type shared struct {
+	typed          informers.SharedInformerFactory
+	metadata       metadatainformer.SharedInformerFactory
+	metadataClient metadata.Interface
+	mapper         *restmapper.DeferredDiscoveryRESTMapper
+	metrics        *controllersmetrics.ControllerManagerMetrics
+	started        chan struct{} // closed when the informers are
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	reset  chan struct{} // closed when the mapper is no longer reset
+}
+
+func newShared(connect func(user.Info) *rest.Config, resync time.Duration) (*shared, error) {
+	config := func(agent string) *rest.Config { return rest.AddUserAgent(connect(manager()), agent) }
+	client, err := kubernetes.NewForConfig(config("shared-informers"))
+	if err != nil {
+		return nil, err
+	}
+	metadataClient, err := metadata.NewForConfig(config("metadata-informers"))
+	if err != nil {
+		return nil, err
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfig(config("controller-discovery"))
+	if err != nil {
+		return nil, err
+	}
+	name, err := cache.NewInformerName("kube-controller-manager")
+	if err != nil {
+		return nil, fmt.Errorf("controllers: another set runs in this process: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &shared{
+		typed: informers.NewSharedInformerFactoryWithOptions(client, resync,
+			informers.WithTransform(dropManagedFields), informers.WithInformerName(name)),
+		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, resync,
+			metadatainformer.WithTransform(dropManagedFields)),
+		metadataClient: metadataClient,
+		mapper:         restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(discoveryClient)),
+		metrics:        controllersmetrics.NewControllerManagerMetrics("kube-controller-manager"),
+		started:        make(chan struct{}),
+		ctx:            ctx,
+		cancel:         cancel,
+		reset:          make(chan struct{}),
+	}
+	controllersmetrics.Register()
+	go func() {
+		defer close(s.reset)
+		wait.UntilWithContext(ctx, func(context.Context) { s.mapper.Reset() }, mapperReset)
+	}()
+	return s, nil
+}
+
+// dropManagedFields saves the memory of a part that no controller reads.
+func dropManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+func (s *shared) facade() *facade {
+	return &facade{typed: s.typed, metadata: s.metadata, ctx: s.ctx}
+}
+
+func (s *shared) start() {
+	s.typed.StartWithContext(s.ctx)
+	s.metadata.Start(s.ctx.Done())
+	close(s.started)
+}
+
+func (s *shared) waitSynced(ctx context.Context) error {
+	if err := s.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		return fmt.Errorf("controllers: informers: %w", err)
+	}
+	for gvr, ok := range s.metadata.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return errors.Join(fmt.Errorf("controllers: informer of %s", gvr), context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+func (s *shared) close() {
+	s.cancel()
+	s.typed.Shutdown()
+	s.metadata.Shutdown()
+	<-s.reset
+}

@@ -1,0 +1,216 @@
+// Package controllers builds, runs and stops upstream's controllers, each with
+// its own clients, informers, logger and lifetime.
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/rest"
+	componentbaseconfig "k8s.io/component-base/config"
+	"k8s.io/component-base/configz"
+	configv1alpha1 "k8s.io/kube-controller-manager/config/v1alpha1"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
+	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
+)
+
+// Supervisor owns the controllers and the informers that they share. New checks
+// the options, Start builds and runs all that they ask for, Close ends it all.
+type Supervisor struct {
+	cfg       Config
+	component *kubectrlmgrconfig.KubeControllerManagerConfiguration
+	units     map[string]*unit // by name; fixed after New
+
+	mu     sync.Mutex
+	shared *shared // nil until Start
+	closed bool
+}
+
+// New checks cfg and returns a supervisor of every controller that upstream
+// knows, all of them off.
+func New(cfg Config) (*Supervisor, error) {
+	component, err := cfg.component()
+	if err != nil {
+		return nil, err
+	}
+	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}}
+	for _, c := range catalogue(component.Generic.Controllers) {
+		s.units[c.Name] = &unit{
+			name:    c.Name,
+			aliases: c.Aliases,
+			log:     cfg.Logger.With("controller", c.Name),
+			state:   Off,
+			reason:  c.Reason,
+		}
+	}
+	return s, nil
+}
+
+// Start waits for serving, builds the controllers, and runs them when their
+// informers hold what the server has. ctx bounds the start only.
+func (s *Supervisor) Start(ctx context.Context, serving func(context.Context) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.shared != nil {
+		return errors.New("controllers: already started or closed")
+	}
+	if err := s.publishConfig(); err != nil {
+		return err
+	}
+	var err error
+	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod()); err != nil {
+		return err
+	}
+	// Some constructors call the API server, and are refused without the policy.
+	if err := serving(ctx); err != nil {
+		return err
+	}
+	for _, name := range s.order() {
+		if err := s.build(name); err != nil {
+			return err
+		}
+	}
+	s.shared.start()
+	if err := s.shared.waitSynced(ctx); err != nil {
+		return err
+	}
+	for _, name := range s.order() {
+		s.units[name].run()
+	}
+	return nil
+}
+
+// order lists the controllers that are to run: the one that makes tokens first,
+// as upstream has it, the rest by name.
+func (s *Supervisor) order() []string {
+	var rest []string
+	for _, name := range slices.Sorted(maps.Keys(s.units)) {
+		if s.units[name].status().Reason == "" && name != names.ServiceAccountTokenController {
+			rest = append(rest, name)
+		}
+	}
+	if s.units[names.ServiceAccountTokenController].status().Reason != "" {
+		return rest
+	}
+	return append([]string{names.ServiceAccountTokenController}, rest...)
+}
+
+func (s *Supervisor) build(name string) error {
+	u := s.units[name]
+	f := s.shared.facade()
+	controllerContext := app.ControllerContext{
+		ClientBuilder:                   clients{s.cfg.Connect},
+		InformerFactory:                 f,
+		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
+		ComponentConfig:                 *s.component,
+		RESTMapper:                      s.shared.mapper,
+		InformersStarted:                s.shared.started,
+		ResyncPeriod:                    s.resyncPeriod,
+		ControllerManagerMetrics:        s.shared.metrics,
+	}
+	return u.build(s.shared.ctx, f, s.constructor(name, controllerContext))
+}
+
+// resyncPeriod spreads the controllers' resyncs over one to two periods.
+func (s *Supervisor) resyncPeriod() time.Duration {
+	return time.Duration(float64(s.component.Generic.MinResyncPeriod.Duration) * (1 + rand.Float64()))
+}
+
+// Units returns a copy of every controller's status, by name.
+func (s *Supervisor) Units() []Status {
+	var all []Status
+	for _, name := range slices.Sorted(maps.Keys(s.units)) {
+		all = append(all, s.units[name].status())
+	}
+	return all
+}
+
+// Checks returns a check for each controller that is meant to run: ready for
+// /readyz, alive for /livez and /healthz.
+func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
+	for _, name := range s.order() {
+		u := s.units[name]
+		ready = append(ready, healthz.NamedCheck(name, u.ready))
+		alive = append(alive, healthz.NamedCheck(name, u.alive))
+	}
+	return ready, alive
+}
+
+// LeaderElection is how the lease is to be held that lets one of several
+// processes run the controllers.
+func (s *Supervisor) LeaderElection() componentbaseconfig.LeaderElectionConfiguration {
+	return s.component.Generic.LeaderElection
+}
+
+// ManagerConfig returns a client configuration of the controller manager itself.
+func (s *Supervisor) ManagerConfig(agent string) *rest.Config {
+	return rest.AddUserAgent(s.cfg.Connect(manager()), agent)
+}
+
+// DebugPath is where ServeHTTP is to be mounted.
+const DebugPath = "/debug/controllers"
+
+// ServeHTTP serves the debugging endpoints of the controllers that have one,
+// at DebugPath/NAME.
+func (s *Supervisor) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, DebugPath+"/"), "/")
+	u := s.units[name]
+	if u == nil {
+		http.NotFound(w, req)
+		return
+	}
+	handler := u.debugHandler()
+	if handler == nil {
+		http.NotFound(w, req)
+		return
+	}
+	http.StripPrefix(DebugPath+"/"+name, handler).ServeHTTP(w, req)
+}
+
+// Close stops the controllers, then their informers, and returns when all have ended.
+func (s *Supervisor) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.shared == nil {
+		return nil
+	}
+	configz.Delete(app.ConfigzName)
+	errs := make([]error, len(s.units))
+	var wg sync.WaitGroup
+	for i, u := range slices.Collect(maps.Values(s.units)) {
+		wg.Go(func() { errs[i] = u.stop() })
+	}
+	wg.Wait()
+	s.shared.close()
+	return errors.Join(errs...)
+}
+
+// publishConfig shows the configuration at /configz, as upstream does.
+func (s *Supervisor) publishConfig() error {
+	external := &configv1alpha1.KubeControllerManagerConfiguration{}
+	err := configv1alpha1conversion.Convert_config_KubeControllerManagerConfiguration_To_v1alpha1_KubeControllerManagerConfiguration(s.component, external, nil)
+	if err != nil {
+		return fmt.Errorf("controllers: configz: %w", err)
+	}
+	external.SetGroupVersionKind(configv1alpha1.SchemeGroupVersion.WithKind("KubeControllerManagerConfiguration"))
+	entry, err := configz.New(app.ConfigzName)
+	if err != nil {
+		return fmt.Errorf("controllers: another set runs in this process: %w", err)
+	}
+	return entry.Set(external)
+}

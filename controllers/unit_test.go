@@ -1,0 +1,129 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+func newUnit() *unit {
+	return &unit{name: "test-controller", log: slog.New(slog.DiscardHandler), state: Off}
+}
+
+func constructs(run func(context.Context)) builder {
+	return func(context.Context) (app.Controller, error) { return loop{"test-controller", run}, nil }
+}
+
+func TestUnitLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnit()
+		if err := u.build(t.Context(), &facade{}, constructs(func(ctx context.Context) { <-ctx.Done() })); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.ready(nil); err == nil {
+			t.Error("ready before it runs")
+		}
+		u.run()
+		synctest.Wait()
+		if got := u.status().State; got != Running {
+			t.Errorf("after run: %s", got)
+		}
+		if err := u.ready(nil); err != nil {
+			t.Errorf("running, but not ready: %v", err)
+		}
+		if err := u.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := u.status(); got.State != Off || got.Reason != "stopped" {
+			t.Errorf("after stop: %+v", got)
+		}
+		if err := u.stop(); err != nil {
+			t.Errorf("second stop: %v", err)
+		}
+	})
+}
+
+func TestUnitBuildFails(t *testing.T) {
+	for name, construct := range map[string]builder{
+		"error": func(context.Context) (app.Controller, error) { return nil, errors.New("boom") },
+		"panic": func(context.Context) (app.Controller, error) { panic("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUnit()
+			err := u.build(t.Context(), &facade{}, construct)
+			if err == nil || !strings.Contains(err.Error(), "boom") || !strings.Contains(err.Error(), "test-controller") {
+				t.Errorf("got %v", err)
+			}
+			if got := u.status(); got.State != Failed {
+				t.Errorf("got %+v", got)
+			}
+			if err := u.alive(nil); err == nil {
+				t.Error("failed, and its check is green")
+			}
+		})
+	}
+}
+
+func TestUnitDeclines(t *testing.T) {
+	u := newUnit()
+	err := u.build(t.Context(), &facade{}, func(ctx context.Context) (app.Controller, error) {
+		klog.FromContext(ctx).WithName("x").Info("no key to sign with", "a", 1)
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := u.status(); got.State != Off || got.Reason != "no key to sign with" {
+		t.Errorf("got %+v", got)
+	}
+	if err := u.ready(nil); err != nil {
+		t.Errorf("what declines must not hold readiness up: %v", err)
+	}
+}
+
+func TestUnitEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnit()
+		if err := u.build(t.Context(), &facade{}, constructs(func(context.Context) {})); err != nil {
+			t.Fatal(err)
+		}
+		u.run()
+		synctest.Wait()
+		if got := u.status().State; got != Failed {
+			t.Errorf("got %s", got)
+		}
+		if err := u.alive(nil); err == nil {
+			t.Error("ended, and its check is green")
+		}
+		if err := u.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestUnitThatDoesNotStopIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		u := newUnit()
+		if err := u.build(t.Context(), &facade{}, constructs(func(context.Context) { <-release })); err != nil {
+			t.Fatal(err)
+		}
+		u.run()
+		began := time.Now()
+		err := u.stop()
+		if err == nil || !strings.Contains(err.Error(), "test-controller") {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took != stopTimeout {
+			t.Errorf("stop took %v", took)
+		}
+		close(release)
+	})
+}
