@@ -1,0 +1,99 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// ownMounts gives a child a user and a mount namespace, so that it may mount
+// without being root; it skips the test where that is not allowed.
+func ownMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	attr := func() *syscall.SysProcAttr {
+		return &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+		}
+	}
+	probe := exec.CommandContext(t.Context(), "true")
+	probe.SysProcAttr = attr()
+	if err := probe.Run(); err != nil {
+		t.Skipf("no namespaces of one's own here: %v", err)
+	}
+	cmd.SysProcAttr = attr()
+	return cmd
+}
+
+func mount(t *testing.T, dir, options string, flags uintptr) {
+	t.Helper()
+	must(t, syscall.Mount("none", dir, "tmpfs", flags, options))
+}
+
+// TestDiskFull fills a small disk under a running server, and starts again when
+// there is room: every write that was acknowledged must be there.
+func TestDiskFull(t *testing.T) {
+	disk := os.Getenv(dirEnv)
+	dir := filepath.Join(disk, "data")
+	ballast := filepath.Join(disk, "ballast")
+	switch os.Getenv(roleEnv) {
+	case "":
+		run(t, ownMounts(t, child(t, "disk", t.TempDir())))
+
+	case "disk":
+		mount(t, disk, "size=64m", 0)
+		must(t, os.WriteFile(ballast, make([]byte, 32<<20), 0o600))
+		writes := run(t, child(t, "writer", disk))
+		if writes == 0 {
+			t.Fatal("the writer got nothing written")
+		}
+		wantStartError(t, dir, "MiB free", "free space and start again")
+		wantStartError(t, filepath.Join(disk, "new"), "MiB free", "free space and start again")
+
+		must(t, os.Remove(ballast))
+		c := dialEmbedded(t, start(t, Config{Dir: dir}))
+		for i := range writes {
+			get(t, c, fmt.Sprintf("k%d", i))
+		}
+		put(t, c, "new", "v")
+
+	case "writer":
+		s, err := Start(deadline(t), Config{Dir: dir})
+		must(t, err)
+		c := dialEmbedded(t, s)
+		ctx, cancel := context.WithCancel(deadline(t))
+		go func() { <-s.Done(); cancel() }()
+		for i := 0; ; i++ {
+			if _, err := c.Put(ctx, fmt.Sprintf("k%d", i), strings.Repeat("v", 1<<20)); err != nil {
+				break
+			}
+			fmt.Println(acked)
+		}
+		<-s.Done()
+		for _, err := range []error{s.Err(), s.Close()} {
+			t.Log(err)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.HasSuffix(err.Error(), "free space on the disk of "+dir+" and start again") {
+				t.Errorf("error %v does not say that the disk is full and what to do", err)
+			}
+		}
+	}
+}
+
+func TestReadOnlyDisk(t *testing.T) {
+	disk := os.Getenv(dirEnv)
+	if os.Getenv(roleEnv) == "" {
+		run(t, ownMounts(t, child(t, "disk", t.TempDir())))
+		return
+	}
+	mount(t, disk, "", syscall.MS_RDONLY)
+	wantStartError(t, disk, "read-only file system", "make "+disk+" writable")
+	folder := filepath.Join(disk, "new")
+	wantStartError(t, folder, "read-only file system", "make "+folder+" writable")
+}

@@ -1,0 +1,17 @@
+// Package etcd is the storage of a control plane: one embedded etcd member
+// that has no network port, or a client's view of a cluster that runs
+// elsewhere. Both are a [Server].
+//
+// What it promises:
+//
+//   - Start returns when the store answers linearised reads, and a Start that
+//     fails leaves nothing behind: no goroutine, no lock, and no file that was
+//     not there before.
+//   - Unless [Config.NoSync] is set, a write that was acknowledged survives the
+//     end of the process at any moment.
+//   - The process is never ended from here. A fault that etcd holds to be fatal
+//     is told by Start, or closes Done and is told by Err.
+//   - Damage is looked for before etcd opens the files, as etcd would panic
+//     where nobody can recover. What cannot be found that way ends the server
+//     as above, but may keep a goroutine and a file lock until the process ends.
+package etcd

@@ -1,0 +1,138 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	defaultDialTimeout = 5 * time.Second
+	// retryEvery is the pause between two tries to reach an endpoint.
+	retryEvery = 100 * time.Millisecond
+)
+
+// connect returns when one of the endpoints has answered a linearised read, for
+// which a majority of its cluster must be there.
+func connect(ctx context.Context, cfg Config) error {
+	urls, err := parseEndpoints(cfg.Endpoints)
+	if err != nil {
+		return err
+	}
+	secure, err := loadTLS(cfg, urls[0].Scheme)
+	if err != nil {
+		return err
+	}
+	timeout := cfg.DialTimeout
+	if timeout == 0 {
+		timeout = defaultDialTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	type answer struct {
+		from int
+		err  error
+	}
+	answers := make(chan answer)
+	for i, u := range urls {
+		go func() { answers <- answer{i, ask(ctx, u, secure)} }()
+	}
+	reasons := make([]string, len(urls))
+	answered := false
+	for range urls {
+		a := <-answers
+		if a.err == nil {
+			answered = true
+			cancel() // the others need not finish, but are waited for
+			continue
+		}
+		reasons[a.from] = fmt.Sprintf("%s: %v", cfg.Endpoints[a.from], a.err)
+	}
+	if answered {
+		return nil
+	}
+	return &adviceError{
+		err:    fmt.Errorf("connect: %s", strings.Join(reasons, ", ")),
+		advice: "check the endpoints and that the cluster runs",
+	}
+}
+
+// ask returns nil once the endpoint u has answered, or why it did not before ctx
+// was done.
+func ask(ctx context.Context, u *url.URL, secure *tls.Config) error {
+	why := errors.New("no answer in time")
+	for {
+		err := read(ctx, u, secure)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			why = reason(ctx, u, secure, err)
+		}
+		var cert *tls.CertificateVerificationError
+		if errors.As(why, &cert) || !sleep(ctx, retryEvery) { // time does not heal a certificate
+			return why
+		}
+	}
+}
+
+// read does one linearised read. It talks gRPC itself, as etcd's client would
+// hide a failure by waiting for better times.
+func read(ctx context.Context, u *url.URL, secure *tls.Config) (err error) {
+	creds := insecure.NewCredentials()
+	if secure != nil {
+		creds = credentials.NewTLS(secure)
+	}
+	conn, err := grpc.NewClient(u.Host, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	_, err = pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("health"), CountOnly: true})
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied) {
+		return nil // it may not be told, but was agreed on
+	}
+	return err
+}
+
+// reason returns why a read from u failed with err, in plainer words than gRPC
+// has for it if the network or TLS is to blame.
+func reason(ctx context.Context, u *url.URL, secure *tls.Config, err error) error {
+	conn, derr := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if derr != nil {
+		return derr
+	}
+	defer conn.Close()
+	if secure != nil {
+		c := secure.Clone()
+		c.ServerName = u.Hostname()
+		if herr := tls.Client(conn, c).HandshakeContext(ctx); herr != nil {
+			return herr
+		}
+	}
+	return errors.New(rpctypes.ErrorDesc(err))
+}
+
+// sleep reports whether it was not interrupted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

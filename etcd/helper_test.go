@@ -1,0 +1,82 @@
+package etcd
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// patience bounds what a test waits for; nothing comes near it when all is well.
+const patience = 30 * time.Second
+
+func deadline(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func start(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	s, err := Start(deadline(t), cfg)
+	if err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	t.Cleanup(func() { closeServer(t, s) })
+	return s
+}
+
+func closeServer(t testing.TB, s *Server) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// dialEmbedded returns a client made the way the API server makes its own.
+func dialEmbedded(t testing.TB, s *Server) *clientv3.Client {
+	t.Helper()
+	dial := s.Dialer()
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: s.Endpoints(),
+		Logger:    zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return dial(ctx, "tcp", addr)
+		})},
+	})
+	if err != nil {
+		t.Fatalf("client: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close client: %v", err)
+		}
+	})
+	return c
+}
+
+func put(t testing.TB, c *clientv3.Client, key, value string) int64 {
+	t.Helper()
+	r, err := c.Put(deadline(t), key, value)
+	if err != nil {
+		t.Fatalf("put %s: %v", key, err)
+	}
+	return r.Header.Revision
+}
+
+func get(t testing.TB, c *clientv3.Client, key string) (value string, revision int64) {
+	t.Helper()
+	r, err := c.Get(deadline(t), key)
+	if err != nil {
+		t.Fatalf("get %s: %v", key, err)
+	}
+	if len(r.Kvs) == 0 {
+		t.Fatalf("get %s: not found", key)
+	}
+	return string(r.Kvs[0].Value), r.Kvs[0].ModRevision
+}

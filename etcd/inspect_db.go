@@ -1,0 +1,123 @@
+package etcd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+	"go.etcd.io/etcd/api/v3/version"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+)
+
+// lockWait is how long another process may take to let go of the database.
+const lockWait = time.Second
+
+// dbFacts is what a database says of itself.
+type dbFacts struct {
+	applied  uint64
+	versions []string // of the etcd that laid it out, and of the cluster
+}
+
+// inspectDB walks the tree of every bucket, which is what etcd does when it
+// opens the file, but in goroutines whose panic would end the process.
+func inspectDB(path string) (facts dbFacts, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return facts, err
+	}
+	if info.Size() == 0 {
+		return facts, nil // etcd fills it, from the log if there is one
+	}
+	// What bbolt finds wrong it panics about, and a page beyond the end of the
+	// file is a fault in the memory map.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s is damaged: %v", path, r)
+		}
+	}()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return facts, &adviceError{
+			err:    fmt.Errorf("%s is in use by another process", path),
+			advice: "end that process or name another data folder",
+		}
+	}
+	if err != nil {
+		return facts, fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	err = db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("%s is cut short: it has %d of %d bytes", path, info.Size(), tx.Size())
+		}
+		if err := tx.ForEach(inspectBucket); err != nil {
+			return fmt.Errorf("%s is damaged: %w", path, err)
+		}
+		facts.read(tx)
+		return nil
+	})
+	return facts, err
+}
+
+func inspectBucket(name []byte, b *bolt.Bucket) error {
+	revisions := bytes.Equal(name, schema.Key.Name())
+	var last []byte
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if bytes.Compare(last, k) >= 0 {
+			return fmt.Errorf("bucket %s: keys are out of order", name)
+		}
+		if revisions {
+			mvcc.BytesToBucketKey(k) // panics on what is not a revision
+		}
+		last = k
+	}
+	return nil
+}
+
+func (f *dbFacts) read(tx *bolt.Tx) {
+	get := func(bucket schemaBucket, key []byte) []byte {
+		if b := tx.Bucket(bucket.Name()); b != nil {
+			return b.Get(key)
+		}
+		return nil
+	}
+	if v := get(schema.Meta, schema.MetaConsistentIndexKeyName); len(v) == 8 {
+		f.applied = binary.BigEndian.Uint64(v)
+	}
+	for _, v := range [][]byte{
+		get(schema.Meta, schema.MetaStorageVersionName),
+		get(schema.Cluster, schema.ClusterClusterVersionKeyName),
+	} {
+		f.versions = append(f.versions, string(v))
+	}
+}
+
+type schemaBucket interface{ Name() []byte }
+
+// newer returns the version of an etcd that has written here and is newer than
+// ours, if any. Releases of the same minor version read each other's files.
+func (f dbFacts) newer() string {
+	ownMajor, ownMinor, _ := release(version.Version)
+	for _, v := range f.versions {
+		major, minor, ok := release(v)
+		if ok && (major > ownMajor || major == ownMajor && minor > ownMinor) {
+			return v
+		}
+	}
+	return ""
+}
+
+func release(v string) (major, minor int, ok bool) {
+	n, err := fmt.Sscanf(v, "%d.%d", &major, &minor)
+	return major, minor, err == nil && n == 2
+}

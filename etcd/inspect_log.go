@@ -1,0 +1,96 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// inspectLog reads every record of the write-ahead log in dir. A record torn at
+// the very end is no damage: it was never acknowledged, and etcd cuts it off.
+func (c *contents) inspectLog(dir string) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // as etcd does on a record that is no message
+			err = fmt.Errorf("the write-ahead log in %s is damaged: %v", dir, r)
+		}
+	}()
+	// The names begin with a number of fixed width: their order is the log's.
+	names, err := fileutil.ReadDir(dir, fileutil.WithExt(".wal"))
+	if err != nil {
+		return err
+	}
+	r := logReader{contents: c}
+	for i, name := range names {
+		path := filepath.Join(dir, name)
+		err := r.file(path)
+		last := i == len(names)-1
+		if err != nil && (!last || !errors.Is(err, io.ErrUnexpectedEOF)) {
+			return fmt.Errorf("%s is damaged: %w", path, err)
+		}
+	}
+	for _, index := range r.snapshots {
+		if index <= r.committed { // etcd ignores others: they were not finished
+			c.base = index
+		}
+	}
+	c.logged = max(c.logged, c.base)
+	return nil
+}
+
+// logReader is what has been learnt from the log's files so far.
+type logReader struct {
+	*contents
+	crc       uint32
+	committed uint64
+	snapshots []uint64
+}
+
+func (r *logReader) file(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d := wal.NewDecoder(fileutil.NewFileReader(f))
+	rec := &walpb.Record{}
+	begun := false
+	for {
+		err := d.Decode(rec)
+		if err != nil && !begun {
+			return errors.New("it has no beginning")
+		}
+		if errors.Is(err, io.EOF) {
+			r.crc = d.LastCRC()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch rec.GetType() {
+		case wal.MetadataType: // follows the sum in each file, which is made with both
+			begun = true
+		case wal.CrcType: // begins each file, with the sum of those before
+			if r.crc != 0 && r.crc != rec.GetCrc() {
+				return errors.New("it does not follow the file before it")
+			}
+			d.UpdateCRC(rec.GetCrc())
+		case wal.EntryType:
+			r.logged = wal.MustUnmarshalEntry(rec.Data).GetIndex()
+		case wal.StateType:
+			r.committed = wal.MustUnmarshalState(rec.Data).GetCommit()
+		case wal.SnapshotType:
+			s := &walpb.Snapshot{}
+			if err := proto.Unmarshal(rec.Data, s); err != nil {
+				return err
+			}
+			r.snapshots = append(r.snapshots, s.GetIndex())
+		}
+	}
+}

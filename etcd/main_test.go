@@ -1,0 +1,44 @@
+package etcd
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+const (
+	// In a child: what part of its test it is to play, and where.
+	roleEnv = "ETCD_TEST_ROLE"
+	dirEnv  = "ETCD_TEST_DIR"
+
+	acked = "acknowledged" // begins a line of a child for each write it saw done
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleEnv) != "" {
+		os.Exit(m.Run()) // a child breaks things that cannot be put right
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child returns the calling test as a process of its own.
+func child(t *testing.T, role, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
+	return cmd
+}
+
+// run returns how many writes a child saw done before it ended well.
+func run(t *testing.T, cmd *exec.Cmd) (writes int) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("child: %v\n%s", err, out)
+	}
+	t.Logf("child:\n%s", strings.ReplaceAll(string(out), acked+"\n", ""))
+	return strings.Count(string(out), acked+"\n")
+}

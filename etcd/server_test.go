@@ -1,0 +1,186 @@
+package etcd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+func TestServe(t *testing.T) {
+	s := start(t, Config{Dir: filepath.Join(t.TempDir(), "new", "data")})
+	c := dialEmbedded(t, s)
+	watch := c.Watch(deadline(t), "k", clientv3.WithCreatedNotify())
+	if r := <-watch; !r.Created {
+		t.Fatalf("first answer of the watch: %+v, want created", r)
+	}
+	rev := put(t, c, "k", "v")
+	if v, mod := get(t, c, "k"); v != "v" || mod != rev {
+		t.Errorf("get = %q at revision %d, want \"v\" at %d", v, mod, rev)
+	}
+	r := <-watch
+	if len(r.Events) != 1 || string(r.Events[0].Kv.Value) != "v" {
+		t.Errorf("watched %+v, want the one put", r)
+	}
+	// The API server asks each endpoint for its version to learn what it can do.
+	if _, err := c.Status(deadline(t), s.Endpoints()[0]); err != nil {
+		t.Errorf("Status of endpoint %s: %v", s.Endpoints()[0], err)
+	}
+	if err := s.Err(); err != nil {
+		t.Errorf("Err while running: %v", err)
+	}
+}
+
+func TestPrivateFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	start(t, Config{Dir: dir, NoSync: true})
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v, want nothing for others", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestartKeepsDataAndRevision(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		t.Run(fmt.Sprintf("NoSync=%v", noSync), func(t *testing.T) {
+			dir := t.TempDir()
+			var last int64
+			for round := range 3 {
+				s := start(t, Config{Dir: dir, NoSync: noSync})
+				c := dialEmbedded(t, s)
+				if round > 0 {
+					if v, rev := get(t, c, "k"); v != fmt.Sprint(round-1) || rev != last {
+						t.Errorf("round %d: got %q at revision %d, want %d at %d", round, v, rev, round-1, last)
+					}
+				}
+				rev := put(t, c, "k", fmt.Sprint(round))
+				if round > 0 && rev != last+1 {
+					t.Errorf("round %d: revision %d follows %d", round, rev, last)
+				}
+				last = rev
+				closeServer(t, s)
+			}
+		})
+	}
+}
+
+// TestKill has a child acknowledge writes until it is killed: each of them must
+// be there afterwards.
+func TestKill(t *testing.T) {
+	if os.Getenv(roleEnv) != "" {
+		s := start(t, Config{Dir: os.Getenv(dirEnv)})
+		c := dialEmbedded(t, s)
+		for i := 0; ; i++ {
+			put(t, c, fmt.Sprintf("k%d", i), "v")
+			fmt.Println(acked)
+		}
+	}
+	dir := t.TempDir()
+	for round := range 2 {
+		cmd := child(t, "victim", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for in := bufio.NewScanner(out); n < 100 && in.Scan(); {
+			if in.Text() == acked {
+				n++
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Error("the child ended well, want it killed")
+		}
+		if n < 100 {
+			t.Fatalf("the child acknowledged %d writes, want 100", n)
+		}
+		s := start(t, Config{Dir: dir})
+		c := dialEmbedded(t, s)
+		for i := range n {
+			get(t, c, fmt.Sprintf("k%d", i))
+		}
+		put(t, c, "round", fmt.Sprint(round))
+		closeServer(t, s)
+	}
+}
+
+func TestClose(t *testing.T) {
+	s := start(t, Config{Dir: t.TempDir()})
+	c := dialEmbedded(t, s)
+	watch := c.Watch(deadline(t), "k", clientv3.WithCreatedNotify())
+	<-watch
+	rev := put(t, c, "k", "v")
+	if r := <-watch; r.Header.Revision != rev {
+		t.Errorf("watched revision %d, want %d", r.Header.Revision, rev)
+	}
+	select {
+	case <-s.Done():
+		t.Fatal("Done is closed before Close")
+	default:
+	}
+
+	began := time.Now()
+	var closers sync.WaitGroup
+	for range 3 {
+		closers.Go(func() { closeServer(t, s) })
+	}
+	closers.Wait()
+	t.Logf("Close took %v with a watch open", time.Since(began))
+
+	select {
+	case <-s.Done():
+	default:
+		t.Error("Done is open after Close")
+	}
+	if err := s.Err(); err != nil {
+		t.Errorf("Err after Close: %v", err)
+	}
+	if conn, err := s.Dialer()(deadline(t), "tcp", ""); err == nil {
+		t.Errorf("dialled %v after Close", conn.RemoteAddr())
+	}
+}
+
+func TestStartGivesUpWithItsContext(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"canceled": canceled, "late": late} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			s, err := Start(ctx, Config{Dir: dir})
+			if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Start = %v, %v, want the context's error", s, err)
+			}
+			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the folder Start made is still there (%v)", err)
+			}
+		})
+	}
+}
+
+func TestStartStopsWithoutTrace(t *testing.T) {
+	// TestMain fails for what is left running.
+	dir := t.TempDir()
+	for range 5 {
+		closeServer(t, start(t, Config{Dir: dir}))
+	}
+}
