@@ -1,0 +1,114 @@
+package logfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// rotator appends to a file and sets it aside when it is full. It has no
+// goroutine, so that nothing is left after Close.
+type rotator struct {
+	path  string
+	limit int64
+	keep  int
+
+	mu     sync.Mutex
+	file   *os.File // nil after Close, or if it could not be opened again
+	size   int64
+	closed bool
+	failed error // the first failure
+}
+
+func openRotator(path string, limit int64, keep int) (*rotator, error) {
+	r := &rotator{path: path, limit: limit, keep: keep}
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *rotator) open() error {
+	// Asked before opening: to open a pipe for writing waits for a reader.
+	if info, err := os.Stat(r.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", r.path)
+	}
+	f, err := os.OpenFile(r.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = f.Chmod(0o600) // one that was there may have been open to others
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	r.file, r.size = f, info.Size()
+	return nil
+}
+
+// Write appends one whole record.
+func (r *rotator) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return 0, os.ErrClosed
+	}
+	var failure error
+	if r.size > 0 && r.size+int64(len(p)) > r.limit {
+		failure = r.rotate()
+	}
+	if r.file == nil {
+		failure = errors.Join(failure, r.open())
+	}
+	n := 0
+	if r.file != nil { // a full file is better than a lost record
+		var err error
+		n, err = r.file.Write(p)
+		r.size += int64(n)
+		failure = errors.Join(failure, err)
+	}
+	if r.failed == nil {
+		r.failed = failure
+	}
+	return n, failure
+}
+
+// rotate moves path to path.1, path.1 to path.2 and so on, and leaves the file
+// closed; the last one goes.
+func (r *rotator) rotate() error {
+	err := r.file.Close() // first: Windows renames no open file
+	r.file = nil
+	if err != nil {
+		return err
+	}
+	for i := r.keep; i > 0; i-- {
+		if err := os.Rename(r.numbered(i-1), r.numbered(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rotator) numbered(i int) string {
+	if i == 0 {
+		return r.path
+	}
+	return fmt.Sprintf("%s.%d", r.path, i)
+}
+
+func (r *rotator) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if r.file == nil {
+		return r.failed
+	}
+	return errors.Join(r.failed, r.file.Close())
+}

@@ -1,0 +1,152 @@
+package logfile
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRotate(t *testing.T) {
+	dir := t.TempDir()
+	r, err := openRotator(filepath.Join(dir, "a.log"), 10, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Three fit (9 bytes), a fourth would not; "long" alone exceeds the limit.
+	for _, rec := range []string{"1.\n", "2.\n", "3.\n", "4.\n", "longer than that\n", "5.\n", "6.\n", "7.\n", "8.\n"} {
+		if n, err := r.Write([]byte(rec)); n != len(rec) || err != nil {
+			t.Fatalf("Write(%q) = %d, %v", rec, n, err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"a.log":   "8.\n",
+		"a.log.1": "5.\n6.\n7.\n",
+		"a.log.2": "longer than that\n",
+	}
+	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+
+	// Opened again, it knows how full the file is.
+	r, err = openRotator(filepath.Join(dir, "a.log"), 10, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Write([]byte("12345678\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want = map[string]string{"a.log": "12345678\n", "a.log.1": "8.\n", "a.log.2": "5.\n6.\n7.\n"}
+	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+		t.Errorf("files after the second run (-want +got):\n%s", diff)
+	}
+}
+
+// folder returns what each file of a folder contains, and checks that only
+// their owner reads them.
+func folder(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, want 0600", e.Name(), info.Mode())
+		}
+		files[e.Name()] = read(t, filepath.Join(dir, e.Name()))
+	}
+	return files
+}
+
+func TestRotateConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, Config{Path: filepath.Join(dir, "a.log"), MaxBytes: 2000, MaxFiles: 1000})
+	log := slog.New(f.Handler())
+	const writers, each = 8, 100
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				log.Info("x", "id", fmt.Sprintf("%d-%d", w, i))
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]int{}
+	files := folder(t, dir)
+	for name, content := range files {
+		if len(content) > 2000 {
+			t.Errorf("%s has %d bytes, more than 2000", name, len(content))
+		}
+		for line := range strings.Lines(content) {
+			_, id, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "id=")
+			if !ok {
+				t.Errorf("%s: broken record %q", name, line)
+			}
+			seen[id]++
+		}
+	}
+	if len(files) < 2 {
+		t.Errorf("there are %d files: nothing was rotated", len(files))
+	}
+	if len(seen) != writers*each {
+		t.Errorf("%d different records, want %d", len(seen), writers*each)
+	}
+}
+
+func TestRotateFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "folder")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	f, err := Open(Config{
+		Path:     filepath.Join(dir, "a.log"),
+		MaxBytes: 100,
+		OnWarn:   func(r slog.Record) { warnings = append(warnings, r.Message) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(f.Handler())
+	log.Info(strings.Repeat("x", 100))
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file's folder cannot be removed there")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	log.Info("lost")
+	log.Info("lost too")
+	if diff := cmp.Diff([]string{"the log file cannot be written"}, warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log.Info("found again")
+	if got := read(t, filepath.Join(dir, "a.log")); !strings.Contains(got, "found again") {
+		t.Errorf("after the folder came back the file has %q", got)
+	}
+	if err := f.Close(); err == nil || !strings.HasPrefix(err.Error(), "log file: open ") {
+		t.Errorf("Close: %v, want the first failure", err)
+	}
+}
