@@ -1,0 +1,237 @@
+package ui
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const ms = time.Millisecond
+
+// script is a start, with what happens after how long.
+func script(p *Progress) {
+	p.Begin("data folder")
+	p.End("data folder", 2*ms, nil)
+	p.Begin("etcd")
+	p.Begin("certificates")
+	time.Sleep(250 * ms)
+	p.End("certificates", 250*ms, nil)
+	p.Warn("the address 0.0.0.0 is not loopback:\n\x1b[31manybody who can reach it can try to get in")
+	p.Begin("API server")
+	time.Sleep(50 * ms)
+}
+
+func TestProgressPlain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var buf bytes.Buffer
+		p := NewProgress(&buf, Mode{})
+		script(p)
+		p.End("etcd", 300*ms, errors.New("disk full"))
+		time.Sleep(1200 * ms)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "progress/plain", buf.String())
+	})
+}
+
+func TestProgressLive(t *testing.T) {
+	for _, width := range []int{20, 40, 80} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &screen{t: t, width: width}
+			p := NewProgress(s, Mode{Live: true, Color: true, Width: columns(width)})
+			var shots strings.Builder
+			shot := func(title string) {
+				synctest.Wait()
+				fmt.Fprintf(&shots, "--- %s\n%s", title, s)
+			}
+			script(p)
+			shot("after 300 ms")
+			time.Sleep(frameTime)
+			shot("one frame later")
+			p.End("etcd", 400*ms, nil)
+			p.End("API server", 150*ms, errors.New("boom"))
+			shot("all ended")
+			p.Begin("controllers")
+			p.Begin("readiness")
+			p.Print("printed\n  in two lines\n")
+			time.Sleep(frameTime)
+			shot("text above two others")
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			shot("closed")
+			golden(t, fmt.Sprintf("progress/live-%d", width), shots.String())
+		})
+	}
+}
+
+// With nothing under way nothing is written, however long it stays open.
+func TestProgressRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &screen{t: t}
+		p := NewProgress(s, Mode{Live: true})
+		p.Begin("etcd")
+		p.End("etcd", ms, nil)
+		synctest.Wait()
+		before := s.writes
+		time.Sleep(time.Hour)
+		if s.writes != before {
+			t.Errorf("it wrote %d times more", s.writes-before)
+		}
+		p.Warn("late")
+		synctest.Wait()
+		if want := "✓ etcd            1 ms\nwarning: late\n"; s.String() != want {
+			t.Errorf("the screen has\n%swant\n%s", s, want)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestProgressManyStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &screen{t: t}
+		p := NewProgress(s, Mode{Live: true})
+		for i := range maxLive + 5 {
+			p.Begin(fmt.Sprint(i))
+		}
+		time.Sleep(frameTime)
+		synctest.Wait()
+		if got := strings.Count(s.String(), "\n"); got != maxLive {
+			t.Errorf("%d lines are drawn, want %d", got, maxLive)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(s.String(), "not finished"); got != maxLive+5 {
+			t.Errorf("Close names %d stages, want %d:\n%s", got, maxLive+5, s)
+		}
+	})
+}
+
+func TestProgressStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		p := NewProgress(w, Mode{})
+		p.Warn("first")
+		synctest.Wait() // it hangs in the write
+		for i := range 10 {
+			p.Begin(fmt.Sprint(i))
+			p.End(fmt.Sprint(i), ms, nil)
+		}
+		for i := range maxQueued {
+			p.Warn(fmt.Sprint(i))
+		}
+		p.End("last", ms, nil)
+		began := time.Now()
+		if err := p.Close(); !errors.Is(err, errStalled) {
+			t.Errorf("Close: %v, want %v", err, errStalled)
+		}
+		if took := time.Since(began); took != closeTime {
+			t.Errorf("Close took %v, want %v", took, closeTime)
+		}
+
+		// Once the terminal goes on, all but the warnings that were too many is there.
+		var buf bytes.Buffer
+		copied := make(chan error)
+		go func() {
+			_, err := io.Copy(&buf, r)
+			copied <- err
+		}()
+		if err := p.Close(); err != nil {
+			t.Errorf("Close again: %v", err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-copied; err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n")
+		if got, want := len(lines), 1+maxQueued+1+1; got != want {
+			t.Errorf("%d lines, want %d", got, want)
+		}
+		want := []string{"warning: 189", "last            1 ms", "warning: 10 more warnings are in the log"}
+		if diff := cmp.Diff(want, lines[len(lines)-3:]); diff != "" {
+			t.Errorf("the last lines (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestProgressWriteFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProgress(closed(t), Mode{})
+		p.Warn("lost")
+		synctest.Wait()
+		p.Begin("etcd")
+		p.End("etcd", ms, nil)
+		for range 2 {
+			if err := p.Close(); err == nil || !strings.HasPrefix(err.Error(), "ui: write ") {
+				t.Errorf("Close: %v, want the error of the write", err)
+			}
+		}
+	})
+}
+
+func TestProgressConcurrently(t *testing.T) {
+	s := &screen{t: t}
+	p := NewProgress(s, Mode{Live: true, Color: true, Width: columns(80)})
+	const goroutines, each = 8, 50
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for i := range each {
+				name := fmt.Sprintf("stage %d-%d", g, i)
+				p.Begin(name)
+				p.End(name, ms, nil)
+			}
+		})
+	}
+	wg.Wait()
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.End("after Close", ms, nil)
+	got := s.String()
+	if lines := strings.Count(got, "\n"); lines != goroutines*each {
+		t.Errorf("%d lines, want %d", lines, goroutines*each)
+	}
+	for line := range strings.Lines(got) {
+		if !strings.HasPrefix(line, "✓ stage ") || !strings.HasSuffix(line, " 1 ms\n") {
+			t.Errorf("broken line %q", line)
+		}
+	}
+}
+
+func TestWarn(t *testing.T) {
+	for _, tt := range []struct {
+		mode Mode
+		want string
+	}{
+		{Mode{}, "warning: a b [31mc\n"},
+		{Mode{Color: true}, "\x1b[1;33mwarning:\x1b[m a b [31mc\n"},
+	} {
+		var buf bytes.Buffer
+		if err := Warn(&buf, tt.mode, "a\n\tb \x1b[31mc\u009b\x07"); err != nil {
+			t.Fatal(err)
+		}
+		if buf.String() != tt.want {
+			t.Errorf("%+v: wrote %q, want %q", tt.mode, buf.String(), tt.want)
+		}
+	}
+	if err := Warn(closed(t), Mode{}, "x"); err == nil {
+		t.Error("no error from a closed file")
+	}
+}

@@ -1,0 +1,170 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+)
+
+func kept() ReadyInfo {
+	return ReadyInfo{
+		Name:        "default",
+		Took:        834 * time.Millisecond,
+		URL:         "https://127.0.0.1:38917",
+		Kubernetes:  "v1.37.1",
+		Running:     43,
+		Controllers: 47,
+		Dir:         "/home/grace/.local/state/ctrlplane/default",
+		Log:         "/home/grace/.local/state/ctrlplane/default/ctrlplane.log",
+		Kubeconfig:  "/home/grace/.local/state/ctrlplane/default/kubeconfig",
+		Command:     "ctrlplane kubectl",
+	}
+}
+
+func ephemeral() ReadyInfo {
+	return ReadyInfo{
+		Name:        "ci",
+		Took:        12345 * time.Millisecond,
+		URL:         "https://127.0.0.1:6443",
+		Kubernetes:  "v1.37.1",
+		Running:     47,
+		Controllers: 47,
+		Kubeconfig:  "/tmp/ctrlplane 1/kubeconfig",
+		Context:     "ci",
+	}
+}
+
+func TestRender(t *testing.T) {
+	windows := kept()
+	windows.Shell = PowerShell
+	windows.Dir = `C:\Users\grace\AppData\Local\ctrlplane\default`
+	windows.Log = windows.Dir + `\ctrlplane.log`
+	windows.Kubeconfig = windows.Dir + `\kubeconfig`
+	for _, tt := range []struct {
+		name string
+		info ReadyInfo
+	}{{"kept", kept()}, {"ephemeral", ephemeral()}, {"windows", windows}} {
+		for _, width := range []int{0, 40, 80, 120} {
+			for _, color := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/%v", tt.name, width, color), func(t *testing.T) {
+					mode := Mode{Color: color, ASCII: tt.name == "windows", Width: columns(width)}
+					got := Render(mode, tt.info)
+					golden(t, fmt.Sprintf("ready/%s-%d%s", tt.name, width, map[bool]string{true: "-color"}[color]), got)
+					if plain := Render(Mode{ASCII: mode.ASCII, Width: mode.Width}, tt.info); strip(got) != plain {
+						t.Errorf("without its escapes it is not the plain one:\n%s", strip(got))
+					}
+				})
+			}
+		}
+	}
+}
+
+// strip removes the escapes that set a style.
+func strip(s string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}
+
+// Nothing but a path, and the line to be copied, is wider than the terminal.
+func TestRenderFits(t *testing.T) {
+	for width := 20; width <= 130; width++ {
+		for line := range strings.Lines(Render(Mode{Color: true, Width: columns(width)}, kept())) {
+			line = strings.TrimSuffix(line, "\n")
+			if lipgloss.Width(line) > width && !strings.Contains(line, "/home/") && !strings.Contains(line, "https://") {
+				t.Errorf("at %d columns a line has %d: %q", width, lipgloss.Width(line), line)
+			}
+		}
+	}
+}
+
+func TestReady(t *testing.T) {
+	var buf bytes.Buffer
+	if err := Ready(&buf, Mode{}, kept()); err != nil {
+		t.Fatal(err)
+	}
+	if buf.String() != Render(Mode{}, kept()) {
+		t.Errorf("Ready wrote %q", buf.String())
+	}
+	if err := Ready(closed(t), Mode{}, kept()); err == nil {
+		t.Error("no error from a closed file")
+	}
+}
+
+func closed(t *testing.T) *os.File {
+	t.Helper()
+	_, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestExport(t *testing.T) {
+	tests := []struct {
+		shell Shell
+		value string
+		want  string
+	}{
+		{POSIX, "/home/a-b_c/.x@1,2+3=4:5%", "export K=/home/a-b_c/.x@1,2+3=4:5%"},
+		{POSIX, "/a b", "export K='/a b'"},
+		{POSIX, "/it's", `export K='/it'\''s'`},
+		{POSIX, "/a$HOME`id`\"", "export K='/a$HOME`id`\"'"},
+		{POSIX, "/ü", "export K='/ü'"},
+		{POSIX, "", "export K=''"},
+		{PowerShell, `C:\a b\c`, `$env:K = "C:\a b\c"`},
+		{PowerShell, "C:\\$x`y\"z“w”v„", "$env:K = \"C:\\`$x``y`\"z`“w`”v`„\""},
+	}
+	for _, tt := range tests {
+		if got := tt.shell.export("K", tt.value); got != tt.want {
+			t.Errorf("export of %q is\n%s\nwant\n%s", tt.value, got, tt.want)
+		}
+	}
+}
+
+// A shell reads back what was quoted for it.
+func TestExportInShell(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh")
+	}
+	for _, value := range []string{"/plain/path", "/a b", "/it's", "/$HOME`id`\"\\n", "/*?[a]{b,c}~#!&;|<>()", "/grün", ""} {
+		out, err := exec.Command(sh, "-c", POSIX.export("K", value)+`; printf %s "$K"`).Output()
+		if err != nil || string(out) != value {
+			t.Errorf("sh reads %q, %v; want %q", out, err, value)
+		}
+	}
+}
+
+func TestShellOf(t *testing.T) {
+	tests := []struct {
+		goos    string
+		environ []string
+		want    Shell
+	}{
+		{"linux", nil, POSIX},
+		{"darwin", []string{"SHELL=/bin/zsh"}, POSIX},
+		{"windows", []string{"ComSpec=cmd.exe"}, PowerShell},
+		{"windows", []string{"SHELL=/usr/bin/bash"}, POSIX},
+	}
+	for _, tt := range tests {
+		if got := ShellOf(tt.goos, tt.environ); got != tt.want {
+			t.Errorf("ShellOf(%s, %q) = %v, want %v", tt.goos, tt.environ, got, tt.want)
+		}
+	}
+}
