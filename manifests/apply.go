@@ -1,0 +1,156 @@
+package manifests
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// fieldManager is the name under which the server keeps which fields are ours.
+const fieldManager = "ctrlplane"
+
+// patience is for how long an object is tried again that is refused for a
+// reason that passes by itself.
+const patience = 15 * time.Second
+
+// Apply applies objects by server-side apply, one after the other: Namespaces
+// first, then CustomResourceDefinitions, of which it waits until they are
+// served, and last what stands in the way of requests, such as webhooks. Where
+// a namespaced object names no namespace it is "default". Unknown fields are
+// refused, and so is what another field manager has changed. What fails for a
+// moment only, such as a Pod whose namespace has no ServiceAccount yet, is tried
+// again for up to 15 s, within ctx. The first other refusal ends it: the error
+// names file, object and the server's reason. If the kind of an object is
+// unknown, nothing is applied.
+func Apply(ctx context.Context, cfg *rest.Config, objs []Object) error {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return fmt.Errorf("manifests: %w", err)
+	}
+	defer net.CloseIdleConnectionsFor(client.Transport)
+	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return fmt.Errorf("manifests: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return fmt.Errorf("manifests: %w", err)
+	}
+	a := &applier{
+		client:   dyn,
+		mapper:   restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
+		patience: patience,
+	}
+	return a.apply(ctx, ordered(objs))
+}
+
+type applier struct {
+	client   dynamic.Interface
+	mapper   *restmapper.DeferredDiscoveryRESTMapper
+	patience time.Duration
+}
+
+// apply takes the objects in order.
+func (a *applier) apply(ctx context.Context, objs []Object) error {
+	if err := a.checkKinds(ctx, objs); err != nil {
+		return err
+	}
+	var waiting []Object // CustomResourceDefinitions that need not be served yet
+	for _, o := range objs {
+		if phase(o.GroupVersionKind().GroupKind()) > phaseDefinitions {
+			if err := a.waitServed(ctx, waiting); err != nil {
+				return err
+			}
+			waiting = nil
+		}
+		if err := a.retry(ctx, func(ctx context.Context) error { return a.applyOne(ctx, o) }); err != nil {
+			return refused(o, err)
+		}
+		if o.GroupVersionKind().GroupKind() == crdKind {
+			waiting = append(waiting, o)
+		}
+	}
+	return a.waitServed(ctx, waiting)
+}
+
+func (a *applier) applyOne(ctx context.Context, o Object) error {
+	mapping, err := a.mapping(ctx, o.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	u := o.DeepCopy()
+	var client dynamic.ResourceInterface = a.client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		if u.GetNamespace() == "" {
+			u.SetNamespace(metav1.NamespaceDefault)
+		}
+		client = a.client.Resource(mapping.Resource).Namespace(u.GetNamespace())
+	} else {
+		u.SetNamespace("") // as kubectl does: it says nothing there
+	}
+	data, err := u.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	// Not Apply: its options have no field validation.
+	_, err = client.Patch(ctx, u.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
+		FieldManager:    fieldManager,
+		FieldValidation: metav1.FieldValidationStrict,
+	})
+	return err
+}
+
+// refused makes the server's reason one line, and says what helps against a
+// conflict.
+func refused(o Object, err error) error {
+	hint := ""
+	if apierrors.IsConflict(err) {
+		hint = `: take the field out of the file, or take it over with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
+	}
+	return o.errorf("%w%s", &oneLineError{err}, hint)
+}
+
+// oneLineError is an error whose text has no line breaks.
+type oneLineError struct{ err error }
+
+func (e *oneLineError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
+func (e *oneLineError) Unwrap() error { return e.err }
+
+// checkKinds refuses an object whose kind neither the server knows nor a
+// CustomResourceDefinition among the objects.
+func (a *applier) checkKinds(ctx context.Context, objs []Object) error {
+	known := map[schema.GroupVersionKind]bool{}
+	for _, o := range objs {
+		for _, gvk := range definedKinds(o.Unstructured) {
+			known[gvk] = true
+		}
+	}
+	for _, o := range objs {
+		gvk := o.GroupVersionKind()
+		if known[gvk] {
+			continue
+		}
+		err := a.retry(ctx, func(ctx context.Context) error {
+			_, err := a.mapping(ctx, gvk)
+			return err
+		})
+		if err != nil {
+			return refused(o, err)
+		}
+		known[gvk] = true
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package manifests
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const options = "?fieldManager=ctrlplane&fieldValidation=Strict"
+
+// crd is the manifest of a CustomResourceDefinition of Foos.
+func crd(versions ...string) string {
+	text := `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  names: {kind: Foo, plural: foos}
+  scope: Namespaced
+  versions:
+`
+	for _, v := range versions {
+		text += "  - {name: " + v + ", served: true}\n"
+	}
+	return text
+}
+
+func load(t *testing.T, docs ...string) []Object {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	write(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
+	objs, err := Load([]string{"a.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+func object(apiVersion, kind, name string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\n", apiVersion, kind, name)
+}
+
+func TestApplyOrder(t *testing.T) {
+	s := newFakeServer(t)
+	s.lag = 2
+	objs := load(t,
+		object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "guard"),
+		object("example.com/v1", "Foo", "foo"),
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: team}\n",
+		crd("v1", "v1beta1"),
+		configMap("config"),
+		object("v1", "Service", "web"),
+		object("rbac.authorization.k8s.io/v1", "ClusterRole", "reader"),
+		"apiVersion: v1\nkind: Namespace\nmetadata: {name: team, namespace: nonsense}\n",
+	)
+	if err := Apply(t.Context(), s.config, objs); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"/api/v1/namespaces/team",
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.example.com",
+		"/api/v1/namespaces/default/configmaps/config",
+		"/apis/rbac.authorization.k8s.io/v1/clusterroles/reader",
+		"/apis/example.com/v1/namespaces/default/foos/foo",
+		"/apis/apps/v1/namespaces/team/deployments/web",
+		"/api/v1/namespaces/default/services/web",
+		"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/guard",
+	}
+	for i := range want {
+		want[i] += options
+	}
+	if diff := cmp.Diff(want, s.patches); diff != "" {
+		t.Errorf("patches (-want +got):\n%s", diff)
+	}
+	wantBody := map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Foo", "metadata": map[string]any{"name": "foo", "namespace": "default"},
+	}
+	if diff := cmp.Diff(wantBody, s.bodies[4]); diff != "" {
+		t.Errorf("the body of Foo (-want +got):\n%s", diff)
+	}
+	if _, ok := s.bodies[0]["metadata"].(map[string]any)["namespace"]; ok {
+		t.Errorf("the Namespace was sent with a namespace")
+	}
+	if ns := objs[1].GetNamespace(); ns != "" {
+		t.Errorf("Apply changed an object: its namespace is %q", ns)
+	}
+}
+
+// A definition is waited for even if nothing of its kind follows.
+func TestApplyWaitsForDefinitions(t *testing.T) {
+	s := newFakeServer(t)
+	s.lag = 3
+	if err := Apply(t.Context(), s.config, load(t, crd("v1"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range s.kinds {
+		if k.kind == "Foo" && k.lag == 0 {
+			return
+		}
+	}
+	t.Error("Apply returned before discovery knew the kind")
+}
+
+// The server has the definition from an earlier run, and serves it a moment later.
+func TestApplyKnownDefinition(t *testing.T) {
+	s := newFakeServer(t)
+	definition := load(t, crd("v1"))[0].Object
+	s.crds["foos.example.com"] = definition
+	s.serve(definition, 3)
+	if err := Apply(t.Context(), s.config, load(t, object("example.com/v1", "Foo", "foo"))); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.patches) != 1 {
+		t.Errorf("patches: %q", s.patches)
+	}
+}
+
+func TestApplyUnknownKind(t *testing.T) {
+	tests := []struct {
+		name, kind, docs string
+	}{
+		{"no definition", "example.com/v1, Bar", object("example.com/v1", "Bar", "x")},
+		{"of another version", "example.com/v2, Foo", crd("v1") + "---\n" + object("example.com/v2", "Foo", "x")},
+		{"misspelt", "v1, Configmap", object("v1", "Configmap", "x")},
+		{"unknown version of a known group", "apps/v1beta1, Deployment", object("apps/v1beta1", "Deployment", "x")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			objs := load(t, object("v1", "Namespace", "first"), tt.docs)
+			err := Apply(t.Context(), s.config, objs)
+			gv, kind, _ := strings.Cut(tt.kind, ", ")
+			want := fmt.Sprintf("manifests: %s: %s x: the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?",
+				objs[len(objs)-1].Source, kind, kind, gv)
+			if err == nil || err.Error() != want {
+				t.Errorf("error is\n%v\nwant\n%s", err, want)
+			}
+			if len(s.patches) > 0 {
+				t.Errorf("something was applied: %q", s.patches)
+			}
+		})
+	}
+}
+
+func TestApplyRefused(t *testing.T) {
+	const pod, prefix = "/api/v1/namespaces/default/pods/p", "manifests: a.yaml:6: Pod p: "
+	tests := []struct {
+		name   string
+		status metav1.Status
+		want   string
+	}{
+		{"invalid", metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Message: "Pod \"p\" is invalid:\n* spec.containers: Required value\n* x"}, `Pod "p" is invalid: * spec.containers: Required value * x`},
+		{"unknown field", metav1.Status{Code: 500, Message: "failed to create typed patch object: .spec.foo: field not declared in schema"}, "failed to create typed patch object: .spec.foo: field not declared in schema"},
+		{"forbidden", metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: "pods \"p\" is forbidden: exceeded quota"}, `pods "p" is forbidden: exceeded quota`},
+		{"denied", metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "w" denied the request: no`}, `admission webhook "w" denied the request: no`},
+		{"no namespace", metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: `namespaces "default" not found`}, `namespaces "default" not found`},
+		{
+			"conflict", metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "Apply failed with 1 conflict: conflict with \"kubectl\": .spec.x"},
+			`Apply failed with 1 conflict: conflict with "kubectl": .spec.x: take the field out of the file, or take it over with "kubectl apply --server-side --force-conflicts --field-manager=ctrlplane"`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.answer = func(path string, _ int) *metav1.Status {
+				if path == pod {
+					return &tt.status
+				}
+				return nil
+			}
+			err := Apply(t.Context(), s.config, load(t, configMap("a"), object("v1", "Pod", "p"), object("v1", "Service", "never")))
+			want := prefix + tt.want
+			if err == nil || err.Error() != want {
+				t.Errorf("error is\n%v\nwant\n%s", err, want)
+			}
+			if s.count[pod] != 1 {
+				t.Errorf("it was tried %d times, want once", s.count[pod])
+			}
+			if len(s.patches) != 1 {
+				t.Errorf("applied: %q, want what came before only", s.patches)
+			}
+		})
+	}
+}
+
+func TestApplyBadConfig(t *testing.T) {
+	s := newFakeServer(t)
+	s.config.CAFile = filepath.Join(t.TempDir(), "nope")
+	s.config.Host = "https://127.0.0.1:1"
+	if err := Apply(t.Context(), s.config, nil); err == nil || !strings.HasPrefix(err.Error(), "manifests: ") {
+		t.Errorf("error is %v", err)
+	}
+}

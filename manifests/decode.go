@@ -1,0 +1,76 @@
+package manifests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+)
+
+// document is a decoded one.
+type document struct {
+	line  int // of the file, its first
+	value any // of the types that JSON has, with int64 for whole numbers
+}
+
+// decode reads the documents of a part: one of YAML, or any number of JSON.
+func (p part) decode() ([]document, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(p.data), []byte("{")) {
+		return p.decodeFlow()
+	}
+	var value any
+	if err := yaml.UnmarshalStrict(p.data, &value); err != nil {
+		return nil, err
+	}
+	return []document{{p.line, value}}, nil
+}
+
+// decodeFlow reads what begins like JSON but may be YAML.
+func (p part) decodeFlow() ([]document, error) {
+	docs, jsonErr := p.decodeJSON()
+	if jsonErr == nil {
+		return docs, nil
+	}
+	// As the item of a list, because the decoder does not look at what follows
+	// an object.
+	var value any
+	err := yaml.UnmarshalStrict(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
+	if list, ok := value.([]any); err == nil && ok && len(list) == 1 {
+		return []document{{p.line, list[0]}}, nil
+	}
+	return nil, jsonErr
+}
+
+func (p part) decodeJSON() ([]document, error) {
+	lineAt := func(offset int64) int {
+		offset = max(0, min(offset, int64(len(p.data))))
+		return 1 + bytes.Count(p.data[:offset], []byte("\n"))
+	}
+	var docs []document
+	for dec := json.NewDecoder(bytes.NewReader(p.data)); ; {
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			offset := int64(len(bytes.TrimRight(p.data, " \t\r\n"))) // it ends too early
+			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+				offset = syntax.Offset
+			}
+			return nil, &lineError{lineAt(offset), fmt.Errorf("JSON: %w", err)}
+		}
+		line := lineAt(dec.InputOffset() - int64(len(raw)))
+		var value any
+		strict, err := kjson.UnmarshalStrict(raw, &value)
+		if err := errors.Join(append(strict, err)...); err != nil {
+			return nil, &lineError{line, fmt.Errorf("JSON: %w", err)}
+		}
+		docs = append(docs, document{p.line + line - 1, value})
+	}
+}

@@ -1,0 +1,125 @@
+package manifests
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// notYet is an error that passes.
+type notYet string
+
+func (e notYet) Error() string { return string(e) }
+
+const errNotServed notYet = "its CustomResourceDefinition is there, but the server does not serve the kind"
+
+func crdResource() schema.GroupVersionResource {
+	return apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+}
+
+// mapping returns what the server calls a kind. If it serves none of that name,
+// but there is a CustomResourceDefinition for it, the error is errNotServed.
+func (a *applier) mapping(ctx context.Context, gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	m, err := a.mapper.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
+	if !meta.IsNoMatchError(err) {
+		return m, err
+	}
+	a.mapper.ResetWithContext(ctx) // what it knows may be old by now
+	m, err = a.mapper.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
+	if !meta.IsNoMatchError(err) {
+		return m, err
+	}
+	defined, err := a.defined(ctx, gvk)
+	switch {
+	case err != nil:
+		return nil, err
+	case defined:
+		return nil, errNotServed
+	}
+	return nil, fmt.Errorf("the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?",
+		gvk.Kind, gvk.GroupVersion())
+}
+
+// defined tells whether the server has a CustomResourceDefinition of a kind.
+func (a *applier) defined(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	list, err := a.client.Resource(crdResource()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, err
+	}
+	for _, crd := range list.Items {
+		if slices.Contains(definedKinds(&crd), gvk) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// waitServed waits until objects can be written of what the
+// CustomResourceDefinitions define, and discovery knows it.
+func (a *applier) waitServed(ctx context.Context, crds []Object) error {
+	for _, crd := range crds {
+		err := a.retry(ctx, func(ctx context.Context) error {
+			u, err := a.client.Resource(crdResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if err := established(u); err != nil {
+				return err
+			}
+			for _, gvk := range definedKinds(u) {
+				if _, err := a.mapping(ctx, gvk); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return refused(crd, err)
+		}
+	}
+	return nil
+}
+
+// established returns why a CustomResourceDefinition is not established.
+func established(u *unstructured.Unstructured) error {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
+		return err
+	}
+	why := notYet("not established")
+	for _, c := range crd.Status.Conditions {
+		switch {
+		case c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue:
+			return nil
+		case c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse:
+			why = notYet("not established: " + c.Message)
+		}
+	}
+	return why
+}
+
+// definedKinds returns the kinds that an object defines, in all versions that
+// are to be served; none if it is no CustomResourceDefinition.
+func definedKinds(u *unstructured.Unstructured) []schema.GroupVersionKind {
+	if u.GroupVersionKind().GroupKind() != crdKind {
+		return nil
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
+		return nil // the server will say what is wrong with it
+	}
+	var kinds []schema.GroupVersionKind
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			kinds = append(kinds, schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,123 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// objects returns the document's object, or those of its list; none if it is
+// null.
+func (d document) objects(source string) ([]Object, error) {
+	if d.value == nil {
+		return nil, nil
+	}
+	return objects(source, d.value)
+}
+
+func objects(source string, value any) ([]Object, error) {
+	content, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: not an object, but %s", source, typeName(value))
+	}
+	u := &unstructured.Unstructured{Object: content}
+	if err := checkType(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	if items, ok := content["items"]; ok && strings.HasSuffix(u.GetKind(), "List") {
+		return listed(source, u, items)
+	}
+	if err := checkName(content); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", source, u.GetKind(), err)
+	}
+	return []Object{{Source: source, Unstructured: u}}, nil
+}
+
+// listed returns the items of a list. Those of a typed one, such as a
+// ConfigMapList, need not say what they are.
+func listed(source string, list *unstructured.Unstructured, items any) ([]Object, error) {
+	if items == nil {
+		return nil, nil
+	}
+	values, ok := items.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s: items is not a list, but %s", source, list.GetKind(), typeName(items))
+	}
+	kind := strings.TrimSuffix(list.GetKind(), "List")
+	var all []Object
+	for i, value := range values {
+		if item, ok := value.(map[string]any); ok && kind != "" {
+			for key, implied := range map[string]string{"apiVersion": list.GetAPIVersion(), "kind": kind} {
+				if _, ok := item[key]; !ok {
+					item[key] = implied
+				}
+			}
+		}
+		objs, err := objects(fmt.Sprintf("%s, item %d", source, i+1), value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objs...)
+	}
+	return all, nil
+}
+
+func checkType(content map[string]any) error {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if err := checkString(content, key); err != nil {
+			return err
+		}
+	}
+	_, err := schema.ParseGroupVersion(content["apiVersion"].(string))
+	if err != nil {
+		return fmt.Errorf("apiVersion: %w", err)
+	}
+	return nil
+}
+
+func checkName(content map[string]any) error {
+	u := unstructured.Unstructured{Object: content}
+	if u.GetName() == "" && u.GetGenerateName() != "" {
+		return errors.New("server-side apply does not generate names: write metadata.name in place of metadata.generateName")
+	}
+	if err := checkString(content, "metadata", "name"); err != nil {
+		return err
+	}
+	namespace, _, err := unstructured.NestedFieldNoCopy(content, "metadata", "namespace")
+	if err != nil || namespace == nil || namespace == "" {
+		return err
+	}
+	return checkString(content, "metadata", "namespace")
+}
+
+// checkString refuses a field that is not there, or not a text.
+func checkString(content map[string]any, path ...string) error {
+	field := strings.Join(path, ".")
+	value, ok, err := unstructured.NestedFieldNoCopy(content, path...)
+	if err != nil || !ok || value == nil || value == "" {
+		return fmt.Errorf("it has no %s", field)
+	}
+	if _, ok := value.(string); !ok {
+		return fmt.Errorf("%s is not text, but %s: put it in quotes", field, typeName(value))
+	}
+	return nil
+}
+
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
+}

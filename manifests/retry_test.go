@@ -1,0 +1,137 @@
+package manifests
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+)
+
+// impatient is an applier that gives up soon.
+func (s *fakeServer) impatient(t *testing.T, patience time.Duration) *applier {
+	t.Helper()
+	dyn, err := dynamic.NewForConfig(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &applier{
+		client:   dyn,
+		mapper:   restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
+		patience: patience,
+	}
+}
+
+func TestApplyTriesAgain(t *testing.T) {
+	const pod = "/api/v1/namespaces/default/pods/p"
+	for name, status := range map[string]metav1.Status{
+		"no service account":  {Code: 403, Reason: metav1.StatusReasonForbidden, Message: `pods "p" is forbidden: error looking up service account default/default: serviceaccount "default" not found`},
+		"quota not counted":   {Code: 403, Reason: metav1.StatusReasonForbidden, Message: `pods "p" is forbidden: status unknown for quota: q, resources: pods`},
+		"priority not seen":   {Code: 403, Reason: metav1.StatusReasonForbidden, Message: `pods "p" is forbidden: no PriorityClass with name high was found`},
+		"too many requests":   {Code: 429, Reason: metav1.StatusReasonTooManyRequests},
+		"unavailable":         {Code: 503, Reason: metav1.StatusReasonServiceUnavailable},
+		"timeout":             {Code: 504, Reason: metav1.StatusReasonTimeout},
+		"server timeout":      {Code: 500, Reason: metav1.StatusReasonServerTimeout},
+		"webhook not there":   {Code: 500, Reason: metav1.StatusReasonInternalError, Message: `Internal error occurred: failed calling webhook "w": connection refused`},
+		"handler not there":   {Code: 404, Message: "404 page not found"},
+		"conversion webhook":  {Code: 500, Message: `conversion webhook for example.com/v1, Kind=Foo failed: connection refused`},
+		"bad gateway, by any": {Code: 502},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.answer = func(path string, before int) *metav1.Status {
+				if path == pod && before < 3 {
+					return &status
+				}
+				return nil
+			}
+			if err := Apply(t.Context(), s.config, load(t, object("v1", "Pod", "p"))); err != nil {
+				t.Fatal(err)
+			}
+			if s.count[pod] != 4 {
+				t.Errorf("it was tried %d times, want 4", s.count[pod])
+			}
+		})
+	}
+}
+
+func TestApplyGivesUp(t *testing.T) {
+	missing := metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: `error looking up service account default/x: serviceaccount "x" not found`}
+	tests := []struct {
+		name   string
+		docs   []string
+		answer func(string, int) *metav1.Status
+		lag    int
+		want   string
+	}{
+		{"refused", []string{object("v1", "Pod", "p")}, func(string, int) *metav1.Status { return &missing }, 0,
+			"manifests: a.yaml:1: Pod p: " + missing.Message + " (tried again for 100ms)"},
+		{"not established", []string{crd("v1"), object("example.com/v1", "Foo", "x")}, nil, 1 << 30,
+			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (tried again for 100ms)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.answer, s.lag = tt.answer, tt.lag
+			objs := ordered(load(t, tt.docs...))
+			err := s.impatient(t, 100*time.Millisecond).apply(t.Context(), objs)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestApplyNamesNotAccepted(t *testing.T) {
+	s := newFakeServer(t)
+	s.lag = 1 << 30
+	objs := load(t, crd("v1"))
+	a := s.impatient(t, 100*time.Millisecond)
+	if err := a.applyOne(t.Context(), objs[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.crds["foos.example.com"]["status"] = map[string]any{"conditions": []any{
+		map[string]any{"type": "NamesAccepted", "status": "False", "message": `"foos" is already in use`},
+	}}
+	err := a.waitServed(t.Context(), objs)
+	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (tried again for 100ms)`
+	if err == nil || err.Error() != want {
+		t.Errorf("error is\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestApplyCancelled(t *testing.T) {
+	s := newFakeServer(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("interrupted")
+	s.answer = func(_ string, before int) *metav1.Status {
+		if before == 2 {
+			cancel(stopped)
+		}
+		return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "starting"}
+	}
+	err := Apply(ctx, s.config, load(t, object("v1", "Pod", "p")))
+	if !errors.Is(err, stopped) || !strings.HasPrefix(err.Error(), "manifests: a.yaml:1: Pod p: interrupted") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestApplyUnreachable(t *testing.T) {
+	s := newFakeServer(t)
+	s.config.Host = "http://127.0.0.1:1" // nobody listens there
+	err := s.impatient(t, 100*time.Millisecond).apply(t.Context(), load(t, object("v1", "Pod", "p")))
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error is %v", err)
+	}
+}
