@@ -1,0 +1,277 @@
+package ctrlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	netutils "k8s.io/utils/net"
+
+	"github.com/ctrlplane/ctrlplane/apiserver"
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/logfile"
+)
+
+// plane is a control plane that starts, runs or has ended: the parts of a Server.
+type plane struct {
+	Server *Server
+	log    *slog.Logger // set before anything that runs beside the start
+
+	closers []func() error // in the order of the start; run backwards
+	endOnce sync.Once
+	ending  chan struct{} // closed when end begins
+	endErr  error
+	done    chan struct{} // closed when end is over
+	cause   error         // final when done is closed
+
+	booted     bool // the start has succeeded
+	dir        *datadir.Dir
+	certs      *pki.Bundle
+	listener   net.Listener
+	storage    *storage
+	api        *apiserver.Server
+	supervisor *controllers.Supervisor
+	lease      *lease // nil without leader election
+	kubeconfig *clientcmdapi.Config
+	url        string
+}
+
+func newPlane(s *Server) *plane {
+	return &plane{Server: s, log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
+}
+
+// boot is the order of the start. Each step leaves its closer before the next
+// begins; end runs them backwards.
+func (p *plane) boot(ctx context.Context) error {
+	release, err := claimProcess()
+	if err != nil {
+		return err
+	}
+	p.onEnd(release)
+	settle := relaxMemory()
+	p.onEnd(func() error { settle(); return nil })
+	steps := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"data folder", p.openDir},       // and the log in it
+		{"certificates", p.ensureCerts},  // the options name their files
+		{"options", p.checkOptions},      // before anything is served
+		{"API server", p.startAPIServer}, // serves when this ends; not ready yet
+		{"controllers", p.startControllers},
+		{"readiness", p.waitReady},
+		{"kubeconfig", p.writeDown},
+	}
+	for i, step := range steps {
+		if err := p.stage(step.name, func() error { return step.run(ctx) }); err != nil {
+			return p.explain(ctx, err)
+		}
+		if i == 0 {
+			p.startStorage() // goes on beside the next three
+		}
+	}
+	settle()
+	p.booted = true
+	go p.giveBack()
+	p.watch()
+	return nil
+}
+
+// stage runs a step of the start and tells what became of it.
+func (p *plane) stage(name string, run func() error) error {
+	began := time.Now()
+	p.tell(Stage{Name: name})
+	err := run()
+	p.tell(Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
+	p.log.Info("start", "stage", name, "took", time.Since(began), "err", err)
+	return err
+}
+
+func (p *plane) tell(s Stage) {
+	if p.Server.OnStage != nil {
+		p.Server.OnStage(s)
+	}
+}
+
+// onEnd adds what end is to undo.
+func (p *plane) onEnd(undo func() error) { p.closers = append(p.closers, undo) }
+
+func (p *plane) openDir(context.Context) (err error) {
+	if p.Server.Dir == "" {
+		p.dir, err = datadir.Temp()
+	} else {
+		p.dir, err = datadir.Open(p.Server.Dir, dataVersion)
+	}
+	if err != nil {
+		return err
+	}
+	p.onEnd(p.closeDir)
+	if err := p.dir.Leftover(); err != nil {
+		p.warn(err.Error())
+	}
+	if err := p.forgetAddress(); err != nil {
+		return err
+	}
+	return p.openLog()
+}
+
+// closeDir leaves nothing half-made behind.
+func (p *plane) closeDir() error {
+	if !p.booted {
+		return p.dir.Discard()
+	}
+	return p.dir.Close()
+}
+
+func (p *plane) openLog() error {
+	if p.Server.Log == nil {
+		return nil
+	}
+	cfg := *p.Server.Log
+	if cfg.Path == "" {
+		cfg.Path = p.dir.Join(LogFile)
+	}
+	level := slog.LevelInfo
+	if cfg.Level != nil {
+		level = cfg.Level.Level()
+	}
+	cfg.Level = min(level, slog.Level(-p.Server.Verbosity))
+	file, err := logfile.Open(cfg)
+	if err != nil {
+		return err
+	}
+	p.onEnd(file.Close)
+	p.log = slog.New(file.Handler())
+	return setKlog(p.log.Handler(), p.Server.Verbosity)
+}
+
+func (p *plane) warn(msg string) {
+	p.log.Warn(msg)
+	if p.Server.OnWarning != nil {
+		p.Server.OnWarning(msg)
+	}
+}
+
+func (p *plane) ensureCerts(context.Context) (err error) {
+	host, _, err := net.SplitHostPort(p.listenAddress())
+	if err != nil {
+		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.Server.Listen, err)
+	}
+	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
+	for _, name := range append([]string{host}, p.Server.Hosts...) {
+		if ip := net.ParseIP(name); ip != nil {
+			cfg.IPs = append(cfg.IPs, ip)
+		} else {
+			cfg.DNSNames = append(cfg.DNSNames, name)
+		}
+	}
+	_, services, err := net.ParseCIDR(p.serviceCIDR())
+	if err != nil {
+		return usage.Errorf("service CIDR: %w", err)
+	}
+	first, err := netutils.GetIndexedIP(services, 1) // where Pods would find the API server
+	if err != nil {
+		return usage.Errorf("service CIDR: %w", err)
+	}
+	cfg.IPs = append(cfg.IPs, first)
+	p.certs, err = pki.Ensure(cfg)
+	return err
+}
+
+func (p *plane) checkOptions(context.Context) (err error) {
+	if err := p.apiConfig().CheckFlags(); err != nil {
+		return err
+	}
+	p.supervisor, err = controllers.New(controllers.Config{
+		List:              p.Server.Controllers,
+		Args:              p.Server.ControllerManagerArgs,
+		CACert:            p.certs.CACert,
+		CAKey:             p.certs.CAKey,
+		ServiceAccountKey: p.certs.ServiceAccountKey,
+		PodCIDR:           p.podCIDR(),
+		ServiceCIDR:       p.serviceCIDR(),
+		Standby:           p.Server.LeaderElect,
+		Logger:            p.log,
+		Connect:           func(who user.Info) *rest.Config { return p.api.Connect(who) },
+	})
+	return err
+}
+
+func (p *plane) apiConfig() apiserver.Config {
+	return apiserver.Config{
+		PKI:           p.certs,
+		ServiceCIDR:   p.serviceCIDR(),
+		FeatureGates:  p.Server.FeatureGates,
+		RuntimeConfig: p.Server.RuntimeConfig,
+		Args:          p.Server.APIServerArgs,
+	}
+}
+
+func (p *plane) startAPIServer(ctx context.Context) error {
+	listener, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	cfg := p.apiConfig()
+	cfg.Listener = listener
+	cfg.Ready, cfg.Alive = p.supervisor.Checks()
+	if cfg.Etcd, err = p.storage.forAPIServer(ctx); err != nil {
+		listener.Close()
+		return err
+	}
+	if p.api, err = apiserver.Start(ctx, cfg); err != nil {
+		listener.Close()
+		return err
+	}
+	p.onEnd(p.api.Close)
+	p.api.Handle(controllers.DebugPath, p.supervisor)
+	p.api.Handle(control.Path, control.Handler(p.controllers))
+	p.url = "https://" + reachable(listener.Addr())
+	return nil
+}
+
+// controllers is what control serves of the supervisor's knowledge.
+func (p *plane) controllers() []control.Controller {
+	var list []control.Controller
+	for _, u := range p.supervisor.Units() {
+		list = append(list, control.Controller{Name: u.Name, Aliases: u.Aliases, State: string(u.State), Reason: u.Reason})
+	}
+	return list
+}
+
+func (p *plane) startControllers(ctx context.Context) error {
+	p.onEnd(p.supervisor.Close)
+	if p.Server.LeaderElect {
+		p.lease = newLease(p)
+		p.onEnd(p.lease.close)
+		return p.lease.start(ctx)
+	}
+	return p.supervisor.Start(ctx, p.api.WaitServing)
+}
+
+func (p *plane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
+
+// explain prefers why a part has ended to what that did to the step that was
+// under way.
+func (p *plane) explain(ctx context.Context, err error) error {
+	if p.storage != nil {
+		if cause := p.storage.failure(); cause != nil {
+			return cause
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("start was cut short: %w", cause)
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package ctrlplane
+
+import (
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+)
+
+// claimed tells whether a Server runs: upstream's process-wide state serves one.
+var claimed atomic.Bool
+
+// claimProcess sets what upstream keeps once per process, each with its reason,
+// and returns what puts it back. Nothing else of ours sets such state, except
+// what must be: the feature gates and /configz by apiserver and controllers,
+// the size of log segments by etcd.
+func claimProcess() (release func() error, err error) {
+	if !claimed.CompareAndSwap(false, true) {
+		return nil, ErrRunning
+	}
+	logging := klog.CaptureState()
+	klog.SetLogger(logr.Discard()) // until there is a log: setKlog
+	// The API server warns even its own controllers of deprecated APIs.
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	return func() error {
+		logging.Restore()
+		claimed.Store(false)
+		return nil
+	}, nil
+}
+
+// setKlog sends to h what upstream does not log through a context.
+func setKlog(h slog.Handler, verbosity int) error {
+	klog.SetLoggerWithOptions(logr.FromSlogHandler(h), klog.ContextualLogger(true))
+	var level klog.Level
+	return level.Set(strconv.Itoa(verbosity))
+}
