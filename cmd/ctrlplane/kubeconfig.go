@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane"
+)
+
+func newKubeconfig(t *target) *cobra.Command {
+	var raw bool
+	cmd := &cobra.Command{
+		Use:   "kubeconfig",
+		Short: "Print where the kubeconfig is, or what it holds",
+		Example: `  export KUBECONFIG="$(ctrlplane kubeconfig)"
+  ctrlplane kubeconfig --raw > admin.kubeconfig`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := t.running()
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(dir, ctrlplane.KubeconfigFile)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("kubeconfig: %w", err)
+			}
+			if raw {
+				_, err = cmd.OutOrStdout().Write(data)
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, with its keys")
+	return cmd
+}

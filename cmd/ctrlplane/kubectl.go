@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/component-base/cli"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/plugin"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"github.com/ctrlplane/ctrlplane"
+)
+
+func newKubectl(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl [ARG…]",
+		Short: "The real kubectl, talking to the control plane",
+		Long: `The kubectl of this release, with the control plane as its cluster. Which one
+is said before the verb: "ctrlplane --name demo kubectl get pods".`,
+		Example: `  ctrlplane kubectl create deployment web --image=nginx --replicas=3
+  ctrlplane kubectl get pods --watch`,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runKubectl(t, args)
+		},
+	}
+}
+
+// runKubectl does not return from a failure of kubectl: it exits as kubectl does.
+func runKubectl(t *target, args []string) error {
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	dir, err := t.running()
+	if err == nil {
+		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
+		flags.KubeConfig = &path
+	} else {
+		// Verbs that need no server work all the same; the others say why not.
+		nowhere, nobody := "https://127.0.0.1:0", "nobody"
+		flags.APIServer, flags.BearerToken = &nowhere, &nobody // without a token it asks for a password
+		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
+			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refuse{err} })
+			return cfg
+		})
+	}
+	cmd := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
+		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
+		Arguments:     append([]string{"kubectl"}, args...),
+		ConfigFlags:   flags,
+		IOStreams:     genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+	})
+	cmd.SetArgs(args)
+	if err := cli.RunNoErrOutput(cmd); err != nil {
+		cmdutil.CheckErr(err)
+	}
+	return nil
+}
+
+// refuse answers every request with why there is nobody to ask.
+type refuse struct{ why error }
+
+func (r refuse) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("ctrlplane: %w", r.why)
+}

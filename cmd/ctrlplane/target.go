@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// target says which control plane a verb means.
+type target struct {
+	name    string
+	dataDir string
+	named   func() bool // whether --name or --data-dir was given
+}
+
+func (t *target) flags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&t.name, "name", "default", "name of the control plane")
+	f.StringVar(&t.dataDir, "data-dir", "", "its data folder (default: the name, under the platform's state folder)")
+	t.named = func() bool { return f.Changed("name") || f.Changed("data-dir") }
+}
+
+// notRunning is the error that a control plane does not run.
+type notRunning struct{ error }
+
+// path is the data folder of a named control plane.
+func (t *target) path() (string, error) {
+	if err := datadir.ValidateName(t.name); err != nil {
+		return "", usage.Errorf("--name: %w", err)
+	}
+	return datadir.Path(t.name, t.dataDir)
+}
+
+// running returns the data folder of the control plane that is meant. Where
+// none is named and the default one does not run, that is the only one that
+// does. It is an error that it does not run, or cannot be reached yet.
+func (t *target) running() (string, error) {
+	path, err := t.path()
+	if err != nil {
+		return "", err
+	}
+	state, running, err := datadir.Peek(path)
+	if err != nil {
+		return "", err
+	}
+	if !running && !t.named() {
+		others, err := runningOthers()
+		if err != nil {
+			return "", err
+		}
+		if len(others) > 1 {
+			return "", fmt.Errorf("several control planes run: say which one with --data-dir: %s", strings.Join(others, ", "))
+		}
+		if len(others) == 1 {
+			path = others[0]
+			if state, running, err = datadir.Peek(path); err != nil {
+				return "", err
+			}
+		}
+	}
+	switch {
+	case !running:
+		return "", notRunning{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.upCommand())}
+	case state.Server == "":
+		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
+	}
+	return path, nil
+}
+
+// runningOthers lists the data folders of the control planes that run now,
+// wherever a verb can know of them.
+func runningOthers() ([]string, error) {
+	paths, err := datadir.Ephemerals()
+	if err != nil {
+		return nil, err
+	}
+	names, err := datadir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		path, err := datadir.Path(name, "")
+		if err != nil {
+			return nil, err
+		}
+		if _, running, err := datadir.Peek(path); err == nil && running {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+func (t *target) upCommand() string {
+	switch {
+	case t.dataDir != "":
+		return "ctrlplane up --data-dir " + t.dataDir
+	case t.name != "default":
+		return "ctrlplane up --name " + t.name
+	}
+	return "ctrlplane up"
+}

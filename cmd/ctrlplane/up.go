@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/manifests"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// up is what the flags of "ctrlplane up" say.
+type up struct {
+	target    *target
+	server    ctrlplane.Server
+	ephemeral bool
+	address   string
+	port      int
+	manifests []string
+	merge     bool
+	ui        string
+	logFile   string
+	logLevel  string
+	logFormat string
+	verbosity int
+}
+
+func newUp(t *target) *cobra.Command {
+	u := &up{target: t}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a control plane and serve until interrupted",
+		Long: `Start etcd, the API server and the controllers in this process, and serve
+until interrupted. Started again, it is the same cluster: same objects, same
+certificates, same port. There are no nodes: Pods are made, but do not run.
+
+Clients come in over HTTPS on a loopback address, with the kubeconfig that is
+written into the data folder.`,
+		Example: `  ctrlplane up
+  ctrlplane up --name demo --merge-kubeconfig
+  ctrlplane up --ephemeral -f manifests/
+  ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
+  ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+	}
+	u.flags(cmd)
+	return cmd
+}
+
+func (u *up) flags(cmd *cobra.Command) {
+	f, s := cmd.Flags(), &u.server
+	f.BoolVar(&u.ephemeral, "ephemeral", false, "keep everything in a temporary folder, without fsync, and leave nothing behind")
+	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; one that is no loopback lets the network in")
+	f.IntVar(&u.port, "port", 0, "port for clients (default: the same as last time, or a free one)")
+	f.StringSliceVar(&s.Hosts, "host", nil, "further name or address that the serving certificate covers (repeatable)")
+	f.StringArrayVarP(&u.manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
+	f.BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
+	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
+	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
+	f.StringVar(&s.RuntimeConfig, "runtime-config", "", "APIs to turn on or off, as group/version=true|false,…")
+	f.StringArrayVar(&s.APIServerArgs, "kube-apiserver-arg", nil, "further flag of kube-apiserver, as name=value (repeatable)")
+	f.StringArrayVar(&s.ControllerManagerArgs, "kube-controller-manager-arg", nil, "further flag of kube-controller-manager, as name=value (repeatable)")
+	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
+	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.244.0.0/16)")
+	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")
+	f.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "CA of that cluster")
+	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate for that cluster")
+	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
+	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
+	f.StringVar(&u.ui, "ui", "auto", "what to show: auto, plain or none")
+	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
+	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
+	f.StringVar(&u.logFormat, "log-format", "text", "format of the log: text or json")
+	f.IntVarP(&u.verbosity, "v", "v", 0, "verbosity of Kubernetes' own logs, as its -v")
+}
+
+// prepare checks the flags and makes a Server's fields of them.
+func (u *up) prepare() error {
+	s := &u.server
+	if u.ephemeral && u.target.dataDir != "" {
+		return usage.Errorf("--ephemeral keeps nothing, --data-dir says where to keep it: use one of them")
+	}
+	path, err := u.target.path()
+	if err != nil {
+		return err
+	}
+	if !u.ephemeral {
+		s.Dir = path
+	}
+	if net.ParseIP(u.address) == nil {
+		return usage.Errorf("--bind-address: %q is no IP address", u.address)
+	}
+	if u.port < 0 || u.port > 65535 {
+		return usage.Errorf("--port: %d is not between 0 and 65535", u.port)
+	}
+	if len(s.EtcdEndpoints) == 0 && s.EtcdCAFile+s.EtcdCertFile+s.EtcdKeyFile != "" {
+		return usage.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile are for --etcd-endpoints, which is not given")
+	}
+	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
+		return usage.Errorf("--etcd-certfile and --etcd-keyfile go together: give both or none")
+	}
+	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
+	s.Name = "ctrlplane-" + u.target.name
+	if u.ephemeral && u.target.name == "default" {
+		s.Name = "ctrlplane-ephemeral"
+	}
+	return u.prepareLog()
+}
+
+func (u *up) prepareLog() error {
+	level, err := logfile.ParseLevel(u.logLevel)
+	if err != nil {
+		return usage.Errorf("--log-level: %w", err)
+	}
+	format, err := logfile.ParseFormat(u.logFormat)
+	if err != nil {
+		return usage.Errorf("--log-format: %w", err)
+	}
+	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format}
+	u.server.Verbosity = u.verbosity
+	return nil
+}
+
+func (u *up) run(ctx context.Context) error {
+	if err := u.prepare(); err != nil {
+		return err
+	}
+	var objects []manifests.Object
+	if len(u.manifests) > 0 {
+		var err error
+		if objects, err = manifests.Load(u.manifests); err != nil {
+			return err
+		}
+	}
+	if u.merge {
+		if err := checkUsersKubeconfig(); err != nil {
+			return err
+		}
+	}
+	screen, mode, err := u.screen()
+	if err != nil {
+		return err
+	}
+	progress := ui.NewProgress(screen, mode)
+	defer progress.Close() // what it may say, that the screen is gone, helps nobody
+	if !net.ParseIP(u.address).IsLoopback() {
+		progress.Warn(fmt.Sprintf("%s is no loopback address: whoever reaches it can try to log in", u.address))
+	}
+	return u.serve(ctx, progress, mode, objects)
+}
+
+// screen is what --ui says to show, and where.
+func (u *up) screen() (io.Writer, ui.Mode, error) {
+	switch u.ui {
+	case "auto":
+		return os.Stdout, ui.Detect(os.Stdout, os.Environ()), nil
+	case "plain":
+		return os.Stdout, ui.Mode{}, nil
+	case "none":
+		return io.Discard, ui.Mode{}, nil
+	}
+	return nil, ui.Mode{}, usage.Errorf("--ui: %q is not known: use auto, plain or none", u.ui)
+}
+
+// serve starts the control plane and blocks until it ends.
+func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode, objects []manifests.Object) (err error) {
+	began := time.Now()
+	s := &u.server
+	s.OnStage = func(st ctrlplane.Stage) {
+		if st.Ended {
+			progress.End(st.Name, st.Took, st.Err)
+		} else {
+			progress.Begin(st.Name)
+		}
+	}
+	s.OnWarning = progress.Warn
+	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
+	defer earlystderr.To(nil)
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if len(objects) > 0 {
+		if err := u.apply(ctx, progress, objects); err != nil {
+			return err
+		}
+	}
+	if u.merge {
+		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
+			return err
+		}
+		if u.ephemeral {
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
+		}
+	}
+	progress.Print(ui.Render(mode, u.readyInfo(time.Since(began), u.merge)))
+	select {
+	case <-ctx.Done():
+		progress.Print("stopping")
+		return nil
+	case <-s.Done():
+		return fmt.Errorf("the control plane has ended: %w", s.Err())
+	}
+}
+
+// checkUsersKubeconfig fails before the start where the merge would after it.
+func checkUsersKubeconfig() error {
+	path := kubeconfig.Path()
+	if path == "" {
+		return errors.New("--merge-kubeconfig: KUBECONFIG names no file: set it to one, or unset it")
+	}
+	_, err := clientcmd.LoadFromFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("--merge-kubeconfig: %s does not parse: %w: mend it first", path, err)
+	}
+	return nil
+}
+
+func (u *up) apply(ctx context.Context, progress *ui.Progress, objects []manifests.Object) error {
+	const stage = "manifests"
+	began := time.Now()
+	progress.Begin(stage)
+	err := manifests.Apply(ctx, u.server.RESTConfig(), objects)
+	progress.End(stage, time.Since(began), err)
+	return err
+}
+
+func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
+	s := &u.server
+	info := ui.ReadyInfo{
+		Name:       u.target.name,
+		Took:       took,
+		URL:        s.URL(),
+		Kubernetes: ctrlplane.KubernetesVersion,
+		Log:        s.LogPath(),
+		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
+		Command:    "ctrlplane kubectl",
+		Shell:      ui.ShellOf(runtime.GOOS, os.Environ()),
+	}
+	if !u.ephemeral {
+		info.Dir = s.DataDir()
+	}
+	if merged {
+		info.Context = s.Name
+	}
+	if u.target.name != "default" {
+		info.Command = fmt.Sprintf("ctrlplane --name %s kubectl", u.target.name)
+	}
+	for _, c := range s.Units() {
+		info.Controllers++
+		if c.State == controllers.Running {
+			info.Running++
+		}
+	}
+	return info
+}
