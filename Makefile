@@ -1,0 +1,59 @@
+# Two commands on a fresh machine with Go: "make up" runs a control plane,
+# "make test" passes the tests. "make help" lists the rest.
+
+export CGO_ENABLED := 0
+KUBERNETES := v1.37.1
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BIN        := bin/ctrlplane
+
+# What upstream's own release builds stamp: clients and "kubectl version" read it.
+stamp    = -X k8s.io/$(1).gitVersion=$(KUBERNETES) -X k8s.io/$(1).gitMajor=1 -X k8s.io/$(1).gitMinor=37 -X k8s.io/$(1).gitTreeState=clean
+STAMPS  := $(call stamp,component-base/version) $(call stamp,client-go/pkg/version)
+LDFLAGS := -s -w $(STAMPS) -X main.release=$(VERSION)
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
+# Packages that link the server; their tests run without the race detector,
+# which would compile all of Kubernetes a second time. "make race" does that.
+HEAVY := $(addprefix github.com/ctrlplane/ctrlplane,/apiserver$$ /controllers$$ /test/e2e$$ /cmd/ctrlplane$$ $$)
+LIGHT  = $(shell go list ./... | grep -vE '$(subst $() ,|,$(HEAVY))')
+
+.PHONY: up build test unit e2e race lint bench cross golden help
+
+up: build ## build, and start a control plane
+	$(BIN) up
+
+build: ## build bin/ctrlplane
+	@echo "building $(BIN); the first time this compiles Kubernetes, which takes minutes"
+	go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/ctrlplane
+
+test: unit e2e ## all tests
+
+unit: ## tests of the parts
+	go vet ./...
+	$(RACE) $(LIGHT)
+	go test -ldflags '$(STAMPS)' ./apiserver ./controllers ./internal/...
+
+e2e: build ## behaviour tests against a real control plane, and of the command
+	CTRLPLANE=$(CURDIR)/$(BIN) go test -ldflags '$(STAMPS)' -timeout 15m ./test/e2e . ./cmd/ctrlplane
+
+race: ## everything under the race detector
+	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -ldflags '$(STAMPS)' -timeout 30m ./...
+
+lint: ## static checks
+	test -z "$$(gofmt -l .)"
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+bench: build ## compare with the three upstream binaries, side by side
+	go run ./bench -ctrlplane $(BIN)
+
+cross: ## compile for every platform of a release
+	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
+
+golden: ## rewrite golden files
+	go test ./ui -update
+
+help:
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
