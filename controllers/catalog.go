@@ -39,7 +39,15 @@ func CheckList(list []string) error {
 	return nil
 }
 
-// catalogue lists what list asks for, without building anything, by name.
+// Catalogue lists, by name, every controller and why list (nil = Default) or a
+// feature gate keeps it off; an empty reason is that of one that would run.
+func Catalogue(list []string) []Status {
+	if list == nil {
+		list = Default
+	}
+	return catalogue(list)
+}
+
 func catalogue(list []string) []Status {
 	canonical := resolve(list)
 	var all []Status

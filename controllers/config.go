@@ -32,6 +32,10 @@ type Config struct {
 	// PodCIDR is what nodes get their ranges from; ServiceCIDR is kept out of it.
 	PodCIDR, ServiceCIDR string
 
+	// Standby says that the controllers may have to wait for others to end: until
+	// they are started, they do not hold readiness up.
+	Standby bool
+
 	// Logger is where each controller's own logger writes.
 	Logger *slog.Logger
 

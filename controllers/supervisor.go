@@ -141,7 +141,12 @@ func (s *Supervisor) Units() []Status {
 func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
 	for _, name := range s.order() {
 		u := s.units[name]
-		ready = append(ready, healthz.NamedCheck(name, u.ready))
+		ready = append(ready, healthz.NamedCheck(name, func(req *http.Request) error {
+			if s.cfg.Standby && u.status().State == Off {
+				return nil
+			}
+			return u.ready(req)
+		}))
 		alive = append(alive, healthz.NamedCheck(name, u.alive))
 	}
 	return ready, alive

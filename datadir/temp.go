@@ -160,3 +160,26 @@ func explainTemp(parent string, err error) error {
 	}
 	return fmt.Errorf("temporary folder in %s: %w: look into that, %s", parent, err, choose)
 }
+
+// Ephemerals lists the ephemeral folders of this user that a process has now.
+func Ephemerals() ([]string, error) {
+	parent, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
+	}
+	paths, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
+	if err != nil {
+		return nil, explainTemp(parent, err)
+	}
+	var running []string
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || !private(info) {
+			continue // gone meanwhile, or another's
+		}
+		if held, err := held(path); err == nil && held {
+			running = append(running, path)
+		}
+	}
+	return running, nil
+}
