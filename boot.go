@@ -21,6 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/manifests"
 )
 
 // plane is a control plane that starts, runs or has ended: the parts of a Server.
@@ -61,10 +62,7 @@ func (p *plane) boot(ctx context.Context) error {
 	p.onEnd(release)
 	settle := relaxMemory()
 	p.onEnd(func() error { settle(); return nil })
-	steps := []struct {
-		name string
-		run  func(context.Context) error
-	}{
+	steps := []step{
 		{"data folder", p.openDir},       // and the log in it
 		{"certificates", p.ensureCerts},  // the options name their files
 		{"options", p.checkOptions},      // before anything is served
@@ -72,6 +70,15 @@ func (p *plane) boot(ctx context.Context) error {
 		{"controllers", p.startControllers},
 		{"readiness", p.waitReady},
 		{"kubeconfig", p.writeDown},
+	}
+	if len(p.Server.Manifests) > 0 {
+		objects, err := manifests.Load(p.Server.Manifests)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, step{"manifests", func(ctx context.Context) error {
+			return manifests.Apply(ctx, p.restConfig(), objects)
+		}})
 	}
 	for i, step := range steps {
 		if err := p.stage(step.name, func() error { return step.run(ctx) }); err != nil {
@@ -86,6 +93,11 @@ func (p *plane) boot(ctx context.Context) error {
 	go p.giveBack()
 	p.watch()
 	return nil
+}
+
+type step struct {
+	name string
+	run  func(context.Context) error
 }
 
 // stage runs a step of the start and tells what became of it.

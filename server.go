@@ -54,6 +54,10 @@ type Server struct {
 	// empty = 10.96.0.0/12 (kubeadm's default) and 10.244.0.0/16.
 	ServiceCIDR, PodCIDR string
 
+	// Manifests are files or folders of objects to apply once the API server is
+	// ready, by server-side apply; if one is refused, Start fails.
+	Manifests []string
+
 	// Log says where all components log; nil = nowhere. An empty Path is
 	// ctrlplane.log in the data folder.
 	Log *logfile.Config
@@ -140,6 +144,10 @@ func (s *Server) RESTConfig() *rest.Config {
 	if p == nil || p.kubeconfig == nil {
 		return nil
 	}
+	return p.restConfig()
+}
+
+func (p *plane) restConfig() *rest.Config {
 	cfg, err := clientcmd.NewDefaultClientConfig(*p.kubeconfig, nil).ClientConfig()
 	if err != nil {
 		panic("ctrlplane: our own kubeconfig: " + err.Error())

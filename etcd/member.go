@@ -21,7 +21,10 @@ import (
 const (
 	// connBuffer is what one connection buffers in each direction. The API
 	// server opens one connection per kind, so this is paid hundreds of times.
-	connBuffer = 64 << 10
+	connBuffer = 16 << 10
+	// readBuffer is gRPC's of each connection on the server's side; its own default
+	// is twice that.
+	readBuffer = 16 << 10
 	// pingsAtMostEvery is the shortest keepalive interval clients may use: that of
 	// etcd itself. The API server pings every 30 s, which gRPC's own default would
 	// answer by hanging up.
@@ -138,6 +141,8 @@ func (m *member) why(ctx context.Context) error {
 func (m *member) serve() {
 	m.rpc = v3rpc.Server(m.etcd.Server, nil, nil,
 		grpc.WaitForHandlers(true),
+		grpc.ReadBufferSize(readBuffer),
+		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingsAtMostEvery}),
 	)
 	m.running.Go(func() {

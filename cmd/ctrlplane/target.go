@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func (t *target) running() (string, error) {
 	}
 	switch {
 	case !running:
-		return "", notRunning{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.upCommand())}
+		return "", notRunning{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.command("up"))}
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
@@ -94,12 +95,15 @@ func runningOthers() ([]string, error) {
 	return paths, nil
 }
 
-func (t *target) upCommand() string {
+// command is how a verb is called for this control plane, by the name that this
+// program was called by.
+func (t *target) command(verb string) string {
+	program := os.Args[0]
 	switch {
 	case t.dataDir != "":
-		return "ctrlplane up --data-dir " + t.dataDir
+		return program + " --data-dir " + t.dataDir + " " + verb
 	case t.name != "default":
-		return "ctrlplane up --name " + t.name
+		return program + " --name " + t.name + " " + verb
 	}
-	return "ctrlplane up"
+	return program + " " + verb
 }

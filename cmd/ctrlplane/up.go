@@ -22,7 +22,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/logfile"
-	"github.com/ctrlplane/ctrlplane/manifests"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -33,7 +32,6 @@ type up struct {
 	ephemeral bool
 	address   string
 	port      int
-	manifests []string
 	merge     bool
 	ui        string
 	logFile   string
@@ -71,7 +69,7 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; one that is no loopback lets the network in")
 	f.IntVar(&u.port, "port", 0, "port for clients (default: the same as last time, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "further name or address that the serving certificate covers (repeatable)")
-	f.StringArrayVarP(&u.manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
+	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
 	f.BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
 	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
@@ -143,13 +141,6 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.prepare(); err != nil {
 		return err
 	}
-	var objects []manifests.Object
-	if len(u.manifests) > 0 {
-		var err error
-		if objects, err = manifests.Load(u.manifests); err != nil {
-			return err
-		}
-	}
 	if u.merge {
 		if err := checkUsersKubeconfig(); err != nil {
 			return err
@@ -164,7 +155,7 @@ func (u *up) run(ctx context.Context) error {
 	if !net.ParseIP(u.address).IsLoopback() {
 		progress.Warn(fmt.Sprintf("%s is no loopback address: whoever reaches it can try to log in", u.address))
 	}
-	return u.serve(ctx, progress, mode, objects)
+	return u.serve(ctx, progress, mode)
 }
 
 // screen is what --ui says to show, and where.
@@ -181,7 +172,7 @@ func (u *up) screen() (io.Writer, ui.Mode, error) {
 }
 
 // serve starts the control plane and blocks until it ends.
-func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode, objects []manifests.Object) (err error) {
+func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode) (err error) {
 	began := time.Now()
 	s := &u.server
 	s.OnStage = func(st ctrlplane.Stage) {
@@ -198,11 +189,6 @@ func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode, obj
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if len(objects) > 0 {
-		if err := u.apply(ctx, progress, objects); err != nil {
-			return err
-		}
-	}
 	if u.merge {
 		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
 			return err
@@ -234,15 +220,6 @@ func checkUsersKubeconfig() error {
 	return nil
 }
 
-func (u *up) apply(ctx context.Context, progress *ui.Progress, objects []manifests.Object) error {
-	const stage = "manifests"
-	began := time.Now()
-	progress.Begin(stage)
-	err := manifests.Apply(ctx, u.server.RESTConfig(), objects)
-	progress.End(stage, time.Since(began), err)
-	return err
-}
-
 func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	s := &u.server
 	info := ui.ReadyInfo{
@@ -252,7 +229,7 @@ func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Kubernetes: ctrlplane.KubernetesVersion,
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
-		Command:    "ctrlplane kubectl",
+		Command:    u.target.command("kubectl"),
 		Shell:      ui.ShellOf(runtime.GOOS, os.Environ()),
 	}
 	if !u.ephemeral {
@@ -260,9 +237,6 @@ func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	}
 	if merged {
 		info.Context = s.Name
-	}
-	if u.target.name != "default" {
-		info.Command = fmt.Sprintf("ctrlplane --name %s kubectl", u.target.name)
 	}
 	for _, c := range s.Units() {
 		info.Controllers++
