@@ -1,0 +1,162 @@
+package apiserver
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// On an empty cluster bootstrap makes all that upstream ships; the second time
+// it changes nothing, and asks for four lists and the priority classes only.
+func TestBootstrap(t *testing.T) {
+	client := fake.NewClientset()
+	if err := bootstrap(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	roles, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(roles.Items), len(bootstrappolicy.ClusterRoles())+len(bootstrappolicy.ControllerRoles()); got != want {
+		t.Errorf("cluster roles: got %d, want %d", got, want)
+	}
+	bindings, err := client.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(bindings.Items), len(bootstrappolicy.ClusterRoleBindings())+len(bootstrappolicy.ControllerRoleBindings()); got != want {
+		t.Errorf("cluster role bindings: got %d, want %d", got, want)
+	}
+	if _, err := client.SchedulingV1().PriorityClasses().Get(t.Context(), "system-node-critical", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+
+	client.ClearActions()
+	if err := bootstrap(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range client.Actions() {
+		if a.GetVerb() != "list" && a.GetResource().Resource != "priorityclasses" {
+			t.Errorf("second time: %s %s", a.GetVerb(), a.GetResource().Resource)
+		}
+	}
+}
+
+// What a user took away comes back, what he added stays, and a role that opts
+// out is left alone.
+func TestBootstrapReconciles(t *testing.T) {
+	ctx := t.Context()
+	client := fake.NewClientset()
+	if err := bootstrap(ctx, client); err != nil {
+		t.Fatal(err)
+	}
+	roles := client.RbacV1().ClusterRoles()
+	own := rbacv1.PolicyRule{Verbs: []string{"own"}, APIGroups: []string{"example.com"}, Resources: []string{"widgets"}}
+	change := func(name, autoupdate string) {
+		role, err := roles.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		role.Rules = []rbacv1.PolicyRule{own}
+		role.Annotations[rbacv1.AutoUpdateAnnotationKey] = autoupdate
+		if _, err := roles.Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("system:discovery", "true")
+	change("system:basic-user", "false")
+	if err := bootstrap(ctx, client); err != nil {
+		t.Fatal(err)
+	}
+	for name, more := range map[string]bool{"system:discovery": true, "system:basic-user": false} {
+		role, err := roles.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(role.Rules) > 1; got != more || role.Rules[0].Verbs[0] != "own" {
+			t.Errorf("%s: got %v", name, role.Rules)
+		}
+	}
+}
+
+func TestListedAnswersOnce(t *testing.T) {
+	l := newListed[string]()
+	l.have[policyKey("ns", "a")] = "listed"
+	live := func(string, string) (string, error) { return "live", nil }
+	for _, want := range []string{"listed", "live"} {
+		if got, err := l.get("ns", "a", live); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := l.get("ns", "b", live); !apierrors.IsNotFound(err) {
+		t.Errorf("not listed: got %v", err)
+	}
+	if got, _ := l.get("ns", "b", live); got != "live" {
+		t.Errorf("not listed, again: got %q", got)
+	}
+}
+
+func TestAnonymousHealthOnly(t *testing.T) {
+	as := func(name string) authenticator.Request {
+		return authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			return &authenticator.Response{User: &user.DefaultInfo{Name: name}}, true, nil
+		})
+	}
+	for _, tc := range []struct {
+		who, path string
+		want      bool
+	}{
+		{user.Anonymous, "/healthz", true},
+		{user.Anonymous, "/livez", true},
+		{user.Anonymous, "/readyz/etcd", true},
+		{user.Anonymous, "/readyzz", false},
+		{user.Anonymous, "/version", false},
+		{user.Anonymous, "/", false},
+		{user.Anonymous, "/api/v1/namespaces/healthz", false},
+		{"alice", "/version", true},
+	} {
+		req := httptest.NewRequestWithContext(context.Background(), http.MethodGet, tc.path, nil)
+		if _, ok, err := anonymousHealthOnly(as(tc.who)).AuthenticateRequest(req); ok != tc.want || err != nil {
+			t.Errorf("%s %s: got %v, %v", tc.who, tc.path, ok, err)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	for _, tc := range []struct {
+		code       int
+		body, want string
+	}{
+		{http.StatusOK, "ok", ""},
+		{http.StatusInternalServerError, "[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/x failed: y\n", "waiting for etcd, poststarthook/x"},
+		{http.StatusTooManyRequests, "busy", "429 Too Many Requests"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tc.code)
+			_, _ = w.Write([]byte(tc.body))
+		}))
+		client := &http.Client{Transport: toServer{srv}}
+		if got, err := ask(t.Context(), client, "/readyz"); got != tc.want || err != nil {
+			t.Errorf("%d: got %q, %v, want %q", tc.code, got, err, tc.want)
+		}
+		srv.Close()
+	}
+}
+
+// toServer sends every request to one server, whatever its address.
+type toServer struct{ srv *httptest.Server }
+
+func (s toServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Host = s.srv.Listener.Addr().String()
+	return http.DefaultTransport.RoundTrip(req)
+}
