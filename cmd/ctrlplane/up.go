@@ -185,6 +185,11 @@ func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode) (er
 	s.OnWarning = progress.Warn
 	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
 	defer earlystderr.To(nil)
+	// Where upstream sees no way on it logs why and ends the process.
+	klog.OsExit = func(int) {
+		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
+		os.Exit(1)
+	}
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
