@@ -39,7 +39,6 @@ type plane struct {
 	booted     bool // the start has succeeded
 	dir        *datadir.Dir
 	certs      *pki.Bundle
-	listener   net.Listener
 	storage    *storage
 	api        *apiserver.Server
 	supervisor *controllers.Supervisor
@@ -257,6 +256,9 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 func (p *plane) controllers() []control.Controller {
 	var list []control.Controller
 	for _, u := range p.supervisor.Units() {
+		if u.State == controllers.Off && u.Reason == "" {
+			u.Reason = "not started: another process holds the lease, or this one is starting"
+		}
 		list = append(list, control.Controller{Name: u.Name, Aliases: u.Aliases, State: string(u.State), Reason: u.Reason})
 	}
 	return list

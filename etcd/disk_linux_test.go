@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
 // ownMounts gives a child a user and a mount namespace, so that it may mount
@@ -96,4 +99,24 @@ func TestReadOnlyDisk(t *testing.T) {
 	wantStartError(t, disk, "read-only file system", "make "+disk+" writable")
 	folder := filepath.Join(disk, "new")
 	wantStartError(t, folder, "read-only file system", "make "+folder+" writable")
+}
+
+// TestFatalWhileOpening meets faults that are not looked for beforehand, in the
+// goroutine that opens and in another one. What they leave behind needs a child.
+func TestFatalWhileOpening(t *testing.T) {
+	dir := os.Getenv(dirEnv)
+	switch os.Getenv(roleEnv) {
+	case "":
+		for _, role := range []string{"value", "pipe"} {
+			t.Run(role, func(t *testing.T) { run(t, child(t, role, fill(t, 10))) })
+		}
+	case "value":
+		rev := mvcc.RevToBytes(mvcc.Revision{Main: 2}, mvcc.NewRevBytes())
+		setInDB(t, dir, schema.Key.Name(), rev, []byte("not a message"))
+		wantStartError(t, dir, "failed to unmarshal mvccpb.KeyValue", "see the log")
+	case "pipe":
+		must(t, os.Remove(dbFile(dir)))
+		must(t, syscall.Mkfifo(dbFile(dir), 0o600))
+		wantStartError(t, dir, "failed to open database", "see the log")
+	}
 }

@@ -25,7 +25,7 @@ const (
 
 // connect returns when one of the endpoints has answered a linearised read, for
 // which a majority of its cluster must be there.
-func connect(ctx context.Context, cfg Config) error {
+func connect(start context.Context, cfg Config) error {
 	urls, err := parseEndpoints(cfg.Endpoints)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func connect(ctx context.Context, cfg Config) error {
 	if timeout == 0 {
 		timeout = defaultDialTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(start, timeout)
 	defer cancel()
 
 	type answer struct {
@@ -63,9 +63,12 @@ func connect(ctx context.Context, cfg Config) error {
 	if answered {
 		return nil
 	}
+	if start.Err() != nil {
+		return fmt.Errorf("connect: gave up before an endpoint answered: %w", context.Cause(start))
+	}
 	return &adviceError{
 		err:    fmt.Errorf("connect: %s", strings.Join(reasons, ", ")),
-		advice: "check the endpoints and that the cluster runs",
+		advice: "check the endpoints and TLS files, and that the cluster runs",
 	}
 }
 
@@ -99,7 +102,11 @@ func read(ctx context.Context, u *url.URL, secure *tls.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer func() {
+		if cerr := conn.Close(); err == nil {
+			err = cerr
+		}
+	}()
 	_, err = pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("health"), CountOnly: true})
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied) {
 		return nil // it may not be told, but was agreed on
@@ -116,13 +123,31 @@ func reason(ctx context.Context, u *url.URL, secure *tls.Config, err error) erro
 	}
 	defer conn.Close()
 	if secure != nil {
-		c := secure.Clone()
-		c.ServerName = u.Hostname()
-		if herr := tls.Client(conn, c).HandshakeContext(ctx); herr != nil {
-			return herr
+		if herr := handshake(ctx, conn, secure, u.Hostname()); herr != nil {
+			return fmt.Errorf("TLS: %w", herr)
 		}
 	}
 	return errors.New(rpctypes.ErrorDesc(err))
+}
+
+// handshake returns what is wrong with the certificates of either side, if that
+// is found out within retryEvery.
+func handshake(ctx context.Context, conn net.Conn, secure *tls.Config, name string) error {
+	cfg := secure.Clone()
+	cfg.ServerName, cfg.NextProtos = name, []string{"h2"}
+	c := tls.Client(conn, cfg)
+	if err := c.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	// A server refuses a client's certificate only after the client is content.
+	if err := c.SetReadDeadline(time.Now().Add(retryEvery)); err != nil {
+		return err
+	}
+	var op *net.OpError
+	if _, err := c.Read(make([]byte, 1)); errors.As(err, &op) && op.Op == "remote error" {
+		return err
+	}
+	return nil
 }
 
 // sleep reports whether it was not interrupted.

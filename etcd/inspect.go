@@ -89,5 +89,8 @@ func damaged(dir string, err error) error {
 	if advised := (*adviceError)(nil); errors.As(err, &advised) {
 		return err
 	}
+	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {
+		return explain(dir, err)
+	}
 	return &adviceError{err: err, advice: "restore " + dir + " from a backup or remove it to start empty"}
 }

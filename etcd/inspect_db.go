@@ -28,12 +28,9 @@ type dbFacts struct {
 // inspectDB walks the tree of every bucket, which is what etcd does when it
 // opens the file, but in goroutines whose panic would end the process.
 func inspectDB(path string) (facts dbFacts, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return facts, err
-	}
-	if info.Size() == 0 {
-		return facts, nil // etcd fills it, from the log if there is one
+	size, err := writableSize(path)
+	if err != nil || size == 0 {
+		return facts, err // etcd fills an empty one, from the log if there is one
 	}
 	// What bbolt finds wrong it panics about, and a page beyond the end of the
 	// file is a fault in the memory map.
@@ -56,8 +53,8 @@ func inspectDB(path string) (facts dbFacts, err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	err = db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return fmt.Errorf("%s is cut short: it has %d of %d bytes", path, info.Size(), tx.Size())
+		if tx.Size() > size {
+			return fmt.Errorf("%s is cut short: it has %d of %d bytes", path, size, tx.Size())
 		}
 		if err := tx.ForEach(inspectBucket); err != nil {
 			return fmt.Errorf("%s is damaged: %w", path, err)
@@ -66,6 +63,19 @@ func inspectDB(path string) (facts dbFacts, err error) {
 		return nil
 	})
 	return facts, err
+}
+
+func writableSize(path string) (int64, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 func inspectBucket(name []byte, b *bolt.Bucket) error {

@@ -142,7 +142,6 @@ func (m *member) serve() {
 	m.rpc = v3rpc.Server(m.etcd.Server, nil, nil,
 		grpc.WaitForHandlers(true),
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingsAtMostEvery}),
 	)
 	m.running.Go(func() {

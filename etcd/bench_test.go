@@ -1,0 +1,89 @@
+package etcd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// BenchmarkStart starts on no folder at all and closes again.
+func BenchmarkStart(b *testing.B) {
+	for _, noSync := range []bool{false, true} {
+		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
+			dir := b.TempDir()
+			for i := 0; b.Loop(); i++ {
+				benchStart(b, Config{Dir: filepath.Join(dir, fmt.Sprint(i)), NoSync: noSync})
+			}
+		})
+	}
+}
+
+// BenchmarkRestart starts on a folder of 2000 objects of 2 KiB.
+func BenchmarkRestart(b *testing.B) {
+	for _, noSync := range []bool{false, true} {
+		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
+			cfg := Config{Dir: b.TempDir(), NoSync: noSync}
+			s := start(b, Config{Dir: cfg.Dir, NoSync: true})
+			fillObjects(b, dialEmbedded(b, s))
+			closeServer(b, s)
+			for b.Loop() {
+				benchStart(b, cfg)
+			}
+		})
+	}
+}
+
+func benchStart(b *testing.B, cfg Config) {
+	s, err := Start(b.Context(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	closeServer(b, s)
+}
+
+const benchObjects = 2000
+
+func fillObjects(b *testing.B, c *clientv3.Client) {
+	value := strings.Repeat("v", 2<<10)
+	for i := range benchObjects {
+		put(b, c, fmt.Sprintf("/registry/pods/%d", i), value)
+	}
+}
+
+// BenchmarkList reads 4 MiB at once, as an informer does.
+func BenchmarkList(b *testing.B) {
+	c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: true}))
+	fillObjects(b, c)
+	b.SetBytes(benchObjects * 2 << 10)
+	for b.Loop() {
+		if _, err := c.Get(b.Context(), "/registry/", clientv3.WithPrefix()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: true}))
+	put(b, c, "k", "v")
+	for b.Loop() {
+		if _, err := c.Get(b.Context(), "k"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	for _, noSync := range []bool{false, true} {
+		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
+			c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: noSync}))
+			for b.Loop() {
+				if _, err := c.Put(b.Context(), "k", "v"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
