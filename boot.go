@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -187,7 +188,8 @@ func (p *plane) ensureCerts(context.Context) (err error) {
 			cfg.DNSNames = append(cfg.DNSNames, name)
 		}
 	}
-	_, services, err := net.ParseCIDR(p.serviceCIDR())
+	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second one is for dual stack
+	_, services, err := net.ParseCIDR(primary)
 	if err != nil {
 		return usage.Errorf("service CIDR: %w", err)
 	}
@@ -201,6 +203,11 @@ func (p *plane) ensureCerts(context.Context) (err error) {
 }
 
 func (p *plane) checkOptions(context.Context) (err error) {
+	for _, cidr := range strings.Split(p.podCIDR(), ",") {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			return usage.Errorf("pod CIDR: %w", err)
+		}
+	}
 	if err := p.apiConfig().CheckFlags(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +15,14 @@ func BenchmarkStart(b *testing.B) {
 	for _, noSync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
 			dir := b.TempDir()
-			for i := 0; b.Loop(); i++ {
-				benchStart(b, Config{Dir: filepath.Join(dir, fmt.Sprint(i)), NoSync: noSync})
+			for b.Loop() {
+				cfg := Config{Dir: filepath.Join(dir, "data"), NoSync: noSync}
+				benchStart(b, cfg)
+				b.StopTimer()
+				if err := os.RemoveAll(cfg.Dir); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
 			}
 		})
 	}

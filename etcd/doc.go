@@ -13,5 +13,5 @@
 //     is told by Start, or closes Done and is told by Err.
 //   - Damage is looked for before etcd opens the files, as etcd would panic
 //     where nobody can recover. What cannot be found that way ends the server
-//     as above, but may keep a goroutine and a file lock until the process ends.
+//     as above, but may keep goroutines, a file lock and a spare file.
 package etcd

@@ -3,13 +3,10 @@ package etcd
 import (
 	"cmp"
 	"context"
-	"errors"
-	"expvar"
 	"fmt"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/etcdserver"
-	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -51,14 +48,7 @@ func elect(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		if members := len(srv.Cluster().Members()); members > 1 {
 			return fmt.Errorf("the folder belongs to a cluster of %d members; name a folder that was made here, or use the cluster by its endpoints", members)
 		}
-		status, err := raftStatus()
-		if err != nil {
-			return err
-		}
-		// Not srv.AppliedIndex: it runs ahead of raft's own, and raft panics when
-		// it looks, before an election, for unapplied entries that the server has
-		// applied and dropped.
-		if commit := status.GetCommit(); status.Applied >= commit && (commit > 0 || n >= firstEntry) {
+		if srv.AppliedIndex() > 0 || n >= firstEntry {
 			if err := srv.Process(ctx, toSelf(srv, raftpb.MsgTimeoutNow)); err != nil {
 				return err
 			}
@@ -70,19 +60,6 @@ func elect(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		}
 	}
 	return nil
-}
-
-// raftStatus is what raft knows of itself; etcd shows it under this name only.
-func raftStatus() (raft.Status, error) {
-	v, ok := expvar.Get("raft.status").(expvar.Func)
-	if !ok {
-		return raft.Status{}, errors.New("raft shows no status")
-	}
-	status, ok := v.Value().(raft.Status)
-	if !ok {
-		return raft.Status{}, fmt.Errorf("raft's status is a %T", v.Value())
-	}
-	return status, nil
 }
 
 // catchUp fills the log with empty entries up to the last one the database has

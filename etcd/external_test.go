@@ -18,7 +18,7 @@ import (
 func cluster(t *testing.T, files *testFiles) (endpoint string) {
 	t.Helper()
 	l := newLife(t.Context())
-	cfg, err := settings(Config{Dir: t.TempDir(), NoSync: true}, l.logger(Config{}.logger(), ""))
+	cfg, err := settings(Config{Dir: t.TempDir(), NoSync: true}, l.logger(Config{}.logger(), ""), contents{})
 	must(t, err)
 	scheme := "http"
 	if files != nil {

@@ -40,7 +40,10 @@ func (c *contents) inspectLog(dir string) (err error) {
 			c.base = index
 		}
 	}
-	c.logged = max(c.logged, c.base)
+	c.logged = c.base
+	if r.entry != nil {
+		c.logged = max(c.base, wal.MustUnmarshalEntry(r.entry).GetIndex())
+	}
 	return nil
 }
 
@@ -48,6 +51,7 @@ func (c *contents) inspectLog(dir string) (err error) {
 type logReader struct {
 	*contents
 	crc       uint32
+	entry     []byte // the last one
 	committed uint64
 	snapshots []uint64
 }
@@ -82,7 +86,7 @@ func (r *logReader) file(path string) error {
 			}
 			d.UpdateCRC(rec.GetCrc())
 		case wal.EntryType:
-			r.logged = wal.MustUnmarshalEntry(rec.Data).GetIndex()
+			r.entry = rec.Data
 		case wal.StateType:
 			r.committed = wal.MustUnmarshalState(rec.Data).GetCommit()
 		case wal.SnapshotType:

@@ -29,7 +29,9 @@ func TestFatal(t *testing.T) {
 			"etcd: failed: too many open files; raise the limit of open files",
 		},
 		"panic": {
-			func(lg *zap.Logger) { lg.Panic("execute job failed", zap.String("job", "x"), zap.Any("panic", "page 3")) },
+			func(lg *zap.Logger) {
+				lg.Panic("execute job failed", zap.String("job", "x"), zap.Any("panic", "page 3"))
+			},
 			"etcd: execute job failed: page 3; see the log; ",
 		},
 		"child of the logger": {
