@@ -3,10 +3,14 @@ package etcd
 import (
 	"cmp"
 	"context"
+	"errors"
+	"expvar"
 	"fmt"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/etcdserver"
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -32,11 +36,23 @@ func (m *member) ready(ctx context.Context, found contents) error {
 		err = catchUp(ctx, srv, found)
 	}
 	if err == nil {
-		// Not ReadyNotify: it tells that the member has published its name, which
-		// nobody asks for, and may be seconds late after catchUp.
-		err = srv.LinearizableReadNotify(ctx)
+		err = firstRead(ctx, srv)
 	}
 	return cmp.Or(m.why(ctx), err)
+}
+
+// firstRead is enough to be ready. What etcd itself waits for is that the member
+// has published its name, which nobody asks for and may take seconds after
+// catchUp.
+func firstRead(ctx context.Context, srv *etcdserver.EtcdServer) error {
+	for {
+		// The server knows its leader a moment before it tells waiting reads of the
+		// change, which fails them.
+		err := srv.LinearizableReadNotify(ctx)
+		if !errors.Is(err, etcderrors.ErrLeaderChanged) {
+			return err
+		}
+	}
 }
 
 // elect makes the only member leader at once instead of when its election timer
@@ -48,7 +64,14 @@ func elect(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		if members := len(srv.Cluster().Members()); members > 1 {
 			return fmt.Errorf("the folder belongs to a cluster of %d members; name a folder that was made here, or use the cluster by its endpoints", members)
 		}
-		if srv.AppliedIndex() > 0 || n >= firstEntry {
+		status, err := raftStatus(ctx)
+		if err != nil {
+			return err
+		}
+		// Not srv.AppliedIndex: it runs ahead of raft's own, and raft panics when
+		// it looks, before an election, for unapplied entries that the server has
+		// applied and dropped.
+		if commit := status.GetCommit(); status.Applied >= commit && (commit > 0 || n >= firstEntry) {
 			if err := srv.Process(ctx, toSelf(srv, raftpb.MsgTimeoutNow)); err != nil {
 				return err
 			}
@@ -60,6 +83,27 @@ func elect(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		}
 	}
 	return nil
+}
+
+// raftStatus is what raft knows of itself. Etcd shows that in one place of the
+// process, of the member it opened last: the caller has to have the turn.
+func raftStatus(ctx context.Context) (raft.Status, error) {
+	v, ok := expvar.Get("raft.status").(expvar.Func)
+	if !ok {
+		return raft.Status{}, errors.New("raft shows no status")
+	}
+	answer := make(chan any, 1)
+	go func() { answer <- v.Value() }() // never, if raft has died
+	select {
+	case a := <-answer:
+		status, ok := a.(raft.Status)
+		if !ok {
+			return raft.Status{}, fmt.Errorf("raft's status is a %T", a)
+		}
+		return status, nil
+	case <-ctx.Done():
+		return raft.Status{}, ctx.Err()
+	}
 }
 
 // catchUp fills the log with empty entries up to the last one the database has

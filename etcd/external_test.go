@@ -18,7 +18,7 @@ import (
 func cluster(t *testing.T, files *testFiles) (endpoint string) {
 	t.Helper()
 	l := newLife(t.Context())
-	cfg, err := settings(Config{Dir: t.TempDir(), NoSync: true}, l.logger(Config{}.logger(), ""), contents{})
+	cfg, err := settings(Config{Dir: t.TempDir(), NoSync: true}, l.logger(Config{}.logger(), ""))
 	must(t, err)
 	scheme := "http"
 	if files != nil {
@@ -55,8 +55,11 @@ func muteEndpoint(t *testing.T, scheme string) string {
 	return scheme + "://" + l.Addr().String()
 }
 
+// brief bounds the wait for an endpoint that will not answer.
+const brief = 300 * time.Millisecond
+
 func TestExternal(t *testing.T) {
-	files, strangers := newTestFiles(t), newTestFiles(t)
+	files := newTestFiles(t)
 	secure, plain := cluster(t, files), cluster(t, nil)
 	deadHTTP, deadHTTPS := deadEndpoint(t, "http"), deadEndpoint(t, "https")
 
@@ -83,8 +86,13 @@ func TestExternal(t *testing.T) {
 			must(t, connect(deadline(t), cfg)) // the cluster does not mind
 		})
 	}
+}
 
-	wait := 300 * time.Millisecond
+func TestExternalFaults(t *testing.T) {
+	files, strangers := newTestFiles(t), newTestFiles(t)
+	secure, plain := cluster(t, files), cluster(t, nil)
+	deadHTTP := deadEndpoint(t, "http")
+
 	bad := map[string]struct {
 		cfg  Config
 		want []string
@@ -98,41 +106,42 @@ func TestExternal(t *testing.T) {
 			[]string{"localhost", "TLS: tls: failed to verify certificate", "wanted to match localhost"},
 		},
 		"no client certificate": {
-			Config{Endpoints: []string{secure}, CAFile: files.ca, DialTimeout: wait},
+			Config{Endpoints: []string{secure}, CAFile: files.ca, DialTimeout: brief},
 			[]string{secure + ": ", "certificate required"},
 		},
 		"nothing listens": {
-			Config{Endpoints: []string{deadHTTP}, DialTimeout: wait},
+			Config{Endpoints: []string{deadHTTP}, DialTimeout: brief},
 			[]string{deadHTTP + ": dial tcp", "connection refused", "check the endpoints"},
 		},
 		"both dead": {
-			Config{Endpoints: []string{deadHTTP, muteEndpoint(t, "http")}, DialTimeout: wait},
+			Config{Endpoints: []string{deadHTTP, muteEndpoint(t, "http")}, DialTimeout: brief},
 			[]string{deadHTTP + ": dial tcp", "connection refused", ": no answer in time"},
 		},
 		"https to http": {
-			Config{Endpoints: []string{strings.Replace(plain, "http", "https", 1)}, DialTimeout: wait},
+			Config{Endpoints: []string{strings.Replace(plain, "http", "https", 1)}, DialTimeout: brief},
 			[]string{"https://127.0.0.1:", ": TLS: EOF"},
 		},
 		"http to https": {
-			Config{Endpoints: []string{strings.Replace(secure, "https", "http", 1)}, DialTimeout: wait},
+			Config{Endpoints: []string{strings.Replace(secure, "https", "http", 1)}, DialTimeout: brief},
 			[]string{"http://127.0.0.1:", "error reading server preface"},
 		},
 	}
 	for name, tt := range bad {
 		t.Run(name, func(t *testing.T) { wantConnectError(t, tt.cfg, tt.want...) })
 	}
+}
 
-	t.Run("context", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		defer cancel()
-		began := time.Now()
-		if s, err := Start(ctx, Config{Endpoints: []string{deadHTTP}, DialTimeout: patience}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Start = %v, %v, want the context's error", s, err)
-		}
-		if took := time.Since(began); took > patience/2 {
-			t.Errorf("Start took %v with a context of %v", took, wait)
-		}
-	})
+func TestExternalGivesUpWithItsContext(t *testing.T) {
+	deadHTTP := deadEndpoint(t, "http")
+	ctx, cancel := context.WithTimeout(t.Context(), brief)
+	defer cancel()
+	began := time.Now()
+	if s, err := Start(ctx, Config{Endpoints: []string{deadHTTP}, DialTimeout: patience}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Start = %v, %v, want the context's error", s, err)
+	}
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("Start took %v with a context of %v", took, brief)
+	}
 }
 
 func TestExternalConfig(t *testing.T) {

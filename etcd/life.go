@@ -76,6 +76,8 @@ func explain(dir string, err error) error {
 		advice = "raise the disk quota for " + dir + " and start again"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		advice = "make " + dir + " writable and start again"
+	case errors.Is(err, syscall.ENOTDIR):
+		advice = "name another data folder"
 	case errors.Is(err, syscall.EMFILE):
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}

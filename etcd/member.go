@@ -67,7 +67,12 @@ func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	if gone, err = m.open(ctx, cfg, found); err != nil {
+	release, err := takeTurn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	defer release()
+	if gone, err = m.open(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	if err := m.ready(ctx, found); err != nil {
@@ -80,8 +85,8 @@ func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error
 
 // open starts etcd in a goroutine of its own, as a fatal fault ends the
 // goroutine it happens in. It reports whether a failed etcd is gone for good.
-func (m *member) open(ctx context.Context, cfg Config, found contents) (gone bool, err error) {
-	settings, err := settings(cfg, m.life.logger(cfg.logger(), cfg.Dir), found)
+func (m *member) open(ctx context.Context, cfg Config) (gone bool, err error) {
+	settings, err := settings(cfg, m.life.logger(cfg.logger(), cfg.Dir))
 	if err != nil {
 		return true, err
 	}
@@ -151,13 +156,21 @@ func (m *member) serve() {
 			m.life.end(fmt.Errorf("serve: %w", err))
 		}
 	})
-	m.running.Go(func() {
-		select {
-		case <-m.closing:
-		case <-m.etcd.Server.StopNotify():
-			m.life.end(errors.New("the member stopped by itself; the log says why"))
-		}
-	})
+	m.running.Go(m.watch)
+}
+
+// watch ends the life when the member stops without having been asked to.
+func (m *member) watch() {
+	select {
+	case <-m.closing:
+		return
+	case <-m.etcd.Server.StopNotify():
+	}
+	select {
+	case <-m.closing: // this goroutine was late to see both
+	default:
+		m.life.end(errors.New("the member stopped by itself; the log says why"))
+	}
 }
 
 func (m *member) dial(ctx context.Context, _, _ string) (net.Conn, error) {

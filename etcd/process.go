@@ -1,6 +1,11 @@
 package etcd
 
-import "go.etcd.io/etcd/server/v3/storage/wal"
+import (
+	"context"
+	"fmt"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+)
 
 // segmentBytes is the size of one file of the write-ahead log. Two are
 // allocated from the first moment on; etcd's own 64 MiB would make an empty
@@ -10,3 +15,17 @@ const segmentBytes = 8 << 20
 // The size belongs to the process, not to a server: it is set before any server
 // can run, so that none ever reads it while it changes.
 func init() { wal.SegmentSizeBytes = segmentBytes }
+
+// turn is held from the opening of a member to its election, as etcd shows the
+// state of raft in one place of the process, where the last one opened is seen.
+var turn = make(chan struct{}, 1)
+
+// takeTurn waits until no other member of this process is being started.
+func takeTurn(ctx context.Context) (release func(), err error) {
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("gave up before it was ready: %w", context.Cause(ctx))
+	}
+}

@@ -2,27 +2,37 @@ package etcd
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 )
 
 // A log of more entries than etcd keeps in memory while it replays them must
-// not trip the election that a start hastens.
+// not trip the election that a start hastens, nor must another start beside it.
 func TestRestartWithALongLog(t *testing.T) {
-	const entries, restarts = 450, 25
-	dir := t.TempDir()
-	last := fmt.Sprintf("key-%d", entries-1)
-	for n := range restarts {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s := start(t, Config{Dir: dir, NoSync: true})
-			c := dialEmbedded(t, s)
-			if n == 0 {
-				for i := range entries {
-					put(t, c, fmt.Sprintf("key-%d", i), "value")
+	const servers, entries, restarts = 3, 450, 10
+	dirs := make([]string, servers)
+	for i := range dirs {
+		dirs[i] = fill(t, entries)
+	}
+	last := fmt.Sprintf("k%d", entries-1)
+	for range restarts {
+		var running sync.WaitGroup
+		for _, dir := range dirs {
+			running.Go(func() {
+				s, err := Start(deadline(t), Config{Dir: dir, NoSync: true})
+				if err != nil {
+					t.Errorf("Start: %v", err)
+					return
 				}
-			}
-			if got, _ := get(t, c, last); got != "value" {
-				t.Fatalf("got %q", got)
-			}
-		})
+				defer closeServer(t, s)
+				if r, err := dialEmbedded(t, s).Get(deadline(t), last); err != nil || r.Count != 1 {
+					t.Errorf("get %s = %v, %v", last, r, err)
+				}
+			})
+		}
+		running.Wait()
+		if t.Failed() {
+			return
+		}
 	}
 }

@@ -19,7 +19,9 @@ const (
 	// core of a small virtual machine 1.4 % at 10 ms, 0.4 % at etcd's own 100 ms
 	// and 0.2 % here.
 	tick     = 500 * time.Millisecond
-	election = 5 * tick // the shortest etcd accepts
+	// The timer must not run out first: raft panics in an election while entries
+	// wait to be applied, as they do for seconds where the disk is slow.
+	election = 20 * tick
 
 	quotaBytes = 8 << 30
 
@@ -27,19 +29,17 @@ const (
 	// API server's consistent reads from cache wait for.
 	progressEvery = 5 * time.Second
 
-	// snapshotEntries bounds what a start has to replay, and what raft keeps in
-	// memory after that; a snapshot costs two fsyncs and a small file.
-	snapshotEntries = 1000
-	// spareEntries is what raft keeps in memory besides: followers that might
-	// want more do not exist.
-	spareEntries = 100
+	// snapshotEntries bounds what a start has to replay, catchUpEntries what
+	// raft keeps in memory for followers, of which there are none.
+	snapshotEntries = 5000
+	catchUpEntries  = 100
 
 	// keepFiles is how many old log and snapshot files are kept; etcd never
 	// removes those it needs.
 	keepFiles = 2
 )
 
-func settings(cfg Config, lg *zap.Logger, found contents) (*embed.Config, error) {
+func settings(cfg Config, lg *zap.Logger) (*embed.Config, error) {
 	u, err := url.Parse(placeholderURL)
 	if err != nil {
 		return nil, err
@@ -57,13 +57,10 @@ func settings(cfg Config, lg *zap.Logger, found contents) (*embed.Config, error)
 
 	c.TickMs = uint(tick.Milliseconds())
 	c.ElectionMs = uint(election.Milliseconds())
+	c.InitialElectionTickAdvance = false
 	c.QuotaBackendBytes = quotaBytes
 	c.WatchProgressNotifyInterval = progressEvery
-	c.SnapshotCount = snapshotEntries
-	// What has to be replayed must stay in memory: an election looks for members
-	// among the entries that raft has not seen applied, some steps behind the
-	// server that applies and drops them, and panics where one is gone.
-	c.SnapshotCatchUpEntries = found.logged - found.base + spareEntries
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	c.MaxSnapFiles, c.MaxWalFiles = keepFiles, keepFiles
 	return c, nil
 }

@@ -1,0 +1,30 @@
+package etcd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An embedded member is reached in memory alone: it opens no socket.
+func TestOpensNoSocket(t *testing.T) {
+	before := sockets(t)
+	c := dialEmbedded(t, start(t, Config{Dir: t.TempDir(), NoSync: true}))
+	put(t, c, "k", "v")
+	if after := sockets(t); after > before {
+		t.Errorf("%d sockets are open while it serves, %d before", after, before)
+	}
+}
+
+func sockets(t *testing.T) (n int) {
+	t.Helper()
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	must(t, err)
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
