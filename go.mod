@@ -3,12 +3,10 @@ module github.com/ctrlplane/ctrlplane
 go 1.26.0
 
 require (
-	charm.land/bubbletea/v2 v2.0.9 // github.com/charmbracelet/bubbletea at v2
 	charm.land/lipgloss/v2 v2.0.6 // github.com/charmbracelet/lipgloss at v2
 	github.com/adrg/xdg v0.5.3
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
-	github.com/rogpeppe/go-internal v1.14.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	go.etcd.io/bbolt v1.5.0

@@ -18,7 +18,7 @@ const (
 	// its election timer (see elect). A slow tick costs least while idle: of one
 	// core of a small virtual machine 1.4 % at 10 ms, 0.4 % at etcd's own 100 ms
 	// and 0.2 % here.
-	tick     = 500 * time.Millisecond
+	tick = 500 * time.Millisecond
 	// The timer must not run out first: raft panics in an election while entries
 	// wait to be applied, as they do for seconds where the disk is slow.
 	election = 20 * tick

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	lookEvery = 5 * time.Millisecond
+	// tryFor is the longest that one request may take while a server starts.
+	tryFor = 5 * time.Second
+)
+
+// api is a client with the administrator's certificate. It repeats nothing and
+// limits nothing by itself.
+type api struct {
+	url       string
+	transport *http.Transport
+	client    *http.Client
+}
+
+// connect waits for the credentials; the server may answer later.
+func (p *plane) connect(ctx context.Context) (*api, error) {
+	var tlsConfig *tls.Config
+	err := await(ctx, time.Millisecond, func(context.Context) (err error) {
+		tlsConfig, err = credentials(p.certs())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("no credentials: %w", err)
+	}
+	transport := &http.Transport{TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, DisableCompression: true}
+	return &api{url: p.url, transport: transport, client: &http.Client{Transport: transport}}, nil
+}
+
+func (a *api) close() { a.transport.CloseIdleConnections() }
+
+func credentials(dir string) (*tls.Config, error) {
+	if dir == "" {
+		return nil, os.ErrNotExist
+	}
+	ca, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "admin.crt"), filepath.Join(dir, "admin.key"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("%s: no certificate in ca.crt", dir)
+	}
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// await tries again and again until try succeeds.
+func await(ctx context.Context, every time.Duration, try func(context.Context) error) error {
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (last try: %v)", context.Cause(ctx), err)
+		case <-time.After(every):
+		}
+	}
+}
+
+// request fails unless the answer is 2xx.
+func (a *api) request(ctx context.Context, method, path, body string) error {
+	_, err := a.status(ctx, method, path, body)
+	return err
+}
+
+func (a *api) status(ctx context.Context, method, path, body string) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp.StatusCode, err
+	}
+	if resp.StatusCode/100 != 2 {
+		return resp.StatusCode, fmt.Errorf("%s %s: %s: %.200s", method, path, resp.Status, text)
+	}
+	return resp.StatusCode, nil
+}
+
+// awaitReady returns when /readyz says ok.
+func (a *api) awaitReady(ctx context.Context) error {
+	return await(ctx, lookEvery, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, tryFor)
+		defer cancel()
+		return a.request(ctx, http.MethodGet, "/readyz", "")
+	})
+}
+
+// awaitNamespace makes a namespace, as soon as that succeeds, and returns when
+// the controllers have put into it what every namespace gets.
+func (a *api) awaitNamespace(ctx context.Context, name string) error {
+	err := await(ctx, lookEvery, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, tryFor)
+		defer cancel()
+		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
+		status, err := a.status(ctx, http.MethodPost, "/api/v1/namespaces", body)
+		if status == http.StatusConflict {
+			return nil // an earlier try got through without an answer
+		}
+		return err
+	})
+	for _, object := range []string{"serviceaccounts/default", "configmaps/kube-root-ca.crt"} {
+		if err != nil {
+			return err
+		}
+		err = await(ctx, lookEvery, func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, tryFor)
+			defer cancel()
+			return a.request(ctx, http.MethodGet, "/api/v1/namespaces/"+name+"/"+object, "")
+		})
+	}
+	return err
+}
+
+// started is when a start reached what, since its beginning.
+type started struct{ ready, acts time.Duration }
+
+// awaitStart returns when the server is ready and the controllers act in the
+// new namespace, looked for side by side.
+func (a *api) awaitStart(ctx context.Context, began time.Time, namespace string) (started, error) {
+	var s started
+	acts := make(chan error, 1)
+	go func() {
+		err := a.awaitNamespace(ctx, namespace)
+		s.acts = time.Since(began)
+		acts <- err
+	}()
+	err := a.awaitReady(ctx)
+	s.ready = time.Since(began)
+	if acting := <-acts; err == nil && acting != nil {
+		return s, fmt.Errorf("controllers do not act: %w", acting)
+	}
+	if err != nil {
+		return s, fmt.Errorf("not ready: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// benchmark runs all contestants in turn. If a run fails, or is interrupted, it
+// returns what was measured before as well, nil if nothing was.
+func benchmark(ctx context.Context, o options, progress io.Writer) (_ *results, err error) {
+	if err := o.prepare(ctx, progress); err != nil {
+		return nil, err
+	}
+	res, err := o.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
+	if err != nil {
+		return nil, err
+	}
+	for n := range o.runs {
+		for _, name := range o.contestants() {
+			fmt.Fprintf(progress, "run %d of %d: %s … ", n+1, o.runs, name)
+			s, err := o.sample(ctx, o.contestant(name), parent, n)
+			if ctx.Err() != nil {
+				err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
+			}
+			if err != nil {
+				fmt.Fprintln(progress, "failed")
+				if len(res.Samples) == 0 {
+					res = nil
+				}
+				return res, err // and leave the log that it names
+			}
+			res.Samples = append(res.Samples, s)
+			fmt.Fprintln(progress, s)
+		}
+	}
+	return res, os.RemoveAll(parent)
+}
+
+// prepare makes paths absolute, since children work in folders of their own,
+// and sees to it that all binaries are there.
+func (o *options) prepare(ctx context.Context, progress io.Writer) (err error) {
+	if o.ctrlplane, err = filepath.Abs(o.ctrlplane); err != nil {
+		return err
+	}
+	if o.upstream, err = filepath.Abs(o.upstream); err != nil {
+		return err
+	}
+	var ours, theirs bool
+	for _, name := range o.contestants() {
+		three := name == "three" || name == "three-lifted"
+		theirs = theirs || three
+		ours = ours || !three
+	}
+	if ours {
+		if _, err := os.Stat(o.ctrlplane); err != nil {
+			return fmt.Errorf("%w: build it first (make build)", err)
+		}
+	}
+	if theirs {
+		return buildUpstream(ctx, o.upstream, progress)
+	}
+	return nil
+}
+
+// sample is one run with what the machine was like before it.
+func (o options) sample(ctx context.Context, c contestant, parent string, n int) (sample, error) {
+	s := sample{Contestant: c.name, Run: n + 1, SpinSeconds: spin().Seconds()}
+	switch load, err := loadAverage(); {
+	case err == nil:
+		s.Load = &load
+	case !errors.Is(err, errors.ErrUnsupported):
+		return s, err
+	}
+	r, err := newRoom(parent, fmt.Sprintf("%s-%d", c.name, n+1))
+	if err != nil {
+		return s, err
+	}
+	s.Values, err = o.measure(ctx, c, r)
+	if cerr := r.close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s, run %d: %w: see %s", c.name, n+1, err, r.log.Name())
+	}
+	return s, nil
+}
+
+// String is the line of progress of a run.
+func (s sample) String() string {
+	text := ""
+	for _, m := range metrics(time.Second) {
+		value, ok := s.Values[m.key]
+		if ok && slices.Contains([]string{"usable", "rss", "pods100x10", "pods500x10"}, m.key) {
+			text += fmt.Sprintf("%s %s %s; ", m.label, figure(value), m.unit)
+		}
+	}
+	return text + fmt.Sprintf("stop %s s", figure(s.Values["stop"]))
+}

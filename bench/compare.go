@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// comparison is the change of each median from one results file to another.
+func comparison(old, newer *results) string {
+	text := fmt.Sprintf("Change of medians since %s (%s, %d CPUs); * = the ranges of both runs do not overlap.\n",
+		old.StartedAt.Format("2006-01-02 15:04 MST"), old.Versions["ctrlplane"], old.Machine.CPUs)
+	if m := newer.Machine; m != old.Machine {
+		text += "ANOTHER MACHINE: the figures do not compare, their ratios to the three processes may.\n"
+	}
+	if newer.IdleSeconds != old.IdleSeconds {
+		text += fmt.Sprintf("Left alone for %v s, not %v s: memory and idle CPU do not compare.\n", newer.IdleSeconds, old.IdleSeconds)
+	}
+	var rows [][]string
+	for _, c := range newer.contestants() {
+		if !slices.Contains(old.contestants(), c) {
+			text += fmt.Sprintf("%s was not run then.\n", c)
+			continue
+		}
+		for _, m := range metrics(newer.idle()) {
+			before, ok1 := old.of(c, m.key)
+			after, ok2 := newer.of(c, m.key)
+			if ok1 && ok2 {
+				rows = append(rows, []string{c, m.label + ", " + m.unit, cell(before, true), cell(after, true), change(before, after)})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return text
+	}
+	return text + "\n" + table([]string{"", "", "before", "after", "change"}, rows)
+}
+
+func change(before, after summary) string {
+	if before.median == 0 {
+		return "n/a"
+	}
+	text := fmt.Sprintf("%+.1f %%", 100*(after.median/before.median-1))
+	if !before.overlaps(after) {
+		text += " *"
+	}
+	return text
+}

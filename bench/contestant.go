@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// contestant is one way to run a control plane.
+type contestant struct {
+	name     string
+	binaries []string
+	// prepare makes what is in the folder before the start that is measured;
+	// nil = nothing is.
+	prepare func(ctx context.Context, r *room) error
+	// launch starts the processes, and need not wait for what they do.
+	launch func(ctx context.Context, r *room) (*plane, error)
+}
+
+// names of all contestants, in the order in which they run.
+func names() []string {
+	return []string{"ctrlplane", "ctrlplane-ephemeral", "ctrlplane-restart", "three", "three-lifted"}
+}
+
+func (o options) contestant(name string) contestant {
+	switch name {
+	case "ctrlplane":
+		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named}
+	case "ctrlplane-ephemeral":
+		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.ephemeral}
+	case "ctrlplane-restart":
+		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named, prepare: o.first}
+	case "three-lifted":
+		return o.three(name, "--kube-api-qps=5000", "--kube-api-burst=5000")
+	}
+	return o.three(name)
+}
+
+// room is the folder of one run, with the log that all its processes share.
+type room struct {
+	dir string
+	log *os.File
+}
+
+func newRoom(parent, name string) (*room, error) {
+	dir := filepath.Join(parent, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(dir+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &room{dir: dir, log: log}, nil
+}
+
+func (r *room) join(elem ...string) string {
+	return filepath.Join(append([]string{r.dir}, elem...)...)
+}
+
+// close removes the folder; the log stays.
+func (r *room) close() error { return errors.Join(r.log.Close(), os.RemoveAll(r.dir)) }
+
+// freePorts are n different ports of 127.0.0.1 that nobody listens on.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("no free port: %w", err)
+		}
+		defer l.Close() // all at the end, or one port would be found twice
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	return ports, nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// named is a durable one, with its data in the room.
+func (o options) named(_ context.Context, r *room) (*plane, error) {
+	return o.up(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"))
+}
+
+// ephemeral is one whose data folder, below TMPDIR, has a name of its own choice.
+func (o options) ephemeral(_ context.Context, r *room) (*plane, error) {
+	return o.up(r, func() string {
+		entries, err := os.ReadDir(r.dir)
+		if err != nil {
+			return ""
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), "ctrlplane-ephemeral-") {
+				return r.join(e.Name(), "pki")
+			}
+		}
+		return ""
+	}, "--ephemeral")
+}
+
+func (o options) up(r *room, certs func() string, args ...string) (*plane, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := filepath.Abs(o.ctrlplane)
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{"up", "--ui", "none", "--port", ports[0], "--log-file", r.log.Name()}, args...)
+	p := &plane{began: time.Now(), url: "https://127.0.0.1:" + ports[0], certs: certs}
+	return p, p.add(r, binary, args...)
+}
+
+// first starts one for the first time and stops it: what a second start finds
+// is the bootstrap objects and a namespace.
+func (o options) first(ctx context.Context, r *room) error {
+	p, err := o.named(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	err = p.within(ctx, startTimeout, func(ctx context.Context) error {
+		a, err := p.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer a.close()
+		_, err = a.awaitStart(ctx, p.began, "before")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = p.stop(ctx)
+	return err
+}

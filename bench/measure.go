@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// meter measures one run.
+type meter struct {
+	options
+	plane  *plane
+	values map[string]float64 // by the key of the metric; what the system does not tell is left out
+}
+
+// measure runs a contestant once, in a room of its own.
+func (o options) measure(ctx context.Context, c contestant, r *room) (map[string]float64, error) {
+	if c.prepare != nil {
+		if err := c.prepare(ctx, r); err != nil {
+			return nil, fmt.Errorf("the start before: %w", err)
+		}
+	}
+	p, err := c.launch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer p.kill()
+	m := &meter{options: o, plane: p, values: map[string]float64{}}
+	a, err := m.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	if err := p.within(ctx, m.idle+m.timeout, m.leaveAlone); err != nil {
+		return nil, err
+	}
+	for _, b := range bursts(m.big) {
+		err := p.within(ctx, m.timeout, func(ctx context.Context) error { return m.burst(ctx, a, b) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	a.close()
+	if err := m.end(ctx); err != nil {
+		return nil, err
+	}
+	return m.values, m.binaries(c.binaries)
+}
+
+func (m *meter) start(ctx context.Context) (a *api, err error) {
+	var s started
+	err = m.plane.within(ctx, startTimeout, func(ctx context.Context) error {
+		if a, err = m.plane.connect(ctx); err != nil {
+			return err
+		}
+		s, err = a.awaitStart(ctx, m.plane.began, "bench")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cpu, err := m.plane.cpu()
+	m.seconds("ready", s.ready)
+	m.seconds("acts", s.acts)
+	m.seconds("usable", max(s.ready, s.acts))
+	return a, m.told("cpuStart", cpu.Seconds(), err)
+}
+
+// leaveAlone waits, and measures what an idle control plane takes.
+func (m *meter) leaveAlone(ctx context.Context) error {
+	var used [2]time.Duration
+	var err error
+	for i := range used {
+		select {
+		case <-time.After(m.idle / 2):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if used[i], err = m.plane.cpu(); err != nil {
+			break
+		}
+	}
+	if err := m.told("cpuLate", used[0].Seconds(), err); err != nil {
+		return err
+	}
+	if err := m.told("cpuIdle", 100*(used[1]-used[0]).Seconds()/(m.idle/2).Seconds(), err); err != nil {
+		return err
+	}
+	mem, err := m.plane.memory()
+	for key, bytes := range map[string]float64{"rss": mem.rss, "rssAnon": mem.anon, "rssFile": mem.file(), "pss": mem.pss} {
+		if err := m.told(key, bytes/mebi, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *meter) burst(ctx context.Context, a *api, b burst) error {
+	before, cpuErr := m.plane.cpu()
+	got, err := b.run(ctx, a)
+	if err != nil {
+		return err
+	}
+	m.seconds(b.key("pods"), got.pods)
+	m.seconds(b.key("settled"), got.settled)
+	after, err := m.plane.cpu()
+	if err := m.told(b.key("cpu"), (after - before).Seconds(), errors.Join(cpuErr, err)); err != nil {
+		return err
+	}
+	mem, err := m.plane.memory()
+	return m.told(b.key("rss"), mem.rss/mebi, err)
+}
+
+func (m *meter) end(ctx context.Context) error {
+	took, err := m.plane.stop(ctx)
+	if err != nil {
+		return err
+	}
+	m.seconds("stop", took)
+	m.seconds("cpuAll", m.plane.cpuTotal())
+	return nil
+}
+
+func (m *meter) binaries(paths []string) error {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		m.values["binary"] += float64(info.Size()) / 1e6
+	}
+	return nil
+}
+
+const mebi = 1 << 20
+
+func (m *meter) seconds(key string, d time.Duration) { m.values[key] = d.Seconds() }
+
+// told keeps a value that not every system tells.
+func (m *meter) told(key string, value float64, err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err == nil {
+		m.values[key] = value
+	}
+	return err
+}

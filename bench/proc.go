@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// memory is what a process holds, in bytes.
+type memory struct {
+	rss  float64 // resident
+	anon float64 // part of rss: not backed by a file
+	pss  float64 // resident, with what is shared divided by who shares it
+}
+
+func (m memory) file() float64 { return m.rss - m.anon }
+
+// parseSmaps reads /proc/PID/smaps_rollup.
+func parseSmaps(data string) (memory, error) {
+	var m memory
+	fields := map[string]*float64{"Rss": &m.rss, "Anonymous": &m.anon, "Pss": &m.pss}
+	for line := range strings.Lines(data) {
+		key, value, _ := strings.Cut(line, ":")
+		field, ok := fields[key]
+		if !ok {
+			continue
+		}
+		kb, ok := strings.CutSuffix(strings.TrimSpace(value), " kB")
+		n, err := strconv.ParseFloat(kb, 64)
+		if !ok || err != nil {
+			return memory{}, fmt.Errorf("smaps_rollup: cannot read %q", strings.TrimSpace(line))
+		}
+		*field = n * 1024
+		delete(fields, key)
+	}
+	for key := range fields {
+		return memory{}, fmt.Errorf("smaps_rollup has no %s", key)
+	}
+	return m, nil
+}
+
+// cpu is the CPU time that the running processes have used so far.
+func (p *plane) cpu() (time.Duration, error) {
+	var sum time.Duration
+	for _, c := range p.processes {
+		used, err := cpuTime(c.cmd.Process.Pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
+// memory is what the running processes hold together.
+func (p *plane) memory() (memory, error) {
+	var sum memory
+	for _, c := range p.processes {
+		m, err := memoryOf(c.cmd.Process.Pid)
+		if err != nil {
+			return memory{}, err
+		}
+		sum.rss += m.rss
+		sum.anon += m.anon
+		sum.pss += m.pss
+	}
+	return sum, nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// report is the text for people: Markdown that reads well as it is.
+func report(r *results) string {
+	var b strings.Builder
+	m := r.Machine
+	fmt.Fprintf(&b, "%s, %s/%s, %d CPUs", r.StartedAt.Format("2006-01-02 15:04 MST"), m.OS, m.Arch, m.CPUs)
+	for _, s := range []string{m.Model, m.Memory} {
+		if s != "" {
+			fmt.Fprintf(&b, ", %s", s)
+		}
+	}
+	b.WriteString("\n")
+	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, r.Versions[name])
+	}
+	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %s, in turn, none discarded.\n\n%s", noise(r), counts(r), medians(r))
+	for _, base := range []string{"three", "three-lifted"} {
+		b.WriteString(ratios(r, base))
+	}
+	b.WriteString("\n" + legend(r))
+	return b.String()
+}
+
+// counts says how many runs there are of each contestant.
+func counts(r *results) string {
+	runs := map[string]int{}
+	for _, s := range r.Samples {
+		runs[s.Contestant]++
+	}
+	least, most := len(r.Samples), 0
+	for _, n := range runs {
+		least, most = min(least, n), max(most, n)
+	}
+	switch {
+	case least != most:
+		return fmt.Sprintf("%d to %d runs each", least, most)
+	case most == 1:
+		return "1 run each"
+	}
+	return fmt.Sprintf("%d runs each", most)
+}
+
+func medians(r *results) string {
+	header := append([]string{""}, r.contestants()...)
+	var rows [][]string
+	for _, m := range metrics(r.idle()) {
+		row := []string{m.label + ", " + m.unit}
+		known := false
+		for _, c := range r.contestants() {
+			s, ok := r.of(c, m.key)
+			known = known || ok
+			row = append(row, cell(s, ok))
+		}
+		if known || !m.optional {
+			rows = append(rows, row)
+		}
+	}
+	return table(header, rows)
+}
+
+func cell(s summary, ok bool) string {
+	switch {
+	case !ok:
+		return "n/a"
+	case s.min == s.max:
+		return figure(s.median)
+	}
+	return fmt.Sprintf("%s (%s–%s)", figure(s.median), figure(s.min), figure(s.max))
+}
+
+// ratios divides the medians of ctrlplane's contestants by those of the base;
+// it is empty if one of the two is missing.
+func ratios(r *results, base string) string {
+	var ours []string
+	for _, c := range r.contestants() {
+		if strings.HasPrefix(c, "ctrlplane") {
+			ours = append(ours, c)
+		}
+	}
+	if len(ours) == 0 || !slices.Contains(r.contestants(), base) {
+		return ""
+	}
+	var rows [][]string
+	for _, m := range metrics(r.idle()) {
+		theirs, ok := r.of(base, m.key)
+		if !ok || theirs.median == 0 {
+			continue
+		}
+		row := []string{m.label}
+		for _, c := range ours {
+			s, ok := r.of(c, m.key)
+			row = append(row, ratio(s.median, theirs.median, ok))
+		}
+		rows = append(rows, row)
+	}
+	return fmt.Sprintf("\nMedians divided by those of %s.\n\n%s", base, table(append([]string{""}, ours...), rows))
+}
+
+func ratio(ours, theirs float64, ok bool) string {
+	if !ok {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.2f", ours/theirs)
+}
+
+// legend says what the contestants and the rows are.
+func legend(r *results) string {
+	var b strings.Builder
+	for _, c := range r.contestants() {
+		fmt.Fprintf(&b, "- %s: %s\n", c, aboutContestant(c))
+	}
+	for _, m := range metrics(r.idle()) {
+		known := slices.ContainsFunc(r.Samples, func(s sample) bool { _, ok := s.Values[m.key]; return ok })
+		if m.about != "" && known {
+			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimPrefix(m.label, "– "), m.about)
+		}
+	}
+	return b.String()
+}
+
+func aboutContestant(name string) string {
+	switch name {
+	case "ctrlplane":
+		return "up --data-dir, on an empty folder; everything durable"
+	case "ctrlplane-ephemeral":
+		return "up --ephemeral: no fsync"
+	case "ctrlplane-restart":
+		return "up --data-dir, on a folder that one start and a namespace have left"
+	case "three":
+		return "etcd, kube-apiserver and kube-controller-manager, each started when the one before answers; their defaults, but for what kubeadm and ctrlplane set too; certificates made before"
+	case "three-lifted":
+		return "three, with --kube-api-qps=5000 --kube-api-burst=5000 for kube-controller-manager"
+	}
+	return "unknown to this version"
+}

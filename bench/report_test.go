@@ -1,0 +1,127 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// recorded makes results in which run n of a contestant took n/10 more than
+// the values given.
+func recorded(runs int, values map[string]map[string]float64, contestants ...string) *results {
+	r := &results{
+		Format:      resultsFormat,
+		StartedAt:   time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC),
+		Machine:     machine{OS: "linux", Arch: "amd64", CPUs: 2, Model: "Some CPU", Memory: "8000000 kB"},
+		Versions:    map[string]string{"ctrlplane": "ctrlplane v0.1.0", "etcd": "etcd Version: 3.7.0"},
+		IdleSeconds: 10,
+	}
+	load := 0.25
+	for n := range runs {
+		for _, c := range contestants {
+			s := sample{Contestant: c, Run: n + 1, SpinSeconds: 0.07, Load: &load, Values: map[string]float64{}}
+			for key, v := range values[c] {
+				s.Values[key] = v * (1 + float64(n)/10)
+			}
+			r.Samples = append(r.Samples, s)
+		}
+	}
+	return r
+}
+
+func values() map[string]map[string]float64 {
+	return map[string]map[string]float64{
+		"ctrlplane":    {"ready": 0.5, "acts": 0.61, "usable": 0.61, "cpuStart": 0.912, "rss": 243, "cpuIdle": 0, "pods100x10": 1.1, "stop": 0.17, "binary": 146.25},
+		"three":        {"ready": 2.2, "acts": 3.3, "usable": 3.3, "cpuStart": 2.4, "rss": 427, "cpuIdle": 3, "pods100x10": 61.5, "stop": 1.2, "binary": 249.7},
+		"three-lifted": {"ready": 2, "acts": 2.9, "usable": 2.9, "cpuStart": 2.3, "rss": 433, "cpuIdle": 0, "pods100x10": 2.4, "stop": 1.2},
+	}
+}
+
+func TestReport(t *testing.T) {
+	golden(t, "report", report(recorded(3, values(), "ctrlplane", "three", "three-lifted")))
+}
+
+func TestReportAlone(t *testing.T) {
+	r := recorded(1, values(), "ctrlplane")
+	r.Machine.Model, r.Machine.Memory = "", ""
+	r.Samples[0].Load = nil
+	r.Samples[0].Values["pods500x10"] = 5.5
+	golden(t, "alone", report(r))
+}
+
+func TestReportOfACutShortBench(t *testing.T) {
+	r := recorded(2, values(), "ctrlplane", "three")
+	r.Samples = r.Samples[:3]
+	if got, want := counts(r), "1 to 2 runs each"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNoise(t *testing.T) {
+	tests := []struct {
+		name  string
+		spins []float64
+		load  float64
+		noisy bool
+	}{
+		{"quiet", []float64{0.070, 0.072}, 0.5, false},
+		{"spread", []float64{0.070, 0.090}, 0.1, true},
+		{"load", []float64{0.070, 0.071}, 0.6, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := recorded(len(tt.spins), values(), "ctrlplane")
+			for i, s := range tt.spins {
+				r.Samples[i].SpinSeconds, r.Samples[i].Load = s, &tt.load
+			}
+			if text := noise(r); strings.HasPrefix(text, "NOISY MACHINE: ") != tt.noisy {
+				t.Errorf("got %q, want noisy = %v", text, tt.noisy)
+			}
+		})
+	}
+}
+
+func TestEveryContestantIsExplained(t *testing.T) {
+	for _, name := range names() {
+		if got := (options{}).contestant(name).name; got != name {
+			t.Errorf("contestant(%q) is %q", name, got)
+		}
+		if aboutContestant(name) == aboutContestant("no such") {
+			t.Errorf("%s has no explanation", name)
+		}
+	}
+}
+
+func TestMetricKeysDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range metrics(time.Second) {
+		if seen[m.key] {
+			t.Errorf("two metrics have the key %s", m.key)
+		}
+		seen[m.key] = true
+	}
+}
