@@ -69,7 +69,7 @@ func (st *storage) forAPIServer(ctx context.Context) (apiserver.Etcd, error) {
 		}
 		return st.server.Dialer()(ctx, network, addr)
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:2379"}, Dial: dial}, nil
+	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Dial: dial}, nil
 }
 
 // failure is why etcd did not start or has ended; nil while it runs or starts.

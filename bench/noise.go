@@ -48,7 +48,7 @@ func noise(res *results) string {
 	busy := false
 	if load := res.Samples[0].Load; load != nil {
 		text += fmt.Sprintf("; the load average before the first run was %.2f", *load)
-		busy = *load > float64(res.Machine.CPUs)/4
+		busy = *load > float64(res.Machine.CPUs)/2
 	}
 	if busy || hi/lo > noisySpread {
 		return "NOISY MACHINE: " + text + ". Compare ratios, not figures."

@@ -90,7 +90,7 @@ func TestNoise(t *testing.T) {
 	}{
 		{"quiet", []float64{0.070, 0.072}, 0.5, false},
 		{"spread", []float64{0.070, 0.090}, 0.1, true},
-		{"load", []float64{0.070, 0.071}, 0.6, true},
+		{"load", []float64{0.070, 0.071}, 1.1, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

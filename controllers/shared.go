@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
 
 // mapperReset is how often the mapping of kinds to resources is read anew;
@@ -33,6 +34,10 @@ type shared struct {
 	mapper         *restmapper.DeferredDiscoveryRESTMapper
 	metrics        *controllersmetrics.ControllerManagerMetrics
 	started        chan struct{} // closed when the informers are
+	// graph is who owns what: the garbage collector's, which the storage version
+	// migrator reads too. Its handlers are graphFacade's.
+	graph       *garbagecollector.GraphBuilder
+	graphFacade *facade
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -71,6 +76,7 @@ func newShared(connect func(user.Info) *rest.Config, resync time.Duration) (*sha
 		cancel:         cancel,
 		reset:          make(chan struct{}),
 	}
+	s.graphFacade = s.facade()
 	controllersmetrics.Register()
 	go func() {
 		defer close(s.reset)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -18,31 +19,28 @@ import (
 )
 
 // constructor returns what builds a controller: upstream's descriptor, but for
-// two. The public map's token controller has no client to build with, and the
-// garbage collector needs a graph of its own.
+// the token controller, which has no client to build with in the public map.
 func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
-	switch name {
-	case names.ServiceAccountTokenController:
+	if name == names.ServiceAccountTokenController {
 		return func(ctx context.Context) (app.Controller, error) { return s.tokenController(ctx, c) }
-	case names.GarbageCollectorController:
-		return func(ctx context.Context) (app.Controller, error) {
-			if s.component.GarbageCollectorController.EnableGarbageCollector {
-				c.GraphBuilder = s.graphBuilder(ctx, c)
-			}
-			return app.NewControllerDescriptors()[name].BuildController(ctx, c)
-		}
 	}
 	descriptor := app.NewControllerDescriptors()[name]
 	return func(ctx context.Context) (app.Controller, error) { return descriptor.BuildController(ctx, c) }
 }
 
-func (s *Supervisor) graphBuilder(ctx context.Context, c app.ControllerContext) *garbagecollector.GraphBuilder {
+// buildGraph makes the graph of owners, if the garbage collector is to run.
+func (s *Supervisor) buildGraph() {
+	gc := s.units[names.GarbageCollectorController]
+	if gc.status().Reason != "" || !s.component.GarbageCollectorController.EnableGarbageCollector {
+		return
+	}
 	ignored := map[schema.GroupResource]struct{}{}
 	for _, r := range s.component.GarbageCollectorController.GCIgnoredResources {
 		ignored[schema.GroupResource{Group: r.Group, Resource: r.Resource}] = struct{}{}
 	}
-	return garbagecollector.NewDependencyGraphBuilder(ctx, s.shared.metadataClient, c.RESTMapper, ignored,
-		c.ObjectOrMetadataInformerFactory, c.InformersStarted)
+	ctx := klog.NewContext(s.shared.ctx, logr.FromSlogHandler(gc.log.Handler()))
+	s.shared.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.shared.metadataClient, s.shared.mapper, ignored,
+		objectOrMetadata{s.shared.graphFacade}, s.shared.started)
 }
 
 // tokenController fills Secrets of type service-account-token. It acts as the

@@ -76,6 +76,7 @@ func (s *Supervisor) Start(ctx context.Context, serving func(context.Context) er
 	if err := serving(ctx); err != nil {
 		return err
 	}
+	s.buildGraph()
 	for _, name := range s.order() {
 		if err := s.build(name); err != nil {
 			return err
@@ -109,6 +110,9 @@ func (s *Supervisor) order() []string {
 func (s *Supervisor) build(name string) error {
 	u := s.units[name]
 	f := s.shared.facade()
+	if name == names.GarbageCollectorController {
+		f = s.shared.graphFacade
+	}
 	controllerContext := app.ControllerContext{
 		ClientBuilder:                   clients{s.cfg.Connect},
 		InformerFactory:                 f,
@@ -118,6 +122,7 @@ func (s *Supervisor) build(name string) error {
 		InformersStarted:                s.shared.started,
 		ResyncPeriod:                    s.resyncPeriod,
 		ControllerManagerMetrics:        s.shared.metrics,
+		GraphBuilder:                    s.shared.graph,
 	}
 	return u.build(s.shared.ctx, f, s.constructor(name, controllerContext))
 }

@@ -9,9 +9,9 @@
 //     not there before.
 //   - Unless [Config.NoSync] is set, a write that was acknowledged survives the
 //     end of the process at any moment.
-//   - The process is never ended from here. A fault that etcd holds to be fatal
-//     is told by Start, or closes Done and is told by Err.
-//   - Damage is looked for before etcd opens the files, as etcd would panic
-//     where nobody can recover. What cannot be found that way ends the server
-//     as above, but may keep goroutines, a file lock and a spare file.
+//   - A fault that etcd holds to be fatal does not end the process: it is told by
+//     Start, or closes Done and is told by Err. Goroutines, a file lock and a
+//     spare file may then be left until the process ends.
+//   - Damage is looked for before etcd opens the files, as there etcd and bbolt
+//     panic in goroutines of their own, which nobody can recover from.
 package etcd

@@ -56,7 +56,7 @@ func TestLogFaults(t *testing.T) {
 	})
 }
 
-// TestHeals starts on folders that look damaged but have lost nothing.
+// TestHeals starts on folders that may look damaged but have lost nothing.
 func TestHeals(t *testing.T) {
 	const keys = 50
 	tests := map[string]func(t *testing.T, dir string){
@@ -71,7 +71,8 @@ func TestHeals(t *testing.T) {
 		"log shorter than the database": func(t *testing.T, dir string) {
 			edit(t, logFiles(t, dir)[0], func(b []byte) []byte { return b[:bytes.Index(b, []byte("k10"))] })
 		},
-		"database gone": func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
+		"log begins at a snapshot": snapshot,
+		"database gone":            func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
 		"database empty": func(t *testing.T, dir string) {
 			must(t, os.Truncate(dbFile(dir), 0))
 		},

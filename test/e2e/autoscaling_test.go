@@ -1,0 +1,174 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+)
+
+// metrics is an aggregated API server of metrics.k8s.io: each Pod uses as much
+// CPU as it is told to say.
+type metrics struct {
+	milliCPU atomic.Int64
+	asked    atomic.Pointer[string] // who asked for metrics last
+}
+
+func (m *metrics) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var reply any
+	namespace, isPods := strings.CutSuffix(strings.TrimPrefix(req.URL.Path, "/apis/metrics.k8s.io/v1beta1/namespaces/"), "/pods")
+	switch {
+	case req.URL.Path == "/apis/metrics.k8s.io/v1beta1":
+		reply = metav1.APIResourceList{
+			TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+			GroupVersion: "metrics.k8s.io/v1beta1",
+			APIResources: []metav1.APIResource{{Name: "pods", Kind: "PodMetrics", Namespaced: true, Verbs: metav1.Verbs{"get", "list"}}},
+		}
+	case isPods:
+		m.asked.Store(new(req.Header.Get("X-Remote-User")))
+		l, err := m.list(req.Context(), namespace, req.URL.Query().Get("labelSelector"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		reply = l
+	default:
+		http.NotFound(w, req)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(reply) // an error is the client's going away
+}
+
+func (m *metrics) list(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
+	running, err := pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	l := &metricsv1beta1.PodMetricsList{TypeMeta: metav1.TypeMeta{Kind: "PodMetricsList", APIVersion: "metrics.k8s.io/v1beta1"}}
+	for _, p := range running.Items {
+		l.Items = append(l.Items, metricsv1beta1.PodMetrics{
+			ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: p.Labels},
+			Timestamp:  metav1.Now(),
+			Containers: []metricsv1beta1.ContainerMetrics{{
+				Name: "main", Usage: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(m.milliCPU.Load(), resource.DecimalSI)},
+			}},
+		})
+	}
+	return l, nil
+}
+
+// aggregate registers the server as an API of the control plane. It trusts who
+// the front proxy, by its certificate, says that the caller is.
+func (m *metrics) aggregate(t *testing.T, ns string) {
+	t.Helper()
+	trust := get(t, plane.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "extension-apiserver-authentication")
+	proxies := x509.NewCertPool()
+	if !proxies.AppendCertsFromPEM([]byte(trust.Data["requestheader-client-ca-file"])) {
+		t.Fatalf("no CA of the front proxy in %v", trust.Data)
+	}
+	srv, ca := serveTLS(t, proxies, m, "metrics."+ns+".svc")
+	address, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseInt(address.Port(), 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, plane.client.CoreV1().Services(ns), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "metrics"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
+	})
+	client, err := aggregator.NewForConfig(plane.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := client.ApiregistrationV1().APIServices()
+	const name = "v1beta1.metrics.k8s.io"
+	createShared(t, services, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: "metrics.k8s.io", Version: "v1beta1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca,
+			Service: &apiregistrationv1.ServiceReference{Namespace: ns, Name: "metrics", Port: new(int32(port))},
+		},
+	}, name)
+	await(t, "available metrics API", one(services, name), func(s *apiregistrationv1.APIService) bool {
+		for _, c := range s.Status.Conditions {
+			if c.Type == apiregistrationv1.Available {
+				return c.Status == apiregistrationv1.ConditionTrue
+			}
+		}
+		return false
+	})
+}
+
+func TestHorizontalPodAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	m := &metrics{}
+	m.milliCPU.Store(100)
+	m.aggregate(t, ns)
+	readyUnless(t, ns, "")
+	d := newDeployment("registry.invalid/app:1")
+	d.Spec.Replicas = new(int32(2))
+	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
+	create(t, deployments(ns), d)
+	awaitRollout(t, ns, 2)
+
+	autoscalers := plane.client.AutoscalingV2().HorizontalPodAutoscalers(ns)
+	create(t, autoscalers, &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MinReplicas:    new(int32(1)),
+			MaxReplicas:    5,
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
+			}}},
+			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
+				ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0))},
+			},
+		},
+	})
+	awaitDesired := func(what string, utilization, replicas int32) *autoscalingv2.HorizontalPodAutoscaler {
+		t.Helper()
+		return await(t, what, one(autoscalers, "web"), func(h *autoscalingv2.HorizontalPodAutoscaler) bool {
+			s := h.Status
+			return len(s.CurrentMetrics) == 1 && s.CurrentMetrics[0].Resource != nil &&
+				*s.CurrentMetrics[0].Resource.Current.AverageUtilization == utilization && s.DesiredReplicas == replicas && s.CurrentReplicas == replicas
+		})
+	}
+	awaitDesired("rest at the target", 50, 2)
+	if who := m.asked.Load(); who == nil || *who != "system:serviceaccount:kube-system:horizontal-pod-autoscaler" {
+		t.Errorf("metrics were asked for by %s", show(who))
+	}
+	m.milliCPU.Store(200)
+	h := awaitDesired("as many as are allowed at twice the target", 100, 5)
+	conditions := map[autoscalingv2.HorizontalPodAutoscalerConditionType]string{}
+	for _, c := range h.Status.Conditions {
+		conditions[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	if conditions[autoscalingv2.ScalingActive] != "True ValidMetricFound" || conditions[autoscalingv2.ScalingLimited] != "True TooManyReplicas" {
+		t.Errorf("conditions %v", conditions)
+	}
+	awaitRollout(t, ns, 5)
+	awaitEvent(t, ns, "HorizontalPodAutoscaler", "web", "SuccessfulRescale")
+
+	m.milliCPU.Store(20)
+	awaitDesired("scaling down at a fifth of the target", 10, 1)
+	awaitRollout(t, ns, 1)
+}

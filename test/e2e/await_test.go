@@ -1,0 +1,123 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// patience bounds each wait; on an idle machine most take milliseconds.
+	patience = 90 * time.Second
+	// pollInterval is how often a state is asked for.
+	pollInterval = 50 * time.Millisecond
+)
+
+// await asks for a state until ok holds of it, and returns it. The failure shows
+// the last state that was seen.
+func await[T any](t *testing.T, what string, get func(context.Context) (T, error), ok func(T) bool) T {
+	t.Helper()
+	var last T
+	var lastErr error
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, patience, true, func(ctx context.Context) (bool, error) {
+		got, err := get(ctx)
+		if ctx.Err() != nil {
+			return false, nil // keep what was seen before time was up
+		}
+		if lastErr = err; err != nil {
+			return false, nil
+		}
+		last = got
+		return ok(got), nil
+	})
+	if err != nil {
+		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, patience, lastErr, show(last))
+	}
+	return last
+}
+
+// awaitGone asks for an object until it does not exist.
+func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, error)) {
+	t.Helper()
+	await(t, "end of "+what, func(ctx context.Context) ([]T, error) {
+		got, err := get(ctx)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return []T{got}, err
+	}, func(left []T) bool { return len(left) == 0 })
+}
+
+// awaitRefusal sends a request until it is refused, and returns the refusal: new
+// policies and webhooks take effect a little after they are created.
+func awaitRefusal(t *testing.T, what string, send func(context.Context) error) error {
+	t.Helper()
+	return await(t, "refusal of "+what, func(ctx context.Context) (error, error) {
+		return send(ctx), nil
+	}, func(refusal error) bool { return refusal != nil })
+}
+
+// show is what a failure prints of a state: YAML without who wrote which field.
+func show(state any) string {
+	text, err := yaml.Marshal(state)
+	if err != nil {
+		return err.Error()
+	}
+	var fields any
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		return err.Error()
+	}
+	dropManagedFields(fields)
+	if text, err = yaml.Marshal(fields); err != nil {
+		return err.Error()
+	}
+	const most = 8000
+	if len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func dropManagedFields(fields any) {
+	switch fields := fields.(type) {
+	case map[string]any:
+		delete(fields, "managedFields")
+		for _, v := range fields {
+			dropManagedFields(v)
+		}
+	case []any:
+		for _, v := range fields {
+			dropManagedFields(v)
+		}
+	}
+}
+
+// The interfaces that every typed client of a resource meets.
+type (
+	getter[T any] interface {
+		Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
+	}
+	lister[L any] interface {
+		List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	}
+	creator[T any] interface {
+		Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
+	}
+	updater[T any] interface {
+		getter[T]
+		Update(ctx context.Context, obj T, opts metav1.UpdateOptions) (T, error)
+	}
+	statusUpdater[T any] interface {
+		getter[T]
+		UpdateStatus(ctx context.Context, obj T, opts metav1.UpdateOptions) (T, error)
+	}
+	deleter interface {
+		Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+	}
+)

@@ -1,0 +1,151 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestCustomResource(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	gvr := establish(t, widgetCRD(unique("crd")))
+	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	w, err := widgets.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+
+	made := create(t, widgets, newWidget(gvr, "one", 3))
+	want := map[string]any{"size": int64(3), "colour": "blue"}
+	if diff := cmp.Diff(want, made.Object["spec"]); diff != "" {
+		t.Errorf("spec after defaulting: -want +got:\n%s", diff)
+	}
+	for name, bad := range map[string]struct {
+		field, value string
+		want         string
+	}{
+		"too big":       {"size", "11", "spec.size: Invalid value: 11"},
+		"wrong type":    {"size", `"three"`, `spec.size: Invalid value: "string"`},
+		"not in enum":   {"colour", `"green"`, `spec.colour: Unsupported value: "green"`},
+		"required gone": {"size", "null", "spec.size: Required value"},
+	} {
+		patch := []byte(`{"spec":{"` + bad.field + `":` + bad.value + `}}`)
+		_, err := widgets.Patch(t.Context(), "one", types.MergePatchType, patch, metav1.PatchOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s: got %v, want 422 with %s", name, err, bad.want)
+		}
+	}
+
+	// The status is a subresource: each endpoint leaves the other's part alone.
+	spoofed := made.DeepCopy()
+	setField(t, spoofed, "huge", "status", "phase")
+	setField(t, spoofed, int64(4), "spec", "size")
+	updated, err := widgets.Update(t.Context(), spoofed, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if updated.Object["status"] != nil || updated.GetGeneration() != 2 {
+		t.Errorf("after an update of the spec: status %v, generation %d", updated.Object["status"], updated.GetGeneration())
+	}
+	setField(t, updated, "small", "status", "phase")
+	setField(t, updated, int64(9), "spec", "size")
+	reported, err := widgets.UpdateStatus(t.Context(), updated, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _, _ := unstructured.NestedInt64(reported.Object, "spec", "size")
+	phase, _, _ := unstructured.NestedString(reported.Object, "status", "phase")
+	if size != 4 || phase != "small" || reported.GetGeneration() != 2 {
+		t.Errorf("after an update of the status: size %d, phase %q, generation %d", size, phase, reported.GetGeneration())
+	}
+
+	remove(t, widgets, "one")
+	var seen []watch.EventType
+	for len(seen) < 4 {
+		select {
+		case e := <-w.ResultChan():
+			seen = append(seen, e.Type)
+		case <-time.After(patience):
+			t.Fatalf("the watch saw %v", seen)
+		}
+	}
+	if diff := cmp.Diff([]watch.EventType{watch.Added, watch.Modified, watch.Modified, watch.Deleted}, seen); diff != "" {
+		t.Errorf("events: -want +got:\n%s", diff)
+	}
+}
+
+func setField(t *testing.T, obj *unstructured.Unstructured, value any, path ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(obj.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rules in CEL, the scale subresource and printer columns work as for built-in kinds.
+func TestCustomResourceExtras(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	gvr := establish(t, widgetCRD(unique("crd")))
+	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	w := newWidget(gvr, "one", 3)
+	setField(t, w, true, "spec", "frozen")
+	create(t, widgets, w)
+	_, err := widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"size":4}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "a frozen widget keeps its size") {
+		t.Errorf("change of a frozen widget: got %v, want 422", err)
+	}
+	if _, err := widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"frozen":false}}`), metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+	}
+	scaled, err := widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"replicas":5}}`), metav1.PatchOptions{}, "scale")
+	if err != nil || scaled.GetKind() != "Scale" {
+		t.Fatalf("scale: %v, %v", scaled, err)
+	}
+	if size, _, _ := unstructured.NestedInt64(get(t, widgets, "one").Object, "spec", "size"); size != 5 {
+		t.Errorf("size %d after scaling to 5", size)
+	}
+	path := "/apis/" + gvr.GroupVersion().String() + "/namespaces/" + ns + "/widgets"
+	table := fetch(t, plane.config, path, "application/json;as=Table;v=v1;g=meta.k8s.io")
+	if !strings.Contains(table.Body, `"kind":"Table"`) || !strings.Contains(table.Body, `"cells":["one",5]`) {
+		t.Errorf("as a table: %d %s", table.Code, table.Body)
+	}
+	await(t, "schema in OpenAPI v3", func(context.Context) (answer, error) {
+		return fetch(t, plane.config, "/openapi/v3/apis/"+gvr.GroupVersion().String()), nil
+	}, func(a answer) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
+}
+
+// With the definition go the objects, but not before their finalizers allow.
+func TestCustomResourceDefinitionDeletion(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	crd := widgetCRD(unique("crd"))
+	gvr := establish(t, crd)
+	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	held := newWidget(gvr, "held", 1)
+	held.SetFinalizers([]string{"e2e.example/hold"})
+	create(t, widgets, held)
+	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	remove(t, crds, crd.Name)
+	await(t, "deletion of the object", one(widgets, "held"), func(w *unstructured.Unstructured) bool { return w.GetDeletionTimestamp() != nil })
+	if crd := get(t, crds, crd.Name); !crdCondition(crd, apiextensionsv1.Terminating) {
+		t.Errorf("conditions of the definition: %s", show(crd.Status.Conditions))
+	}
+	_, err := widgets.Create(t.Context(), newWidget(gvr, "late", 1), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "custom resource definition is terminating") {
+		t.Errorf("create while the definition is deleted: got %v, want 403", err)
+	}
+	modify(t, widgets, "held", func(w *unstructured.Unstructured) { w.SetFinalizers(nil) })
+	awaitGone(t, "definition", one(crds, crd.Name))
+	awaitGone(t, "resource", one(widgets, "held"))
+}

@@ -1,0 +1,149 @@
+package e2e_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// targetNode is the node that a DaemonSet's Pod is for, before any scheduler has
+// bound it.
+func targetNode(p corev1.Pod) string {
+	a := p.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, f := range term.MatchFields {
+			if f.Key == metav1.ObjectNameField && len(f.Values) == 1 {
+				return f.Values[0]
+			}
+		}
+	}
+	return ""
+}
+
+// agent is a DaemonSet of a pool's nodes, whose Pods need no kubelet to end.
+func agent(pool map[string]string) *appsv1.DaemonSet {
+	tmpl := template(webLabels)
+	tmpl.Spec.NodeSelector = pool
+	tmpl.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
+		Spec:       appsv1.DaemonSetSpec{Selector: selecting(webLabels), Template: tmpl},
+	}
+}
+
+// awaitTargets waits for a Pod for each of the nodes, plays the scheduler for
+// those that are not bound, and makes all ready.
+func awaitTargets(t *testing.T, ns string, want ...node) []corev1.Pod {
+	t.Helper()
+	list := awaitPods(t, ns, "app=web", len(want))
+	var names, got []string
+	for _, n := range want {
+		names = append(names, n.name)
+	}
+	for _, p := range list {
+		controlledBy(t, &p, "DaemonSet", "agent")
+		got = append(got, targetNode(p))
+		if p.Spec.NodeName == "" {
+			binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: targetNode(p)}}
+			if err := pods(ns).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+				t.Fatalf("bind %s: %v", p.Name, err)
+			}
+		}
+	}
+	markReady(t, list...)
+	slices.Sort(got)
+	slices.Sort(names)
+	if diff := cmp.Diff(names, got); diff != "" {
+		t.Errorf("nodes of the pods: -want +got:\n%s", diff)
+	}
+	return list
+}
+
+func TestDaemonSet(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	pool := map[string]string{"pool": unique("pool")}
+	first, second := startNode(t, pool), startNode(t, pool)
+	startNode(t, map[string]string{"pool": "other"}) // not selected
+	sets := plane.client.AppsV1().DaemonSets(ns)
+	create(t, sets, agent(pool))
+	awaitStatus := func(what string, want int32) {
+		t.Helper()
+		await(t, what, one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+			s := ds.Status
+			return s.DesiredNumberScheduled == want && s.CurrentNumberScheduled == want && s.UpdatedNumberScheduled == want &&
+				s.NumberReady == want && s.NumberAvailable == want && s.NumberMisscheduled == 0
+		})
+	}
+	for _, p := range awaitTargets(t, ns, first, second) {
+		if !slices.ContainsFunc(p.Spec.Tolerations, func(tol corev1.Toleration) bool {
+			return tol.Key == corev1.TaintNodeUnreachable && tol.Effect == corev1.TaintEffectNoExecute && tol.TolerationSeconds == nil
+		}) {
+			t.Errorf("pod %s would be evicted from an unreachable node: %v", p.Name, p.Spec.Tolerations)
+		}
+	}
+	awaitStatus("status of 2 nodes", 2)
+
+	third := startNode(t, pool)
+	awaitTargets(t, ns, first, second, third)
+	awaitStatus("status of 3 nodes", 3)
+
+	// A node that no longer matches loses its Pod.
+	modify(t, plane.client.CoreV1().Nodes(), second.name, func(n *corev1.Node) { n.Labels["pool"] = "left" })
+	awaitTargets(t, ns, first, third)
+	awaitStatus("status after a node has left the pool", 2)
+
+	// The Pod of a node that is gone goes when Pods without a node are collected.
+	remove(t, plane.client.CoreV1().Nodes(), first.name)
+	awaitTargets(t, ns, third)
+	awaitStatus("status after the loss of a node", 1)
+}
+
+// A new template replaces the Pods node by node, and is kept as a revision.
+func TestDaemonSetRollout(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	pool := map[string]string{"pool": unique("pool")}
+	startNode(t, pool)
+	startNode(t, pool)
+	sets := plane.client.AppsV1().DaemonSets(ns)
+	readyUnless(t, ns, "registry.invalid/broken")
+	create(t, sets, agent(pool))
+	await(t, "2 ready pods", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool { return ds.Status.NumberAvailable == 2 })
+
+	setImage := func(image string) {
+		modify(t, sets, "agent", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image })
+	}
+	setImage("registry.invalid/broken") // never ready: goes no further than maxUnavailable, 1
+	await(t, "rollout to one node", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+		s := ds.Status
+		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 1 && s.NumberAvailable == 1
+	})
+	setImage("registry.invalid/app:2")
+	await(t, "rollout to both nodes", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+		s := ds.Status
+		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 2 && s.NumberAvailable == 2
+	})
+	for _, p := range awaitPods(t, ns, "app=web", 2) {
+		if image := p.Spec.Containers[0].Image; image != "registry.invalid/app:2" {
+			t.Errorf("pod %s runs %s", p.Name, image)
+		}
+	}
+	revisions := list(t, plane.client.AppsV1().ControllerRevisions(ns), "app=web")
+	var numbers []int64
+	for _, r := range revisions.Items {
+		controlledBy(t, &r, "DaemonSet", "agent")
+		numbers = append(numbers, r.Revision)
+	}
+	slices.Sort(numbers)
+	if !slices.Equal(numbers, []int64{1, 2, 3}) {
+		t.Errorf("revisions %v", numbers)
+	}
+}

@@ -1,0 +1,170 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/kubernetes/pkg/controlplane"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// ofATest tells an API group that another test has added.
+func ofATest(group string) bool {
+	return strings.HasSuffix(group, customGroup) || group == "metrics.k8s.io"
+}
+
+// The golden file holds the stable part of what upstream records of its own
+// server (api/discovery in its repository), without what is behind a feature
+// gate that is off by default: every resource, subresource and verb.
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	client, err := discovery.NewDiscoveryClientForConfig(plane.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // of an API that a test is taking away
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, l := range lists {
+		if group, _, ok := strings.Cut(l.GroupVersion, "/"); ok && ofATest(group) {
+			continue
+		}
+		for _, r := range l.APIResources {
+			scope := "cluster"
+			if r.Namespaced {
+				scope = "namespaced"
+			}
+			lines = append(lines, strings.Join([]string{l.GroupVersion, r.Name, r.Kind, scope, strings.Join(r.Verbs, ",")}, " "))
+		}
+	}
+	slices.Sort(lines)
+	got := strings.Join(lines, "\n") + "\n"
+	const golden = "testdata/resources.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-golden +got:\n%s", diff)
+	}
+}
+
+// What upstream's code says is on by default is served, and nothing else is.
+func TestDiscoveryVersions(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{"apiextensions.k8s.io/v1": true, "apiregistration.k8s.io/v1": true} // served by the other two servers
+	for gv, on := range controlplane.DefaultAPIResourceConfigSource().GroupVersionConfigs {
+		if on {
+			want[gv.String()] = true
+		}
+	}
+	got := map[string]bool{"v1": strings.Contains(fetch(t, plane.config, "/api").Body, `"v1"`)}
+	var groups metav1.APIGroupList
+	decode(t, fetch(t, plane.config, "/apis"), &groups)
+	for _, g := range groups.Groups {
+		for _, v := range g.Versions {
+			if !ofATest(g.Name) {
+				got[v.GroupVersion] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-upstream +got:\n%s", diff)
+	}
+}
+
+// One request is enough for all that is served.
+func TestAggregatedDiscovery(t *testing.T) {
+	t.Parallel()
+	const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	for path, want := range map[string]struct{ group, resource, subresource string }{
+		"/api":  {"", "pods", "eviction"},
+		"/apis": {"apps", "deployments", "scale"},
+	} {
+		a := fetch(t, plane.config, path, accept)
+		var l apidiscoveryv2.APIGroupDiscoveryList
+		decode(t, a, &l)
+		if got := a.Header.Get("Content-Type"); got != accept || a.Header.Get("ETag") == "" {
+			t.Errorf("%s: content type %q, ETag %q", path, got, a.Header.Get("ETag"))
+		}
+		if !hasSubresource(l, want.group, want.resource, want.subresource) {
+			t.Errorf("%s: no %s/%s of group %q", path, want.resource, want.subresource, want.group)
+		}
+	}
+}
+
+func hasSubresource(l apidiscoveryv2.APIGroupDiscoveryList, group, resource, subresource string) bool {
+	for _, g := range l.Items {
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				if g.Name == group && r.Resource == resource && slices.ContainsFunc(r.Subresources, func(s apidiscoveryv2.APISubresourceDiscovery) bool {
+					return s.Subresource == subresource
+				}) {
+					return v.Freshness == apidiscoveryv2.DiscoveryFreshnessCurrent
+				}
+			}
+		}
+	}
+	return false
+}
+
+func decode(t *testing.T, a answer, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+		t.Fatalf("%d %.200s: %v", a.Code, a.Body, err)
+	}
+}
+
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	var v2 struct {
+		Swagger     string
+		Paths       map[string]any
+		Definitions map[string]any
+	}
+	decode(t, fetch(t, plane.config, "/openapi/v2"), &v2)
+	if v2.Swagger != "2.0" || v2.Definitions["io.k8s.api.apps.v1.Deployment"] == nil || v2.Paths["/apis/apps/v1/namespaces/{namespace}/deployments"] == nil {
+		t.Errorf("OpenAPI %q with %d paths and %d definitions has no Deployment", v2.Swagger, len(v2.Paths), len(v2.Definitions))
+	}
+	var index struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	decode(t, fetch(t, plane.config, "/openapi/v3"), &index)
+	for gv, on := range controlplane.DefaultAPIResourceConfigSource().GroupVersionConfigs {
+		path := "apis/" + gv.String()
+		if gv.Group == "" {
+			path = "api/v1"
+		}
+		entry, ok := index.Paths[path]
+		if ok != on {
+			t.Errorf("OpenAPI v3 of %s: served %t, want %t", path, ok, on)
+		}
+		if !on || !ok {
+			continue
+		}
+		var v3 struct {
+			OpenAPI    string
+			Components struct{ Schemas map[string]any }
+		}
+		decode(t, fetch(t, plane.config, entry.ServerRelativeURL), &v3)
+		if !strings.HasPrefix(v3.OpenAPI, "3.") || len(v3.Components.Schemas) == 0 {
+			t.Errorf("OpenAPI v3 of %s: version %q, %d schemas", path, v3.OpenAPI, len(v3.Components.Schemas))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Package e2e_test tests the behaviour of a whole control plane through its API.
+// There is no kubelet and no scheduler: the tests play them, by writing the
+// status of Pods and Nodes.
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/logfile"
+)
+
+var logPath = flag.String("server-log", "", "file that the control plane is to log to")
+
+const (
+	nodeMonitorPeriod = time.Second
+	// nodeGracePeriod is long enough that a node that renews its lease each
+	// second stays ready on a busy machine.
+	nodeGracePeriod = 8 * time.Second
+	// parallel is how many tests run at once, unless the command line says: they
+	// mostly wait.
+	parallel = "16"
+)
+
+// plane is the one control plane that a process can hold, and the
+// administrator's ways in. TestMain sets it before any test runs.
+var plane struct {
+	server     *ctrlplane.Server
+	config     *rest.Config
+	client     *kubernetes.Clientset
+	dynamic    *dynamic.DynamicClient
+	extensions *apiextensions.Clientset
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if os.Getenv(cyclesEnv) != "" {
+		if err := cycle(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code, err := withPlane(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// withPlane runs the tests against a control plane whose timers are short
+// enough for them. An end before Close, or one that fails, is an error.
+func withPlane(tests func() int) (code int, err error) {
+	srv := &ctrlplane.Server{
+		ControllerManagerArgs: []string{
+			"node-monitor-period=" + nodeMonitorPeriod.String(),
+			"node-monitor-grace-period=" + nodeGracePeriod.String(),
+			"horizontal-pod-autoscaler-sync-period=1s",
+		},
+	}
+	if *logPath != "" {
+		srv.Log = &logfile.Config{Path: *logPath}
+		srv.Verbosity = 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := srv.Start(ctx); err != nil {
+		return 1, fmt.Errorf("start: %w", err)
+	}
+	if err := connect(srv); err != nil {
+		return 1, err
+	}
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		if err := flag.Set("test.parallel", parallel); err != nil {
+			return 1, err
+		}
+	}
+	code = tests()
+	select {
+	case <-srv.Done():
+		return code, fmt.Errorf("the control plane ended during the tests: %w", srv.Err())
+	default:
+	}
+	if err := srv.Close(); err != nil {
+		return code, fmt.Errorf("close: %w", err)
+	}
+	return code, nil
+}
+
+func connect(srv *ctrlplane.Server) (err error) {
+	plane.server = srv
+	plane.config = srv.RESTConfig()
+	if plane.client, err = kubernetes.NewForConfig(plane.config); err != nil {
+		return err
+	}
+	if plane.dynamic, err = dynamic.NewForConfig(plane.config); err != nil {
+		return err
+	}
+	plane.extensions, err = apiextensions.NewForConfig(plane.config)
+	return err
+}

@@ -1,0 +1,202 @@
+package e2e_test
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// node is a Node that is ready and renews its lease until it is stopped.
+type node struct {
+	name string
+	stop func() // returns when the last renewal is over
+}
+
+// startNode plays a kubelet that joins. Each test's nodes are a zone of their
+// own: how fast a zone's dead nodes are dealt with depends on the others in it.
+func startNode(t *testing.T, labels map[string]string) node {
+	t.Helper()
+	name := unique("node")
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[corev1.LabelTopologyZone] = t.Name()[:min(len(t.Name()), 63)]
+	leases := plane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	lease := createShared(t, leases, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: new(int32(40)), RenewTime: new(metav1.NowMicro())},
+	}, name)
+	createShared(t, plane.client.CoreV1().Nodes(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+			LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		}}},
+	}, name)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var renewals sync.WaitGroup
+	renewals.Go(func() {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			lease.Spec.RenewTime = new(metav1.NowMicro())
+			renewed, err := leases.Update(ctx, lease, metav1.UpdateOptions{})
+			switch {
+			case err == nil:
+				lease = renewed
+			case ctx.Err() == nil && !apierrors.IsNotFound(err):
+				t.Logf("renew lease of %s: %v", name, err)
+			}
+		}, time.Second)
+	})
+	stop := func() { cancel(); renewals.Wait() }
+	t.Cleanup(stop)
+	return node{name, stop}
+}
+
+func readyCondition(n *corev1.Node) corev1.NodeCondition {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return corev1.NodeCondition{}
+}
+
+func hasTaint(n *corev1.Node, key string, effect corev1.TaintEffect) bool {
+	for _, taint := range n.Spec.Taints {
+		if taint.Key == key && taint.Effect == effect {
+			return true
+		}
+	}
+	return false
+}
+
+// bound makes a Pod that runs on a node.
+func bound(t *testing.T, ns, name, nodeName string, tolerations ...corev1.Toleration) *corev1.Pod {
+	t.Helper()
+	p := newPod(name, webLabels)
+	p.Spec.NodeName = nodeName
+	p.Spec.Tolerations = tolerations
+	// What is left of the test's Pods is not to wait for a kubelet.
+	p.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	p = create(t, pods(ns), p)
+	markReady(t, *p)
+	return p
+}
+
+func TestNodeLifecycle(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	nodes := plane.client.CoreV1().Nodes()
+	healthy, dying := startNode(t, nil), startNode(t, nil)
+	stays := bound(t, ns, "healthy", healthy.name, corev1.Toleration{
+		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0)),
+	})
+	leaves := bound(t, ns, "leaves", dying.name, stays.Spec.Tolerations[0])
+	tolerates := bound(t, ns, "tolerates", dying.name, corev1.Toleration{Operator: corev1.TolerationOpExists})
+	leaving := recordDeletions(t, ns)
+
+	dying.stop()
+	lost := await(t, "tainted node", one(nodes, dying.name), func(n *corev1.Node) bool {
+		return hasTaint(n, corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
+	})
+	if c := readyCondition(lost); c.Status != corev1.ConditionUnknown || c.Reason != "NodeStatusUnknown" {
+		t.Errorf("Ready condition of the lost node: %+v", c)
+	}
+	if !hasTaint(lost, corev1.TaintNodeUnreachable, corev1.TaintEffectNoSchedule) {
+		t.Errorf("taints of the lost node: %v", lost.Spec.Taints)
+	}
+	awaitEvent(t, metav1.NamespaceDefault, "Node", dying.name, "NodeNotReady")
+	awaitGone(t, "evicted pod", one(pods(ns), leaves.Name))
+	last := leaving(leaves.UID)
+	if !hasPodCondition(last, corev1.DisruptionTarget, "DeletionByTaintManager") {
+		t.Errorf("conditions of the evicted pod: %v", last.Status.Conditions)
+	}
+	await(t, "pod that is no longer ready", one(pods(ns), tolerates.Name), func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp == nil && p.UID == tolerates.UID && !isReady(p)
+	})
+	if n := get(t, nodes, healthy.name); readyCondition(n).Status != corev1.ConditionTrue || len(n.Spec.Taints) != 0 {
+		t.Errorf("the healthy node is %+v with taints %v", readyCondition(n), n.Spec.Taints)
+	}
+	if p := get(t, pods(ns), stays.Name); !isReady(p) {
+		t.Errorf("conditions of the healthy node's pod: %v", p.Status.Conditions)
+	}
+
+	// It comes back: the kubelet writes its status anew, and the taints go.
+	modifyStatus(t, nodes, dying.name, func(n *corev1.Node) {
+		n.Status.Conditions = []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+			LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		}}
+	})
+	await(t, "node without taints", one(nodes, dying.name), func(n *corev1.Node) bool { return len(n.Spec.Taints) == 0 })
+}
+
+func isReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func hasPodCondition(p *corev1.Pod, kind corev1.PodConditionType, reason string) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == kind && c.Reason == reason && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// recordDeletions remembers what each Pod was like at last.
+func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
+	t.Helper()
+	var mu sync.Mutex
+	last := map[types.UID]*corev1.Pod{}
+	onEachPod(t, ns, func(_ context.Context, p *corev1.Pod) {
+		mu.Lock()
+		defer mu.Unlock()
+		last[p.UID] = p
+	})
+	return func(uid types.UID) *corev1.Pod {
+		t.Helper()
+		return await(t, "last state of the pod", func(context.Context) (*corev1.Pod, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return last[uid], nil
+		}, func(p *corev1.Pod) bool { return p != nil })
+	}
+}
+
+// A node that says that it is not well is tainted so that nothing new lands on it.
+func TestNodeNotReady(t *testing.T) {
+	t.Parallel()
+	nodes := plane.client.CoreV1().Nodes()
+	startNode(t, nil)
+	n := startNode(t, nil)
+	modifyStatus(t, nodes, n.name, func(n *corev1.Node) {
+		n.Status.Conditions[0].Status = corev1.ConditionFalse
+		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue})
+	})
+	await(t, "taints of a node that is not ready", one(nodes, n.name), func(n *corev1.Node) bool {
+		return hasTaint(n, corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute) &&
+			hasTaint(n, corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule) &&
+			hasTaint(n, corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule)
+	})
+	modify(t, nodes, n.name, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	await(t, "taint of a cordoned node", one(nodes, n.name), func(n *corev1.Node) bool {
+		return hasTaint(n, corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
+	})
+}
