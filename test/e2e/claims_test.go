@@ -34,3 +34,40 @@ func TestResourceClaim(t *testing.T) {
 	remove(t, pods(ns), "web")
 	awaitGone(t, "claim of the pod", one(claims, name))
 }
+
+// The Pods that use a device go when it is tainted, as those of a node do.
+func TestDeviceTaintEviction(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	claims := plane.client.ResourceV1().ResourceClaims(ns)
+	driver := unique("driver") + ".e2e.example"
+	create(t, claims, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu"},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+			Requests: []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.e2e.example"}}},
+		}},
+	})
+	p := newPod("user", nil)
+	p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = startNode(t, nil).name, new(int64(0))
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("gpu")}}
+	p = create(t, pods(ns), p)
+	modifyStatus(t, claims, "gpu", func(c *resourcev1.ResourceClaim) { // plays the scheduler
+		c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{
+			Results: []resourcev1.DeviceRequestAllocationResult{{Request: "one", Driver: driver, Pool: "pool", Device: "gpu-0"}},
+		}}
+		c.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
+	})
+	leaving := recordDeletions(t, ns)
+	name := unique("rule")
+	createShared(t, plane.client.ResourceV1().DeviceTaintRules(), &resourcev1.DeviceTaintRule{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourcev1.DeviceTaintRuleSpec{
+			DeviceSelector: &resourcev1.DeviceTaintSelector{Driver: &driver},
+			Taint:          resourcev1.DeviceTaint{Key: "e2e.example/broken", Effect: resourcev1.DeviceTaintEffectNoExecute},
+		},
+	}, name)
+	awaitGone(t, "pod with the tainted device", one(pods(ns), "user"))
+	if last := leaving(p.UID); !hasPodCondition(last, corev1.DisruptionTarget, "DeletionByDeviceTaintManager") {
+		t.Errorf("conditions of the evicted pod: %s", show(last.Status.Conditions))
+	}
+}

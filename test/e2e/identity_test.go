@@ -3,10 +3,12 @@ package e2e_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -180,4 +182,15 @@ func TestRootCAPublishing(t *testing.T) {
 	first := get(t, maps, "kube-root-ca.crt")
 	remove(t, maps, "kube-root-ca.crt")
 	published("CA anew", func(m *corev1.ConfigMap) bool { return m.UID != first.UID })
+}
+
+// What serves the API vouches for itself to whoever mounts its trust bundle.
+func TestClusterTrustBundle(t *testing.T) {
+	t.Parallel()
+	const signer = "kubernetes.io/kube-apiserver-serving"
+	await(t, "trust bundle of the API server", func(ctx context.Context) (*certificatesv1.ClusterTrustBundleList, error) {
+		return plane.client.CertificatesV1().ClusterTrustBundles().List(ctx, metav1.ListOptions{FieldSelector: "spec.signerName=" + signer})
+	}, func(l *certificatesv1.ClusterTrustBundleList) bool {
+		return len(l.Items) == 1 && strings.TrimSpace(l.Items[0].Spec.TrustBundle) == strings.TrimSpace(string(plane.config.CAData))
+	})
 }

@@ -41,14 +41,16 @@ func newStatefulSet() *appsv1.StatefulSet {
 	}
 }
 
-// follow calls see with each change of the namespace's Pods until it returns true.
-func follow(t *testing.T, ns, what string, see func(watch.EventType, *corev1.Pod) bool) {
+// follow watches the namespace's Pods, begins, and calls see with each change
+// until it returns true.
+func follow(t *testing.T, ns, what string, begin func(), see func(watch.EventType, *corev1.Pod) bool) {
 	t.Helper()
 	w, err := pods(ns).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatalf("watch pods: %v", err)
 	}
 	defer w.Stop()
+	begin()
 	deadline := time.After(patience)
 	for {
 		select {
@@ -69,11 +71,10 @@ func follow(t *testing.T, ns, what string, see func(watch.EventType, *corev1.Pod
 func TestStatefulSetOrder(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
-	create(t, statefulSets(ns), newStatefulSet())
-
 	// Each Pod is made ready when it is seen: the next may come only then.
 	var ready []string
-	follow(t, ns, "3 pods in order", func(kind watch.EventType, p *corev1.Pod) bool {
+	begin := func() { create(t, statefulSets(ns), newStatefulSet()) }
+	follow(t, ns, "3 pods in order", begin, func(kind watch.EventType, p *corev1.Pod) bool {
 		if kind == watch.Added {
 			if want := fmt.Sprintf("db-%d", len(ready)); p.Name != want {
 				t.Errorf("pod %s was made while %v were ready, want %s", p.Name, ready, want)
@@ -110,9 +111,9 @@ func TestStatefulSetOrder(t *testing.T) {
 
 	// Scaling down takes the highest first, and leaves the claims.
 	await(t, "3 available replicas again", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
-	scale(t, statefulSets(ns), "db", 1)
 	var gone []string
-	follow(t, ns, "end of 2 pods", func(kind watch.EventType, p *corev1.Pod) bool {
+	shrink := func() { scale(t, statefulSets(ns), "db", 1) }
+	follow(t, ns, "end of 2 pods", shrink, func(kind watch.EventType, p *corev1.Pod) bool {
 		if kind == watch.Deleted {
 			gone = append(gone, p.Name)
 		}

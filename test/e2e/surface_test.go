@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
 )
 
@@ -44,7 +45,8 @@ func TestWhoSeesWhat(t *testing.T) {
 		"/debug/controllers/no-such-controller/graph":             {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
 		"/api/v1/namespaces/kube-system/secrets":                  {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
 		"/api/v1/namespaces/kube-system/configmaps/no-such-thing": {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
-		"/no/such/path": {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
+		control.ControllersPath:                                   {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/no/such/path":                                           {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
 	} {
 		for name, cfg := range who {
 			if a := fetch(t, cfg, path); a.Code != want[name] {
