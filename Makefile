@@ -15,8 +15,7 @@ LDFLAGS := -s -w $(STAMPS) -X main.release=$(VERSION)
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
 # Packages that link the server; their tests run without the race detector,
 # which would compile all of Kubernetes a second time. "make race" does that.
-HEAVY := $(addprefix github.com/ctrlplane/ctrlplane,/apiserver$$ /controllers$$ /test/e2e$$ /cmd/ctrlplane$$ $$)
-LIGHT  = $(shell go list ./... | grep -vE '$(subst $() ,|,$(HEAVY))')
+LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/apiserver|/controllers|/test/e2e|/test/command|/cmd/ctrlplane)?$$')
 
 .PHONY: up build test unit e2e race lint bench cross golden help
 

@@ -174,12 +174,11 @@ func TestDeploymentStuckRollout(t *testing.T) {
 	awaitRollout(t, ns, 3)
 
 	setImage(t, ns, "registry.invalid/broken")
-	d = await(t, "missed progress deadline", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
-		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded"
+	await(t, "missed progress deadline with 3 available of 4, 1 of them new", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+		s := d.Status
+		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded" &&
+			s.AvailableReplicas == 3 && s.UpdatedReplicas == 1 && s.Replicas == 4 && s.UnavailableReplicas == 1
 	})
-	if s := d.Status; s.AvailableReplicas != 3 || s.UpdatedReplicas != 1 || s.Replicas != 4 || s.UnavailableReplicas != 1 {
-		t.Errorf("status %+v, want 3 available, 1 updated, 4 in all", s)
-	}
 	setImage(t, ns, "registry.invalid/app:1")
 	awaitRollout(t, ns, 3)
 	awaitReplicaSet(t, ns, "registry.invalid/broken", 0)

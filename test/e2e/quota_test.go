@@ -114,5 +114,8 @@ func TestResourceQuotaCompute(t *testing.T) {
 	create(t, pods(ns), outside)
 	markPhase(t, corev1.PodSucceeded, *first)
 	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
-	create(t, pods(ns), newPod("second", nil))
+	// Admission sees the new usage a moment later than the controller writes it.
+	await(t, "room for a second pod", func(ctx context.Context) (*corev1.Pod, error) {
+		return pods(ns).Create(ctx, newPod("second", nil), metav1.CreateOptions{})
+	}, func(*corev1.Pod) bool { return true })
 }
