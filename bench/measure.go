@@ -71,21 +71,20 @@ func (m *meter) start(ctx context.Context) (a *api, err error) {
 // leaveAlone waits, and measures what an idle control plane takes.
 func (m *meter) leaveAlone(ctx context.Context) error {
 	var used [2]time.Duration
-	var err error
+	var errs [2]error
 	for i := range used {
 		select {
 		case <-time.After(m.idle / 2):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if used[i], err = m.plane.cpu(); err != nil {
-			break
-		}
+		used[i], errs[i] = m.plane.cpu()
 	}
-	if err := m.told("cpuLate", used[0].Seconds(), err); err != nil {
+	if err := m.told("cpuLate", used[0].Seconds(), errs[0]); err != nil {
 		return err
 	}
-	if err := m.told("cpuIdle", 100*(used[1]-used[0]).Seconds()/(m.idle/2).Seconds(), err); err != nil {
+	percent := 100 * (used[1] - used[0]).Seconds() / (m.idle / 2).Seconds()
+	if err := m.told("cpuIdle", percent, errors.Join(errs[:]...)); err != nil {
 		return err
 	}
 	mem, err := m.plane.memory()

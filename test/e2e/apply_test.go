@@ -45,7 +45,7 @@ func TestServerSideApply(t *testing.T) {
 	}
 	owners := map[string]string{}
 	for _, f := range m.ManagedFields {
-		owners[f.Manager] = string(f.Operation) + " " + string(f.FieldsV1.Raw)
+		owners[f.Manager] = string(f.Operation) + " " + f.FieldsV1.GetRawString()
 	}
 	want := map[string]string{"alice": `Apply {"f:data":{"f:size":{}}}`, "bob": `Apply {"f:data":{"f:colour":{},"f:shape":{}}}`}
 	if diff := cmp.Diff(want, owners); diff != "" {

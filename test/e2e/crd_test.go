@@ -31,22 +31,6 @@ func TestCustomResource(t *testing.T) {
 	if diff := cmp.Diff(want, made.Object["spec"]); diff != "" {
 		t.Errorf("spec after defaulting: -want +got:\n%s", diff)
 	}
-	for name, bad := range map[string]struct {
-		field, value string
-		want         string
-	}{
-		"too big":       {"size", "11", "spec.size: Invalid value: 11"},
-		"wrong type":    {"size", `"three"`, `spec.size: Invalid value: "string"`},
-		"not in enum":   {"colour", `"green"`, `spec.colour: Unsupported value: "green"`},
-		"required gone": {"size", "null", "spec.size: Required value"},
-	} {
-		patch := []byte(`{"spec":{"` + bad.field + `":` + bad.value + `}}`)
-		_, err := widgets.Patch(t.Context(), "one", types.MergePatchType, patch, metav1.PatchOptions{})
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), bad.want) {
-			t.Errorf("%s: got %v, want 422 with %s", name, err, bad.want)
-		}
-	}
-
 	// The status is a subresource: each endpoint leaves the other's part alone.
 	spoofed := made.DeepCopy()
 	setField(t, spoofed, "huge", "status", "phase")
@@ -82,6 +66,38 @@ func TestCustomResource(t *testing.T) {
 	}
 	if diff := cmp.Diff([]watch.EventType{watch.Added, watch.Modified, watch.Modified, watch.Deleted}, seen); diff != "" {
 		t.Errorf("events: -want +got:\n%s", diff)
+	}
+}
+
+// What the schema does not allow is refused, with the field and the reason.
+func TestCustomResourceValidation(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	gvr := establish(t, widgetCRD(unique("crd")))
+	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	create(t, widgets, newWidget(gvr, "one", 3))
+	for name, bad := range map[string]struct {
+		field, value string
+		want         string
+	}{
+		"too big":       {"size", "11", "spec.size: Invalid value: 11"},
+		"wrong type":    {"size", `"three"`, `spec.size: Invalid value: "string"`},
+		"not in enum":   {"colour", `"green"`, `spec.colour: Unsupported value: "green"`},
+		"required gone": {"size", "null", "spec.size: Required value"},
+	} {
+		patch := []byte(`{"spec":{"` + bad.field + `":` + bad.value + `}}`)
+		_, err := widgets.Patch(t.Context(), "one", types.MergePatchType, patch, metav1.PatchOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s: got %v, want 422 with %s", name, err, bad.want)
+		}
+	}
+	pruned, err := widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"unknown":1}}`), metav1.PatchOptions{})
+	if err != nil || pruned.Object["spec"].(map[string]any)["unknown"] != nil {
+		t.Errorf("a field that the schema does not know: %v, %v", pruned, err)
+	}
+	_, err = widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"unknown":1}}`), metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `unknown field "spec.unknown"`) {
+		t.Errorf("the same with strict validation: got %v, want 422", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestCronJob(t *testing.T) {
 	modify(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // no second run at the minute
 
 	markPhase(t, corev1.PodSucceeded, activePods(t, ns, run.Name, 1)...)
-	c = await(t, "status of the success", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
+	await(t, "status of the success", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
 		return len(c.Status.Active) == 0 && c.Status.LastSuccessfulTime != nil
 	})
 	awaitEvent(t, ns, "CronJob", "tick", "SawCompletedJob")
