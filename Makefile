@@ -9,7 +9,7 @@ BIN        := bin/ctrlplane
 # What upstream's own release builds stamp: clients and "kubectl version" read it.
 stamp    = -X k8s.io/$(1).gitVersion=$(KUBERNETES) -X k8s.io/$(1).gitMajor=1 -X k8s.io/$(1).gitMinor=37 -X k8s.io/$(1).gitTreeState=clean
 STAMPS  := $(call stamp,component-base/version) $(call stamp,client-go/pkg/version)
-LDFLAGS := -s -w $(STAMPS) -X main.release=$(VERSION)
+LDFLAGS := -s -w $(STAMPS) -X github.com/ctrlplane/ctrlplane.release=$(VERSION)
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)

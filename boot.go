@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -23,6 +24,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/manifests"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // plane is a control plane that starts, runs or has ended: the parts of a Server.
@@ -37,7 +39,9 @@ type plane struct {
 	done    chan struct{} // closed when end is over
 	cause   error         // final when done is closed
 
-	booted     bool // the start has succeeded
+	booted     bool        // the start has succeeded
+	ready      atomic.Bool // the same, for other goroutines: nothing below changes any more
+	observer   *observe.Observer
 	dir        *datadir.Dir
 	certs      *pki.Bundle
 	storage    *storage
@@ -60,6 +64,7 @@ func (p *plane) boot(ctx context.Context) error {
 		return err
 	}
 	p.onEnd(release)
+	p.startObserver()
 	settle := relaxMemory()
 	p.onEnd(func() error { settle(); return nil })
 	steps := []step{
@@ -90,6 +95,7 @@ func (p *plane) boot(ctx context.Context) error {
 	}
 	settle()
 	p.booted = true
+	p.ready.Store(true)
 	go p.giveBack()
 	p.watch()
 	return nil
@@ -106,6 +112,11 @@ func (p *plane) stage(name string, run func() error) error {
 	p.tell(Stage{Name: name})
 	err := run()
 	p.tell(Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
+	step := &observe.BootStep{Step: name, Took: time.Since(began)}
+	if err != nil {
+		step.Error = err.Error()
+	}
+	p.observer.Append(step)
 	p.log.Info("start", "stage", name, "took", time.Since(began), "err", err)
 	return err
 }
@@ -221,6 +232,7 @@ func (p *plane) checkOptions(context.Context) (err error) {
 		ServiceCIDR:       p.serviceCIDR(),
 		Standby:           p.Server.LeaderElect,
 		Logger:            p.log,
+		Observe:           p.recorder,
 		Connect:           func(who user.Info) *rest.Config { return p.api.Connect(who) },
 	})
 	return err
@@ -248,13 +260,19 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 		listener.Close()
 		return err
 	}
-	if p.api, err = apiserver.Start(ctx, cfg); err != nil {
+	start := func() { p.api, err = apiserver.Start(ctx, cfg) }
+	if by := p.recorder(apiServerName); by != nil {
+		by.Do(start)
+	} else {
+		start()
+	}
+	if err != nil {
 		listener.Close()
 		return err
 	}
 	p.onEnd(p.api.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(p.controllers))
+	p.api.Handle(control.Path, control.Handler(p.controllers, p.observer))
 	p.url = "https://" + reachable(listener.Addr())
 	return nil
 }

@@ -3,11 +3,16 @@ package ctrlplane
 import (
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/controllers/queues/metrics"
 )
 
 // claimed tells whether a Server runs: upstream's process-wide state serves one.
@@ -31,6 +36,13 @@ func claimProcess() (release func() error, err error) {
 		return nil
 	}, nil
 }
+
+// registerQueueMetrics puts the workqueue_* metrics into the registry that
+// /metrics serves, once per process. component-base would put its own there,
+// but only if it provided them.
+var registerQueueMetrics = sync.OnceFunc(func() {
+	legacyregistry.RawMustRegister(metrics.Collector{Queues: queues.All()})
+})
 
 // setKlog sends to h what upstream does not log through a context.
 func setKlog(h slog.Handler, verbosity int) error {

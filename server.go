@@ -58,6 +58,11 @@ type Server struct {
 	// ready, by server-side apply; if one is refused, Start fails.
 	Manifests []string
 
+	// Records is how many records of what happened are kept (see Observer); 0 =
+	// observe.DefaultRecords. A negative number turns observation off: the work
+	// queues are still counted for /metrics.
+	Records int
+
 	// Log says where all components log; nil = nowhere. An empty Path is
 	// ctrlplane.log in the data folder.
 	Log *logfile.Config

@@ -1,8 +1,32 @@
 package ctrlplane
 
+import "runtime/debug"
+
 // KubernetesVersion is the release of Kubernetes that this is built on.
 const KubernetesVersion = "v1.37.1"
 
 // dataVersion is the format of the data folder that this writes, and the
 // highest that it reads.
 const dataVersion = 1
+
+const modulePath = "github.com/ctrlplane/ctrlplane"
+
+// release is set by the linker in released binaries.
+var release = ""
+
+// Version is ctrlplane's own.
+func Version() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == modulePath && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "(devel)"
+}

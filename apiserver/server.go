@@ -30,6 +30,7 @@ const drainTimeout = 100 * time.Millisecond
 type Server struct {
 	front *aggregatorapiserver.APIAggregator
 	name  *cache.InformerName
+	count *counter
 
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
@@ -62,6 +63,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	if err != nil {
 		return nil, err
 	}
+	count := countRequests(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
@@ -77,6 +79,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	s := &Server{
 		front:        front,
 		name:         name,
+		count:        count,
 		bootstrapped: make(chan struct{}),
 		cancel:       cancel,
 		done:         make(chan struct{}),
@@ -144,6 +147,9 @@ func (s *Server) Handle(path string, handler http.Handler) {
 	mux.UnlistedHandle(path, handler)
 	mux.UnlistedHandlePrefix(path+"/", handler)
 }
+
+// Requests is how many requests there have been, from inside and outside.
+func (s *Server) Requests() int64 { return s.count.n.Load() }
 
 // WaitServing returns when the API server does its work: its post-start hooks
 // are through and the bootstrap policy is there. Other checks may be red.

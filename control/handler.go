@@ -5,13 +5,23 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Path is below what the API is served; ControllersPath lists the controllers.
+// Path is below what the API is served.
+const Path = "/ctrlplane"
+
+// What is served: the controllers, all that is known now, and what happened.
 const (
-	Path            = "/ctrlplane"
 	ControllersPath = Path + "/v1/controllers"
+	SnapshotPath    = Path + "/v1/snapshot"
+	RecordsPath     = Path + "/v1/records"
 )
 
 // Controller is one controller as the process sees it.
@@ -30,17 +40,115 @@ type ControllerList struct {
 }
 
 // Handler serves the API below Path; list is called for each request.
-func Handler(list func() []Controller) http.Handler {
+func Handler(list func() []Controller, source observe.Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, _ *http.Request) {
-		data, err := json.Marshal(ControllerList{Items: list()})
+		answer(w, ControllerList{Items: list()}, nil)
+	})
+	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
+		s, err := source.Snapshot(req.Context())
+		answer(w, s, err)
+	})
+	mux.HandleFunc("GET "+RecordsPath, func(w http.ResponseWriter, req *http.Request) {
+		q, err := readQuery(req.URL.Query())
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		// An error here is the client's going away: there is nobody to tell.
-		_, _ = w.Write(data)
+		page, err := source.Records(req.Context(), q)
+		answer(w, page, err)
 	})
 	return mux
+}
+
+func answer(w http.ResponseWriter, v any, err error) {
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(v)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// An error here is the client's going away: there is nobody to tell.
+	_, _ = w.Write(data)
+}
+
+// writeQuery is q as URL parameters.
+func writeQuery(q observe.Query) url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" && value != "0" && value != "false" {
+			v.Set(name, value)
+		}
+	}
+	set("after", strconv.FormatUint(q.After, 10))
+	set("controller", q.Controller)
+	set("sync", strconv.FormatUint(q.Sync, 10))
+	set("reads", strconv.FormatBool(q.Reads))
+	set("limit", strconv.Itoa(q.Limit))
+	for _, k := range q.Kinds {
+		v.Add("kind", string(k))
+	}
+	if o := q.Object; o != nil {
+		set("group", o.Group)
+		set("resource", o.Resource)
+		set("namespace", o.Namespace)
+		set("name", o.Name)
+		set("uid", o.UID)
+	}
+	return v
+}
+
+// readQuery is the reverse of writeQuery. Parameters that it does not know are errors.
+func readQuery(v url.Values) (q observe.Query, err error) {
+	var o observe.Object
+	for name, values := range v {
+		value := values[len(values)-1]
+		switch name {
+		case "after":
+			q.After, err = strconv.ParseUint(value, 10, 64)
+		case "sync":
+			q.Sync, err = strconv.ParseUint(value, 10, 64)
+		case "reads":
+			q.Reads, err = strconv.ParseBool(value)
+		case "limit":
+			q.Limit, err = strconv.Atoi(value)
+		case "controller":
+			q.Controller = value
+		case "kind":
+			q.Kinds, err = readKinds(values)
+		case "group":
+			o.Group = value
+		case "resource":
+			o.Resource = value
+		case "namespace":
+			o.Namespace = value
+		case "name":
+			o.Name = value
+		case "uid":
+			o.UID = value
+		default:
+			err = fmt.Errorf("no such parameter")
+		}
+		if err != nil {
+			return q, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	if o != (observe.Object{}) {
+		q.Object = &o
+	}
+	return q, nil
+}
+
+func readKinds(values []string) (kinds []observe.Kind, err error) {
+	for _, value := range values {
+		k := observe.Kind(value)
+		if !slices.Contains(observe.Kinds, k) {
+			return nil, fmt.Errorf("%q is not one of %v", value, observe.Kinds)
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, nil
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/controller-manager/pkg/clientbuilder"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // clients builds the clients of one controller. Each acts as the service
@@ -17,6 +19,7 @@ import (
 // --use-service-account-credentials, but without fetching a token.
 type clients struct {
 	connect func(who user.Info) *rest.Config
+	by      *observe.Recorder // of their calls; may be nil
 }
 
 var _ clientbuilder.ControllerClientBuilder = clients{}
@@ -24,7 +27,7 @@ var _ clientbuilder.ControllerClientBuilder = clients{}
 func (c clients) Config(name string) (*rest.Config, error) {
 	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
-	return rest.AddUserAgent(c.connect(who), name), nil
+	return observed(rest.AddUserAgent(c.connect(who), name), c.by), nil
 }
 
 func (c clients) Client(name string) (kubernetes.Interface, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Config says which controllers run, and how.
@@ -39,6 +40,9 @@ type Config struct {
 	// Logger is where each controller's own logger writes.
 	Logger *slog.Logger
 
+	// Observe returns who takes down what a controller does; nil = nobody.
+	Observe func(controller string) *observe.Recorder
+
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
 }
@@ -57,6 +61,16 @@ var owned = map[string]string{
 	"tls-cert-file":             "its endpoints are served by the API server",
 	"tls-private-key-file":      "its endpoints are served by the API server",
 	"leader-elect":              "use --leader-elect",
+}
+
+// informersName is whom the shared informers' calls are put down to.
+const informersName = "shared-informers"
+
+func (c Config) recorder(name string) *observe.Recorder {
+	if c.Observe == nil {
+		return nil
+	}
+	return c.Observe(name)
 }
 
 // component turns the options into upstream's configuration.

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/pkg/informerfactory"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // facade is one controller's own view of the shared informers. It remembers the
@@ -24,7 +26,9 @@ import (
 type facade struct {
 	typed    informers.SharedInformerFactory
 	metadata metadatainformer.SharedInformerFactory
-	ctx      context.Context // of the shared informers, not of the controller
+	ctx      context.Context   // of the shared informers, not of the controller
+	as       *observe.Recorder // whose work the shared informers are; may be nil
+	by       *observe.Recorder // of the events that the handlers are given; may be nil
 
 	mu       sync.Mutex
 	handlers []ownedHandler
@@ -45,8 +49,15 @@ var (
 func (f *facade) Start(<-chan struct{}) { f.StartWithContext(f.ctx) }
 
 func (f *facade) StartWithContext(context.Context) {
-	f.typed.StartWithContext(f.ctx)
-	f.metadata.Start(f.ctx.Done())
+	start := func() {
+		f.typed.StartWithContext(f.ctx)
+		f.metadata.Start(f.ctx.Done())
+	}
+	if f.as == nil {
+		start()
+		return
+	}
+	f.as.Do(start)
 }
 
 // Shutdown does nothing: the supervisor ends the shared informers.
@@ -63,7 +74,7 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
 
 func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	return f.own(f.typed.InformerFor(obj, build))
+	return f.own(f.typed.InformerFor(obj, build), resourceOf(obj))
 }
 
 func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
@@ -71,11 +82,11 @@ func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.Generic
 	if err != nil {
 		return nil, err
 	}
-	return ownedGeneric{generic, f.own(generic.Informer())}, nil
+	return ownedGeneric{generic, f.own(generic.Informer(), gvr)}, nil
 }
 
-func (f *facade) own(informer cache.SharedIndexInformer) cache.SharedIndexInformer {
-	return ownedInformer{informer, f}
+func (f *facade) own(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
+	return ownedInformer{informer, f, of}
 }
 
 // close removes the controller's handlers and returns when none of them runs.
@@ -102,7 +113,7 @@ func (o objectOrMetadata) ForResource(gvr schema.GroupVersionResource) (informer
 		return generic, nil
 	}
 	generic := o.metadata.ForResource(gvr)
-	return ownedGeneric{generic, o.own(generic.Informer())}, nil
+	return ownedGeneric{generic, o.own(generic.Informer(), gvr)}, nil
 }
 
 type ownedGeneric struct {
@@ -116,18 +127,19 @@ func (g ownedGeneric) Informer() cache.SharedIndexInformer { return g.informer }
 type ownedInformer struct {
 	cache.SharedIndexInformer
 	facade *facade
+	of     schema.GroupVersionResource
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandler(h))
+	return i.note(i.SharedIndexInformer.AddEventHandler(i.delivered(h)))
 }
 
 func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period))
+	return i.note(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.delivered(h), period))
 }
 
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandlerWithOptions(h, o))
+	return i.note(i.SharedIndexInformer.AddEventHandlerWithOptions(i.delivered(h), o))
 }
 
 func (i ownedInformer) note(reg cache.ResourceEventHandlerRegistration, err error) (cache.ResourceEventHandlerRegistration, error) {

@@ -40,7 +40,7 @@ func added(names chan<- string) cache.ResourceEventHandler {
 // is told of all that is there.
 func TestFacadeOwnsItsHandlers(t *testing.T) {
 	s, client := sharedFor(t, "old")
-	one, two := s.facade(), s.facade()
+	one, two := s.facade(nil), s.facade(nil)
 	toOne, toTwo := make(chan string, 10), make(chan string, 10)
 	for f, ch := range map[*facade]chan string{one: toOne, two: toTwo} {
 		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(ch)); err != nil {
@@ -65,7 +65,7 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 		t.Errorf("a closed facade's handler got %q", <-toOne)
 	}
 
-	again := s.facade()
+	again := s.facade(nil)
 	replayed := make(chan string, 10)
 	if _, err := again.Core().V1().Pods().Informer().AddEventHandler(added(replayed)); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 
 func TestFacadeForResourceOwnsHandlers(t *testing.T) {
 	s, _ := sharedFor(t, "old")
-	f := s.facade()
+	f := s.facade(nil)
 	names := make(chan string, 10)
 	for _, factory := range []interface {
 		ForResource(schema.GroupVersionResource) (informers.GenericInformer, error)
@@ -104,7 +104,7 @@ func TestFacadeForResourceOwnsHandlers(t *testing.T) {
 
 func TestFacadeRemoveEventHandler(t *testing.T) {
 	s, _ := sharedFor(t)
-	f := s.facade()
+	f := s.facade(nil)
 	informer := f.Core().V1().Pods().Informer()
 	reg, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	if err != nil {
@@ -124,7 +124,7 @@ func TestFacadeAddIndexersTwice(t *testing.T) {
 	s, _ := sharedFor(t)
 	index := cache.Indexers{"byNode": func(any) ([]string, error) { return nil, nil }}
 	for range 2 {
-		if err := s.facade().Core().V1().Pods().Informer().AddIndexers(index); err != nil {
+		if err := s.facade(nil).Core().V1().Pods().Informer().AddIndexers(index); err != nil {
 			t.Fatal(err)
 		}
 	}

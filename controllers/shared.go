@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // mapperReset is how often the mapping of kinds to resources is read anew;
@@ -39,13 +41,16 @@ type shared struct {
 	graph       *garbagecollector.GraphBuilder
 	graphFacade *facade
 
+	as     *observe.Recorder // whose work the informers are; may be nil
 	ctx    context.Context
 	cancel context.CancelFunc
 	reset  chan struct{} // closed when the mapper is no longer reset
 }
 
-func newShared(connect func(user.Info) *rest.Config, resync time.Duration) (*shared, error) {
-	config := func(agent string) *rest.Config { return rest.AddUserAgent(connect(manager()), agent) }
+func newShared(connect func(user.Info) *rest.Config, resync time.Duration, as *observe.Recorder) (*shared, error) {
+	config := func(agent string) *rest.Config {
+		return observed(rest.AddUserAgent(connect(manager()), agent), as)
+	}
 	client, err := kubernetes.NewForConfig(config("shared-informers"))
 	if err != nil {
 		return nil, err
@@ -72,11 +77,11 @@ func newShared(connect func(user.Info) *rest.Config, resync time.Duration) (*sha
 		mapper:         restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(discoveryClient)),
 		metrics:        controllersmetrics.NewControllerManagerMetrics("kube-controller-manager"),
 		started:        make(chan struct{}),
+		as:             as,
 		ctx:            ctx,
 		cancel:         cancel,
 		reset:          make(chan struct{}),
 	}
-	s.graphFacade = s.facade()
 	controllersmetrics.Register()
 	go func() {
 		defer close(s.reset)
@@ -93,13 +98,13 @@ func dropManagedFields(obj any) (any, error) {
 	return obj, nil
 }
 
-func (s *shared) facade() *facade {
-	return &facade{typed: s.typed, metadata: s.metadata, ctx: s.ctx}
+// facade is a controller's view; by may be nil.
+func (s *shared) facade(by *observe.Recorder) *facade {
+	return &facade{typed: s.typed, metadata: s.metadata, ctx: s.ctx, as: s.as, by: by}
 }
 
 func (s *shared) start() {
-	s.typed.StartWithContext(s.ctx)
-	s.metadata.Start(s.ctx.Done())
+	s.facade(nil).StartWithContext(s.ctx)
 	close(s.started)
 }
 

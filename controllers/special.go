@@ -31,6 +31,7 @@ func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
 // buildGraph makes the graph of owners, if the garbage collector is to run.
 func (s *Supervisor) buildGraph() {
 	gc := s.units[names.GarbageCollectorController]
+	s.shared.graphFacade = s.shared.facade(gc.by)
 	if gc.status().Reason != "" || !s.component.GarbageCollectorController.EnableGarbageCollector {
 		return
 	}
@@ -38,9 +39,11 @@ func (s *Supervisor) buildGraph() {
 	for _, r := range s.component.GarbageCollectorController.GCIgnoredResources {
 		ignored[schema.GroupResource{Group: r.Group, Resource: r.Resource}] = struct{}{}
 	}
-	ctx := klog.NewContext(s.shared.ctx, logr.FromSlogHandler(gc.log.Handler()))
-	s.shared.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.shared.metadataClient, s.shared.mapper, ignored,
-		objectOrMetadata{s.shared.graphFacade}, s.shared.started)
+	ctx := klog.NewContext(s.shared.ctx, logr.FromSlogHandler(gc.handler()))
+	gc.do(func() {
+		s.shared.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.shared.metadataClient, s.shared.mapper, ignored,
+			objectOrMetadata{s.shared.graphFacade}, s.shared.started)
+	})
 }
 
 // tokenController fills Secrets of type service-account-token. It acts as the
@@ -59,7 +62,7 @@ func (s *Supervisor) tokenController(ctx context.Context, c app.ControllerContex
 	if err != nil {
 		return nil, fmt.Errorf("root CA: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"))
+	client, err := kubernetes.NewForConfig(observed(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"), s.units[names.ServiceAccountTokenController].by))
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type Supervisor struct {
 	cfg       Config
 	component *kubectrlmgrconfig.KubeControllerManagerConfiguration
 	units     map[string]*unit // by name; fixed after New
+	workers   map[string]int32 // by CONTROLLER/QUEUE; fixed after New
 
 	mu     sync.Mutex
 	shared *shared // nil until Start
@@ -46,13 +47,17 @@ func New(cfg Config) (*Supervisor, error) {
 	}
 	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}}
 	for _, c := range catalogue(component.Generic.Controllers) {
-		s.units[c.Name] = &unit{
+		u := &unit{
 			name:    c.Name,
 			aliases: c.Aliases,
 			log:     cfg.Logger.With("controller", c.Name),
+			by:      cfg.recorder(c.Name),
 			state:   Off,
-			reason:  c.Reason,
 		}
+		if c.Reason != "" {
+			u.set(Off, c.Reason, nil)
+		}
+		s.units[c.Name] = u
 	}
 	return s, nil
 }
@@ -69,7 +74,7 @@ func (s *Supervisor) Start(ctx context.Context, serving func(context.Context) er
 		return err
 	}
 	var err error
-	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod()); err != nil {
+	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorder(informersName)); err != nil {
 		return err
 	}
 	// Some constructors call the API server, and are refused without the policy.
@@ -109,12 +114,12 @@ func (s *Supervisor) order() []string {
 
 func (s *Supervisor) build(name string) error {
 	u := s.units[name]
-	f := s.shared.facade()
+	f := s.shared.facade(u.by)
 	if name == names.GarbageCollectorController {
 		f = s.shared.graphFacade
 	}
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clients{s.cfg.Connect},
+		ClientBuilder:                   clients{s.cfg.Connect, u.by},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *s.component,

@@ -14,6 +14,8 @@ import (
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // stopTimeout bounds how long a controller may take to end; upstream gives all
@@ -28,6 +30,7 @@ type unit struct {
 	name    string
 	aliases []string
 	log     *slog.Logger
+	by      *observe.Recorder // nil if nobody looks
 
 	mu     sync.Mutex
 	state  State
@@ -54,7 +57,22 @@ func (u *unit) set(state State, reason string, l *life) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.state, u.reason, u.life = state, reason, l
+	if u.by != nil {
+		u.by.Changed(string(state), reason)
+	}
 }
+
+// do runs f as the controller's work.
+func (u *unit) do(f func()) {
+	if u.by == nil {
+		f()
+		return
+	}
+	u.by.Do(f)
+}
+
+// handler is where the controller logs.
+func (u *unit) handler() slog.Handler { return narrated(u.log.Handler(), u.by) }
 
 func (u *unit) current() *life {
 	u.mu.Lock()
@@ -79,7 +97,10 @@ func (u *unit) build(ctx context.Context, f *facade, construct builder) (err err
 			u.set(Failed, err.Error(), nil)
 		}
 	}()
-	controller, err := construct(klog.NewContext(ctx, logr.FromSlogHandler(listener{u.log.Handler(), said})))
+	var controller app.Controller
+	u.do(func() {
+		controller, err = construct(klog.NewContext(ctx, logr.FromSlogHandler(listener{u.handler(), said})))
+	})
 	if err != nil {
 		return err
 	}
@@ -91,7 +112,7 @@ func (u *unit) build(ctx context.Context, f *facade, construct builder) (err err
 	u.set(Building, "", &life{
 		controller: controller,
 		facade:     f,
-		ctx:        klog.NewContext(ctx, logr.FromSlogHandler(u.log.Handler())),
+		ctx:        klog.NewContext(ctx, logr.FromSlogHandler(u.handler())),
 		cancel:     cancel,
 		ended:      make(chan struct{}),
 	})
@@ -107,7 +128,7 @@ func (u *unit) run() {
 	u.set(Running, "", l)
 	go func() {
 		defer close(l.ended)
-		l.controller.Run(l.ctx)
+		u.do(func() { l.controller.Run(l.ctx) })
 		if l.ctx.Err() == nil {
 			u.log.Error("controller ended by itself")
 			u.set(Failed, "ended by itself", l)

@@ -83,6 +83,11 @@ func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error
 	return m, nil
 }
 
+// size is the revision of the store and the size of its file in bytes.
+func (m *member) size() (revision, bytes int64) {
+	return m.etcd.Server.KV().Rev(), m.etcd.Server.Backend().Size()
+}
+
 // open starts etcd in a goroutine of its own, as a fatal fault ends the
 // goroutine it happens in. It reports whether a failed etcd is gone for good.
 func (m *member) open(ctx context.Context, cfg Config) (gone bool, err error) {

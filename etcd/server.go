@@ -49,6 +49,15 @@ func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.C
 	return s.member.dial
 }
 
+// Size returns the revision of an embedded member's store and the bytes of its
+// database file; zeros for a cluster elsewhere.
+func (s *Server) Size() (revision, bytes int64) {
+	if s.member == nil {
+		return 0, 0
+	}
+	return s.member.size()
+}
+
 // Done is closed when the server was closed or has failed.
 func (s *Server) Done() <-chan struct{} { return s.life.Done() }
 

@@ -16,6 +16,9 @@ const (
 	KindLogged            Kind = "logged"
 )
 
+// Kinds are all kinds.
+var Kinds = []Kind{KindBootStep, KindControllerChanged, KindQueueChanged, KindDelivered, KindCalled, KindSynced, KindLogged}
+
 // Event is one thing that happened: a pointer to one of the types below, which
 // nobody changes once it is appended.
 type Event interface{ Kind() Kind }

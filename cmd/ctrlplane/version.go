@@ -3,16 +3,12 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/ctrlplane/ctrlplane"
 )
-
-// release is set by the linker in released binaries.
-var release = ""
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
@@ -21,18 +17,8 @@ func newVersion() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ctrlplane %s\nKubernetes %s\netcd v%s\n%s %s/%s\n",
-				ourVersion(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				ctrlplane.Version(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
-}
-
-func ourVersion() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -1,0 +1,158 @@
+package controllers
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// protoPrefix holds all that answer wants of a protobuf message: names and
+	// versions come before whatever may be long.
+	protoPrefix = 4 << 10
+	// jsonPrefix is the longest JSON that is read for it.
+	jsonPrefix = 1 << 20
+)
+
+// answer is what an API server's answer says in brief: the object's identity,
+// or of a Status why the request was refused.
+type answer struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name            string `json:"name"`
+		Namespace       string `json:"namespace"`
+		UID             string `json:"uid"`
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+}
+
+// tell adds what the answer says to the call.
+func (a answer) tell(c *observe.Called) {
+	if a.Kind == "Status" {
+		if c.Failed() {
+			c.Error = a.Message
+			c.Conflict = a.Reason == string(metav1.StatusReasonConflict)
+		}
+		return
+	}
+	if c.Subresource == "" || c.Object.Name == "" {
+		c.Object.Name, c.Object.UID = a.Metadata.Name, a.Metadata.UID
+	}
+	c.ResourceVersion = a.Metadata.ResourceVersion
+}
+
+// peek reads the beginning of an answer and returns a body that has all of it.
+func peek(resp *http.Response) (answer, io.ReadCloser) {
+	media := resp.Header.Get("Content-Type")
+	limit, parse := jsonPrefix, parseJSON
+	if strings.HasPrefix(media, "application/vnd.kubernetes.protobuf") {
+		limit, parse = protoPrefix, parseProto
+	}
+	// What cannot be read now meets whoever reads the rest.
+	prefix, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)))
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	return parse(prefix), struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(prefix), rest), resp.Body}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func parseJSON(data []byte) (a answer) {
+	if json.Unmarshal(data, &a) != nil {
+		return answer{}
+	}
+	return a
+}
+
+// parseProto reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto
+// (type meta, raw object) and the first fields of the object in it. data may end early.
+func parseProto(data []byte) (a answer) {
+	data, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
+	if !ok {
+		return a
+	}
+	var raw []byte
+	fields(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 1:
+			fields(v, func(n protowire.Number, v []byte) {
+				if n == 2 {
+					a.Kind = string(v)
+				}
+			})
+		case 2:
+			raw = v
+		}
+	})
+	if a.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason
+		fields(raw, func(n protowire.Number, v []byte) {
+			switch n {
+			case 3:
+				a.Message = string(v)
+			case 4:
+				a.Reason = string(v)
+			}
+		})
+		return a
+	}
+	fields(raw, func(n protowire.Number, v []byte) {
+		if n == 1 {
+			a.metadata(v)
+		}
+	})
+	return a
+}
+
+// metadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion.
+func (a *answer) metadata(data []byte) {
+	m := &a.Metadata
+	to := map[protowire.Number]*string{1: &m.Name, 3: &m.Namespace, 5: &m.UID, 6: &m.ResourceVersion}
+	fields(data, func(n protowire.Number, v []byte) {
+		if s := to[n]; s != nil && *s == "" {
+			*s = string(v)
+		}
+	})
+}
+
+// fields calls f with each length-delimited field of a message. Of one that
+// data ends in, f gets what is there.
+func fields(data []byte, f func(protowire.Number, []byte)) {
+	for len(data) > 0 {
+		number, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return
+		}
+		data = data[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
+				return
+			}
+			data = data[n:]
+			continue
+		}
+		length, n := protowire.ConsumeVarint(data)
+		if n < 0 {
+			return
+		}
+		data = data[n:]
+		length = min(length, uint64(len(data)))
+		f(number, data[:length])
+		data = data[length:]
+	}
+}

@@ -1,0 +1,67 @@
+// Package metrics serves the workqueue_* metrics from what observe counts.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The names, texts and types are those of
+// k8s.io/component-base/metrics/prometheus/workqueue, whose place this takes;
+// a metric's text begins with its stability there.
+var (
+	depth      = desc("depth", "Current depth of workqueue")
+	adds       = desc("adds_total", "Total number of adds handled by workqueue")
+	wait       = desc("queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")
+	work       = desc("work_duration_seconds", "How long in seconds processing an item from workqueue takes.")
+	unfinished = desc("unfinished_work_seconds", "How many seconds of work has done that "+
+		"is in progress and hasn't been observed by work_duration. Large "+
+		"values indicate stuck threads. One can deduce the number of stuck "+
+		"threads by observing the rate at which this increases.")
+	longest = desc("longest_running_processor_seconds", "How many seconds has the longest running "+
+		"processor for workqueue been running.")
+	retries = desc("retries_total", "Total number of retries handled by workqueue")
+)
+
+func desc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("workqueue_"+name, "[BETA] "+help, []string{"name"}, nil)
+}
+
+// Collector is a prometheus.Collector of Queues.
+type Collector struct{ Queues *observe.Queues }
+
+var _ prometheus.Collector = Collector{}
+
+// Describe implements prometheus.Collector.
+func (Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{depth, adds, wait, work, unfinished, longest, retries} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c Collector) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range c.Queues.Series() {
+		gauge := func(d *prometheus.Desc, v float64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, s.Name)
+		}
+		counter := func(d *prometheus.Desc, v int64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), s.Name)
+		}
+		histogram := func(d *prometheus.Desc, b observe.Buckets) {
+			counts := map[float64]uint64{}
+			for i, bound := range observe.Bounds() {
+				counts[bound] = b.Counts[i]
+			}
+			ch <- prometheus.MustNewConstHistogram(d, b.Count, b.Sum, counts, s.Name)
+		}
+		gauge(depth, float64(s.Depth))
+		counter(adds, s.Adds)
+		histogram(wait, s.Wait)
+		histogram(work, s.Work)
+		gauge(unfinished, s.Unfinished)
+		gauge(longest, s.Longest)
+		counter(retries, s.Retries)
+	}
+}

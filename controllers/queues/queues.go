@@ -1,0 +1,54 @@
+// Package queues makes every named work queue of the process report to observe.
+//
+// client-go takes the first metrics provider only, and component-base sets its
+// own in an init. Go initialises packages that are ready in the order of their
+// paths, so this one wins as long as it imports nothing but observe, which
+// needs the standard library only, and the package that it sets the provider of.
+package queues
+
+import (
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// all belongs to the process, as the provider does.
+var all = observe.NewQueues()
+
+func init() { workqueue.SetProvider(Provider{all}) }
+
+// All returns the work queues of the process.
+func All() *observe.Queues { return all }
+
+// Provider makes queues report to Queues.
+type Provider struct{ Queues *observe.Queues }
+
+var _ workqueue.MetricsProvider = Provider{}
+
+func (p Provider) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return p.Queues.Open(name).Depth()
+}
+
+func (p Provider) NewAddsMetric(name string) workqueue.CounterMetric {
+	return p.Queues.Open(name).Adds()
+}
+
+func (p Provider) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return p.Queues.Open(name).Wait()
+}
+
+func (p Provider) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return p.Queues.Open(name).Work()
+}
+
+func (p Provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.Queues.Open(name).Unfinished()
+}
+
+func (p Provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.Queues.Open(name).Longest()
+}
+
+func (p Provider) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return p.Queues.Open(name).Retries()
+}

@@ -1,0 +1,44 @@
+// Package self tells what this process uses.
+package self
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Usage is what a process has taken. What the system does not tell is 0.
+type Usage struct {
+	Memory int64         // resident bytes
+	CPU    time.Duration // since its start
+}
+
+// Meter measures this process.
+type Meter struct{ registry *prometheus.Registry }
+
+// NewMeter returns a meter.
+func NewMeter() *Meter {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return &Meter{r}
+}
+
+// Usage measures now.
+func (m *Meter) Usage() (u Usage, err error) {
+	families, err := m.registry.Gather()
+	if err != nil {
+		return u, fmt.Errorf("usage of this process: %w", err)
+	}
+	for _, f := range families {
+		v := f.GetMetric()[0]
+		switch f.GetName() {
+		case "process_resident_memory_bytes":
+			u.Memory = int64(v.GetGauge().GetValue())
+		case "process_cpu_seconds_total":
+			u.CPU = time.Duration(v.GetCounter().GetValue() * float64(time.Second))
+		}
+	}
+	return u, nil
+}

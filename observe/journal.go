@@ -1,0 +1,143 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Journal keeps the newest records of all kinds in one ring, and once more in
+// another those that many deliveries and reads must not push out: writes,
+// failures and changes of state.
+type Journal struct {
+	all, kept *ring
+
+	asleep atomic.Bool // a reader waits for wake
+	wake   atomic.Pointer[chan struct{}]
+}
+
+func newJournal(size int) *Journal {
+	j := &Journal{all: newRing(size), kept: newRing(size)}
+	j.wake.Store(new(make(chan struct{})))
+	return j
+}
+
+// append returns the record's Seq.
+func (j *Journal) append(e Event, now time.Time) uint64 {
+	at := j.all.claim()
+	r := &Record{Seq: at + 1, Time: now, Event: e}
+	j.all.put(at, r)
+	if keep(e) {
+		j.kept.put(j.kept.claim(), r)
+	}
+	if j.asleep.Load() && j.asleep.CompareAndSwap(true, false) {
+		close(*j.wake.Swap(new(make(chan struct{}))))
+	}
+	return r.Seq
+}
+
+func keep(e Event) bool {
+	switch e := e.(type) {
+	case *BootStep, *ControllerChanged:
+		return true
+	case *Called:
+		return e.Write() || e.Failed()
+	case *Synced:
+		return e.Failed()
+	case *Logged:
+		return e.Level >= 4
+	}
+	return false
+}
+
+// Wait returns when there is a record after the given Seq, or ctx ends.
+func (j *Journal) Wait(ctx context.Context, after uint64) error {
+	for {
+		wake := *j.wake.Load()
+		j.asleep.Store(true)
+		if j.all.next.Load() > after {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Records returns the records that q selects. Its error is always nil.
+func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
+	first, next := j.all.bounds()
+	from := max(first, q.After) // position = Seq-1, so the one after q.After
+	var p Page
+	if q.After < first {
+		p.Missed = first - q.After
+		for _, r := range j.older(q.After, first) {
+			p.Missed--
+			p.add(r, &q)
+		}
+	}
+	p.Next = from
+	for at := from; at < next; at++ {
+		r, gone := j.all.get(at)
+		if r == nil && !gone {
+			break // its writer is not done: the next query begins here
+		}
+		p.Next = at + 1
+		if gone {
+			p.Missed++
+			continue
+		}
+		p.add(r, &q)
+	}
+	p.limit(q.Limit)
+	return p, nil
+}
+
+// older returns the kept records after a Seq whose place in the ring of all
+// others have taken.
+func (j *Journal) older(after, first uint64) []*Record {
+	var list []*Record
+	begin, end := j.kept.bounds()
+	for at := begin; at < end; at++ {
+		if r, _ := j.kept.get(at); r != nil && r.Seq > after && r.Seq <= first {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Record) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	return list
+}
+
+func (p *Page) add(r *Record, q *Query) {
+	if q.Match(r) {
+		p.Records = append(p.Records, *r)
+	}
+}
+
+// limit leaves the newest n; what a reader that goes on leaves out, it has missed.
+func (p *Page) limit(n int) {
+	if over := len(p.Records) - n; n > 0 && over > 0 {
+		p.Records = slices.Delete(p.Records, 0, over)
+		p.Missed += uint64(over)
+	}
+}
+
+func (j *Journal) stats() JournalStats {
+	first, next := j.all.bounds()
+	s := JournalStats{Last: next, First: first + 1, Size: len(j.all.slots), Dropped: first}
+	begin, end := j.kept.bounds()
+	for at := begin; at < end; at++ {
+		r, _ := j.kept.get(at)
+		if r == nil {
+			continue
+		}
+		if r.Seq > first {
+			break
+		}
+		s.First = min(s.First, r.Seq)
+		s.Dropped--
+	}
+	return s
+}

@@ -1,0 +1,179 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultRecords is how many records are kept of all kinds, and again of writes,
+// failures and changes of state: some 10 MB when both are full.
+const DefaultRecords = 16384
+
+// Options say what an Observer keeps and whom it asks.
+type Options struct {
+	// Records is how many records are kept; 0 = DefaultRecords.
+	Records int
+	// Queues are the work queues of the process; nil = none.
+	Queues *Queues
+	// Workers tells how many workers a queue of a controller has, 0 if that is
+	// not known; may be nil.
+	Workers func(controller, queue string) int
+	// Process tells about the process as a whole, asked once a second; the rates
+	// and Settled are filled in here. May be nil.
+	Process func() Process
+}
+
+// Observer takes down what happens in one control plane. New starts it, Close
+// ends it; what it knows can be read afterwards, too.
+type Observer struct {
+	opts    Options
+	queues  *Queues
+	journal *Journal
+	sampler *sampler
+
+	mu        sync.Mutex
+	recorders map[string]*Recorder
+
+	syncs  atomic.Uint64
+	latest atomic.Int64 // when something was written or delivered; Unix nanoseconds
+
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+// New returns an observer at work.
+func New(o Options) *Observer {
+	if o.Records == 0 {
+		o.Records = DefaultRecords
+	}
+	if o.Queues == nil {
+		o.Queues = NewQueues()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ob := &Observer{
+		opts:      o,
+		queues:    o.Queues,
+		journal:   newJournal(o.Records),
+		recorders: map[string]*Recorder{},
+		stop:      stop,
+		ended:     make(chan struct{}),
+	}
+	ob.sampler = newSampler(ob)
+	go func() {
+		defer close(ob.ended)
+		ob.sampler.run(ctx)
+	}()
+	return ob
+}
+
+// Close ends the sampling and forgets the queues of this control plane.
+func (o *Observer) Close() error {
+	o.stop()
+	<-o.ended
+	o.queues.forget(func(q *queue) bool { return q.by != nil && q.by.observer == o })
+	return nil
+}
+
+// Recorder returns the recorder of a controller, or of another part with this name.
+func (o *Observer) Recorder(name string) *Recorder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.recorders[name]
+	if r == nil {
+		r = &Recorder{name: name, observer: o, labels: []label{{mark, name}}}
+		o.recorders[name] = r
+	}
+	return r
+}
+
+// Current returns the recorder that the calling goroutine works for; nil if none.
+func Current() *Recorder {
+	if s := current(); s != nil {
+		return s.by
+	}
+	return nil
+}
+
+// Append adds an event that no Recorder is for.
+func (o *Observer) Append(e Event) { o.append(e, time.Now()) }
+
+func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now) }
+
+func (o *Observer) active(now time.Time) { raise(&o.latest, now.UnixNano()) }
+
+// Records implements Source.
+func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
+	return o.journal.Records(ctx, q)
+}
+
+// Wait returns when there is a record after the given Seq, or ctx ends.
+func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
+
+// quiet is how long nothing may have been written or delivered before a control
+// plane is called settled: what unnamed queues and timers do cannot be seen.
+const quiet = 500 * time.Millisecond
+
+// Snapshot implements Source. Its error is always nil.
+func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
+	now := time.Now()
+	s := Snapshot{Time: now, Journal: o.journal.stats()}
+	live := o.queues.all()
+	running := map[string][]Running{}
+	for _, q := range live {
+		if q.by != nil && q.by.observer != o {
+			continue
+		}
+		v := q.snapshot(now)
+		if o.opts.Workers != nil {
+			v.Workers = o.opts.Workers(v.Controller, v.Name)
+		}
+		o.sampler.fill(q, &v)
+		s.Queues = append(s.Queues, v)
+		if q.by != nil {
+			running[q.by.name] = append(running[q.by.name], q.underWay()...)
+		}
+	}
+	for _, r := range o.all() {
+		c := r.snapshot()
+		c.Running = running[r.name]
+		c.Failing = o.sampler.failing(r.name)
+		s.Controllers = append(s.Controllers, c)
+	}
+	s.Process = o.sampler.process()
+	s.Process.Busy = busy(s.Queues)
+	s.Process.Settled = s.Process.State == Ready && len(s.Process.Busy) == 0 &&
+		now.UnixNano()-o.latest.Load() > int64(quiet)
+	return s, nil
+}
+
+func (o *Observer) all() []*Recorder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []*Recorder
+	for _, r := range o.recorders {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b *Recorder) int { return cmp.Compare(a.name, b.name) })
+	return list
+}
+
+// busy names the owners of the queues that have keys, the busiest first.
+func busy(queues []Queue) []string {
+	keys := map[string]int64{}
+	var names []string
+	for _, q := range queues {
+		if n := q.Depth + q.InFlight; n > 0 {
+			name := cmp.Or(q.Controller, q.Name)
+			if keys[name] == 0 {
+				names = append(names, name)
+			}
+			keys[name] += n
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(keys[b], keys[a]) })
+	return names
+}

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Queues are the work queues of a process. What their metrics tell comes in
+// through Open.
+type Queues struct {
+	mu     sync.Mutex // for making and forgetting queues, never for using them
+	live   []*queue
+	series map[string]*series
+}
+
+// NewQueues returns an empty set.
+func NewQueues() *Queues { return &Queues{series: map[string]*series{}} }
+
+// Open returns the instruments of the queue with this name that belongs to the
+// controller that the calling goroutine works for.
+func (qs *Queues) Open(name string) Instruments {
+	var by *Recorder
+	if s := current(); s != nil {
+		by = s.by
+	}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, q := range qs.live {
+		if q.name == name && q.by == by {
+			return Instruments{q}
+		}
+	}
+	s := qs.series[name]
+	if s == nil {
+		s = newSeries(name)
+		qs.series[name] = s
+	}
+	q := &queue{name: name, by: by, series: s}
+	qs.live = append(qs.live, q)
+	return Instruments{q}
+}
+
+// forget drops the queues that the filter selects; their series stay.
+func (qs *Queues) forget(drop func(*queue) bool) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.live = slices.DeleteFunc(qs.live, func(q *queue) bool {
+		if !drop(q) {
+			return false
+		}
+		q.closed.Store(true)
+		return true
+	})
+}
+
+// all returns the queues that live, by controller and name.
+func (qs *Queues) all() []*queue {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	list := slices.Clone(qs.live)
+	slices.SortStableFunc(list, func(a, b *queue) int {
+		return cmp.Or(cmp.Compare(a.owner(), b.owner()), cmp.Compare(a.name, b.name))
+	})
+	return list
+}
+
+func (q *queue) owner() string {
+	if q.by == nil {
+		return ""
+	}
+	return q.by.name
+}
+
+// Series returns the totals of each queue name that there has ever been, by
+// name: what the workqueue_* metrics are to say.
+func (qs *Queues) Series() []Series {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	list := make([]Series, 0, len(qs.series))
+	for _, s := range qs.series {
+		list = append(list, s.read())
+	}
+	slices.SortFunc(list, func(a, b Series) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Instruments are where a queue reports. Each method returns a metric in the
+// shape that client-go's workqueue.MetricsProvider has to give.
+type Instruments struct{ q *queue }
+
+// Depth rises when a key is added and falls when a worker takes one.
+func (i Instruments) Depth() Gauge { return Gauge{i.q} }
+
+// Adds counts the same adds.
+func (i Instruments) Adds() Adds { return Adds{} }
+
+// Retries counts keys that are put back for later.
+func (i Instruments) Retries() Retries { return Retries{i.q} }
+
+// Wait measures the seconds that a key is in the queue.
+func (i Instruments) Wait() Wait { return Wait{i.q} }
+
+// Work measures the seconds that a worker takes for a key.
+func (i Instruments) Work() Work { return Work{i.q} }
+
+// Unfinished is told the seconds that the keys in work have taken.
+func (i Instruments) Unfinished() Setting { return Setting{&i.q.series.unfinished} }
+
+// Longest is told the seconds that the slowest key in work has taken.
+func (i Instruments) Longest() Setting { return Setting{&i.q.series.longest} }
+
+type (
+	// Gauge is Instruments.Depth.
+	Gauge struct{ q *queue }
+	// Adds is Instruments.Adds. Depth rises with every add, so it does nothing.
+	Adds struct{}
+	// Retries is Instruments.Retries.
+	Retries struct{ q *queue }
+	// Wait is Instruments.Wait.
+	Wait struct{ q *queue }
+	// Work is Instruments.Work.
+	Work struct{ q *queue }
+	// Setting is Instruments.Unfinished and Instruments.Longest.
+	Setting struct{ f *float }
+)
+
+func (g Gauge) Inc()                     { g.q.added() }
+func (g Gauge) Dec()                     { g.q.got() }
+func (Adds) Inc()                        {}
+func (r Retries) Inc()                   { r.q.retried() }
+func (w Wait) Observe(seconds float64)   { w.q.waited(span(seconds)) }
+func (w Work) Observe(seconds float64)   { w.q.finished(span(seconds)) }
+func (s Setting) Set(seconds float64)    { s.f.store(seconds) }
+func span(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -1,0 +1,181 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Recorder takes down what one controller does, or another part of the process
+// that has work queues. None of its methods holds the caller up.
+type Recorder struct {
+	name     string
+	labels   []label
+	observer *Observer
+
+	state    atomic.Pointer[ControllerChanged]
+	resource sync.Map // watched resource → nothing
+	writes   sync.Map // Write without a count → *atomic.Int64
+
+	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
+}
+
+// Do runs f, and what goroutines it starts, as this controller's work. Queues
+// that are made meanwhile are its own.
+func (r *Recorder) Do(f func()) { within(newScope(r), f) }
+
+// Changed notes the controller's new state. Queues of a controller that is off
+// or has failed are forgotten.
+func (r *Recorder) Changed(state, reason string) {
+	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
+		return
+	}
+	e := &ControllerChanged{Controller: r.name, State: state, Reason: reason}
+	r.state.Store(e)
+	r.observer.append(e, time.Now())
+	if state == "off" {
+		r.observer.queues.forget(func(q *queue) bool { return q.by == r })
+	}
+}
+
+// Watch notes a resource whose events the controller is given: RESOURCE or RESOURCE.GROUP.
+func (r *Recorder) Watch(resource string) { r.resource.LoadOrStore(resource, nil) }
+
+// Deliver runs an event handler for d, and takes down which queues it added to.
+func (r *Recorder) Deliver(d *Delivered, handler func()) {
+	event := &delivery{object: d.Object}
+	s := &scope{labels: r.labels, by: r, delivery: event}
+	began := time.Now()
+	within(s, handler)
+	now := time.Now()
+	d.Controller, d.Took, d.Queues = r.name, now.Sub(began), event.queues()
+	r.delivered.Add(1)
+	seq := r.observer.append(d, now)
+	event.seq.Store(seq)
+	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
+		r.observer.active(now)
+	}
+}
+
+// Called takes down an API call that has been answered to the calling goroutine.
+func (r *Recorder) Called(c *Called) {
+	now := time.Now()
+	c.Controller = r.name
+	w := current().sync()
+	if w != nil {
+		c.Sync = w.id
+	}
+	r.count(c, w)
+	if c.Write() && c.Object.Resource != "leases" && c.Object.Resource != "events" {
+		r.observer.active(now)
+	}
+	r.observer.append(c, now)
+}
+
+func (r *Recorder) count(c *Called, w *work) {
+	switch {
+	case c.Conflict:
+		r.conflicts.Add(1)
+	case c.Failed():
+		r.errors.Add(1)
+	}
+	if !c.Write() {
+		r.reads.Add(1)
+		if w != nil {
+			w.reads.Add(1)
+			if c.Verb == "get" {
+				w.name(c.Object.Key(), BasisCall)
+			}
+		}
+		return
+	}
+	r.changes.Add(1)
+	if w != nil {
+		w.writes.Add(1)
+		if c.Verb != "create" {
+			w.name(c.Object.Key(), BasisCall)
+		}
+	}
+	what := Write{Verb: c.Verb, Resource: c.Object.resource()}
+	if c.Subresource != "" {
+		what.Resource += "/" + c.Subresource
+	}
+	n, ok := r.writes.Load(what)
+	if !ok {
+		n, _ = r.writes.LoadOrStore(what, new(atomic.Int64))
+	}
+	n.(*atomic.Int64).Add(1)
+}
+
+// resource is RESOURCE or RESOURCE.GROUP.
+func (o Object) resource() string {
+	if o.Group == "" {
+		return o.Resource
+	}
+	return o.Resource + "." + o.Group
+}
+
+// Logged takes down a line of the controller's log. key is the key that the
+// line says its sync is about; empty if it says none.
+func (r *Recorder) Logged(l *Logged, key string) {
+	l.Controller = r.name
+	if w := current().sync(); w != nil && w.queue.by == r {
+		l.Sync = w.id
+		w.name(key, BasisLog)
+		if l.Level >= 8 {
+			w.failure.Store(new(l.failure()))
+		}
+	}
+	r.observer.append(l, time.Now())
+}
+
+// failure is the line's error, or its message.
+func (l *Logged) failure() string {
+	for _, a := range l.Attrs {
+		if a.Key == "err" || a.Key == "error" {
+			return a.Value
+		}
+	}
+	return l.Message
+}
+
+func (r *Recorder) synced(s *Synced, now time.Time) {
+	r.syncs.Add(1)
+	if s.Failed() {
+		r.failures.Add(1)
+	}
+	r.observer.append(s, now)
+}
+
+func (r *Recorder) snapshot() Controller {
+	c := Controller{
+		Name:      r.name,
+		Delivered: r.delivered.Load(),
+		Reads:     r.reads.Load(),
+		Changes:   r.changes.Load(),
+		Errors:    r.errors.Load(),
+		Conflicts: r.conflicts.Load(),
+		Syncs:     r.syncs.Load(),
+		Failures:  r.failures.Load(),
+	}
+	if s := r.state.Load(); s != nil {
+		c.State, c.Reason = s.State, s.Reason
+	}
+	r.resource.Range(func(resource, _ any) bool {
+		c.Watches = append(c.Watches, resource.(string))
+		return true
+	})
+	slices.Sort(c.Watches)
+	r.writes.Range(func(what, n any) bool {
+		w := what.(Write)
+		w.Count = n.(*atomic.Int64).Load()
+		c.Writes = append(c.Writes, w)
+		return true
+	})
+	slices.SortFunc(c.Writes, func(a, b Write) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
+	})
+	return c
+}

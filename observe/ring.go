@@ -1,0 +1,54 @@
+package observe
+
+import "sync/atomic"
+
+// ring keeps the newest records. Its writers take no lock: each has a place of
+// its own, by its position, until the ring comes round.
+type ring struct {
+	slots []atomic.Pointer[placed]
+	next  atomic.Uint64 // position of the next record
+}
+
+type placed struct {
+	at     uint64
+	record *Record
+}
+
+func newRing(size int) *ring { return &ring{slots: make([]atomic.Pointer[placed], size)} }
+
+// claim takes the next position.
+func (r *ring) claim() uint64 { return r.next.Add(1) - 1 }
+
+// put stores a record at its position. A writer that was held up for a whole
+// round leaves the newer record there.
+func (r *ring) put(at uint64, rec *Record) {
+	slot, p := &r.slots[at%uint64(len(r.slots))], &placed{at, rec}
+	for {
+		old := slot.Load()
+		if old != nil && old.at > at || slot.CompareAndSwap(old, p) {
+			return
+		}
+	}
+}
+
+// get returns the record at a position. It is nil and gone is true when a newer
+// one has taken its slot, and nil alone when its writer is not done yet.
+func (r *ring) get(at uint64) (rec *Record, gone bool) {
+	p := r.slots[at%uint64(len(r.slots))].Load()
+	switch {
+	case p == nil || p.at < at:
+		return nil, false
+	case p.at > at:
+		return nil, true
+	}
+	return p.record, false
+}
+
+// bounds are the position of the oldest record that is kept and that of the next.
+func (r *ring) bounds() (first, next uint64) {
+	next = r.next.Load()
+	if n := uint64(len(r.slots)); next > n {
+		first = next - n
+	}
+	return first, next
+}

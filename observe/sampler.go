@@ -1,0 +1,193 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	sampleTime  = time.Second
+	samples     = 60 // that are kept
+	rateSamples = 5  // that a rate is taken over
+	maxFailing  = 256
+)
+
+// sampler looks at the counters once a second: for rates, for the history, and
+// for what a counter cannot tell, the keys that fail.
+type sampler struct {
+	observer *Observer
+
+	mu       sync.Mutex // between the sampler and those who look; no hook takes it
+	queues   map[*queue]*sampled
+	failures map[failingKey]*Failing
+	order    []failingKey // of failures, the oldest first
+	read     uint64       // Seq up to which failures are known
+	latest   Process
+	past     []Process // the last rateSamples+1
+	times    []time.Time
+}
+
+type failingKey struct{ controller, queue, key string }
+
+// sampled is the history of a queue: a sample a second, and what the counters
+// were when each was taken.
+type sampled struct {
+	history    []Sample
+	adds, done int64
+	last       QueueChanged
+}
+
+func newSampler(o *Observer) *sampler {
+	s := &sampler{observer: o, queues: map[*queue]*sampled{}, failures: map[failingKey]*Failing{}}
+	s.sample(time.Now())
+	return s
+}
+
+func (s *sampler) run(ctx context.Context) {
+	ticker := time.NewTicker(sampleTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			s.sample(now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *sampler) sample(now time.Time) {
+	var p Process
+	if s.observer.opts.Process != nil {
+		p = s.observer.opts.Process()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rates(p, now)
+	seen := map[*queue]bool{}
+	for _, q := range s.observer.queues.all() {
+		if q.by == nil || q.by.observer == s.observer {
+			seen[q] = true
+			s.sampleQueue(q, now)
+		}
+	}
+	for q := range s.queues {
+		if !seen[q] {
+			delete(s.queues, q)
+		}
+	}
+	s.learnFailures()
+}
+
+func (s *sampler) rates(p Process, now time.Time) {
+	s.past, s.times = append(s.past, p), append(s.times, now)
+	if over := len(s.past) - rateSamples - 1; over > 0 {
+		s.past, s.times = slices.Delete(s.past, 0, over), slices.Delete(s.times, 0, over)
+	}
+	if took := now.Sub(s.times[0]).Seconds(); took > 0 {
+		p.RequestRate = float64(p.Requests-s.past[0].Requests) / took
+		p.CPUPercent = 100 * (p.CPU - s.past[0].CPU).Seconds() / took
+	}
+	s.latest = p
+}
+
+func (s *sampler) sampleQueue(q *queue, now time.Time) {
+	h := s.queues[q]
+	if h == nil {
+		h = &sampled{}
+		s.queues[q] = h
+	}
+	e := QueueChanged{
+		Queue:    q.name,
+		InFlight: q.inFlight(),
+		Depth:    q.depth(),
+		Done:     q.done.Load(),
+		Gets:     q.gets.Load(),
+		Adds:     q.adds.Load(),
+		Retries:  q.retries.Load(),
+	}
+	e.Controller = q.owner()
+	e.MaxDepth = max(q.maxDepth.Swap(e.Depth), e.Depth)
+	h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
+	if over := len(h.history) - samples; over > 0 {
+		h.history = slices.Delete(h.history, 0, over)
+	}
+	if e != h.last {
+		h.last = e
+		s.observer.append(&e, now)
+	}
+}
+
+// fill adds to q's numbers what only samples can tell.
+func (s *sampler) fill(q *queue, v *Queue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.queues[q]
+	if h == nil {
+		return
+	}
+	recent := h.history[max(len(h.history)-rateSamples, 0):]
+	var adds, done int64
+	for _, one := range recent {
+		adds, done = adds+one.Adds, done+one.Done
+	}
+	took := float64(len(recent)) * sampleTime.Seconds()
+	v.AddRate, v.DoneRate = float64(adds)/took, float64(done)/took
+	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
+		v.History = slices.Clone(h.history)
+	}
+}
+
+func (s *sampler) process() Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.latest
+}
+
+// learnFailures reads the syncs that have ended since the last time.
+func (s *sampler) learnFailures() {
+	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced}})
+	s.read = page.Next
+	for _, r := range page.Records {
+		e := r.Event.(*Synced)
+		if e.Key == "" {
+			continue
+		}
+		k := failingKey{e.Controller, e.Queue, e.Key}
+		f := s.failures[k]
+		switch {
+		case !e.Failed():
+			if f != nil {
+				delete(s.failures, k)
+				s.order = slices.DeleteFunc(s.order, func(o failingKey) bool { return o == k })
+			}
+			continue
+		case f == nil:
+			f = &Failing{Queue: e.Queue, Key: e.Key}
+			s.failures[k] = f
+			s.order = append(s.order, k)
+			if len(s.order) > maxFailing {
+				delete(s.failures, s.order[0])
+				s.order = slices.Delete(s.order, 0, 1)
+			}
+		}
+		f.KeyBasis, f.Error, f.Last = e.KeyBasis, e.Error, r.Time
+		f.Times++
+	}
+}
+
+// failing lists a controller's failing keys, the newest first, ten at most.
+func (s *sampler) failing(controller string) []Failing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Failing
+	for k, f := range s.failures {
+		if k.controller == controller {
+			list = append(list, *f)
+		}
+	}
+	slices.SortFunc(list, func(a, b Failing) int { return b.Last.Compare(a.Last) })
+	return list[:min(len(list), 10)]
+}

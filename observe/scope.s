@@ -1,0 +1,1 @@
+// Functions without a body, in scope.go, need this file to be here.

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// Bounds are the upper bounds in seconds of the buckets of
+// workqueue_queue_duration_seconds and workqueue_work_duration_seconds, as in
+// k8s.io/component-base/metrics/prometheus/workqueue: ten from 10 ns on, each
+// ten times the one before, multiplied up as there.
+func Bounds() []float64 {
+	bounds := make([]float64, 10)
+	for i, b := 0, 10e-9; i < len(bounds); i++ {
+		bounds[i] = b
+		b *= 10
+	}
+	return bounds
+}
+
+// Series is what the workqueue_* metrics say of all queues of one name.
+type Series struct {
+	Name                string
+	Depth               int64
+	Adds, Retries       int64
+	Wait, Work          Buckets
+	Unfinished, Longest float64 // seconds
+}
+
+// Buckets is a histogram with Bounds.
+type Buckets struct {
+	Count  uint64
+	Sum    float64  // seconds
+	Counts []uint64 // cumulative, one a bound
+}
+
+type series struct {
+	name                 string
+	depth, adds, retries atomic.Int64
+	wait, work           *counted
+	unfinished, longest  float
+}
+
+func newSeries(name string) *series {
+	return &series{name: name, wait: newCounted(), work: newCounted()}
+}
+
+func (s *series) read() Series {
+	return Series{
+		Name:       s.name,
+		Depth:      s.depth.Load(),
+		Adds:       s.adds.Load(),
+		Retries:    s.retries.Load(),
+		Wait:       s.wait.read(),
+		Work:       s.work.read(),
+		Unfinished: s.unfinished.load(),
+		Longest:    s.longest.load(),
+	}
+}
+
+type counted struct {
+	bounds []float64
+	counts []atomic.Uint64 // one a bound, and one for what is over the last
+	sum    float
+}
+
+func newCounted() *counted {
+	bounds := Bounds()
+	return &counted{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+}
+
+func (c *counted) observe(seconds float64) {
+	i := 0
+	for i < len(c.bounds) && seconds > c.bounds[i] {
+		i++
+	}
+	c.counts[i].Add(1)
+	c.sum.add(seconds)
+}
+
+func (c *counted) read() Buckets {
+	b := Buckets{Sum: c.sum.load(), Counts: make([]uint64, len(c.bounds))}
+	for i := range c.counts {
+		b.Count += c.counts[i].Load()
+		if i < len(b.Counts) {
+			b.Counts[i] = b.Count
+		}
+	}
+	return b
+}
+
+// float is an atomic float64.
+type float struct{ bits atomic.Uint64 }
+
+func (f *float) load() float64   { return math.Float64frombits(f.bits.Load()) }
+func (f *float) store(v float64) { f.bits.Store(math.Float64bits(v)) }
+
+func (f *float) add(v float64) {
+	for old := f.bits.Load(); !f.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+v)); old = f.bits.Load() {
+	}
+}
