@@ -86,6 +86,7 @@ func writeQuery(q observe.Query) url.Values {
 	set("after", strconv.FormatUint(q.After, 10))
 	set("controller", q.Controller)
 	set("sync", strconv.FormatUint(q.Sync, 10))
+	set("notable", strconv.FormatBool(q.Notable))
 	set("reads", strconv.FormatBool(q.Reads))
 	set("limit", strconv.Itoa(q.Limit))
 	for _, k := range q.Kinds {
@@ -111,6 +112,8 @@ func readQuery(v url.Values) (q observe.Query, err error) {
 			q.After, err = strconv.ParseUint(value, 10, 64)
 		case "sync":
 			q.Sync, err = strconv.ParseUint(value, 10, 64)
+		case "notable":
+			q.Notable, err = strconv.ParseBool(value)
 		case "reads":
 			q.Reads, err = strconv.ParseBool(value)
 		case "limit":

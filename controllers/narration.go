@@ -59,7 +59,7 @@ func (n narrator) Handle(ctx context.Context, r slog.Record) error {
 				line.Attrs = append(line.Attrs, a.Attr)
 			}
 		}
-		n.by.Logged(line, syncKey(r.Message, attrs))
+		n.by.Logged(line, syncKey(r.Message, attrs), failure(line))
 	}
 	if !n.next.Enabled(ctx, r.Level) {
 		return nil
@@ -98,6 +98,23 @@ func syncKey(message string, attrs []attr) string {
 	return first
 }
 
+// failure is what a line says that its sync failed with; empty if it does not.
+// Some controllers say so at a high verbosity only.
+func failure(l *observe.Logged) string {
+	if l.Level < int(slog.LevelError) && !strings.Contains(l.Message, "rror syncing") && !strings.Contains(l.Message, "etrying") {
+		return ""
+	}
+	for _, a := range l.Attrs {
+		if a.Key == "err" || a.Key == "error" {
+			return a.Value
+		}
+	}
+	if l.Level < int(slog.LevelError) {
+		return ""
+	}
+	return l.Message
+}
+
 func readAttr(a slog.Attr) attr {
 	v := a.Value.Resolve()
 	text, key := readValue(v)
@@ -109,18 +126,21 @@ func readAttr(a slog.Attr) attr {
 
 // readValue renders a value. Objects are named, not printed.
 func readValue(v slog.Value) (text, key string) {
-	if v.Kind() != slog.KindAny {
-		text = v.String()
-		if v.Kind() == slog.KindString {
-			key = text
+	switch v.Kind() {
+	case slog.KindString:
+		return v.String(), v.String()
+	case slog.KindGroup: // what klog makes of an object reference
+		if name := refIn(v.Group()); name != "" {
+			return name, name
 		}
-		return text, key
+		return v.String(), ""
+	case slog.KindAny:
+	default:
+		return v.String(), ""
 	}
 	switch x := v.Any().(type) {
 	case nil:
 		return "", ""
-	case klog.ObjectRef:
-		return x.String(), x.String()
 	case interface {
 		GetName() string
 		GetNamespace() string
@@ -138,6 +158,22 @@ func readValue(v slog.Value) (text, key string) {
 		}
 		return brief(x), ""
 	}
+}
+
+// refIn is the key of a group that has nothing but a name and a namespace.
+func refIn(group []slog.Attr) string {
+	var name, namespace string
+	for _, a := range group {
+		switch a.Key {
+		case "name":
+			name = a.Value.String()
+		case "namespace":
+			namespace = a.Value.String()
+		default:
+			return ""
+		}
+	}
+	return klog.KRef(namespace, name).String()
 }
 
 // brief prints x, or how many there are where it holds what may be long.

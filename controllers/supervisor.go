@@ -30,8 +30,8 @@ import (
 type Supervisor struct {
 	cfg       Config
 	component *kubectrlmgrconfig.KubeControllerManagerConfiguration
-	units     map[string]*unit // by name; fixed after New
-	workers   map[string]int32 // by CONTROLLER/QUEUE; fixed after New
+	units     map[string]*unit  // by name; fixed after New
+	workers   map[queueName]int // fixed after New
 
 	mu     sync.Mutex
 	shared *shared // nil until Start
@@ -45,7 +45,7 @@ func New(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}}
+	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}, workers: workerCounts(component)}
 	for _, c := range catalogue(component.Generic.Controllers) {
 		u := &unit{
 			name:    c.Name,

@@ -167,17 +167,18 @@ type Synced struct {
 	KeyBasis   Basis  `json:"keyBasis,omitempty"`
 	// Cause is the Seq of the Delivered whose add this sync likely follows; 0 if unknown.
 	Cause   uint64        `json:"cause,omitempty"`
-	Waited  time.Duration `json:"waitedNanos"` // in the queue
-	Took    time.Duration `json:"tookNanos"`   // the work
-	Retried bool          `json:"retried,omitempty"`
+	Waited  time.Duration `json:"waitedNanos"`       // in the queue
+	Took    time.Duration `json:"tookNanos"`         // the work
+	Retried bool          `json:"retried,omitempty"` // its key is to be added again after a while
 	Error   string        `json:"error,omitempty"`
 	// Reads and Writes are the calls that it made.
 	Reads  int `json:"reads,omitempty"`
 	Writes int `json:"writes,omitempty"`
 }
 
-// Failed says whether the sync had an error or put its key back for later.
-func (s *Synced) Failed() bool { return s.Error != "" || s.Retried && s.Writes == 0 }
+// Failed says whether the sync is known to have failed. That its key comes again
+// is no failure: many look again later.
+func (s *Synced) Failed() bool { return s.Error != "" }
 
 // Logged is a line of a controller's own log.
 type Logged struct {

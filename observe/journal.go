@@ -73,10 +73,13 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
 	var p Page
 	if q.After < first {
-		p.Missed = first - q.After
-		for _, r := range j.older(q.After, first) {
-			p.Missed--
+		old, lost := j.older(q.After, first)
+		for _, r := range old {
 			p.add(r, &q)
+		}
+		p.Missed = first - q.After - uint64(len(old))
+		if q.Notable {
+			p.Missed = lost
 		}
 	}
 	p.Next = from
@@ -97,17 +100,25 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 }
 
 // older returns the kept records after a Seq whose place in the ring of all
-// others have taken.
-func (j *Journal) older(after, first uint64) []*Record {
-	var list []*Record
+// others have taken, and how many more of their kind there have been at most.
+func (j *Journal) older(after, first uint64) (list []*Record, lost uint64) {
 	begin, end := j.kept.bounds()
+	oldest := first
 	for at := begin; at < end; at++ {
-		if r, _ := j.kept.get(at); r != nil && r.Seq > after && r.Seq <= first {
+		r, _ := j.kept.get(at)
+		if r == nil {
+			continue
+		}
+		oldest = min(oldest, r.Seq-1)
+		if r.Seq > after && r.Seq <= first {
 			list = append(list, r)
 		}
 	}
 	slices.SortFunc(list, func(a, b *Record) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	return list
+	if oldest > after {
+		lost = min(begin, oldest-after)
+	}
+	return list, lost
 }
 
 func (p *Page) add(r *Record, q *Query) {

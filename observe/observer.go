@@ -22,8 +22,8 @@ type Options struct {
 	// Workers tells how many workers a queue of a controller has, 0 if that is
 	// not known; may be nil.
 	Workers func(controller, queue string) int
-	// Process tells about the process as a whole, asked once a second; the rates
-	// and Settled are filled in here. May be nil.
+	// Process tells about the process as a whole, asked once a second and for each
+	// snapshot; the rates and Settled are filled in here. May be nil.
 	Process func() Process
 }
 
@@ -143,11 +143,19 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		c.Failing = o.sampler.failing(r.name)
 		s.Controllers = append(s.Controllers, c)
 	}
-	s.Process = o.sampler.process()
+	s.Process = o.process()
+	o.sampler.rates(&s.Process, now)
 	s.Process.Busy = busy(s.Queues)
 	s.Process.Settled = s.Process.State == Ready && len(s.Process.Busy) == 0 &&
 		now.UnixNano()-o.latest.Load() > int64(quiet)
 	return s, nil
+}
+
+func (o *Observer) process() Process {
+	if o.opts.Process == nil {
+		return Process{}
+	}
+	return o.opts.Process()
 }
 
 func (o *Observer) all() []*Recorder {

@@ -7,6 +7,7 @@ type Query struct {
 	Controller string  `json:"controller,omitempty"` // empty = all
 	Object     *Object `json:"object,omitempty"`     // only what concerns it
 	Sync       uint64  `json:"sync,omitempty"`       // only what belongs to this sync
+	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state
 	Reads      bool    `json:"reads,omitempty"`      // calls that only read, too
 	Limit      int     `json:"limit,omitempty"`      // the newest so many; 0 = all
 }
@@ -27,6 +28,9 @@ func (q *Query) Match(r *Record) bool {
 		return false
 	}
 	if c, ok := r.Event.(*Called); ok && !q.Reads && !c.Write() && !c.Failed() {
+		return false
+	}
+	if q.Notable && !keep(r.Event) {
 		return false
 	}
 	if q.Sync != 0 && syncOf(r.Event) != q.Sync {

@@ -16,11 +16,12 @@ const (
 type queue struct {
 	name   string
 	by     *Recorder // nil if its owner is not known
+	born   *scope    // what made it: its timers are that goroutine's children
 	series *series
 	closed atomic.Bool // its controller has ended
 
 	adds, gets, done, retries atomic.Int64
-	timed                     atomic.Int64 // adds that no event and no sync made: of timers, mostly
+	timed                     atomic.Int64 // adds that its timers made
 	maxDepth                  atomic.Int64 // since it was last sampled
 	wait, work                histogram
 
@@ -38,11 +39,13 @@ func (q *queue) added() {
 	q.series.depth.Add(1)
 	raise(&q.maxDepth, int64(at)+1-q.gets.Load())
 	s := current()
-	if s.sync() != nil {
+	if s == nil {
 		return
 	}
-	if s == nil || s.delivery == nil {
+	if s == q.born {
 		q.timed.Add(1)
+	}
+	if s.delivery == nil {
 		return
 	}
 	a := &add{queue: q, at: uint64(at), cause: s.delivery, next: s.delivery.adds.Load()}

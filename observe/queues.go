@@ -21,9 +21,10 @@ func NewQueues() *Queues { return &Queues{series: map[string]*series{}} }
 // Open returns the instruments of the queue with this name that belongs to the
 // controller that the calling goroutine works for.
 func (qs *Queues) Open(name string) Instruments {
+	born := current()
 	var by *Recorder
-	if s := current(); s != nil {
-		by = s.by
+	if born != nil {
+		by = born.by
 	}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -37,7 +38,7 @@ func (qs *Queues) Open(name string) Instruments {
 		s = newSeries(name)
 		qs.series[name] = s
 	}
-	q := &queue{name: name, by: by, series: s}
+	q := &queue{name: name, by: by, born: born, series: s}
 	qs.live = append(qs.live, q)
 	return Instruments{q}
 }

@@ -75,6 +75,9 @@ func (r *Recorder) Called(c *Called) {
 }
 
 func (r *Recorder) count(c *Called, w *work) {
+	if w != nil && c.Failed() {
+		w.refused.Store(&c.Error)
+	}
 	switch {
 	case c.Conflict:
 		r.conflicts.Add(1)
@@ -118,27 +121,18 @@ func (o Object) resource() string {
 }
 
 // Logged takes down a line of the controller's log. key is the key that the
-// line says its sync is about; empty if it says none.
-func (r *Recorder) Logged(l *Logged, key string) {
+// line says its sync is about, failure what it says that the sync failed with;
+// empty if it says no such thing.
+func (r *Recorder) Logged(l *Logged, key, failure string) {
 	l.Controller = r.name
 	if w := current().sync(); w != nil && w.queue.by == r {
 		l.Sync = w.id
 		w.name(key, BasisLog)
-		if l.Level >= 8 {
-			w.failure.Store(new(l.failure()))
+		if failure != "" {
+			w.failure.Store(&failure)
 		}
 	}
 	r.observer.append(l, time.Now())
-}
-
-// failure is the line's error, or its message.
-func (l *Logged) failure() string {
-	for _, a := range l.Attrs {
-		if a.Key == "err" || a.Key == "error" {
-			return a.Value
-		}
-	}
-	return l.Message
 }
 
 func (r *Recorder) synced(s *Synced, now time.Time) {

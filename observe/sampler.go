@@ -24,8 +24,7 @@ type sampler struct {
 	failures map[failingKey]*Failing
 	order    []failingKey // of failures, the oldest first
 	read     uint64       // Seq up to which failures are known
-	latest   Process
-	past     []Process // the last rateSamples+1
+	past     []Process    // the last rateSamples+1
 	times    []time.Time
 }
 
@@ -59,13 +58,13 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 func (s *sampler) sample(now time.Time) {
-	var p Process
-	if s.observer.opts.Process != nil {
-		p = s.observer.opts.Process()
-	}
+	p := s.observer.process()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rates(p, now)
+	s.past, s.times = append(s.past, p), append(s.times, now)
+	if over := len(s.past) - rateSamples - 1; over > 0 {
+		s.past, s.times = slices.Delete(s.past, 0, over), slices.Delete(s.times, 0, over)
+	}
 	seen := map[*queue]bool{}
 	for _, q := range s.observer.queues.all() {
 		if q.by == nil || q.by.observer == s.observer {
@@ -81,16 +80,14 @@ func (s *sampler) sample(now time.Time) {
 	s.learnFailures()
 }
 
-func (s *sampler) rates(p Process, now time.Time) {
-	s.past, s.times = append(s.past, p), append(s.times, now)
-	if over := len(s.past) - rateSamples - 1; over > 0 {
-		s.past, s.times = slices.Delete(s.past, 0, over), slices.Delete(s.times, 0, over)
-	}
+// rates fills in the rates of a process, over the last seconds.
+func (s *sampler) rates(p *Process, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if took := now.Sub(s.times[0]).Seconds(); took > 0 {
 		p.RequestRate = float64(p.Requests-s.past[0].Requests) / took
 		p.CPUPercent = 100 * (p.CPU - s.past[0].CPU).Seconds() / took
 	}
-	s.latest = p
 }
 
 func (s *sampler) sampleQueue(q *queue, now time.Time) {
@@ -138,12 +135,6 @@ func (s *sampler) fill(q *queue, v *Queue) {
 	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
 		v.History = slices.Clone(h.history)
 	}
-}
-
-func (s *sampler) process() Process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.latest
 }
 
 // learnFailures reads the syncs that have ended since the last time.

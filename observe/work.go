@@ -15,7 +15,8 @@ type work struct {
 	over    atomic.Bool
 
 	key           atomic.Pointer[named]
-	failure       atomic.Pointer[string]
+	failure       atomic.Pointer[string] // that its log tells
+	refused       atomic.Pointer[string] // what its last failed call met
 	retried       atomic.Bool
 	reads, writes atomic.Int32
 }
@@ -80,7 +81,10 @@ func (w *work) synced(took time.Duration) *Synced {
 	if w.cause != nil {
 		s.Cause = w.cause.seq.Load()
 	}
+	// A call may fail as expected; that the key is put back says that it was not.
 	if f := w.failure.Load(); f != nil {
+		s.Error = *f
+	} else if f := w.refused.Load(); f != nil && s.Retried {
 		s.Error = *f
 	}
 	return s

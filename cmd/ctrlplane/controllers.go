@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -53,7 +50,7 @@ would run. The names and the aliases are what "up --controllers" takes.`,
 // listControllers asks the control plane that runs or, where none is named and
 // none runs, tells what would.
 func listControllers(ctx context.Context, t *target) ([]control.Controller, error) {
-	dir, err := t.running()
+	cfg, err := t.restConfig()
 	if errors.As(err, new(notRunning)) && !t.named() {
 		var list []control.Controller
 		for _, c := range controllers.Catalogue(nil) {
@@ -67,10 +64,6 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 	}
 	if err != nil {
 		return nil, err
-	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	client, err := control.NewClient(cfg)
 	if err != nil {

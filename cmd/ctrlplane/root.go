@@ -21,6 +21,8 @@ controller manager in one process: no containers, no downloads, no network.`,
 		Example: `  ctrlplane up                         start one, or the same one again
   ctrlplane up --ephemeral             start one that leaves nothing behind
   ctrlplane kubectl get namespaces     in another shell
+  ctrlplane top                        watch what every controller's queue is doing
+  ctrlplane status                     the same once, as a table
   ctrlplane controllers                what runs in it`,
 		Args:             noVerb,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -30,7 +32,7 @@ controller manager in one process: no containers, no downloads, no network.`,
 	}
 	t.flags(root)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newUp(t), newControllers(t), newKubeconfig(t), newKubectl(t), newVersion())
+	root.AddCommand(newUp(t), newTop(t), newStatus(t), newControllers(t), newKubeconfig(t), newKubectl(t), newVersion())
 	return root
 }
 

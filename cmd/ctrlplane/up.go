@@ -2,26 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
-	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -83,7 +75,8 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate for that cluster")
 	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
 	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
-	f.StringVar(&u.ui, "ui", "auto", "what to show: auto, plain or none")
+	f.StringVar(&u.ui, "ui", "auto", lookHelp)
+	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
 	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
 	f.StringVar(&u.logFormat, "log-format", "text", "format of the log: text or json")
@@ -146,108 +139,22 @@ func (u *up) run(ctx context.Context) error {
 			return err
 		}
 	}
-	screen, mode, err := u.screen()
+	l, err := lookOf(u.ui)
 	if err != nil {
 		return err
+	}
+	// The control plane itself is not told apart in JSON: its lines are the records'.
+	screen, mode := io.Writer(os.Stdout), ui.Mode{}
+	switch l {
+	case lookLive:
+		mode = ui.Detect(os.Stdout, os.Environ())
+	case lookJSON, lookNone:
+		screen = io.Discard
 	}
 	progress := ui.NewProgress(screen, mode)
 	defer progress.Close() // what it may say, that the screen is gone, helps nobody
 	if !net.ParseIP(u.address).IsLoopback() {
 		progress.Warn(fmt.Sprintf("%s is no loopback address: whoever reaches it can try to log in", u.address))
 	}
-	return u.serve(ctx, progress, mode)
-}
-
-// screen is what --ui says to show, and where.
-func (u *up) screen() (io.Writer, ui.Mode, error) {
-	switch u.ui {
-	case "auto":
-		return os.Stdout, ui.Detect(os.Stdout, os.Environ()), nil
-	case "plain":
-		return os.Stdout, ui.Mode{}, nil
-	case "none":
-		return io.Discard, ui.Mode{}, nil
-	}
-	return nil, ui.Mode{}, usage.Errorf("--ui: %q is not known: use auto, plain or none", u.ui)
-}
-
-// serve starts the control plane and blocks until it ends.
-func (u *up) serve(ctx context.Context, progress *ui.Progress, mode ui.Mode) (err error) {
-	began := time.Now()
-	s := &u.server
-	s.OnStage = func(st ctrlplane.Stage) {
-		if st.Ended {
-			progress.End(st.Name, st.Took, st.Err)
-		} else {
-			progress.Begin(st.Name)
-		}
-	}
-	s.OnWarning = progress.Warn
-	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
-	defer earlystderr.To(nil)
-	// Where upstream sees no way on it logs why and ends the process.
-	klog.OsExit = func(int) {
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
-		os.Exit(1)
-	}
-	if err := s.Start(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if u.merge {
-		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
-			return err
-		}
-		if u.ephemeral {
-			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
-		}
-	}
-	progress.Print(ui.Render(mode, u.readyInfo(time.Since(began), u.merge)))
-	select {
-	case <-ctx.Done():
-		progress.Print("stopping")
-		return nil
-	case <-s.Done():
-		return fmt.Errorf("the control plane has ended: %w", s.Err())
-	}
-}
-
-// checkUsersKubeconfig fails before the start where the merge would after it.
-func checkUsersKubeconfig() error {
-	path := kubeconfig.Path()
-	if path == "" {
-		return errors.New("--merge-kubeconfig: KUBECONFIG names no file: set it to one, or unset it")
-	}
-	_, err := clientcmd.LoadFromFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("--merge-kubeconfig: %s does not parse: %w: mend it first", path, err)
-	}
-	return nil
-}
-
-func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
-	s := &u.server
-	info := ui.ReadyInfo{
-		Name:       u.target.name,
-		Took:       took,
-		URL:        s.URL(),
-		Kubernetes: ctrlplane.KubernetesVersion,
-		Log:        s.LogPath(),
-		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
-		Command:    u.target.command("kubectl"),
-		Shell:      ui.ShellOf(runtime.GOOS, os.Environ()),
-	}
-	if !u.ephemeral {
-		info.Dir = s.DataDir()
-	}
-	if merged {
-		info.Context = s.Name
-	}
-	for _, c := range s.Units() {
-		info.Controllers++
-		if c.State == controllers.Running {
-			info.Running++
-		}
-	}
-	return info
+	return u.serve(ctx, &session{up: u, look: l, progress: progress, mode: mode})
 }

@@ -46,6 +46,8 @@ func TestWhoSeesWhat(t *testing.T) {
 		"/api/v1/namespaces/kube-system/secrets":                  {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
 		"/api/v1/namespaces/kube-system/configmaps/no-such-thing": {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
 		control.ControllersPath:                                   {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
+		control.SnapshotPath:                                      {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
+		control.RecordsPath + "?limit=1":                          {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
 		"/no/such/path":                                           {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
 	} {
 		for name, cfg := range who {

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/live"
+)
+
+// session is a control plane that serves, and who watches it.
+type session struct {
+	up       *up
+	look     look
+	progress *ui.Progress // until the live view opens
+	mode     ui.Mode
+
+	mu       sync.Mutex
+	warnings []string // all so far
+}
+
+// serve starts the control plane and blocks until it ends.
+func (u *up) serve(ctx context.Context, v *session) (err error) {
+	began := time.Now()
+	s := &u.server
+	s.OnStage = func(st ctrlplane.Stage) {
+		if st.Ended {
+			v.progress.End(st.Name, st.Took, st.Err)
+		} else {
+			v.progress.Begin(st.Name)
+		}
+	}
+	s.OnWarning = v.warn
+	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
+	defer earlystderr.To(nil)
+	// Where upstream sees no way on it logs why and ends the process.
+	klog.OsExit = func(int) {
+		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
+		os.Exit(1)
+	}
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if u.merge {
+		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
+			return err
+		}
+		if u.ephemeral {
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
+		}
+	}
+	v.progress.Print(ui.Render(v.mode, u.readyInfo(time.Since(began), u.merge)))
+	return v.watch(ctx)
+}
+
+// warn says what a person should know, wherever they look.
+func (v *session) warn(msg string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.warnings = append(v.warnings, msg)
+	v.progress.Warn(msg) // says nothing any more once it is closed
+}
+
+func (v *session) warned() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.warnings[:len(v.warnings):len(v.warnings)]
+}
+
+// watch shows the control plane until it ends or is to be stopped.
+func (v *session) watch(ctx context.Context) error {
+	s := &v.up.server
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.Done():
+			cancel(fmt.Errorf("the control plane has ended: %w", s.Err()))
+		case <-ctx.Done():
+		}
+	}()
+	if err := v.show(ctx); err != nil {
+		return err
+	}
+	if s.Err() != nil {
+		return context.Cause(ctx)
+	}
+	v.progress.Print("stopping")
+	return nil
+}
+
+// show returns when ctx ends or the user wants the control plane stopped.
+func (v *session) show(ctx context.Context) error {
+	s := &v.up.server
+	src, err := newSource(s.Observer(), s.RESTConfig())
+	if err != nil {
+		return err
+	}
+	now, err := src.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	after := now.Journal.Last
+	switch v.look {
+	case lookJSON:
+		after = 0 // the start, too
+	case lookLive:
+		if err := v.progress.Close(); err != nil {
+			return err
+		}
+	}
+	leave, err := v.look.at(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warned})
+	if err != nil || leave == live.Stop || ctx.Err() != nil {
+		return err
+	}
+	fmt.Printf("It runs on: %s opens the view again, Ctrl-C here stops it.\n", v.up.target.command("top"))
+	_, err = lookPlain.at(ctx, src, now.Journal.Last, live.Options{})
+	return err
+}
+
+// checkUsersKubeconfig fails before the start where the merge would after it.
+func checkUsersKubeconfig() error {
+	path := kubeconfig.Path()
+	if path == "" {
+		return errors.New("--merge-kubeconfig: KUBECONFIG names no file: set it to one, or unset it")
+	}
+	_, err := clientcmd.LoadFromFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("--merge-kubeconfig: %s does not parse: %w: mend it first", path, err)
+	}
+	return nil
+}
+
+func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
+	s := &u.server
+	info := ui.ReadyInfo{
+		Name:       u.target.name,
+		Took:       took,
+		URL:        s.URL(),
+		Kubernetes: ctrlplane.KubernetesVersion,
+		Log:        s.LogPath(),
+		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
+		Command:    u.target.command("kubectl"),
+		Shell:      ui.ShellOf(runtime.GOOS, os.Environ()),
+	}
+	if !u.ephemeral {
+		info.Dir = s.DataDir()
+	}
+	if merged {
+		info.Context = s.Name
+	}
+	for _, c := range s.Units() {
+		info.Controllers++
+		if c.State == controllers.Running {
+			info.Running++
+		}
+	}
+	return info
+}

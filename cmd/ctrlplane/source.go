@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/inspect"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// source is a control plane that can be looked at, with its objects.
+type source struct {
+	observe.Source
+	observe.Inspector
+}
+
+// newSource shows the objects that cfg reaches beside what src knows.
+func newSource(src observe.Source, cfg *rest.Config) (source, error) {
+	objects, err := inspect.New(cfg)
+	if err != nil {
+		return source{}, err
+	}
+	return source{src, objects}, nil
+}
+
+// restConfig is the way in to the control plane that runs.
+func (t *target) restConfig() (*rest.Config, error) {
+	dir, err := t.running()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// attach reaches the control plane that runs, and asks it once.
+func (t *target) attach(ctx context.Context) (source, observe.Snapshot, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return source{}, observe.Snapshot{}, err
+	}
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return source{}, observe.Snapshot{}, err
+	}
+	s, err := client.Snapshot(ctx)
+	if err != nil {
+		return source{}, observe.Snapshot{}, err
+	}
+	src, err := newSource(client, cfg)
+	return src, s, err
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/scrape"
+	"github.com/ctrlplane/ctrlplane/ui/live"
+)
+
+// top is what the flags of "ctrlplane top" say.
+type top struct {
+	target  *target
+	ui      string
+	metrics scrape.Options
+}
+
+func newTop(t *target) *cobra.Command {
+	o := &top{target: t}
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch every work queue of a running control plane, or of any process with metrics",
+		Long: `Open the live view on a control plane that runs already. Several may look at
+once; leaving it leaves the control plane alone.
+
+With --metrics it shows the work queues of any process that serves workqueue_*
+metrics: a controller-runtime manager on your desk, a kube-controller-manager
+elsewhere. Such metrics tell of queues only: there is no feed.`,
+		Example: `  ctrlplane top
+  ctrlplane top --name demo
+  ctrlplane top --ui json | jq 'select(.kind == "called")'
+  ctrlplane top --metrics http://localhost:8080/metrics
+  ctrlplane top --metrics https://127.0.0.1:10257 --token-file token --ca-file ca.crt`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	f, m := cmd.Flags(), &o.metrics
+	f.StringVar(&o.ui, "ui", "auto", lookHelp)
+	f.StringVar(&m.URL, "metrics", "", "URL of a process that serves workqueue_* metrics")
+	f.StringVar(&m.TokenFile, "token-file", "", "file of the bearer token that --metrics asks for")
+	f.StringVar(&m.CAFile, "ca-file", "", "file of the CA that --metrics' certificate is signed by")
+	f.StringVar(&m.CertFile, "cert-file", "", "file of a client certificate for --metrics")
+	f.StringVar(&m.KeyFile, "key-file", "", "file of its key")
+	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of --metrics")
+	return cmd
+}
+
+func (o *top) run(ctx context.Context) error {
+	l, err := lookOf(o.ui)
+	if err != nil {
+		return err
+	}
+	src, after, err := o.source(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = l.at(ctx, src, after, live.Options{Attached: true})
+	return err
+}
+
+// source reaches what is to be watched: a mistake shows at once, not in the view.
+func (o *top) source(ctx context.Context) (observe.Source, uint64, error) {
+	if o.metrics.URL == "" {
+		if m := o.metrics; m != (scrape.Options{}) {
+			return nil, 0, usage.Errorf("--token-file, --ca-file, --cert-file, --key-file and --insecure-skip-tls-verify are for --metrics, which is not given")
+		}
+		src, s, err := o.target.attach(ctx)
+		return src, s.Journal.Last, err
+	}
+	if o.target.named() {
+		return nil, 0, usage.Errorf("--metrics watches another process, --name and --data-dir a control plane: use one of them")
+	}
+	o.metrics.Timeout = 5 * time.Second
+	src, err := scrape.New(o.metrics)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, err = src.Snapshot(ctx)
+	return src, 0, err
+}

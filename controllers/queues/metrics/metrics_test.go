@@ -1,0 +1,40 @@
+package metrics_test
+
+import (
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/controllers/queues/metrics"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// testdata/upstream.txt is what component-base's own provider serves of a rate
+// limiting queue "web" after Add("a") and Add("b"), at v0.37.1: the lines of its
+// legacyregistry's handler that hold "workqueue".
+func TestSameAsUpstream(t *testing.T) {
+	want, err := os.ReadFile("testdata/upstream.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := observe.NewQueues()
+	q := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: "web", MetricsProvider: queues.Provider{Queues: all}})
+	defer q.ShutDown()
+	q.Add("a")
+	q.Add("b")
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.Collector{Queues: all})
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), w.Body.String()); diff != "" {
+		t.Errorf("-upstream +ours:\n%s", diff)
+	}
+}

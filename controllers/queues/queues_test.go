@@ -1,0 +1,224 @@
+package queues_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // the rival
+
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Go initialises packages in the order of their paths; if that or the rival
+// ever changes, every queue goes dark.
+func TestOurProviderWins(t *testing.T) {
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "who-counts-me"})
+	defer q.ShutDown()
+	q.Add("key")
+	for _, s := range queues.All().Series() {
+		if s.Name == "who-counts-me" && s.Adds == 1 {
+			return
+		}
+	}
+	t.Fatal("component-base's metrics provider was set first: queues are not seen")
+}
+
+// plant is a controller with one queue.
+type plant struct {
+	*observe.Observer
+	by    *observe.Recorder
+	queue workqueue.TypedRateLimitingInterface[string]
+}
+
+func newPlant() *plant {
+	all := observe.NewQueues()
+	o := observe.New(observe.Options{Queues: all})
+	p := &plant{Observer: o, by: o.Recorder("web-controller")}
+	p.by.Do(func() {
+		p.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "web", MetricsProvider: queues.Provider{Queues: all}})
+	})
+	return p
+}
+
+func (p *plant) look(t *testing.T) (observe.Queue, observe.Controller) {
+	t.Helper()
+	s, err := p.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Queues) != 1 || len(s.Controllers) != 1 {
+		t.Fatalf("%d queues and %d controllers", len(s.Queues), len(s.Controllers))
+	}
+	return s.Queues[0], s.Controllers[0]
+}
+
+func (p *plant) records(t *testing.T, kind observe.Kind) (events []observe.Event) {
+	t.Helper()
+	page, err := p.Records(t.Context(), observe.Query{Kinds: []observe.Kind{kind}, Reads: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range page.Records {
+		events = append(events, r.Event)
+	}
+	return events
+}
+
+func object(name string) observe.Object {
+	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: name}
+}
+
+// What observe says of a queue is compared with what was done to it, on a clock
+// that stands still but for what the test waits.
+func TestNumbersAreTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant()
+		defer p.Close()
+		defer p.queue.ShutDown()
+		for _, key := range []string{"a", "b", "c", "b"} { // the second b waits already
+			p.queue.Add(key)
+		}
+		time.Sleep(100 * time.Millisecond)
+		got, _ := p.look(t)
+		if got.Controller != "web-controller" || got.Name != "web" || got.Depth != 3 || got.Adds != 3 || got.Gets != 0 || got.InFlight != 0 {
+			t.Errorf("after three adds: %+v", got)
+		}
+		p.by.Do(func() {
+			first, _ := p.queue.Get()
+			second, _ := p.queue.Get()
+			p.queue.Add(first) // while it is worked on: once more afterwards
+			time.Sleep(50 * time.Millisecond)
+			got, _ = p.look(t)
+			if got.Depth != 2 || got.InFlight != 2 || got.Adds != 4 || got.Gets != 2 ||
+				got.Unfinished != 100*time.Millisecond || got.Longest != 50*time.Millisecond {
+				t.Errorf("with two in work: %+v", got)
+			}
+			p.queue.Done(second)
+			p.queue.AddRateLimited(first) // a second later
+			p.queue.Done(first)
+		})
+		got, _ = p.look(t)
+		if got.Depth != 2 || got.InFlight != 0 || got.Done != 2 || got.Retries != 1 || got.Delayed != 1 {
+			t.Errorf("when both are done: %+v", got)
+		}
+		if w := got.Work.Total; w.Count != 2 || w.Sum != 100*time.Millisecond || w.Max != 50*time.Millisecond {
+			t.Errorf("work: %+v", w)
+		}
+		if w := got.Wait.Total; w.Count != 2 || w.Sum != 200*time.Millisecond || w.Max != 100*time.Millisecond {
+			t.Errorf("wait: %+v", w)
+		}
+		for range 2 {
+			key, _ := p.queue.Get()
+			p.queue.Done(key)
+		}
+		time.Sleep(2 * time.Second)
+		got, _ = p.look(t)
+		if got.Depth != 1 || got.Adds != 5 || got.Gets != 4 || got.Delayed != 0 || got.AddRate == 0 || len(got.History) == 0 {
+			t.Errorf("when the retry is due: %+v", got)
+		}
+	})
+}
+
+// An event, the add that its handler makes, the sync of that key and the call
+// that the sync makes are tied together.
+func TestSyncKnowsItsCauseAndItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant()
+		defer p.Close()
+		defer p.queue.ShutDown()
+		p.by.Deliver(&observe.Delivered{Change: observe.Added, Object: object("web")}, func() { p.queue.Add("default/web") })
+		got, _ := p.look(t)
+		if len(got.Waiting) != 1 || got.Waiting[0] != object("web") {
+			t.Errorf("waiting: %v", got.Waiting)
+		}
+		p.by.Do(func() {
+			key, _ := p.queue.Get()
+			if _, c := p.look(t); len(c.Running) != 1 || c.Running[0].Key != "default/web" || c.Running[0].KeyBasis != observe.BasisEvent {
+				t.Errorf("in work, before it has said a word: %+v", c.Running)
+			}
+			var children sync.WaitGroup
+			children.Go(func() { p.by.Called(&observe.Called{Verb: "create", Object: object("child"), Status: 201}) })
+			children.Wait()
+			p.by.Called(&observe.Called{Verb: "update", Object: object("web"), Status: 200})
+			if _, c := p.look(t); c.Running[0].KeyBasis != observe.BasisCall {
+				t.Errorf("in work, after a call: %+v", c.Running)
+			}
+			p.by.Logged(&observe.Logged{Message: "Finished syncing"}, "default/web", "")
+			p.queue.Done(key)
+			p.by.Called(&observe.Called{Verb: "update", Object: object("web"), Status: 200}) // of no sync
+		})
+		delivered := p.records(t, observe.KindDelivered)
+		if d := delivered[0].(*observe.Delivered); len(d.Queues) != 1 || d.Queues[0] != "web" {
+			t.Errorf("delivered: %+v", d)
+		}
+		synced := p.records(t, observe.KindSynced)
+		if len(synced) != 1 {
+			t.Fatalf("%d syncs", len(synced))
+		}
+		s := synced[0].(*observe.Synced)
+		if s.Key != "default/web" || s.KeyBasis != observe.BasisLog || s.Writes != 2 || s.Cause == 0 || s.Failed() {
+			t.Errorf("sync: %+v", s)
+		}
+		var of []uint64
+		for _, e := range p.records(t, observe.KindCalled) {
+			of = append(of, e.(*observe.Called).Sync)
+		}
+		if len(of) != 3 || of[0] != s.ID || of[1] != s.ID || of[2] != 0 {
+			t.Errorf("calls belong to the syncs %v, the sync is %d", of, s.ID)
+		}
+	})
+}
+
+func TestFailingKeysAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant()
+		defer p.Close()
+		defer p.queue.ShutDown()
+		try := func(err error) {
+			p.by.Do(func() {
+				key, _ := p.queue.Get()
+				line := &observe.Logged{Message: "Finished syncing"}
+				failure := ""
+				if err != nil {
+					failure = err.Error()
+					p.queue.AddRateLimited(key)
+				}
+				p.by.Logged(line, key, failure)
+				p.queue.Done(key)
+			})
+			time.Sleep(2 * time.Second)
+		}
+		p.queue.Add("default/web")
+		try(errors.New("no"))
+		try(errors.New("still no"))
+		_, c := p.look(t)
+		if len(c.Failing) != 1 || c.Failing[0].Times != 2 || c.Failing[0].Error != "still no" || c.Failures != 2 {
+			t.Errorf("after two failures: %+v", c)
+		}
+		time.Sleep(2 * time.Second)
+		try(nil)
+		if _, c = p.look(t); len(c.Failing) != 0 || c.Syncs != 3 {
+			t.Errorf("after a success: %+v", c)
+		}
+	})
+}
+
+// A controller that is off has no queues; what it did stays in the metrics.
+func TestQueuesGoWithTheirController(t *testing.T) {
+	p := newPlant()
+	defer p.Close()
+	p.queue.Add("a")
+	p.queue.ShutDown()
+	p.by.Changed("off", "stopped")
+	s, err := p.Snapshot(t.Context())
+	if err != nil || len(s.Queues) != 0 {
+		t.Errorf("%v, %v", s.Queues, err)
+	}
+}

@@ -1,0 +1,60 @@
+package observe
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The form is documented and others read it: a change of a line here breaks them.
+func TestRecordJSON(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000000, time.UTC)
+	const head = `{"seq":7,"time":"2026-01-02T03:04:05.006Z","kind":`
+	web := Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web", UID: "u"}
+	const object = `{"group":"apps","resource":"deployments","kind":"Deployment","namespace":"default","name":"web","uid":"u"}`
+	for want, e := range map[string]Event{
+		`"bootStep","step":"etcd","tookNanos":5,"error":"no"}`:                                                                      &BootStep{"etcd", 5, "no"},
+		`"controllerChanged","controller":"c","state":"off","reason":"stopped"}`:                                                    &ControllerChanged{"c", "off", "stopped"},
+		`"queueChanged","controller":"c","queue":"q","depth":1,"maxDepth":2,"inFlight":3,"adds":4,"gets":5,"done":6,"retries":7}`:   &QueueChanged{"c", "q", 1, 2, 3, 4, 5, 6, 7},
+		`"delivered","controller":"c","change":"added","object":` + object + `,"resourceVersion":"9","queues":["q"],"tookNanos":5}`: &Delivered{"c", Added, web, "9", []string{"q"}, 5},
+		`"called","controller":"c","verb":"update","object":` + object + `,"subresource":"status","status":409,"tookNanos":5,"conflict":true,"error":"no","sync":3}`: &Called{
+			Controller: "c", Verb: "update", Object: web, Subresource: "status", Status: 409, Took: 5, Conflict: true, Error: "no", Sync: 3},
+		`"synced","controller":"c","queue":"q","id":3,"key":"default/web","keyBasis":"log","cause":2,"waitedNanos":4,"tookNanos":5,"retried":true,"error":"no","reads":1,"writes":2}`: &Synced{"c", "q", 3, "default/web", BasisLog, 2, 4, 5, true, "no", 1, 2},
+		`"logged","controller":"c","level":-4,"message":"m","attrs":[{"key":"k","value":"v"}],"sync":3}`:                                                                              &Logged{"c", -4, "m", []Attr{{"k", "v"}}, 3},
+	} {
+		r := Record{7, at, e}
+		got, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != head+want {
+			t.Errorf("got  %s\nwant %s%s", got, head, want)
+		}
+		var back Record
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, back); diff != "" {
+			t.Errorf("-written +read:\n%s", diff)
+		}
+	}
+}
+
+func TestEveryKindHasAnEvent(t *testing.T) {
+	for _, k := range Kinds {
+		e, err := newEvent(k)
+		if err != nil || e.Kind() != k {
+			t.Errorf("%s: %v, %v", k, e, err)
+		}
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(`{"seq":1,"kind":"boiled"}`), &r); err == nil || !strings.Contains(err.Error(), `unknown kind "boiled"`) {
+		t.Errorf("an unknown kind: %v", err)
+	}
+	if _, err := json.Marshal(Record{Seq: 1}); err == nil {
+		t.Error("a record without an event was written")
+	}
+}

@@ -1,0 +1,160 @@
+package observe
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+func logged(message string) *Logged { return &Logged{Controller: "c", Message: message} }
+
+func TestJournalKeepsTheNewest(t *testing.T) {
+	j := newJournal(4)
+	for range 10 {
+		j.append(logged("x"), time.Now())
+	}
+	p, _ := j.Records(t.Context(), Query{})
+	if got := seqs(p); len(got) != 4 || got[0] != 7 || got[3] != 10 || p.Missed != 6 || p.Next != 10 {
+		t.Errorf("got %v, %d missed, next %d", got, p.Missed, p.Next)
+	}
+	if s := j.stats(); s.Last != 10 || s.First != 7 || s.Dropped != 6 || s.Size != 4 {
+		t.Errorf("stats: %+v", s)
+	}
+}
+
+// A flood of deliveries pushes no write out.
+func TestJournalKeepsWritesLonger(t *testing.T) {
+	j := newJournal(4)
+	j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+	for range 100 {
+		j.append(&Delivered{Controller: "c"}, time.Now())
+	}
+	j.append(&Called{Controller: "c", Verb: "get", Status: 404}, time.Now())
+	p, _ := j.Records(t.Context(), Query{Kinds: []Kind{KindCalled}})
+	if got := seqs(p); len(got) != 2 || got[0] != 1 || got[1] != 102 || p.Missed != 97 {
+		t.Errorf("got %v, %d missed", got, p.Missed)
+	}
+	p, _ = j.Records(t.Context(), Query{Notable: true})
+	if got := seqs(p); len(got) != 2 || p.Missed != 0 {
+		t.Errorf("notable: got %v, %d missed", got, p.Missed)
+	}
+	p, _ = j.Records(t.Context(), Query{After: 1})
+	if got := seqs(p); len(got) != 4 || p.Missed != 97 {
+		t.Errorf("after the first: got %v, %d missed", got, p.Missed)
+	}
+}
+
+// What even the ring of notable records has let go is counted.
+func TestJournalTellsOfNotableRecordsThatWent(t *testing.T) {
+	j := newJournal(4)
+	for range 10 {
+		j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+	}
+	for range 10 {
+		j.append(&Delivered{Controller: "c"}, time.Now())
+	}
+	for after, want := range map[uint64]uint64{0: 6, 5: 1, 6: 0, 9: 0} {
+		if p, _ := j.Records(t.Context(), Query{Notable: true, After: after}); p.Missed != want || p.Next != 20 {
+			t.Errorf("after %d: %d missed, want %d; next %d", after, p.Missed, want, p.Next)
+		}
+	}
+}
+
+func TestQuery(t *testing.T) {
+	j := newJournal(100)
+	web := Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	other := web
+	other.Name = "other"
+	for _, e := range []Event{
+		&Delivered{Controller: "a", Object: web},                                    // 1
+		&Called{Controller: "a", Verb: "get", Object: web, Status: 200, Sync: 7},    // 2
+		&Called{Controller: "a", Verb: "update", Object: web, Status: 409, Sync: 7}, // 3
+		&Called{Controller: "b", Verb: "update", Object: other, Status: 200},        // 4
+		&Synced{Controller: "a", ID: 7, Key: "default/web"},                         // 5
+		&Logged{Controller: "a", Sync: 7, Attrs: []Attr{{"key", "default/web"}}},    // 6
+		&Called{Controller: "b", Verb: "list", Object: other, Status: 500},          // 7
+	} {
+		j.append(e, time.Now())
+	}
+	for name, c := range map[string]struct {
+		q    Query
+		want []uint64
+	}{
+		"all but reads": {Query{}, []uint64{1, 3, 4, 5, 6, 7}},
+		"reads too":     {Query{Reads: true}, []uint64{1, 2, 3, 4, 5, 6, 7}},
+		"controller":    {Query{Controller: "b"}, []uint64{4, 7}},
+		"kinds":         {Query{Kinds: []Kind{KindSynced, KindDelivered}}, []uint64{1, 5}},
+		"object":        {Query{Object: &web}, []uint64{1, 3, 5, 6}},
+		"notable":       {Query{Notable: true}, []uint64{3, 4, 7}},
+		"sync":          {Query{Sync: 7, Reads: true}, []uint64{2, 3, 5, 6}},
+		"after":         {Query{After: 5}, []uint64{6, 7}},
+		"limit":         {Query{Limit: 2}, []uint64{6, 7}},
+		"nothing new":   {Query{After: 7}, nil},
+	} {
+		p, err := j.Records(t.Context(), c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seqs(p); !equal(got, c.want) || p.Next != 7 {
+			t.Errorf("%s: got %v, next %d, want %v", name, got, p.Next, c.want)
+		}
+	}
+}
+
+// Everybody who reads on gets each record once, in order, or is told that it
+// has missed it, while many write.
+func TestReadersAndWritersAtOnce(t *testing.T) {
+	const writers, each = 8, 5000
+	j := newJournal(512)
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				j.append(logged("x"), time.Now())
+			}
+		})
+	}
+	for range 3 {
+		wg.Go(func() {
+			var after, got, missed uint64
+			for after < writers*each {
+				if err := j.Wait(t.Context(), after); err != nil {
+					t.Error(err)
+					return
+				}
+				p, _ := j.Records(t.Context(), Query{After: after})
+				last := after
+				for _, r := range p.Records {
+					if r.Seq <= last {
+						t.Errorf("record %d after %d", r.Seq, last)
+					}
+					last = r.Seq
+				}
+				got, missed, after = got+uint64(len(p.Records)), missed+p.Missed, p.Next
+			}
+			if got+missed != writers*each {
+				t.Errorf("got %d and missed %d of %d", got, missed, writers*each)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func seqs(p Page) (list []uint64) {
+	for _, r := range p.Records {
+		list = append(list, r.Seq)
+	}
+	return list
+}
+
+func equal(a, b []uint64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

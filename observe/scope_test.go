@@ -1,0 +1,77 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func newTestObserver(t *testing.T, o Options) *Observer {
+	t.Helper()
+	ob := New(o)
+	t.Cleanup(func() {
+		if err := ob.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ob
+}
+
+func TestScopeIsInheritedAndGivenBack(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	a, b := o.Recorder("a"), o.Recorder("b")
+	if got := Current(); got != nil {
+		t.Fatalf("outside: %v", got.name)
+	}
+	a.Do(func() {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if Current() != a {
+				t.Error("a child works for somebody else than its parent")
+			}
+			b.Do(func() {
+				if Current() != b {
+					t.Error("an inner scope does not count")
+				}
+			})
+			if Current() != a {
+				t.Error("the outer scope is not given back")
+			}
+		})
+		wg.Wait()
+	})
+	if got := Current(); got != nil {
+		t.Errorf("afterwards: %v", got.name)
+	}
+}
+
+// Label sets of others must not be taken for ours, whatever is in them.
+func TestForeignLabels(t *testing.T) {
+	for _, labels := range []pprof.LabelSet{
+		pprof.Labels(), pprof.Labels("controller", "x"), pprof.Labels("a", "1", "controller", "x", "z", "2"),
+	} {
+		pprof.Do(t.Context(), labels, func(context.Context) {
+			if got := Current(); got != nil {
+				t.Errorf("took another's labels for %q", got.name)
+			}
+		})
+	}
+}
+
+// The runtime reads our scopes as its own label sets: this fails if their
+// layouts ever part.
+func TestProfileShowsTheController(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	var profile bytes.Buffer
+	o.Recorder("deployment-controller").Do(func() {
+		if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if want := `labels: {"controller":"deployment-controller"}`; !strings.Contains(profile.String(), want) {
+		t.Errorf("no %s in the profile:\n%s", want, profile.String())
+	}
+}

@@ -1,0 +1,93 @@
+package scrape
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptions(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options Options
+		want    []string
+	}{
+		{"no URL", Options{}, []string{"--metrics"}},
+		{"no scheme", Options{URL: "localhost:8080"}, []string{"--metrics http://localhost:8080"}},
+		{"other scheme", Options{URL: "ftp://localhost"}, []string{"--metrics", "ftp://"}},
+		{"no host", Options{URL: "http:///metrics"}, []string{"--metrics", "no host"}},
+		{"no URL at all", Options{URL: "http://user:secret@[::1"}, []string{"--metrics"}},
+		{"negative timeout", Options{URL: "http://h", Timeout: -1}, []string{"timeout"}},
+		{"no token file", Options{URL: "http://h", TokenFile: "nowhere"}, []string{"--token-file", "nowhere"}},
+		{"empty token file", Options{URL: "http://h", TokenFile: write(t, "\n")}, []string{"--token-file", "empty"}},
+		{"no token in the file", Options{URL: "http://h", TokenFile: write(t, "token: secret\nuser: me")}, []string{"--token-file"}},
+		{"two tokens", Options{URL: "http://h", Token: "a", TokenFile: write(t, "b")}, []string{"--token-file", "leave one out"}},
+		{"no CA file", Options{URL: "https://h", CAFile: "nowhere"}, []string{"--ca-file", "nowhere"}},
+		{"no CA in the file", Options{URL: "https://h", CAFile: write(t, "x")}, []string{"--ca-file", "PEM"}},
+		{"CA and insecure", Options{URL: "https://h", CAFile: "x", Insecure: true}, []string{"--ca-file", "--insecure-skip-tls-verify"}},
+		{"certificate without key", Options{URL: "https://h", CertFile: "x"}, []string{"--cert-file needs --key-file"}},
+		{"key without certificate", Options{URL: "https://h", KeyFile: "x"}, []string{"--key-file needs --cert-file"}},
+		{"no certificate", Options{URL: "https://h", CertFile: write(t, ""), KeyFile: write(t, "")}, []string{"--cert-file", "--key-file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := New(tt.options)
+			check(t, err, tt.want...)
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("%q gives a secret away", err)
+			}
+		})
+	}
+}
+
+func TestURL(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://h":                "http://h/metrics",
+		"http://h:8080/":          "http://h:8080/metrics",
+		"https://h/a/metrics?b=c": "https://h/a/metrics?b=c",
+		"http://u:p@h/m":          "http://u:p@h/m",
+	} {
+		u, err := parseURL(given)
+		if err != nil || u.String() != want {
+			t.Errorf("%s is %v (%v), want %s", given, u, err, want)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	tokens := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tokens <- r.Header.Get("Authorization")
+		fmt.Fprint(w, metrics)
+	}))
+	defer server.Close()
+	file := write(t, "first\n")
+	s, clock := open(t, Options{URL: server.URL, TokenFile: file})
+	for _, token := range []string{"first", "rotated"} {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		snapshot(t, s)
+		if got := <-tokens; got != "Bearer "+token {
+			t.Errorf("%q, want the token %q", got, token)
+		}
+		clock.advance(time.Second)
+	}
+	s, _ = open(t, Options{URL: server.URL, Token: "given"})
+	snapshot(t, s)
+	if got := <-tokens; got != "Bearer given" {
+		t.Errorf("%q, want the token that was given", got)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	s.tokenFile = file
+	clock = newClock()
+	clock.advance(time.Hour)
+	s.now = clock.now
+	_, err := s.Snapshot(t.Context())
+	check(t, err, "--token-file")
+}

@@ -1,0 +1,60 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+const (
+	maxBody = 64 << 20 // uncompressed
+
+	// The delimited form is the cheaper one, for both sides.
+	accept = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited," +
+		"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+)
+
+// fetch returns what the process answers, of which the transport has undone gzip.
+func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, err error) {
+	tooLate := fmt.Errorf("no answer within %s", s.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, tooLate)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String(), nil)
+	if err != nil {
+		return nil, "", s.problem("%w", err)
+	}
+	req.Header.Set("Accept", accept)
+	req.Header.Set("User-Agent", "ctrlplane")
+	token, err := s.bearer()
+	if err != nil {
+		return nil, "", err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := s.client.Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), tooLate):
+		return nil, "", s.problem("%w: see that the process is not stuck and that nothing in between drops connections", tooLate)
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case err != nil:
+		return nil, "", s.problem("%w", unreachable(err))
+	case resp.StatusCode != http.StatusOK:
+		return nil, "", s.problem("%w", s.refused(resp, body, token != ""))
+	case len(body) > maxBody:
+		return nil, "", s.problem("it answers with more than %d MiB: that is too much to scrape; give --metrics an address with fewer metrics", maxBody>>20)
+	}
+	return body, resp.Header.Get("Content-Type"), nil
+}
+
+// problem is an error about the address.
+func (s *Source) problem(format string, args ...any) error {
+	return fmt.Errorf("metrics of %s: "+format, append([]any{s.url.Redacted()}, args...)...)
+}

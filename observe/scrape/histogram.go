@@ -1,0 +1,119 @@
+package scrape
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// histogram of durations in seconds. Its zero value has none.
+type histogram struct {
+	bounds []float64 // upper ones, ascending, without infinity
+	below  []float64 // by bound: how many are at most that
+	count  float64
+	sum    float64
+}
+
+func newHistogram(from *dto.Histogram) histogram {
+	h := histogram{count: number(float64(from.GetSampleCount())), sum: number(from.GetSampleSum())}
+	buckets := slices.Clone(from.GetBucket())
+	slices.SortFunc(buckets, func(a, b *dto.Bucket) int { return cmp.Compare(a.GetUpperBound(), b.GetUpperBound()) })
+	for _, b := range buckets {
+		if bound := b.GetUpperBound(); bound >= 0 && !math.IsInf(bound, 1) {
+			h.bounds = append(h.bounds, bound)
+			h.below = append(h.below, number(float64(b.GetCumulativeCount())))
+		}
+	}
+	return h
+}
+
+func (h histogram) plus(o histogram) histogram { return h.combine(o, 1) }
+
+// minus is what came since o. Where it would be negative it is zero.
+func (h histogram) minus(o histogram) histogram { return h.combine(o, -1) }
+
+func (h histogram) combine(o histogram, sign float64) histogram {
+	switch {
+	case o.count == 0:
+		return h
+	case h.count == 0 && sign > 0:
+		return o
+	}
+	result := histogram{count: max(0, h.count+sign*o.count), sum: max(0, h.sum+sign*o.sum)}
+	if slices.Equal(h.bounds, o.bounds) { // else the buckets tell nothing together
+		result.bounds = h.bounds
+		result.below = make([]float64, len(h.below))
+		for i := range h.below {
+			result.below[i] = max(0, h.below[i]+sign*o.below[i])
+		}
+	}
+	return result
+}
+
+func (h histogram) quantiles() observe.Quantiles {
+	if h.count == 0 {
+		return observe.Quantiles{}
+	}
+	most := h.max()
+	return observe.Quantiles{
+		Count: count(h.count),
+		Sum:   seconds(h.sum),
+		P50:   seconds(min(h.quantile(0.50), most)),
+		P99:   seconds(min(h.quantile(0.99), most)),
+		Max:   seconds(most),
+	}
+}
+
+// quantile interpolates linearly in the bucket that has it. What is beyond the
+// last bound is taken for the bound.
+func (h histogram) quantile(q float64) float64 {
+	rank := q * h.count
+	lower, before := 0.0, 0.0
+	for i, upper := range h.bounds {
+		if below := h.below[i]; below >= rank && below > before {
+			return lower + (upper-lower)*(rank-before)/(below-before)
+		}
+		lower, before = upper, max(before, h.below[i])
+	}
+	return lower
+}
+
+// max is the longest that the longest can have been: the bound of its bucket,
+// or what the sum leaves when all others were as short as their buckets allow.
+func (h histogram) max() float64 {
+	left := h.sum
+	lower, before := 0.0, 0.0
+	least, most := 0.0, 0.0 // of the last bucket with any
+	for i := 0; i <= len(h.bounds); i++ {
+		upper, below := math.Inf(1), h.count
+		if i < len(h.bounds) {
+			upper, below = h.bounds[i], h.below[i]
+		}
+		if n := below - before; n > 0 {
+			left -= n * lower
+			least, most = lower, upper
+			before = below
+		}
+		lower = upper
+	}
+	return max(least, min(most, left+least))
+}
+
+// number is v if that is a number from 0 on, else 0.
+func number(v float64) float64 {
+	if v >= 0 && !math.IsInf(v, 1) {
+		return v
+	}
+	return 0
+}
+
+// count is what v counts, as far as a float64 can.
+func count(v float64) int64 { return int64(max(0, min(v, 1<<53))) }
+
+func seconds(v float64) time.Duration {
+	return time.Duration(math.Round(min(v*1e9, 1<<62)))
+}

@@ -1,0 +1,131 @@
+// Package scrape looks at any process that exposes workqueue_* metrics in the
+// format of Prometheus, such as a controller-runtime manager or
+// kube-controller-manager. Metrics are all that it has: no keys, no records.
+package scrape
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A scrape that is younger answers for the process, so that several who look
+// cost it no more than one.
+const freshFor = 500 * time.Millisecond
+
+// Options tell where the metrics are and how to get at them.
+type Options struct {
+	URL       string        // http or https; the path is /metrics if there is none
+	Token     string        // bearer token
+	TokenFile string        // read before every scrape, because tokens are rotated
+	CAFile    string        // whom to trust; empty = whom the system trusts
+	CertFile  string        // client certificate
+	KeyFile   string        // of the client certificate
+	Insecure  bool          // trust any certificate
+	Timeout   time.Duration // of one scrape; 0 = 5 s
+}
+
+// Source is an observe.Source over a process's metrics.
+type Source struct {
+	url       *url.URL
+	client    *http.Client
+	token     string
+	tokenFile string
+	timeout   time.Duration
+	known     bool // a client certificate says who asks
+	now       func() time.Time
+
+	busy    chan struct{} // of size 1: one scrape at a time
+	scrapes []*scrape     // guarded by busy; the oldest first
+}
+
+var _ observe.Source = (*Source)(nil)
+
+// New checks the options; it does not connect.
+func New(o Options) (*Source, error) {
+	u, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout < 0 {
+		return nil, errors.New("the timeout of a scrape is negative: leave it out for 5 s")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	config, err := tlsConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Token != "" && o.TokenFile != "" {
+		return nil, errors.New("a token and --token-file are both given: leave one out")
+	}
+	s := &Source{
+		url:       u,
+		token:     o.Token,
+		tokenFile: o.TokenFile,
+		timeout:   o.Timeout,
+		known:     o.CertFile != "",
+		now:       time.Now,
+		busy:      make(chan struct{}, 1),
+	}
+	if _, err := s.bearer(); err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = config
+	s.client = &http.Client{
+		Transport: transport,
+		// Whoever is redirected may be led to a login page, or give away the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return s, nil
+}
+
+// Snapshot scrapes the process, and tells what that and the scrapes of the last
+// minute say.
+func (s *Source) Snapshot(ctx context.Context) (observe.Snapshot, error) {
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return observe.Snapshot{}, ctx.Err()
+	}
+	if n := len(s.scrapes); n == 0 || s.now().Sub(s.scrapes[n-1].at) >= freshFor {
+		latest, err := s.scrape(ctx)
+		if err != nil {
+			return observe.Snapshot{}, err
+		}
+		s.scrapes = keep(s.scrapes, latest)
+	}
+	snapshot := compose(s.scrapes)
+	snapshot.Process.Name = s.url.Host
+	snapshot.Process.URL = s.url.Redacted()
+	return snapshot, nil
+}
+
+// Records returns an empty page: metrics do not tell what happened.
+func (s *Source) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	return observe.Page{Records: []observe.Record{}, Next: q.After}, nil
+}
+
+func (s *Source) scrape(ctx context.Context) (*scrape, error) {
+	body, contentType, err := s.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	families, err := parse(body, contentType)
+	if err != nil {
+		return nil, s.problem("%w", err)
+	}
+	result := read(families)
+	if len(result.queues) == 0 {
+		return nil, s.problem("it exposes %d metrics but no work queues (workqueue_*): give --metrics the address of a controller manager; one that waits to be leader has none yet", len(families))
+	}
+	result.at = s.now()
+	return result, nil
+}

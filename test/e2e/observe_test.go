@@ -1,0 +1,212 @@
+package e2e_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// looker is the view from elsewhere.
+func looker(t *testing.T) *control.Client {
+	t.Helper()
+	c, err := control.NewClient(plane.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// recordsOf asks for the records of one kind of event.
+func recordsOf[E observe.Event](src observe.Source, q observe.Query) func(context.Context) ([]E, error) {
+	var zero E
+	q.Kinds = []observe.Kind{zero.Kind()}
+	return func(ctx context.Context) ([]E, error) {
+		page, err := src.Records(ctx, q)
+		var events []E
+		for _, r := range page.Records {
+			events = append(events, r.Event.(E))
+		}
+		return events, err
+	}
+}
+
+func named(ns, name string) observe.Object {
+	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: ns, Name: name}
+}
+
+// What a Deployment sets off is known, and what follows from what: the event,
+// the sync that it led to, and the calls that this sync made.
+func TestObserveRollout(t *testing.T) {
+	t.Parallel()
+	ns, src := namespace(t), looker(t)
+	start, err := src.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	awaitPods(t, ns, "app=web", 3)
+	q := observe.Query{After: start.Journal.Last, Controller: "deployment-controller"}
+
+	ofWeb := q
+	ofWeb.Object = new(named(ns, "web"))
+	delivered := await(t, "delivery of the Deployment", recordsOf[*observe.Delivered](src, ofWeb), func(l []*observe.Delivered) bool { return len(l) > 0 })[0]
+	if delivered.Change != observe.Added || delivered.Object.UID != string(web.UID) || delivered.ResourceVersion != web.ResourceVersion ||
+		!slices.Equal(delivered.Queues, []string{"deployment"}) {
+		t.Errorf("delivered: %+v", delivered)
+	}
+	isCreate := func(resource string) func(c *observe.Called) bool {
+		return func(c *observe.Called) bool {
+			return c.Verb == "create" && c.Object.Resource == resource && c.Object.Namespace == ns
+		}
+	}
+	calls := await(t, "creation of the ReplicaSet", recordsOf[*observe.Called](src, q), func(l []*observe.Called) bool { return slices.ContainsFunc(l, isCreate("replicasets")) })
+	call := calls[slices.IndexFunc(calls, isCreate("replicasets"))]
+	rs := get(t, plane.client.AppsV1().ReplicaSets(ns), call.Object.Name)
+	if call.Object.Kind != "ReplicaSet" || call.Object.UID != string(rs.UID) || call.Status != http.StatusCreated || call.Took <= 0 || call.Sync == 0 || call.Controller != "deployment-controller" {
+		t.Errorf("called: %+v", call)
+	}
+	bySync := observe.Query{After: start.Journal.Last, Sync: call.Sync, Reads: true}
+	sync := await(t, "end of the sync", recordsOf[*observe.Synced](src, bySync), func(l []*observe.Synced) bool { return len(l) == 1 })[0]
+	if sync.Key != ns+"/web" || sync.KeyBasis != observe.BasisLog || sync.Queue != "deployment" || sync.Writes == 0 || sync.Took <= 0 {
+		t.Errorf("synced: %+v", sync)
+	}
+	lines := await(t, "log of the sync", recordsOf[*observe.Logged](src, bySync), func(l []*observe.Logged) bool { return len(l) > 0 })
+	if !slices.ContainsFunc(lines, func(l *observe.Logged) bool { return strings.HasPrefix(l.Message, "Finished syncing") }) {
+		t.Errorf("log lines: %s", show(lines))
+	}
+
+	q.Controller = "replicaset-controller"
+	calls = await(t, "creation of the Pods", recordsOf[*observe.Called](src, q), func(l []*observe.Called) bool {
+		return len(slices.DeleteFunc(slices.Clone(l), func(c *observe.Called) bool { return !isCreate("pods")(c) })) == 3
+	})
+	for _, c := range slices.DeleteFunc(calls, func(c *observe.Called) bool { return !isCreate("pods")(c) }) {
+		pod := get(t, plane.client.CoreV1().Pods(ns), c.Object.Name)
+		if c.Object.UID != string(pod.UID) || c.Sync == 0 || c.ResourceVersion == "" {
+			t.Errorf("creation of Pod %s: %+v", pod.Name, c)
+		}
+	}
+}
+
+// A sync that fails again and again shows with its key and why.
+func TestObserveFailingSync(t *testing.T) {
+	t.Parallel()
+	ns, src := namespace(t), looker(t)
+	create(t, plane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "limit"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+	})
+	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "0"})
+	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	failing := await(t, "failing key", func(ctx context.Context) ([]observe.Failing, error) {
+		s, err := src.Snapshot(ctx)
+		i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "replicaset-controller" })
+		if err != nil || i < 0 {
+			return nil, err
+		}
+		return slices.DeleteFunc(s.Controllers[i].Failing, func(f observe.Failing) bool { return !strings.HasPrefix(f.Key, ns+"/web-") }), nil
+	}, func(l []observe.Failing) bool { return len(l) == 1 && l[0].Times > 1 })[0]
+	if !strings.Contains(failing.Error, "exceeded quota: limit") || failing.Queue != "replicaset" || failing.KeyBasis != observe.BasisLog {
+		t.Errorf("failing: %+v", failing)
+	}
+}
+
+// Whatever observe says of a queue name at two moments, /metrics says the same or
+// something in between at one in between; for those at rest, the very same.
+func TestQueuesAgreeWithMetrics(t *testing.T) {
+	t.Parallel()
+	sums := func() map[string][3]int64 {
+		s, err := plane.server.Observer().Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string][3]int64{}
+		for _, q := range s.Queues {
+			v := all[q.Name]
+			all[q.Name] = [3]int64{v[0] + q.Adds, v[1] + q.Retries, v[2] + q.Done}
+		}
+		return all
+	}
+	before, text, after := sums(), fetch(t, plane.config, "/metrics").Body, sums()
+	metrics := map[string][3]int64{}
+	for i, family := range []string{"workqueue_adds_total", "workqueue_retries_total", "workqueue_work_duration_seconds_count"} {
+		for line := range strings.Lines(text) {
+			label, value, _ := strings.Cut(strings.TrimPrefix(line, family+`{name="`), `"} `)
+			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			if strings.HasPrefix(line, family+"{") && err == nil {
+				v := metrics[label]
+				v[i] = n
+				metrics[label] = v
+			}
+		}
+	}
+	same := 0
+	for name, a := range before {
+		m, b := metrics[name], after[name]
+		for i := range m {
+			if m[i] < a[i] || m[i] > b[i] {
+				t.Errorf("queue %s: /metrics says %v between %v and %v", name, m, a, b)
+			}
+		}
+		if a == b && a[0] > 0 {
+			same++
+		}
+	}
+	if same < 5 {
+		t.Errorf("only %d queues that had work were at rest", same)
+	}
+}
+
+// Every queue is a controller's, and the table of their workers names none that
+// is not there: what a new release of Kubernetes renames shows here.
+func TestQueuesAndWhoTheyBelongTo(t *testing.T) {
+	t.Parallel()
+	s, err := plane.server.Observer().Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers := 0
+	for _, q := range s.Queues {
+		if q.Controller == "" {
+			t.Errorf("nobody owns queue %s", q.Name)
+		}
+		if q.Workers > 0 {
+			workers++
+		}
+	}
+	const known = 35 // rows of controllers.workerCounts whose controllers run by default
+	if len(s.Queues) < 70 || workers != known {
+		t.Errorf("%d queues, of which %d have a known number of workers, want %d", len(s.Queues), workers, known)
+	}
+	i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "deployment-controller" })
+	if want := []string{"deployments.apps", "pods", "replicasets.apps"}; !slices.Equal(s.Controllers[i].Watches, want) {
+		t.Errorf("deployment-controller watches %v, want %v", s.Controllers[i].Watches, want)
+	}
+	if p := s.Process; p.State != observe.Ready || p.URL != plane.server.URL() || p.EtcdRevision == 0 || p.EtcdBytes == 0 ||
+		p.MemoryBytes == 0 || p.Requests < 100 || p.Kubernetes == "" {
+		t.Errorf("process: %+v", p)
+	}
+}
+
+func TestRecordsRefusesBadQueries(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"after=x":      "parameter after: ",
+		"kind=boiled":  `parameter kind: "boiled" is not one of [bootStep`,
+		"limit=1.5":    "parameter limit: ",
+		"colour=green": "parameter colour: no such parameter",
+	} {
+		if a := fetch(t, plane.config, control.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
+			t.Errorf("%s: got %d %s, want 400 %s", query, a.Code, a.Body, want)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/google/go-cmp/cmp"
+)
+
+func pod(name string) observe.Object {
+	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
+}
+
+func TestFollow(t *testing.T) {
+	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+		wait(100 * time.Millisecond)
+		expect(t, out, "settled")
+		write := &observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("web-1"), Status: 201, Took: 3 * time.Millisecond}
+		src.happen(
+			&observe.BootStep{Step: "etcd"},
+			write,
+			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-1"), Status: 200},
+			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-2"), Status: 404},
+			&observe.Called{Controller: "garbage-collector-controller", Verb: "update", Object: observe.Object{Resource: "leases", Name: "x"}, Status: 200},
+			&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: observe.Object{Resource: "events", Name: "x"}, Status: 201},
+			&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: pod("web-1")},
+			&observe.QueueChanged{Queue: "replicaset"},
+			&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", Key: "default/web", Took: 5 * time.Millisecond, Writes: 1},
+			&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", Key: "default/bad", Took: 5 * time.Millisecond, Error: "no quota", Retried: true},
+			&observe.ControllerChanged{Controller: "job-controller", State: "failed", Reason: "no RBAC"},
+			&observe.Logged{Controller: "job-controller", Level: 0, Message: "Starting"},
+			&observe.Logged{Controller: "job-controller", Level: 4, Message: "Slow"},
+			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Unhandled", Sync: 4},
+			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Alone"},
+		)
+		wait(pullTime)
+		expect(t, out,
+			"replicaset-controller  create  Pod default/web-1  201  3ms",
+			"replicaset-controller  sync  replicaset: default/bad  failed, will retry  5ms  no quota",
+			"job-controller  is failed  no RBAC",
+			"job-controller  warning  Slow",
+			"job-controller  error  Alone")
+		wait(time.Second)
+		expect(t, out, "settled")
+		wait(time.Minute)
+		expect(t, out)
+		src.happen(write)
+		wait(statusTime)
+		expect(t, out, "replicaset-controller  create  Pod default/web-1  201  3ms", "settled")
+	})
+}
+
+func TestFollowAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, out := &fake{}, &lines{}
+		for _, name := range []string{"a", "b", "c"} {
+			src.happen(&observe.ControllerChanged{Controller: name, State: "running"})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+			t.Error(err)
+		}
+		expect(t, out) // nothing once the context has ended
+		ctx, cancel = context.WithTimeout(t.Context(), pullTime/2)
+		defer cancel()
+		src.process.Settled = true
+		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
+			t.Error(err)
+		}
+		expect(t, out, "c  is running", "settled")
+	})
+}
+
+func TestSummaries(t *testing.T) {
+	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+		wait(100 * time.Millisecond)
+		expect(t, out, "settled")
+		src.do(func() {
+			src.process.Settled, src.process.RequestRate = false, 85.4
+			src.queues = []observe.Queue{{Name: "deployment", Depth: 2}, {Name: "job"}, {Name: "replicaset", Depth: 30, InFlight: 5}, {Name: "namespace", InFlight: 1}, {Name: "daemonset", Depth: 1}}
+		})
+		wait(4 * time.Second)
+		expect(t, out)
+		wait(11 * time.Second)
+		busy := "busy: replicaset (depth 30, 5 in flight), deployment (depth 2, 0 in flight), daemonset (depth 1, 0 in flight) and 1 more; 85 requests/s"
+		expect(t, out, busy, busy, busy)
+		src.do(func() {
+			src.queues, src.process.RequestRate = nil, 0
+			src.process.Busy = []string{"garbage-collector-controller"}
+		})
+		wait(5 * time.Second)
+		expect(t, out, "busy: garbage-collector-controller")
+		src.do(func() { src.process.Settled = true })
+		wait(time.Second)
+		expect(t, out, "settled")
+		src.do(func() { src.process.Settled = false })
+		wait(statusTime)
+		src.do(func() { src.process.Settled = true })
+		wait(statusTime)
+		expect(t, out, "settled")
+	})
+}
+
+func TestFollowMissed(t *testing.T) {
+	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+		wait(100 * time.Millisecond)
+		out.take()
+		src.do(func() { src.missed = 12 })
+		wait(pullTime)
+		expect(t, out, "missed 12 records: they are no longer kept")
+	})
+}
+
+func TestFollowSourceError(t *testing.T) {
+	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+		wait(100 * time.Millisecond)
+		out.take()
+		src.happen(&observe.ControllerChanged{Controller: "a", State: "running"})
+		wait(pullTime)
+		out.take()
+		src.do(func() { src.err = errors.New("connection\nrefused") })
+		before := src.asked
+		wait(time.Minute)
+		expect(t, out, "no answer, trying again: connection refused")
+		if src.asked == before {
+			t.Error("it is not tried again")
+		}
+		src.do(func() { src.err = nil })
+		wait(pullTime)
+		expect(t, out, "answers again", "settled")
+
+		src.do(func() { src.err = errors.New("gone") })
+		wait(pullTime)
+		src.do(func() {
+			src.err, src.records, src.process.Started = nil, nil, time.Now()
+		})
+		src.happen(&observe.ControllerChanged{Controller: "b", State: "running"})
+		wait(2 * time.Second)
+		expect(t, out, "no answer, trying again: gone", "answers again", "was restarted", "b  is running", "settled")
+	})
+}
+
+func TestFollowWriterError(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			full := errors.New("no space left")
+			src := &fake{process: observe.Process{Settled: true}}
+			if err := Follow(t.Context(), &lines{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
+				t.Errorf("%v, want that of the writer", err)
+			}
+		})
+	}
+}
+
+func TestFollowJSON(t *testing.T) {
+	following(t, FollowOptions{JSON: true}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+		kinds := func(want ...string) {
+			t.Helper()
+			out.mu.Lock()
+			defer out.mu.Unlock()
+			var got []string
+			for line := range strings.Lines(out.b.String()) {
+				var o struct{ Kind string }
+				if err := json.Unmarshal([]byte(line), &o); err != nil {
+					t.Errorf("%s: %v", line, err)
+				}
+				got = append(got, o.Kind)
+			}
+			out.b.Reset()
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+		wait(100 * time.Millisecond)
+		kinds("ctrlplane", "snapshot")
+		wait(time.Minute)
+		kinds()
+		src.happen(&observe.Called{Verb: "get", Object: pod("a"), Status: 200}, &observe.Delivered{}, &observe.Logged{Level: -4})
+		src.do(func() {
+			src.queues = []observe.Queue{{Name: "deployment", Adds: 1, History: []observe.Sample{{Adds: 1}}}}
+		})
+		wait(statusTime)
+		kinds("called", "delivered", "logged", "snapshot")
+		src.do(func() { src.process.MemoryBytes++; src.process.Requests++ })
+		wait(statusTime)
+		kinds()
+		src.do(func() { src.queues = []observe.Queue{{Name: "deployment", Adds: 2}}; src.missed = 3 })
+		wait(3 * time.Second)
+		kinds("missed", "snapshot")
+		src.do(func() { src.err = errors.New("gone") })
+		wait(statusTime)
+		src.do(func() { src.err = nil; src.process.Started = src.process.Started.Add(time.Hour) })
+		wait(pullTime)
+		kinds("disconnected", "connected", "restarted", "snapshot", "called", "delivered", "logged")
+	})
+}

@@ -1,0 +1,117 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/google/go-cmp/cmp"
+)
+
+// examples are what the documentation shows, one of each kind.
+func examples(t *testing.T) []string {
+	at := time.Date(2026, 7, 1, 12, 0, 1, 234e6, time.UTC)
+	web := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c6f5", UID: "0b7c1c2e-5a0e-4d0c-9a0e-3f6f1f0d2a11"}
+	var b bytes.Buffer
+	j := jsonLines{w: &b}
+	err := j.begin(at)
+	for i, e := range []observe.Event{
+		&observe.BootStep{Step: "etcd", Took: 41 * time.Millisecond},
+		&observe.ControllerChanged{Controller: "job-controller", State: "failed", Reason: "jobs.batch is forbidden"},
+		&observe.QueueChanged{Controller: "replicaset-controller", Queue: "replicaset", Depth: 3, MaxDepth: 12, InFlight: 5, Adds: 40, Gets: 37, Done: 32, Retries: 1},
+		&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: web, ResourceVersion: "812", Queues: []string{"replicaset"}, Took: 14 * time.Microsecond},
+		&observe.Called{Controller: "replicaset-controller", Verb: "update", Object: web, Subresource: "status", Status: 409, Took: 3 * time.Millisecond, Conflict: true, Error: "the object has been modified", Sync: 77},
+		&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", ID: 77, Key: "default/web-7d4b9c6f5", KeyBasis: observe.BasisLog, Cause: 4, Waited: 120 * time.Microsecond, Took: 9 * time.Millisecond, Retried: true, Error: "the object has been modified", Reads: 1, Writes: 4},
+		&observe.Logged{Controller: "replicaset-controller", Level: -2, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}, Sync: 77},
+	} {
+		if err == nil {
+			err = j.record(observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
+		}
+	}
+	if err == nil {
+		s := working()
+		s.Time, s.Queues = at, s.Queues[1:2]
+		s.Process.Started = at.Add(-125 * time.Second)
+		err = j.snapshot(s)
+	}
+	for _, n := range []notice{
+		{Kind: "missed", Missed: 512},
+		{Kind: "disconnected", Error: "dial tcp 127.0.0.1:6443: connect: connection refused"},
+		{Kind: "connected"}, {Kind: "restarted"},
+	} {
+		if n.Time = at; err == nil {
+			err = j.say(n)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(b.String()), "\n")
+}
+
+// TestDocumented compares what is written with what docs/json.md says.
+func TestDocumented(t *testing.T) {
+	data, err := os.ReadFile("../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	sections := map[string]string{}
+	for _, section := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n### ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[strings.Trim(title, "`")] = text
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "{") {
+				shown = append(shown, strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+	written := examples(t)
+	if diff := cmp.Diff(written, shown); diff != "" {
+		t.Errorf("examples (-written +documented):\n%s", diff)
+	}
+	for _, line := range written {
+		var o struct{ Kind string }
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Error(err)
+		}
+		if _, ok := sections[o.Kind]; !ok {
+			t.Errorf("kind %s has no section", o.Kind)
+		}
+	}
+	for section, v := range map[string]any{
+		"ctrlplane": header{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
+		"bootStep": observe.BootStep{}, "controllerChanged": observe.ControllerChanged{}, "queueChanged": observe.QueueChanged{}, "delivered": observe.Delivered{},
+		"called": observe.Called{}, "synced": observe.Synced{}, "logged": observe.Logged{},
+	} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "kind" && section != "object" || name == "time" || name == "history" {
+				continue // in all, or in none
+			}
+			if !strings.Contains(sections[section], "`"+name+"`") {
+				t.Errorf("section %s does not tell of %s", section, name)
+			}
+		}
+	}
+}
+
+func TestJSONLeavesTheSnapshotAlone(t *testing.T) {
+	s := working()
+	newSnapshotLine(s)
+	if diff := cmp.Diff(working(), s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJSONOfNothing(t *testing.T) {
+	err := (&jsonLines{w: &bytes.Buffer{}}).record(observe.Record{Seq: 3})
+	if err == nil || !strings.Contains(err.Error(), "record 3 has no event") {
+		t.Errorf("%v, want it to name the record", err)
+	}
+}

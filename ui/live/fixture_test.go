@@ -1,0 +1,172 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// start is when the control planes of the tests began; now is two minutes later.
+var (
+	start = time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC)
+	now   = start.Add(125 * time.Second)
+)
+
+// fixed is a source that answers every question with the same.
+type fixed struct {
+	snapshot observe.Snapshot
+	records  []observe.Record
+	missed   uint64
+	err      error
+}
+
+func (f *fixed) Snapshot(context.Context) (observe.Snapshot, error) { return f.snapshot, f.err }
+
+func (f *fixed) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	p := observe.Page{Next: q.After}
+	if q.After == 0 {
+		p.Missed = f.missed
+	}
+	for i := range f.records {
+		if r := &f.records[i]; r.Seq > q.After && q.Match(r) {
+			p.Records = append(p.Records, *r)
+		}
+	}
+	if n := len(f.records); n > 0 {
+		p.Next = max(p.Next, f.records[n-1].Seq)
+	}
+	if q.Limit > 0 && len(p.Records) > q.Limit {
+		p.Records = p.Records[len(p.Records)-q.Limit:]
+	}
+	return p, f.err
+}
+
+// inspectable is fixed, and shows objects.
+type inspectable struct {
+	*fixed
+	found observe.Inspection
+}
+
+func (i *inspectable) Inspect(_ context.Context, o observe.Object) (observe.Inspection, error) {
+	found := i.found
+	found.Object = o
+	return found, i.err
+}
+
+// shown is a model of the given size that has pulled once.
+func shown(t *testing.T, o Options, w, h int) model {
+	t.Helper()
+	m := newModel(t.Context(), o)
+	m.zone = time.UTC
+	m = send(t, m, tea.WindowSizeMsg{Width: w, Height: h})
+	m.now, m.asked = now, now
+	return pullOnce(t, m)
+}
+
+// pullOnce has the model pull, and look at the object it shows.
+func pullOnce(t *testing.T, m model) model {
+	t.Helper()
+	m = send(t, m, m.pull(m.wanted())())
+	if m.needsInspection() {
+		m = send(t, m, m.inspect(m.top().object)())
+	}
+	return m
+}
+
+func send(t *testing.T, m model, msgs ...tea.Msg) model {
+	t.Helper()
+	for _, msg := range msgs {
+		next, _ := m.Update(msg)
+		m = next.(model)
+	}
+	return m
+}
+
+// press sends keys, by their names as in the table of keys.
+func press(t *testing.T, m model, keys ...string) model {
+	t.Helper()
+	for _, k := range keys {
+		m = send(t, m, keyMsg(k))
+	}
+	return m
+}
+
+func keyMsg(name string) tea.KeyPressMsg {
+	special := map[string]tea.Key{
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab},
+		"space": {Code: tea.KeySpace, Text: " "}, "backspace": {Code: tea.KeyBackspace},
+		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
+		"home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
+	}
+	if k, ok := special[name]; ok {
+		return tea.KeyPressMsg(k)
+	}
+	if len(name) == len("ctrl+x") && name[:5] == "ctrl+" {
+		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+var (
+	web    = observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	webRS  = observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c"}
+	webPod = observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-7d4b9c-x2x9p"}
+	broken = observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "broken"}
+)
+
+// happened are records in which every kind of line occurs.
+func happened() []observe.Record {
+	const deployment, replicaset, jobs = "deployment-controller", "replicaset-controller", "job-controller"
+	return recorded(
+		&observe.BootStep{Step: "etcd", Took: 82 * time.Millisecond},
+		&observe.ControllerChanged{Controller: deployment, State: stateRunning},
+		&observe.Delivered{Controller: deployment, Change: observe.Added, Object: web, Queues: []string{"deployment"}, Took: 12 * time.Microsecond},
+		&observe.Called{Controller: deployment, Verb: "create", Object: webRS, Status: 201, Took: 3 * time.Millisecond, Sync: 7},
+		&observe.Called{Controller: deployment, Verb: "list", Object: observe.Object{Group: "apps", Resource: "replicasets"}, Status: 200, Took: time.Millisecond},
+		&observe.Called{Controller: deployment, Verb: "update", Object: web, Subresource: "status", Status: 409, Conflict: true, Took: 4 * time.Millisecond, Sync: 7,
+			Error: `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version`},
+		&observe.Synced{Controller: deployment, Queue: "deployment", ID: 7, Key: "default/web", KeyBasis: observe.BasisLog, Waited: 20 * time.Microsecond, Took: 9 * time.Millisecond, Retried: true, Reads: 1, Writes: 2},
+		&observe.Logged{Controller: replicaset, Level: 0, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}},
+		&observe.Delivered{Controller: replicaset, Change: observe.Resynced, Object: webRS},
+		&observe.Called{Controller: replicaset, Verb: "create", Object: webPod, Status: 201, Took: 2400 * time.Microsecond},
+		&observe.Called{Controller: "garbage-collector-controller", Verb: "delete", Object: webPod, Status: 200, Took: 1900 * time.Microsecond},
+		&observe.Delivered{Controller: jobs, Change: observe.Updated, Object: broken, Queues: []string{"job", "job"}, Took: 30 * time.Microsecond},
+		&observe.Called{Controller: jobs, Verb: "create", Object: observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default"}, Status: 403, Took: 2 * time.Millisecond, Sync: 12,
+			Error: `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`},
+		&observe.Synced{Controller: jobs, Queue: "job", ID: 12, Key: "default/broken", KeyBasis: observe.BasisCall, Waited: 31 * time.Microsecond, Took: 3 * time.Millisecond,
+			Retried: true, Error: "pods \"broken-\" is forbidden:\n\texceeded quota: small"},
+		&observe.Logged{Controller: jobs, Level: levelError, Message: "syncing job\x1b[31m", Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}}},
+		&observe.ControllerChanged{Controller: "namespace-controller", State: stateFailed, Reason: "cannot list namespaces: connection refused"},
+		&observe.Synced{Controller: jobs, Queue: "job", ID: 13, Took: 120 * time.Microsecond, Waited: 8 * time.Microsecond},
+	)
+}
+
+func recorded(events ...observe.Event) []observe.Record {
+	var records []observe.Record
+	for i, e := range events {
+		at := now.Add(time.Duration(i-len(events)) * 1234 * time.Millisecond)
+		records = append(records, observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
+	}
+	return records
+}
+
+// writes are n records of Pods being created, from seq on.
+func writes(seq uint64, n int) []observe.Record {
+	records := make([]observe.Record, n)
+	for i := range records {
+		pod := webPod
+		pod.Name = fmt.Sprintf("web-%d", i)
+		records[i] = observe.Record{Seq: seq + uint64(i), Time: now, Event: &observe.Called{
+			Controller: "replicaset-controller", Verb: "create", Object: pod, Status: 201, Took: time.Millisecond}}
+	}
+	return records
+}
+
+func purposes(string) string {
+	return "Runs the pods of jobs until enough of them have succeeded. It counts a pod once, with a finalizer that it takes away after."
+}

@@ -1,0 +1,60 @@
+package live
+
+// The smallest terminal in which anything can be read.
+const (
+	minWidth  = 40
+	minHeight = 10
+)
+
+// rect is a part of the screen; x and y are 0 in the top left corner.
+type rect struct{ x, y, w, h int }
+
+func (r rect) has(x, y int) bool {
+	return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h
+}
+
+// areas divide the screen. Each pane begins with the line of its title.
+type areas struct {
+	header, upper, feed, notice, footer rect
+	small                               bool // nothing fits
+}
+
+// layout divides a screen of w columns and h rows. The upper pane gets share
+// percent of what the two panes have, but no more than it needs; notice asks
+// for a line above the footer.
+func layout(w, h, share, needs int, notice bool) areas {
+	if w < minWidth || h < minHeight {
+		return areas{small: true}
+	}
+	header, said := 2, 0
+	if h < 20 {
+		header = 1
+	}
+	if notice {
+		said = 1
+	}
+	body := h - header - said - 1
+	upper := min(max(min(body*share/100, needs), 3), body-3)
+	a := areas{}
+	y := 0
+	for _, part := range []struct {
+		r *rect
+		h int
+	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, said}, {&a.footer, 1}} {
+		*part.r = rect{0, y, w, part.h}
+		y += part.h
+	}
+	return a
+}
+
+// share is what the upper pane has, in percent.
+func (a areas) share() int { return a.upper.h * 100 / max(a.upper.h+a.feed.h, 1) }
+
+// areas divides this model's screen.
+func (m model) areas() areas {
+	needs := len(m.order) + 2 // whatever is filtered, so that nothing jumps
+	if !onQueues(m) {
+		needs = len(m.details(m.width-detailMargin)) + 1
+	}
+	return layout(m.width, m.height, m.top().share, needs, m.notice() != nil)
+}

@@ -1,0 +1,204 @@
+package live
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// row is a line of the table: a queue, or a controller that has none.
+type row struct {
+	controller, name, state string
+	queue                   *observe.Queue // nil if it has none
+	shared                  bool           // its controller has several queues
+}
+
+// The states of controllers that matter here.
+const (
+	stateOff     = "off"
+	stateFailed  = "failed"
+	stateRunning = "running"
+)
+
+func (r row) id() string { return r.controller + "\x00" + r.name }
+
+// active says whether the queue has, or had within the last seconds, anything
+// to do: its rates are those of 5 s.
+func (r row) active() bool {
+	q := r.queue
+	return q != nil && (q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0)
+}
+
+// load is how busy the queue is, coarsely, so that rows do not swap for a key.
+func (r row) load() int {
+	if r.queue == nil {
+		return 0
+	}
+	return bits.Len64(uint64(max(0, r.queue.Depth))) + bits.Len64(uint64(max(0, r.queue.DoneRate)))
+}
+
+// rank groups the rows of the default order.
+func (r row) rank() int {
+	switch {
+	case r.active():
+		return 0
+	case r.state == stateFailed:
+		return 1
+	case r.state == stateOff:
+		return 3
+	}
+	return 2
+}
+
+func byActivity(a, b row) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(a.load(), b.load()), byName(a, b))
+}
+
+func byName(a, b row) int {
+	return cmp.Or(cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
+}
+
+// rowsOf returns a row for every queue, and for every controller without one.
+func rowsOf(s observe.Snapshot) []row {
+	states := make(map[string]string, len(s.Controllers))
+	for _, c := range s.Controllers {
+		states[c.Name] = c.State
+	}
+	queues := map[string]int{}
+	for _, q := range s.Queues {
+		queues[q.Controller]++
+	}
+	rows := make([]row, 0, len(s.Queues)+len(s.Controllers))
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		rows = append(rows, row{
+			controller: clean(q.Controller), name: clean(q.Name), state: clean(states[q.Controller]),
+			queue: q, shared: queues[q.Controller] > 1,
+		})
+	}
+	for _, c := range s.Controllers {
+		if queues[c.Name] == 0 {
+			rows = append(rows, row{controller: clean(c.Name), state: clean(c.State)})
+		}
+	}
+	return rows
+}
+
+// tally is what is known of all rows together.
+type tally struct {
+	queues, active, failed int
+	controllerWidth        int // the widest names
+	queueWidth             int
+}
+
+func tallyOf(rows []row) tally {
+	var t tally
+	for _, r := range rows {
+		t.controllerWidth = max(t.controllerWidth, width(r.controller))
+		t.queueWidth = max(t.queueWidth, width(r.name))
+		if r.queue != nil {
+			t.queues++
+		}
+		if r.active() {
+			t.active++
+		}
+		if r.state == stateFailed {
+			t.failed++
+		}
+	}
+	return t
+}
+
+// sorting is how the table is ordered: by a column, or by activity.
+type sorting struct {
+	column   columnID
+	reversed bool
+}
+
+// compare returns how two rows compare in this order.
+func (s sorting) compare() func(a, b row) int {
+	by, sign := byActivity, 1
+	for _, c := range columns() {
+		if c.id == s.column && c.compare != nil {
+			by = c.compare
+		}
+	}
+	if s.reversed {
+		sign = -1
+	}
+	return func(a, b row) int { return cmp.Or(sign*by(a, b), byName(a, b)) }
+}
+
+// holdOrder is how long rows keep their places, whatever their numbers do.
+const holdOrder = 2 * time.Second
+
+// arrange brings the rows of the snapshot into order, filters them, and keeps
+// the cursor on its row. The order of before is kept for a while, unless that is
+// forced or a row begins to be active below the first that is not.
+func (m model) arrange(force bool) model {
+	all := rowsOf(m.snapshot)
+	place := make(map[string]int, len(m.order))
+	for i, id := range m.order {
+		place[id] = i
+	}
+	keep := !force && len(all) == len(m.order) && m.snapshot.Time.Sub(m.arranged) < holdOrder
+	for _, r := range all {
+		if _, ok := place[r.id()]; !ok {
+			keep = false
+		}
+	}
+	if keep {
+		slices.SortFunc(all, func(a, b row) int { return cmp.Compare(place[a.id()], place[b.id()]) })
+		idle := slices.IndexFunc(all, func(r row) bool { return !r.active() })
+		keep = m.sort.column != byNone || idle < 0 || !slices.ContainsFunc(all[idle:], row.active)
+	}
+	if !keep {
+		slices.SortFunc(all, m.sort.compare())
+		m.order = make([]string, len(all))
+		for i, r := range all {
+			m.order[i] = r.id()
+		}
+		m.arranged = m.snapshot.Time
+	}
+	first := m.screens[0]
+	m.rows, m.tally = nil, tallyOf(all)
+	for _, r := range all {
+		if (!m.hideIdle || r.active()) && r.matches(first.filter) {
+			m.rows = append(m.rows, r)
+		}
+	}
+	return m.follow()
+}
+
+// follow puts the cursor of the table on the row that was picked.
+func (m model) follow() model {
+	s := m.screens[0]
+	s.list.cursor = 0
+	for i, r := range m.rows {
+		if s.picked != "" && r.id() == s.picked {
+			s.list.cursor = i
+		}
+	}
+	m.screens = slices.Clone(m.screens)
+	m.screens[0] = s
+	return m
+}
+
+func (r row) matches(filter string) bool {
+	return filter == "" || contains(r.controller+" "+r.name+" "+r.state, filter)
+}
+
+// contains says whether s has all words of the filter, in any case of letters.
+func contains(s, filter string) bool {
+	s = strings.ToLower(s)
+	for _, word := range strings.Fields(strings.ToLower(filter)) {
+		if !strings.Contains(s, word) {
+			return false
+		}
+	}
+	return true
+}

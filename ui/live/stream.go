@@ -1,0 +1,123 @@
+package live
+
+import (
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// How many records are kept, and asked for at once: of the first screen, and of
+// any other.
+const (
+	feedSize = 5000
+	pageSize = 1000
+)
+
+// entry is a record that is kept, or a number of records that are not.
+type entry struct {
+	id     uint64 // ascending
+	record observe.Record
+	missed uint64 // if the record is none; 0 = nobody knows how many
+}
+
+// stream is what is kept of the records that a query selects.
+type stream struct {
+	id      int // 0 = it asks for nothing
+	query   observe.Query
+	loaded  bool // there has been an answer
+	entries []entry
+	last    uint64 // entry ID
+}
+
+// newStream begins the records of a screen.
+func (m model) newStream(s screen) (stream, model) {
+	m.streams++
+	st := stream{id: m.streams, query: observe.Query{
+		Kinds: []observe.Kind{observe.KindBootStep, observe.KindControllerChanged,
+			observe.KindCalled, observe.KindSynced, observe.KindLogged},
+		Notable: s.kind == queuesScreen && !m.all,
+		Reads:   m.all, Limit: feedSize, Controller: s.controller,
+	}}
+	if s.kind != queuesScreen {
+		st.query.Limit = pageSize
+	}
+	if s.kind == objectScreen {
+		st.query.Object = &s.object
+	}
+	if s.kind != queuesScreen || m.all {
+		st.query.Kinds = append(st.query.Kinds, observe.KindDelivered)
+	}
+	return st, m
+}
+
+// restart empties the streams of all screens, for what is selected has changed.
+func (m model) restart() model {
+	m.screens = slices.Clone(m.screens)
+	for i := range m.screens {
+		s := &m.screens[i]
+		s.feed.stream, m = m.newStream(*s)
+		s.feed.follow = true
+	}
+	return m
+}
+
+// take adds a page. What goes beyond the limit goes from the old end.
+func (s stream) take(p observe.Page, keep func(observe.Event) bool) stream {
+	limit := s.query.Limit
+	fresh := make([]entry, 0, min(len(p.Records), limit)+1)
+	missed, shown := p.Missed, 0
+	for _, r := range p.Records {
+		if keep(r.Event) {
+			shown++
+		}
+	}
+	skip := max(0, shown-limit)
+	missed += uint64(skip)
+	cut := len(p.Records) >= limit && s.query.After > 0 // by the limit of the query
+	if missed > 0 || cut {
+		s.last++
+		fresh = append(fresh, entry{id: s.last, missed: missed})
+	}
+	for _, r := range p.Records {
+		if !keep(r.Event) {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		s.last++
+		fresh = append(fresh, entry{id: s.last, record: r})
+	}
+	s.loaded, s.query.After = true, p.Next
+	if len(fresh) == 0 {
+		return s
+	}
+	old := s.entries[max(0, min(len(s.entries), len(s.entries)+len(fresh)-limit)):]
+	s.entries = slices.Concat(old, fresh)
+	return s
+}
+
+// keeps returns what of a screen's records is shown.
+func (m model) keeps(k screenKind) func(observe.Event) bool {
+	page, all := k != queuesScreen, m.all
+	return func(e observe.Event) bool {
+		if _, ok := e.(*observe.QueueChanged); ok || e == nil {
+			return false
+		}
+		if all {
+			return true
+		}
+		switch e := e.(type) {
+		case *observe.Called:
+			return e.Write() || e.Failed()
+		case *observe.Synced:
+			return page || e.Failed()
+		case *observe.Logged:
+			return page || e.Level >= levelError
+		case *observe.Delivered:
+			return page && e.Change != observe.Resynced
+		}
+		return true
+	}
+}

@@ -1,0 +1,197 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const maxFailing = 3 // keys that are shown of a controller
+
+// Status writes a snapshot: as JSON, as YAML, as a table of what had work or is
+// in trouble (format ""), or as one of all queues ("wide").
+func Status(w io.Writer, s observe.Snapshot, format string) error {
+	var (
+		out []byte
+		err error
+	)
+	switch format {
+	case "":
+		out = []byte(headline(s) + table(busyRows(s.Queues)) + table(troubleRows(s.Controllers)))
+	case "wide":
+		out = []byte(headline(s) + table(wideRows(s.Queues)) + table(troubleRows(s.Controllers)))
+	case "json":
+		out, err = json.MarshalIndent(s, "", "  ")
+		out = append(out, '\n')
+	case "yaml":
+		out, err = yaml.Marshal(s)
+	default:
+		return CheckStatus(format)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the status as %s: %w", format, err)
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// CheckStatus refuses a format that Status does not know.
+func CheckStatus(format string) error {
+	switch format {
+	case "", "wide", "json", "yaml":
+		return nil
+	}
+	return fmt.Errorf("unknown output format %q: choose json, yaml or wide, or leave it out", format)
+}
+
+// headline is a sentence on the whole.
+func headline(s observe.Snapshot) string {
+	p := s.Process
+	var is []string
+	if p.State != "" {
+		is = append(is, string(p.State))
+	}
+	if p.State == "" || p.State == observe.Ready {
+		is = append(is, summary(s))
+	}
+	parts := []string{strings.Join(is, " and ")}
+	if up := s.Time.Sub(p.Started); !p.Started.IsZero() && up > 0 {
+		parts = append(parts, "up "+uptime(up))
+	}
+	if p.MemoryBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d MiB of memory", p.MemoryBytes>>20))
+	}
+	name := p.Name
+	if name == "" {
+		name = "it"
+	}
+	return oneLine(name+" is "+strings.Join(parts, "; ")) + "\n"
+}
+
+func uptime(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return duration(d)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d m", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}
+
+// busyRows are the queues that had work, the fullest first.
+func busyRows(queues []observe.Queue) [][]string {
+	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
+	add := func(q observe.Queue) {
+		rows = append(rows, []string{q.Name, q.Controller, number(q.Depth), number(q.InFlight), number(q.Adds), number(q.Done), number(q.Retries),
+			quantile(q.Wait.Total.Count, q.Wait.Total.P99), quantile(q.Work.Total.Count, q.Work.Total.P99)})
+	}
+	for _, q := range deepest(queues) {
+		add(q)
+	}
+	for _, q := range queues {
+		if q.Depth+q.InFlight == 0 && q.Adds > 0 {
+			add(q)
+		}
+	}
+	return rows
+}
+
+// wideRows are all queues.
+func wideRows(queues []observe.Queue) [][]string {
+	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "WORKERS", "DELAYED", "ADDS", "GETS", "DONE", "RETRIES", "ADDS/S", "DONE/S",
+		"QUEUE P50", "QUEUE P99", "QUEUE MAX", "WORK P50", "WORK P99", "WORK MAX", "UNFINISHED", "LONGEST"}}
+	for _, q := range queues {
+		workers, delayed := "", ""
+		if q.Workers > 0 {
+			workers = strconv.Itoa(q.Workers)
+		}
+		if q.Delayed >= 0 {
+			delayed = number(q.Delayed)
+		}
+		wait, work := q.Wait.Total, q.Work.Total
+		rows = append(rows, []string{q.Name, q.Controller, number(q.Depth), number(q.InFlight), workers, delayed,
+			number(q.Adds), number(q.Gets), number(q.Done), number(q.Retries), rate(q.AddRate), rate(q.DoneRate),
+			quantile(wait.Count, wait.P50), quantile(wait.Count, wait.P99), quantile(wait.Count, wait.Max),
+			quantile(work.Count, work.P50), quantile(work.Count, work.P99), quantile(work.Count, work.Max),
+			quantile(int64(q.Unfinished), q.Unfinished), quantile(int64(q.Longest), q.Longest)})
+	}
+	return rows
+}
+
+// troubleRows are the controllers that do not run, and keys that fail.
+func troubleRows(controllers []observe.Controller) [][]string {
+	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
+	for _, c := range controllers {
+		if c.State != "running" && c.State != "" {
+			rows = append(rows, []string{c.Name, c.State, c.Reason})
+		}
+		for i, f := range c.Failing {
+			if i == maxFailing {
+				rows = append(rows, []string{c.Name, "failing", fmt.Sprintf("%d more keys", len(c.Failing)-i)})
+				break
+			}
+			rows = append(rows, []string{c.Name, "failing", failing(f)})
+		}
+	}
+	return rows
+}
+
+func failing(f observe.Failing) string {
+	text := synced(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", " + times(f.Times)
+	if f.Error == "" {
+		return text
+	}
+	return text + ": " + f.Error
+}
+
+func times(n int) string {
+	if n <= 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times in a row", n)
+}
+
+// table aligns rows below an empty line; one that is only a head is left out.
+func table(rows [][]string) string {
+	if len(rows) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			if row[i] = oneLine(cell); row[i] == "" {
+				row[i] = "-"
+			}
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	t.Flush() // a strings.Builder does not fail
+	return b.String()
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func rate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
+
+// quantile is a duration in few columns; of nothing, none.
+func quantile(count int64, d time.Duration) string {
+	switch {
+	case count == 0:
+		return ""
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.0fµs", max(1, float64(d)/1e3))
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1fms", float64(d)/1e6)
+	}
+	return took(d)
+}

@@ -1,0 +1,136 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func durations(count int64, p50, p99, longest time.Duration) observe.Durations {
+	return observe.Durations{Total: observe.Quantiles{Count: count, Sum: p50 * time.Duration(count), P50: p50, P99: p99, Max: longest}}
+}
+
+// working is a control plane with work, trouble, and a queue of each sort.
+func working() observe.Snapshot {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	return observe.Snapshot{
+		Time: now,
+		Process: observe.Process{
+			Name: "default", Version: "v0.3.0", Kubernetes: "v1.37.1", URL: "https://127.0.0.1:6443", PID: 4711,
+			State: observe.Ready, Started: now.Add(-125 * time.Second), Busy: []string{"deployment-controller", "replicaset-controller"},
+			Requests: 9120, RequestRate: 85.4, EtcdRevision: 812, EtcdBytes: 4 << 20, MemoryBytes: 312 << 20, CPU: 3 * time.Second, CPUPercent: 41.5,
+		},
+		Controllers: []observe.Controller{
+			{Name: "bootstrap-signer-controller", State: "off", Reason: "off by default"},
+			{Name: "deployment-controller", State: "running", Syncs: 31},
+			{Name: "job-controller", State: "failed", Reason: "cannot list jobs: forbidden\nreally"},
+			{Name: "kube-apiserver"},
+			{Name: "replicaset-controller", State: "running", Failures: 9, Failing: []observe.Failing{
+				{Queue: "replicaset", Key: "default/web", KeyBasis: observe.BasisLog, Error: "exceeded quota: compute", Times: 4, Last: now},
+				{Queue: "replicaset", Key: "default/api", KeyBasis: observe.BasisCall, Times: 1, Last: now},
+				{Queue: "replicaset", Times: 2, Error: "gone", Last: now},
+				{Queue: "replicaset", Key: "default/d", Times: 1, Last: now},
+				{Queue: "replicaset", Key: "default/e", Times: 1, Last: now},
+			}},
+		},
+		Queues: []observe.Queue{
+			{Name: "orphan", Delayed: -1},
+			{Controller: "deployment-controller", Name: "deployment", Depth: 2, InFlight: 1, Workers: 5, Adds: 34, Gets: 32, Done: 31, Retries: 3, Delayed: 1,
+				AddRate: 4.2, DoneRate: 3.96, Wait: durations(32, 46*time.Microsecond, 946*time.Microsecond, time.Millisecond), Work: durations(31, 4200*time.Microsecond, 96*time.Millisecond, 1200*time.Millisecond),
+				Unfinished: 40 * time.Millisecond, Longest: 40 * time.Millisecond, History: []observe.Sample{{Depth: 2, Adds: 4, Done: 4}}},
+			{Controller: "job-controller", Name: "job"},
+			{Controller: "namespace-controller", Name: "namespace", Adds: 6, Gets: 6, Done: 6, Wait: durations(6, 900, 9*time.Microsecond, 9*time.Microsecond), Work: durations(6, time.Millisecond, 2*time.Minute, 2*time.Minute)},
+			{Controller: "replicaset-controller", Name: "replicaset", Depth: 340, InFlight: 5, Workers: 5, Adds: 900, Gets: 560, Done: 555},
+		},
+	}
+}
+
+func idle() observe.Snapshot {
+	s := working()
+	s.Process.Settled, s.Process.Busy, s.Process.RequestRate = true, nil, 0
+	s.Controllers, s.Queues = s.Controllers[1:2], s.Queues[:1]
+	return s
+}
+
+func TestStatus(t *testing.T) {
+	starting := idle()
+	starting.Process = observe.Process{Name: "default", State: observe.Starting}
+	scraped := observe.Snapshot{
+		Time:    working().Time,
+		Process: observe.Process{Name: "127.0.0.1:8080", Settled: true, Started: working().Time.Add(-75 * time.Hour), MemoryBytes: 40 << 20},
+		Queues:  []observe.Queue{{Controller: "cronjob", Name: "cronjob", Adds: 3, Gets: 3, Done: 3, Delayed: -1}},
+	}
+	for _, tt := range []struct {
+		name     string
+		snapshot observe.Snapshot
+		formats  []string
+	}{
+		{"working", working(), []string{"", "wide", "json", "yaml"}},
+		{"idle", idle(), []string{"", "wide"}},
+		{"starting", starting, []string{""}},
+		{"scraped", scraped, []string{"", "wide"}},
+	} {
+		for _, format := range tt.formats {
+			t.Run(tt.name+"/"+format, func(t *testing.T) {
+				var b bytes.Buffer
+				if err := Status(&b, tt.snapshot, format); err != nil {
+					t.Fatal(err)
+				}
+				golden(t, strings.TrimSuffix(fmt.Sprintf("status/%s-%s", tt.name, format), "-"), b.String())
+			})
+		}
+	}
+}
+
+func TestStatusCanBeRead(t *testing.T) {
+	for format, read := range map[string]func([]byte, any) error{
+		"json": json.Unmarshal,
+		"yaml": func(data []byte, v any) error { return yaml.Unmarshal(data, v) },
+	} {
+		var b bytes.Buffer
+		if err := Status(&b, working(), format); err != nil {
+			t.Fatal(err)
+		}
+		var got observe.Snapshot
+		if err := read(b.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(working(), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+	}
+}
+
+func TestStatusErrors(t *testing.T) {
+	err := Status(&bytes.Buffer{}, idle(), "xml")
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, yaml or wide") {
+		t.Errorf("%v, want the choices", err)
+	}
+	full := errors.New("no space left")
+	for _, format := range []string{"", "wide", "json", "yaml"} {
+		if err := Status(&lines{err: full}, idle(), format); !errors.Is(err, full) {
+			t.Errorf("%q: %v, want that of the writer", format, err)
+		}
+	}
+}
+
+func TestUptime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		3 * time.Second:              "3.0 s",
+		59 * time.Minute:             "59 m 00 s",
+		25*time.Hour + 3*time.Minute: "25 h 03 m",
+		75 * time.Hour:               "3 days",
+	} {
+		if got := uptime(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
