@@ -18,18 +18,24 @@ type Journal struct {
 }
 
 func newJournal(size int) *Journal {
-	j := &Journal{all: newRing(size), kept: newRing(size)}
+	j := &Journal{
+		all:  newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
+		kept: newRing(size, func(r *Record) uint64 { return r.kept }),
+	}
 	j.wake.Store(new(make(chan struct{})))
 	return j
 }
 
 // append returns the record's Seq.
 func (j *Journal) append(e Event, now time.Time) uint64 {
-	at := j.all.claim()
-	r := &Record{Seq: at + 1, Time: now, Event: e}
-	j.all.put(at, r)
-	if keep(e) {
-		j.kept.put(j.kept.claim(), r)
+	r := &Record{Seq: j.all.claim() + 1, Time: now, Event: e}
+	notable := keep(e)
+	if notable {
+		r.kept = j.kept.claim()
+	}
+	j.all.put(r)
+	if notable {
+		j.kept.put(r)
 	}
 	if j.asleep.Load() && j.asleep.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))

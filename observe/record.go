@@ -13,6 +13,8 @@ type Record struct {
 	Seq   uint64    // from 1; the order in which events were appended
 	Time  time.Time // of the append
 	Event Event
+
+	kept uint64 // position among the notable ones
 }
 
 type head struct {
@@ -53,7 +55,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, e); err != nil {
 		return err
 	}
-	*r = Record{h.Seq, h.Time, e}
+	*r = Record{Seq: h.Seq, Time: h.Time, Event: e}
 	return nil
 }
 

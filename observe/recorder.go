@@ -45,10 +45,14 @@ func (r *Recorder) Watch(resource string) { r.resource.LoadOrStore(resource, nil
 
 // Deliver runs an event handler for d, and takes down which queues it added to.
 func (r *Recorder) Deliver(d *Delivered, handler func()) {
-	event := &delivery{object: d.Object}
-	s := &scope{labels: r.labels, by: r, delivery: event}
+	s := &struct {
+		scope
+		delivery
+	}{scope{labels: r.labels, by: r}, delivery{object: d.Object}}
+	event := &s.delivery
+	s.scope.delivery = event
 	began := time.Now()
-	within(s, handler)
+	within(&s.scope, handler)
 	now := time.Now()
 	d.Controller, d.Took, d.Queues = r.name, now.Sub(began), event.queues()
 	r.delivered.Add(1)
