@@ -52,7 +52,7 @@ cross: ## compile for every platform of a release
 		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
 
 golden: ## rewrite golden files
-	go test ./ui -update
+	go test ./ui/... ./observe/scrape -update
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
