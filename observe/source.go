@@ -12,6 +12,7 @@ type Source interface {
 
 // Inspector is a Source that can also show objects.
 type Inspector interface {
+	// Inspect may return an inspection and an error: then it is not complete.
 	Inspect(context.Context, Object) (Inspection, error)
 }
 

@@ -94,7 +94,7 @@ type screen struct {
 	purpose    string
 	object     observe.Object
 	found      *observe.Inspection // nil before the first answer
-	notFound   string              // why there is none
+	notFound   string              // why there is none, or not all
 	foundAt    time.Time
 	stale      bool // something happened to the object since
 	yaml       bool

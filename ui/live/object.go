@@ -13,7 +13,7 @@ func (m model) objectDetails(s *sheet, sc screen) {
 		s.field("", "asking for it"+m.theme.tail())
 		return
 	case sc.notFound != "":
-		s.entry("", 0, text("cannot be shown: "+sc.notFound, bad))
+		s.entry("", 0, text(sc.notFound, bad))
 	}
 	if found == nil {
 		return

@@ -185,8 +185,8 @@ func (m model) inspect(o observe.Object) tea.Cmd {
 	}
 }
 
-// saw applies an inspection to the screens of its object. An error leaves what
-// was seen before.
+// saw applies an inspection to the screens of its object. An error that comes
+// alone leaves what was seen before.
 func (m model) saw(i inspected) model {
 	m.inspecting = false
 	m.screens = slices.Clone(m.screens)
@@ -198,7 +198,10 @@ func (m model) saw(i inspected) model {
 		s.foundAt, s.stale, s.notFound = m.now, false, ""
 		if i.err != nil {
 			s.notFound = clean(i.err.Error())
-			continue
+			if i.inspection.Object.Name == "" {
+				s.notFound = "cannot be shown: " + s.notFound
+				continue
+			}
 		}
 		s.found, s.manifest = &i.inspection, yamlLines(i.inspection.YAML)
 	}

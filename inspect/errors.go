@@ -1,0 +1,39 @@
+package inspect
+
+import (
+	"errors"
+	"strings"
+)
+
+// IncompleteError says what of an object's owners and dependents could not be found.
+type IncompleteError struct{ err error }
+
+func (e *IncompleteError) Error() string { return "not all is shown: " + e.err.Error() }
+
+// Unwrap returns the reasons.
+func (e *IncompleteError) Unwrap() error { return e.err }
+
+func incomplete(problems ...error) error {
+	if err := join(problems); err != nil {
+		return &IncompleteError{err}
+	}
+	return nil
+}
+
+// join is errors.Join whose text has no line breaks.
+func join(errs []error) error {
+	if err := errors.Join(errs...); err != nil {
+		return &oneLineError{err}
+	}
+	return nil
+}
+
+// oneLineError is an error whose text has no line breaks.
+type oneLineError struct{ err error }
+
+func (e *oneLineError) Error() string {
+	lines := strings.FieldsFunc(e.err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines, "; ")
+}
+
+func (e *oneLineError) Unwrap() error { return e.err }

@@ -1,0 +1,165 @@
+// Package inspect shows an object of the API as it is now: its text, what owns
+// it and what it owns.
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// patience is how long an inspection may take in all.
+const patience = 3 * time.Second
+
+// Inspector asks an API server about objects. It may be used by several goroutines.
+type Inspector struct {
+	catalog  *catalog
+	objects  dynamic.Interface
+	metadata metadata.Interface
+	patience time.Duration
+}
+
+var _ observe.Inspector = (*Inspector)(nil)
+
+// New returns an inspector that acts as cfg says, without a limit to its rate.
+// It does not ask the server anything yet.
+func New(cfg *rest.Config) (*Inspector, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.RateLimiter, cfg.QPS = nil, -1
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would be written into the view
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	objects, err := dynamic.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	partial, err := metadata.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	return &Inspector{catalog: newCatalog(kinds), objects: objects, metadata: partial, patience: patience}, nil
+}
+
+// Inspect returns what the API server has by the name of o, which must name a
+// resource or a kind; where it names both, the resource counts. An object that
+// is gone, or that has another UID by now, has no text.
+//
+// An inspection takes 3 s at most. If only owners or dependents could not all be
+// found, the inspection is returned with an [*IncompleteError]; with any other
+// error it is empty.
+func (i *Inspector) Inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.patience,
+		fmt.Errorf("no answer within %s: %w", i.patience, context.DeadlineExceeded))
+	defer cancel()
+	found, err := i.inspect(ctx, o)
+	if err != nil {
+		err = &oneLineError{fmt.Errorf("inspect %s: %w", o, err)}
+	}
+	return found, err
+}
+
+func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
+	if o.Name == "" || o.Resource == "" && o.Kind == "" {
+		return observe.Inspection{}, errors.New("an object needs a name, and a resource or a kind")
+	}
+	r, u, err := i.get(ctx, o)
+	if err != nil {
+		return observe.Inspection{}, err
+	}
+	if u == nil || o.UID != "" && o.UID != string(u.GetUID()) {
+		return observe.Inspection{Object: r.object(o.Namespace, o.Name, o.UID), Gone: true}, nil
+	}
+	found := observe.Inspection{Object: r.object(u.GetNamespace(), u.GetName(), string(u.GetUID()))}
+	owners, ownersErr := i.owners(ctx, u)
+	dependents, dependentsErr := i.dependents(ctx, r, u)
+	found.Owners, found.Dependents = owners, dependents
+	if found.YAML, err = text(u, r.GroupResource() == secrets); err != nil {
+		return observe.Inspection{}, err
+	}
+	return found, incomplete(ownersErr, dependentsErr)
+}
+
+// get returns an object, nil if there is none by that name, and its resource.
+func (i *Inspector) get(ctx context.Context, o observe.Object) (resource, *unstructured.Unstructured, error) {
+	r, err := i.catalog.find(ctx, o)
+	if err != nil {
+		return r, nil, err
+	}
+	u, err := i.getAs(ctx, r, o)
+	if unserved(err) { // another version is served by now, or none
+		if err := i.catalog.refresh(ctx); err != nil {
+			return r, nil, err
+		}
+		if r, err = i.catalog.find(ctx, o); err != nil {
+			return r, nil, err
+		}
+		u, err = i.getAs(ctx, r, o)
+	}
+	switch {
+	case err == nil:
+		return r, u, nil
+	case ctx.Err() != nil:
+		return r, nil, context.Cause(ctx)
+	case apierrors.IsNotFound(err) && !unserved(err):
+		return r, nil, nil
+	}
+	return r, nil, err
+}
+
+func (i *Inspector) getAs(ctx context.Context, r resource, o observe.Object) (*unstructured.Unstructured, error) {
+	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
+	if r.namespaced {
+		if o.Namespace == "" {
+			return nil, fmt.Errorf("%s are in namespaces: name one", r.GroupResource())
+		}
+		client = i.objects.Resource(r.GroupVersionResource).Namespace(o.Namespace)
+	}
+	return client.Get(ctx, o.Name, metav1.GetOptions{})
+}
+
+// unserved says whether it is the path that the server does not know, not the object.
+func unserved(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// owners names the owners of u. One whose kind is not served has no resource.
+func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([]observe.Object, error) {
+	var owners []observe.Object
+	var problems []error
+	for _, ref := range u.GetOwnerReferences() {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err != nil {
+			owners = append(owners, observe.Object{Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID)})
+			problems = append(problems, fmt.Errorf("owner %s %s: %w", ref.Kind, ref.Name, err))
+			continue
+		}
+		o := observe.Object{Group: gv.Group, Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID)}
+		r, err := i.catalog.find(ctx, o)
+		switch {
+		case err == nil:
+			o = r.object(u.GetNamespace(), ref.Name, string(ref.UID))
+		case !errors.Is(err, errUnknown):
+			problems = append(problems, fmt.Errorf("owner %s: %w", o, err))
+		}
+		owners = append(owners, o)
+	}
+	return owners, join(problems)
+}
