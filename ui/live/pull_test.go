@@ -148,9 +148,15 @@ func TestInspectionFails(t *testing.T) {
 	source := &inspectable{&fixed{snapshot: idle(), records: writes(1, 3)}, webInspection()}
 	m := press(t, shown(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter")
 	source.err = errors.New("forbidden")
-	m = send(t, m, m.inspect(m.top().object)())
+	object := m.top().object
+	m = send(t, m, inspected{object: object, err: source.err})
 	if got := m.View().Content; !strings.Contains(got, "cannot be shown: forbidden") {
 		t.Errorf("the error is not said:\n%s", got)
+	}
+	source.found.Dependents = source.found.Dependents[:0:0]
+	m = send(t, m, m.inspect(object)()) // an inspection and an error
+	if got := m.View().Content; strings.Contains(got, "cannot be shown") || !strings.Contains(got, "forbidden") || len(m.top().found.Dependents) != 0 {
+		t.Errorf("what was found in spite of an error is not shown:\n%s", got)
 	}
 	source.err = nil
 	m.now = m.now.Add(inspectEvery)
