@@ -30,7 +30,10 @@ type Options struct {
 // Observer takes down what happens in one control plane. New starts it, Close
 // ends it; what it knows can be read afterwards, too.
 type Observer struct {
-	opts    Options
+	// asks is nil after Close: goroutines that outlive the control plane are
+	// labelled with this observer, and must not hold on to what it asks.
+	asks    atomic.Pointer[Options]
+	last    atomic.Pointer[Process] // the answer before Close
 	queues  *Queues
 	journal *Journal
 	sampler *sampler
@@ -55,13 +58,13 @@ func New(o Options) *Observer {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ob := &Observer{
-		opts:      o,
 		queues:    o.Queues,
 		journal:   newJournal(o.Records),
 		recorders: map[string]*Recorder{},
 		stop:      stop,
 		ended:     make(chan struct{}),
 	}
+	ob.asks.Store(&o)
 	ob.sampler = newSampler(ob)
 	go func() {
 		defer close(ob.ended)
@@ -70,10 +73,13 @@ func New(o Options) *Observer {
 	return ob
 }
 
-// Close ends the sampling and forgets the queues of this control plane.
+// Close ends the sampling and forgets the queues of this control plane. It is
+// idempotent.
 func (o *Observer) Close() error {
 	o.stop()
 	<-o.ended
+	o.last.Store(new(o.process()))
+	o.asks.Store(nil)
 	o.queues.forget(func(q *queue) bool { return q.by != nil && q.by.observer == o })
 	return nil
 }
@@ -128,8 +134,8 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 			continue
 		}
 		v := q.snapshot(now)
-		if o.opts.Workers != nil {
-			v.Workers = o.opts.Workers(v.Controller, v.Name)
+		if asks := o.asks.Load(); asks != nil && asks.Workers != nil {
+			v.Workers = asks.Workers(v.Controller, v.Name)
 		}
 		o.sampler.fill(q, &v)
 		s.Queues = append(s.Queues, v)
@@ -152,10 +158,13 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 }
 
 func (o *Observer) process() Process {
-	if o.opts.Process == nil {
-		return Process{}
+	if asks := o.asks.Load(); asks != nil && asks.Process != nil {
+		return asks.Process()
 	}
-	return o.opts.Process()
+	if last := o.last.Load(); last != nil {
+		return *last
+	}
+	return Process{}
 }
 
 func (o *Observer) all() []*Recorder {

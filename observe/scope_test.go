@@ -3,10 +3,12 @@ package observe
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func newTestObserver(t *testing.T, o Options) *Observer {
@@ -73,5 +75,34 @@ func TestProfileShowsTheController(t *testing.T) {
 	})
 	if want := `labels: {"controller":"deployment-controller"}`; !strings.Contains(profile.String(), want) {
 		t.Errorf("no %s in the profile:\n%s", want, profile.String())
+	}
+}
+
+// A goroutine that outlives the control plane holds on to nothing of it.
+func TestCloseLetsGoOfWhatItAsks(t *testing.T) {
+	collected := make(chan struct{})
+	end := make(chan struct{})
+	defer close(end)
+	func() {
+		part := &struct{ big [1 << 20]byte }{}
+		runtime.AddCleanup(part, func(struct{}) { close(collected) }, struct{}{})
+		o := New(Options{Process: func() Process { return Process{PID: int(part.big[0])} }})
+		o.Recorder("c").Do(func() { go func() { <-end }() })
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Snapshot(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for {
+		runtime.GC()
+		select {
+		case <-collected:
+			return
+		case <-t.Context().Done():
+			t.Fatal("it is still held")
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
