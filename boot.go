@@ -25,6 +25,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/manifests"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/scheduler"
 )
 
 // plane is a control plane that starts, runs or has ended: the parts of a Server.
@@ -47,7 +48,8 @@ type plane struct {
 	storage    *storage
 	api        *apiserver.Server
 	supervisor *controllers.Supervisor
-	lease      *lease // nil without leader election
+	scheduling atomic.Pointer[scheduler.Scheduler] // nil unless it runs
+	lease      *lease                              // nil without leader election
 	kubeconfig *clientcmdapi.Config
 	url        string
 }
@@ -222,8 +224,13 @@ func (p *plane) checkOptions(context.Context) (err error) {
 	if err := p.apiConfig().CheckFlags(); err != nil {
 		return err
 	}
+	extra, err := p.extras()
+	if err != nil {
+		return err
+	}
 	p.supervisor, err = controllers.New(controllers.Config{
 		List:              p.Server.Controllers,
+		Extra:             extra,
 		Args:              p.Server.ControllerManagerArgs,
 		CACert:            p.certs.CACert,
 		CAKey:             p.certs.CAKey,

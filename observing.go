@@ -28,6 +28,7 @@ func (p *plane) startObserver() {
 	p.observer = observe.New(observe.Options{
 		Records: max(p.Server.Records, 0),
 		Queues:  queues.All(),
+		More:    p.schedulerQueues,
 		Workers: func(controller, queue string) int {
 			if !p.ready.Load() {
 				return 0

@@ -50,6 +50,15 @@ type Server struct {
 	// APIServerArgs and ControllerManagerArgs are further upstream flags, as
 	// name=value.
 	APIServerArgs, ControllerManagerArgs []string
+	// NoScheduler leaves it to others to say on which node a Pod runs.
+	NoScheduler bool
+	// SchedulerConfig is a file with a KubeSchedulerConfiguration; empty =
+	// upstream's defaults. SchedulerArgs are further upstream flags, as name=value.
+	SchedulerConfig string
+	SchedulerArgs   []string
+	// LoadBalancerRange is where Services of type LoadBalancer get addresses from,
+	// CIDRs with commas between them; empty = cloud.DefaultRanges.
+	LoadBalancerRange string
 	// ServiceCIDR and PodCIDR are the ranges of Services and of nodes' Pods;
 	// empty = 10.96.0.0/12 (kubeadm's default) and 10.244.0.0/16.
 	ServiceCIDR, PodCIDR string

@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// observed makes cfg's calls known to a recorder; nil leaves it as it is.
-func observed(cfg *rest.Config, by *observe.Recorder) *rest.Config {
+// Observed makes cfg's calls known to a recorder; nil leaves it as it is.
+func Observed(cfg *rest.Config, by *observe.Recorder) *rest.Config {
 	if by != nil {
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return caller{next, by} })
 	}

@@ -52,7 +52,7 @@ func call(t *testing.T, method, path string, status int, media string, body []by
 	defer srv.Close()
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	cfg := observed(&rest.Config{Host: srv.URL}, o.Recorder("c"))
+	cfg := Observed(&rest.Config{Host: srv.URL}, o.Recorder("c"))
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -22,9 +22,8 @@ var Default = []string{"*", names.BootstrapSignerController, names.TokenCleanerC
 
 // CheckList refuses a name in a list of controllers (upstream's syntax: "*",
 // "name", "-name"; aliases work) that no controller has.
-func CheckList(list []string) error {
-	known := slices.Sorted(maps.Keys(app.NewControllerDescriptors()))
-	aliases := app.ControllerAliases()
+func CheckList(list []string, extra []Extra) error {
+	known, aliases := known(extra)
 	for _, entry := range list {
 		name := strings.TrimPrefix(entry, "-")
 		if name == "*" && entry == "*" || slices.Contains(known, name) || aliases[name] != "" {
@@ -39,18 +38,38 @@ func CheckList(list []string) error {
 	return nil
 }
 
+// known are the names of all controllers, in order, and what their aliases stand for.
+func known(extra []Extra) (all []string, aliases map[string]string) {
+	all, aliases = slices.Collect(maps.Keys(app.NewControllerDescriptors())), maps.Clone(app.ControllerAliases())
+	for _, e := range extra {
+		all = append(all, e.Name)
+		for _, alias := range e.Aliases {
+			aliases[alias] = e.Name
+		}
+	}
+	slices.Sort(all)
+	return all, aliases
+}
+
 // Catalogue lists, by name, every controller and why list (nil = Default) or a
 // feature gate keeps it off; an empty reason is that of one that would run.
-func Catalogue(list []string) []Status {
+func Catalogue(list []string, extra []Extra) []Status {
 	if list == nil {
 		list = Default
 	}
-	return catalogue(list)
+	return catalogue(list, extra)
 }
 
-func catalogue(list []string) []Status {
-	canonical := resolve(list)
+func catalogue(list []string, extra []Extra) []Status {
+	canonical := resolve(list, extra)
 	var all []Status
+	for _, e := range extra {
+		s := Status{Name: e.Name, Aliases: e.Aliases, State: Off, Reason: e.Off}
+		if s.Reason == "" {
+			s.Reason = notListed(e.Name, false, canonical)
+		}
+		all = append(all, s)
+	}
 	for _, d := range app.NewControllerDescriptors() {
 		s := Status{Name: d.Name(), Aliases: d.GetAliases(), State: Off, Reason: whyOff(d, canonical)}
 		all = append(all, s)
@@ -60,8 +79,8 @@ func catalogue(list []string) []Status {
 }
 
 // resolve replaces aliases by names.
-func resolve(list []string) []string {
-	aliases := app.ControllerAliases()
+func resolve(list []string, extra []Extra) []string {
+	_, aliases := known(extra)
 	var out []string
 	for _, entry := range list {
 		name, minus := strings.CutPrefix(entry, "-")
@@ -84,16 +103,21 @@ func whyOff(d *app.ControllerDescriptor, list []string) string {
 			return fmt.Sprintf("feature gate %s is off", gate)
 		}
 	}
-	offByDefault := sets.NewString()
-	if d.IsDisabledByDefault() {
-		offByDefault.Insert(d.Name())
+	return notListed(d.Name(), d.IsDisabledByDefault(), list)
+}
+
+// notListed says why the list keeps a controller off; empty if it does not.
+func notListed(name string, offByDefault bool, list []string) string {
+	defaults := sets.NewString()
+	if offByDefault {
+		defaults.Insert(name)
 	}
 	switch {
-	case genericapp.IsControllerEnabled(d.Name(), offByDefault, list):
+	case genericapp.IsControllerEnabled(name, defaults, list):
 		return ""
-	case slices.Contains(list, "-"+d.Name()):
+	case slices.Contains(list, "-"+name):
 		return "turned off by --controllers"
-	case d.IsDisabledByDefault() && slices.Contains(list, "*"):
+	case offByDefault && slices.Contains(list, "*"):
 		return "off by default"
 	}
 	return "not in --controllers"

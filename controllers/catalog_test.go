@@ -5,6 +5,7 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestCheckList(t *testing.T) {
 		{"-*", `unknown controller "*"`},
 		{"", `unknown controller ""`},
 	} {
-		err := CheckList(strings.Split(tc.list, ","))
+		err := CheckList(strings.Split(tc.list, ","), nil)
 		switch {
 		case tc.err == "" && err != nil:
 			t.Errorf("%s: %v", tc.list, err)
@@ -44,7 +45,7 @@ func TestCheckList(t *testing.T) {
 // makes of it: a new release of upstream shows as a difference here.
 func TestCatalogue(t *testing.T) {
 	var b strings.Builder
-	for _, c := range catalogue(Default) {
+	for _, c := range catalogue(Default, nil) {
 		reason := c.Reason
 		if reason == "" {
 			reason = "on"
@@ -69,7 +70,7 @@ func TestCatalogue(t *testing.T) {
 func TestWhyOff(t *testing.T) {
 	reasons := func(list ...string) map[string]string {
 		m := map[string]string{}
-		for _, c := range catalogue(list) {
+		for _, c := range catalogue(list, nil) {
 			m[c.Name] = c.Reason
 		}
 		return m
@@ -124,5 +125,34 @@ func TestNewKeepsOurDefaultsAndTheUsersFlags(t *testing.T) {
 	want := []any{int32(7), "mine", true, "10.1.0.0/16", "10.2.0.0/16", "ca.crt", "sa.key", "ca.crt", false}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A controller of ours is listed, found by its alias, and turned off like one of
+// upstream's.
+func TestExtraControllers(t *testing.T) {
+	extra := []Extra{{Name: "service-lb-controller", Aliases: []string{"service"}}, {Name: "never", Off: "because"}}
+	reason := func(name string, list ...string) string {
+		all := Catalogue(list, extra)
+		return all[slices.IndexFunc(all, func(s Status) bool { return s.Name == name })].Reason
+	}
+	for want, got := range map[string]string{
+		"":                            reason("service-lb-controller"),
+		"turned off by --controllers": reason("service-lb-controller", "*", "-service"),
+		"not in --controllers":        reason("service-lb-controller", "job"),
+		"because":                     reason("never", "never"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if err := CheckList([]string{"*", "-service", "never"}, extra); err != nil {
+		t.Error(err)
+	}
+	if err := CheckList([]string{"servce"}, extra); err == nil || !strings.Contains(err.Error(), `did you mean "service"?`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := New(Config{List: []string{"*", "-service"}, Extra: extra, PodCIDR: "10.244.0.0/16", ServiceCIDR: "10.96.0.0/12", Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Error(err)
 	}
 }

@@ -27,7 +27,7 @@ var _ clientbuilder.ControllerClientBuilder = clients{}
 func (c clients) Config(name string) (*rest.Config, error) {
 	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
-	return observed(rest.AddUserAgent(c.connect(who), name), c.by), nil
+	return Observed(rest.AddUserAgent(c.connect(who), name), c.by), nil
 }
 
 func (c clients) Client(name string) (kubernetes.Interface, error) {

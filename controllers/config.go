@@ -25,6 +25,9 @@ type Config struct {
 	// Args are further flags of kube-controller-manager, as name=value.
 	Args []string
 
+	// Extra are further controllers.
+	Extra []Extra
+
 	// CACert and CAKey are files: what certificate requests are signed with and
 	// namespaces are told to trust.
 	CACert, CAKey string
@@ -83,10 +86,11 @@ func (c Config) component() (*kubectrlmgrconfig.KubeControllerManagerConfigurati
 	if list == nil {
 		list = slices.Clone(Default)
 	}
-	if err := CheckList(list); err != nil {
+	if err := CheckList(list, c.Extra); err != nil {
 		return nil, err
 	}
-	all, off, aliases := app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases()
+	all, aliases := known(c.Extra)
+	off := app.ControllersDisabledByDefault()
 	flags := o.Flags(all, off, aliases) // before the fields below: it resets some
 
 	o.Generic.Controllers = list

@@ -49,7 +49,7 @@ type shared struct {
 
 func newShared(connect func(user.Info) *rest.Config, resync time.Duration, as *observe.Recorder) (*shared, error) {
 	config := func(agent string) *rest.Config {
-		return observed(rest.AddUserAgent(connect(manager()), agent), as)
+		return Observed(rest.AddUserAgent(connect(manager()), agent), as)
 	}
 	client, err := kubernetes.NewForConfig(config("shared-informers"))
 	if err != nil {

@@ -19,10 +19,16 @@ import (
 )
 
 // constructor returns what builds a controller: upstream's descriptor, but for
-// the token controller, which has no client to build with in the public map.
+// those that are extra and for the token controller, which has no client to
+// build with in the public map.
 func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
 	if name == names.ServiceAccountTokenController {
 		return func(ctx context.Context) (app.Controller, error) { return s.tokenController(ctx, c) }
+	}
+	for _, e := range s.cfg.Extra {
+		if e.Name == name {
+			return e.builder(c)
+		}
 	}
 	descriptor := app.NewControllerDescriptors()[name]
 	return func(ctx context.Context) (app.Controller, error) { return descriptor.BuildController(ctx, c) }
@@ -62,7 +68,7 @@ func (s *Supervisor) tokenController(ctx context.Context, c app.ControllerContex
 	if err != nil {
 		return nil, fmt.Errorf("root CA: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(observed(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"), s.units[names.ServiceAccountTokenController].by))
+	client, err := kubernetes.NewForConfig(Observed(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"), s.units[names.ServiceAccountTokenController].by))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func New(cfg Config) (*Supervisor, error) {
 		return nil, err
 	}
 	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}, workers: workerCounts(component)}
-	for _, c := range catalogue(component.Generic.Controllers) {
+	for _, c := range catalogue(component.Generic.Controllers, cfg.Extra) {
 		u := &unit{
 			name:    c.Name,
 			aliases: c.Aliases,

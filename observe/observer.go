@@ -19,6 +19,9 @@ type Options struct {
 	Records int
 	// Queues are the work queues of the process; nil = none.
 	Queues *Queues
+	// More tells of further queues, which are no client-go work queues: their
+	// controller, name, numbers, and whether they are Parked. May be nil.
+	More func() []Queue
 	// Workers tells how many workers a queue of a controller has, 0 if that is
 	// not known; may be nil.
 	Workers func(controller, queue string) int
@@ -137,11 +140,15 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		if asks := o.asks.Load(); asks != nil && asks.Workers != nil {
 			v.Workers = asks.Workers(v.Controller, v.Name)
 		}
-		o.sampler.fill(q, &v)
+		o.sampler.fill(q.id(), &v)
 		s.Queues = append(s.Queues, v)
 		if q.by != nil {
 			running[q.by.name] = append(running[q.by.name], q.underWay()...)
 		}
+	}
+	for _, v := range o.more() {
+		o.sampler.fill(queueID{v.Controller, v.Name}, &v)
+		s.Queues = append(s.Queues, v)
 	}
 	for _, r := range o.all() {
 		c := r.snapshot()
@@ -155,6 +162,15 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	s.Process.Settled = s.Process.State == Ready && len(s.Process.Busy) == 0 &&
 		now.UnixNano()-o.latest.Load() > int64(quiet)
 	return s, nil
+}
+
+// more are the queues that are no client-go work queues, by controller and name.
+func (o *Observer) more() []Queue {
+	asks := o.asks.Load()
+	if asks == nil || asks.More == nil {
+		return nil
+	}
+	return asks.More()
 }
 
 func (o *Observer) process() Process {
@@ -178,12 +194,16 @@ func (o *Observer) all() []*Recorder {
 	return list
 }
 
-// busy names the owners of the queues that have keys, the busiest first.
+// busy names the owners of the queues that have keys to work on, the busiest first.
 func busy(queues []Queue) []string {
 	keys := map[string]int64{}
 	var names []string
 	for _, q := range queues {
-		if n := q.Depth + q.InFlight; n > 0 {
+		n := q.InFlight
+		if !q.Parked {
+			n += q.Depth
+		}
+		if n > 0 {
 			name := cmp.Or(q.Controller, q.Name)
 			if keys[name] == 0 {
 				names = append(names, name)

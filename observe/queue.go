@@ -167,6 +167,22 @@ func (q *queue) underWay() []Running {
 	return list
 }
 
+// changed is the queue's numbers now; the highest depth is that since the last call.
+func (q *queue) changed() *QueueChanged {
+	e := &QueueChanged{
+		Controller: q.owner(),
+		Queue:      q.name,
+		InFlight:   q.inFlight(),
+		Depth:      q.depth(),
+		Done:       q.done.Load(),
+		Gets:       q.gets.Load(),
+		Adds:       q.adds.Load(),
+		Retries:    q.retries.Load(),
+	}
+	e.MaxDepth = max(q.maxDepth.Swap(e.Depth), e.Depth)
+	return e
+}
+
 // snapshot fills in all but what the sampler knows.
 func (q *queue) snapshot(now time.Time) Queue {
 	s := Queue{

@@ -74,6 +74,11 @@ func (q *queue) owner() string {
 	return q.by.name
 }
 
+// queueID is what tells queues that live apart.
+type queueID struct{ controller, name string }
+
+func (q *queue) id() queueID { return queueID{q.owner(), q.name} }
+
 // Series returns the totals of each queue name that there has ever been, by
 // name: what the workqueue_* metrics are to say.
 func (qs *Queues) Series() []Series {
@@ -92,19 +97,19 @@ func (qs *Queues) Series() []Series {
 type Instruments struct{ q *queue }
 
 // Depth rises when a key is added and falls when a worker takes one.
-func (i Instruments) Depth() Gauge { return Gauge{i.q} }
+func (i Instruments) Depth() Gauge { return Gauge(i) }
 
 // Adds counts the same adds.
 func (i Instruments) Adds() Adds { return Adds{} }
 
 // Retries counts keys that are put back for later.
-func (i Instruments) Retries() Retries { return Retries{i.q} }
+func (i Instruments) Retries() Retries { return Retries(i) }
 
 // Wait measures the seconds that a key is in the queue.
-func (i Instruments) Wait() Wait { return Wait{i.q} }
+func (i Instruments) Wait() Wait { return Wait(i) }
 
 // Work measures the seconds that a worker takes for a key.
-func (i Instruments) Work() Work { return Work{i.q} }
+func (i Instruments) Work() Work { return Work(i) }
 
 // Unfinished is told the seconds that the keys in work have taken.
 func (i Instruments) Unfinished() Setting { return Setting{&i.q.series.unfinished} }

@@ -20,7 +20,7 @@ type sampler struct {
 	observer *Observer
 
 	mu       sync.Mutex // between the sampler and those who look; no hook takes it
-	queues   map[*queue]*sampled
+	queues   map[queueID]*sampled
 	failures map[failingKey]*Failing
 	order    []failingKey // of failures, the oldest first
 	read     uint64       // Seq up to which failures are known
@@ -33,13 +33,12 @@ type failingKey struct{ controller, queue, key string }
 // sampled is the history of a queue: a sample a second, and what the counters
 // were when each was taken.
 type sampled struct {
-	history    []Sample
-	adds, done int64
-	last       QueueChanged
+	history []Sample
+	last    QueueChanged
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[*queue]*sampled{}, failures: map[failingKey]*Failing{}}
+	s := &sampler{observer: o, queues: map[queueID]*sampled{}, failures: map[failingKey]*Failing{}}
 	s.sample(time.Now())
 	return s
 }
@@ -58,23 +57,27 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 func (s *sampler) sample(now time.Time) {
-	p := s.observer.process()
+	p, more := s.observer.process(), s.observer.more()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past, s.times = append(s.past, p), append(s.times, now)
 	if over := len(s.past) - rateSamples - 1; over > 0 {
 		s.past, s.times = slices.Delete(s.past, 0, over), slices.Delete(s.times, 0, over)
 	}
-	seen := map[*queue]bool{}
+	seen := map[queueID]bool{}
 	for _, q := range s.observer.queues.all() {
 		if q.by == nil || q.by.observer == s.observer {
-			seen[q] = true
-			s.sampleQueue(q, now)
+			seen[q.id()] = true
+			s.sampleQueue(q.changed(), now)
 		}
 	}
-	for q := range s.queues {
-		if !seen[q] {
-			delete(s.queues, q)
+	for _, v := range more {
+		seen[queueID{v.Controller, v.Name}] = true
+		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight}, now)
+	}
+	for id := range s.queues {
+		if !seen[id] {
+			delete(s.queues, id)
 		}
 	}
 	s.learnFailures()
@@ -90,38 +93,28 @@ func (s *sampler) rates(p *Process, now time.Time) {
 	}
 }
 
-func (s *sampler) sampleQueue(q *queue, now time.Time) {
-	h := s.queues[q]
-	if h == nil {
-		h = &sampled{}
-		s.queues[q] = h
+func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
+	id := queueID{e.Controller, e.Queue}
+	h := s.queues[id]
+	if h == nil || e.Adds < h.last.Adds { // or its controller was started again
+		h = &sampled{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
+		s.queues[id] = h
 	}
-	e := QueueChanged{
-		Queue:    q.name,
-		InFlight: q.inFlight(),
-		Depth:    q.depth(),
-		Done:     q.done.Load(),
-		Gets:     q.gets.Load(),
-		Adds:     q.adds.Load(),
-		Retries:  q.retries.Load(),
-	}
-	e.Controller = q.owner()
-	e.MaxDepth = max(q.maxDepth.Swap(e.Depth), e.Depth)
 	h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
 	if over := len(h.history) - samples; over > 0 {
 		h.history = slices.Delete(h.history, 0, over)
 	}
-	if e != h.last {
-		h.last = e
-		s.observer.append(&e, now)
+	if *e != h.last {
+		h.last = *e
+		s.observer.append(e, now)
 	}
 }
 
-// fill adds to q's numbers what only samples can tell.
-func (s *sampler) fill(q *queue, v *Queue) {
+// fill adds to a queue's numbers what only samples can tell.
+func (s *sampler) fill(id queueID, v *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.queues[q]
+	h := s.queues[id]
 	if h == nil {
 		return
 	}

@@ -101,6 +101,9 @@ type Failing struct {
 type Queue struct {
 	Controller string `json:"controller,omitempty"` // empty if its owner is not known
 	Name       string `json:"name"`
+	// Parked says that its keys wait for something to change: there is nothing to
+	// do about them now.
+	Parked bool `json:"parked,omitempty"`
 
 	Depth    int64 `json:"depth"`             // keys that wait
 	InFlight int64 `json:"inFlight"`          // keys that are worked on

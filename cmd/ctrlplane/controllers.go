@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -53,7 +53,7 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 	cfg, err := t.restConfig()
 	if errors.As(err, new(notRunning)) && !t.named() {
 		var list []control.Controller
-		for _, c := range controllers.Catalogue(nil) {
+		for _, c := range ctrlplane.Controllers() {
 			reason := c.Reason
 			if reason == "" {
 				reason = `no control plane runs: "ctrlplane up" starts it`

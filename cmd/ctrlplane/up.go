@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -68,6 +69,10 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.RuntimeConfig, "runtime-config", "", "APIs to turn on or off, as group/version=true|false,…")
 	f.StringArrayVar(&s.APIServerArgs, "kube-apiserver-arg", nil, "further flag of kube-apiserver, as name=value (repeatable)")
 	f.StringArrayVar(&s.ControllerManagerArgs, "kube-controller-manager-arg", nil, "further flag of kube-controller-manager, as name=value (repeatable)")
+	f.BoolVar(&s.NoScheduler, "no-scheduler", false, "run no scheduler")
+	f.StringVar(&s.SchedulerConfig, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
+	f.StringArrayVar(&s.SchedulerArgs, "kube-scheduler-arg", nil, "further flag of kube-scheduler, as name=value (repeatable)")
+	f.StringVar(&s.LoadBalancerRange, "load-balancer-range", "", "CIDRs that Services of type LoadBalancer get addresses from (default "+cloud.DefaultRanges+")")
 	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
 	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.244.0.0/16)")
 	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")

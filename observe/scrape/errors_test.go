@@ -67,7 +67,9 @@ func TestAnswersThatAreNoMetrics(t *testing.T) {
 		{"401 with a token", answer(401, "text/plain", ""), Options{Token: "secret"}, []string{"401", "does not accept the token", "--token-file"}},
 		{"403 with a token", answer(403, "text/plain", ""), Options{Token: "secret"}, []string{"403", "nonResourceURL /metrics"}},
 		{"404", answer(404, "text/plain", "404 page not found"), Options{}, []string{"nothing at /metrics", "--metrics"}},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://login.example", 302) }, Options{}, []string{"redirects to \"https://login.example\"", "--metrics"}},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://login.example", http.StatusFound)
+		}, Options{}, []string{"redirects to \"https://login.example\"", "--metrics"}},
 		{"500", answer(500, "text/plain", "an error\nin two\x1b[31m lines"), Options{}, []string{"500 Internal Server Error", "an error in two[31m lines", "--metrics"}},
 		{"HTML", answer(200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<title>Grafana</title>"), Options{}, []string{"an HTML page", "<title>Grafana</title>", "--metrics"}},
 		{"HTML as text", answer(200, "", "\n <html>"), Options{}, []string{"an HTML page", "--metrics"}},

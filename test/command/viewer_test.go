@@ -19,7 +19,6 @@ const (
 	keyEnter = "\r"
 	keyEsc   = "\x1b"
 	keyCtrlC = "\x03"
-	keyCtrlU = "\x15"
 	keyTab   = "\t"
 )
 
@@ -84,6 +83,15 @@ func (v *viewer) press(t *testing.T, keys string) {
 	if err := v.Send(keys); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// escape presses esc and waits for the end of what it ends: of esc and another
+// key at once a terminal makes one key, pressed with alt.
+func (v *viewer) escape(t *testing.T, from string) {
+	t.Helper()
+	v.shows(t, from)
+	v.press(t, keyEsc)
+	v.hides(t, from)
 }
 
 func (v *viewer) resize(t *testing.T, cols, rows int) {

@@ -63,6 +63,7 @@ func TestMain(m *testing.M) {
 // enough for them. An end before Close, or one that fails, is an error.
 func withPlane(tests func() int) (code int, err error) {
 	srv := &ctrlplane.Server{
+		NoScheduler: true,
 		ControllerManagerArgs: []string{
 			"node-monitor-period=" + nodeMonitorPeriod.String(),
 			"node-monitor-grace-period=" + nodeGracePeriod.String(),

@@ -34,7 +34,7 @@ func TestOnePullAtATime(t *testing.T) {
 	}
 	for range 20 {
 		now := m.now.Add(pullEvery)
-		if m, cmd = m.ticked(now); m.asked == now {
+		if m, _ = m.ticked(now); m.asked == now {
 			t.Fatal("a pull began while one was under way")
 		}
 	}

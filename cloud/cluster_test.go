@@ -1,0 +1,143 @@
+package cloud
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+)
+
+// cluster is an API server that is not there, and the loops that run on it.
+type cluster struct {
+	t      *testing.T
+	client *fake.Clientset
+	events chan *corev1.Event
+}
+
+func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
+	c := &cluster{t, fake.NewClientset(objects...), make(chan *corev1.Event, 1000)}
+	c.client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event)
+		c.events <- e
+		return true, e, nil
+	})
+	return c
+}
+
+// run runs a loop until stop is called, or the test ends.
+func (c *cluster) run(p *Provider, name string) (stop func()) {
+	c.t.Helper()
+	e := Environment{
+		Informers: informers.NewSharedInformerFactory(c.client, 0),
+		Client:    func(string) (kubernetes.Interface, error) { return c.client, nil },
+		Metrics:   controllersmetrics.NewControllerManagerMetrics("cloud"),
+	}
+	for _, l := range p.Loops() {
+		if l.Name != name {
+			continue
+		}
+		run, err := l.Build(e)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(c.t.Context())
+		e.Informers.StartWithContext(ctx)
+		e.Informers.WaitForCacheSync(ctx.Done())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			run(ctx)
+		}()
+		stop = func() {
+			cancel()
+			<-ended
+			e.Informers.Shutdown()
+		}
+		c.t.Cleanup(stop)
+		return stop
+	}
+	c.t.Fatalf("no loop %s", name)
+	return nil
+}
+
+// until waits for an object of a watch that meets cond.
+func until[T runtime.Object](c *cluster, w watch.Interface, err error, cond func(T) bool) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer w.Stop()
+	timeout := time.After(time.Minute)
+	for {
+		select {
+		case e := <-w.ResultChan():
+			if obj, ok := e.Object.(T); ok && cond(obj) {
+				return
+			}
+		case <-timeout:
+			c.t.Fatal("not within a minute")
+		}
+	}
+}
+
+func (c *cluster) create(s *corev1.Service) {
+	c.t.Helper()
+	if _, err := c.client.CoreV1().Services(s.Namespace).Create(c.t.Context(), s, metav1.CreateOptions{}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// change changes a Service as it is now.
+func (c *cluster) change(name string, f func(*corev1.Service)) {
+	c.t.Helper()
+	services := c.client.CoreV1().Services("default")
+	s, err := services.Get(c.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	f(s)
+	if _, err := services.Update(c.t.Context(), s, metav1.UpdateOptions{}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// delete is what the API server makes of a deletion while there is a finalizer.
+func (c *cluster) delete(name string) {
+	now := metav1.Now()
+	c.change(name, func(s *corev1.Service) { s.DeletionTimestamp = &now })
+}
+
+// service waits until a Service has an address, or none.
+func (c *cluster) service(name, ip string, then func()) {
+	c.t.Helper()
+	w, err := c.client.CoreV1().Services("default").Watch(c.t.Context(), metav1.ListOptions{})
+	then()
+	until(c, w, err, func(s *corev1.Service) bool {
+		return s.Name == name && ips(&s.Status.LoadBalancer) == ip && (len(s.Finalizers) == 0) == (ip == "")
+	})
+}
+
+// event waits for an event about an object.
+func (c *cluster) event(name, reason string) *corev1.Event {
+	c.t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		select {
+		case e := <-c.events:
+			if e.InvolvedObject.Name == name && e.Reason == reason {
+				return e
+			}
+		case <-timeout:
+			c.t.Fatalf("no event %s of %s within a minute", reason, name)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package cloud
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+)
+
+func node(name, providerID string, taints ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+	for _, key := range taints {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return n
+}
+
+func TestInstances(t *testing.T) {
+	waits := cloudproviderapi.TaintExternalCloudProvider
+	p, err := New(Config{PodCIDR: podCIDR, Exists: func(name string) bool { return name == "there" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &cloudprovider.InstanceMetadata{ProviderID: "ctrlplane://there"}
+	nothing := &cloudprovider.InstanceMetadata{}
+	for _, tc := range []struct {
+		node     *corev1.Node
+		exists   bool
+		metadata *cloudprovider.InstanceMetadata
+	}{
+		{node("there", ProviderID("there")), true, known},
+		{node("there", ProviderID("there"), waits), true, known},
+		{node("there", "", waits), true, known},
+		{node("gone", ProviderID("gone")), false, nothing},
+		{node("gone", ProviderID("gone"), waits), false, nil},
+		{node("there", "kind://there"), true, nothing},
+		{node("there", "kind://there", waits), true, nil},
+		{node("by-hand", ""), true, nothing},
+		{node("by-hand", "", waits), true, nil},
+	} {
+		exists, err := p.instances.InstanceExists(t.Context(), tc.node)
+		if err != nil || exists != tc.exists {
+			t.Errorf("%s: exists: %v, %v", tc.node, exists, err)
+		}
+		metadata, err := p.instances.InstanceMetadata(t.Context(), tc.node)
+		if diff := cmp.Diff(tc.metadata, metadata); diff != "" || err != nil {
+			t.Errorf("%s: metadata: %v %s", tc.node, err, diff)
+		}
+	}
+}
+
+func TestEveryInstanceExistsUnlessTold(t *testing.T) {
+	p := newProvider(t, "")
+	if exists, err := p.instances.InstanceExists(t.Context(), node("a", ProviderID("a"))); !exists || err != nil {
+		t.Error(exists, err)
+	}
+}

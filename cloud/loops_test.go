@@ -1,0 +1,147 @@
+package cloud
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cloud-provider/names"
+)
+
+func TestServiceLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.run(newProvider(t, ""), names.ServiceLBController)
+		c.service("a", "203.0.113.1", func() { c.create(balanced("a")) })
+		c.service("b", "203.0.113.2", func() { c.create(balanced("b")) })
+		c.service("a", "203.0.113.9", func() {
+			c.change("a", func(s *corev1.Service) { s.Spec.LoadBalancerIP = "203.0.113.9" })
+		})
+		c.service("a", "", func() { c.delete("a") })
+		c.service("c", "203.0.113.9", func() { c.create(balanced("c", asks("203.0.113.9"))) })
+		c.service("b", "", func() {
+			c.change("b", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
+		})
+		c.service("d", "203.0.113.1", func() { c.create(balanced("d")) })
+	})
+}
+
+func TestServiceLoopTellsOfExhaustion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.run(newProvider(t, "203.0.113.1/32"), names.ServiceLBController)
+		c.service("a", "203.0.113.1", func() { c.create(balanced("a")) })
+		c.create(balanced("b"))
+		e := c.event("b", "SyncLoadBalancerFailed")
+		if !strings.Contains(e.Message, "all addresses of 203.0.113.1/32 are in use: delete a Service") || e.Type != corev1.EventTypeWarning {
+			t.Errorf("got %s %s", e.Type, e.Message)
+		}
+		began := time.Now()
+		c.service("b", "203.0.113.1", func() { c.delete("a") })
+		if took := time.Since(began); took > retryAfter {
+			t.Errorf("the address was free for %v", took)
+		}
+	})
+}
+
+func TestServiceLoopKeepsAddressesOverRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		stop := c.run(newProvider(t, ""), names.ServiceLBController)
+		for _, s := range []struct{ name, ip string }{{"a", "203.0.113.1"}, {"z", "203.0.113.2"}} {
+			c.service(s.name, s.ip, func() { c.create(balanced(s.name)) })
+		}
+		stop()
+		if err := c.client.CoreV1().Services("default").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.create(balanced("m"))
+		c.create(balanced("y", asks("203.0.113.2")))
+		c.service("m", "203.0.113.1", func() { c.run(newProvider(t, ""), names.ServiceLBController) })
+		z, err := c.client.CoreV1().Services("default").Get(t.Context(), "z", metav1.GetOptions{})
+		if err != nil || ips(&z.Status.LoadBalancer) != "203.0.113.2" {
+			t.Errorf("z: %v, %v", z.Status, err)
+		}
+	})
+}
+
+func TestRouteLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := node("a", "")
+		n.Spec.PodCIDRs = []string{"10.244.3.0/24"}
+		c, p := newCluster(t, n), newProvider(t, "")
+		w, err := c.client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
+		c.run(p, names.NodeRouteController)
+		until(c, w, err, func(n *corev1.Node) bool {
+			return len(n.Status.Conditions) == 1 && n.Status.Conditions[0].Reason == "RouteCreated"
+		})
+		routes, err := p.routes.ListRoutes(t.Context(), clusterName)
+		if err != nil || len(routes) != 1 || routes[0].Name != "a-10.244.3.0/24" {
+			t.Fatalf("routes: %v, %v", routes, err)
+		}
+		if err := p.routes.DeleteRoute(t.Context(), clusterName, routes[0]); err != nil {
+			t.Fatal(err)
+		}
+		if routes, err = p.routes.ListRoutes(t.Context(), clusterName); err != nil || len(routes) != 0 {
+			t.Errorf("routes: %v, %v", routes, err)
+		}
+	})
+}
+
+func TestNodeLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := "node.cloudprovider.kubernetes.io/uninitialized"
+		c := newCluster(t, node("a", "", waits), node("foreign", "kind://foreign", waits), node("by-hand", ""))
+		w, err := c.client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
+		c.run(newProvider(t, ""), names.CloudNodeController)
+		until(c, w, err, func(n *corev1.Node) bool {
+			return n.Name == "a" && n.Spec.ProviderID == "ctrlplane://a" && len(n.Spec.Taints) == 0
+		})
+		synctest.Wait()
+		n, err := c.client.CoreV1().Nodes().Get(t.Context(), "foreign", metav1.GetOptions{})
+		if err != nil || len(n.Spec.Taints) != 1 {
+			t.Errorf("the foreign node: %v, %v", n.Spec, err)
+		}
+	})
+}
+
+func TestLifecycleLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, node("gone", ProviderID("gone")), node("there", ProviderID("there")), node("by-hand", ""))
+		p, err := New(Config{PodCIDR: podCIDR, Exists: func(name string) bool { return name == "there" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.run(p, names.CloudNodeLifecycleController)
+		c.event("gone", "DeletingNode")
+		synctest.Wait()
+		if _, err := c.client.CoreV1().Nodes().Get(t.Context(), "gone", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the node whose machine is gone: %v", err)
+		}
+		list, err := c.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 2 {
+			t.Errorf("nodes: %v, %v", list, err)
+		}
+	})
+}
+
+func TestLoops(t *testing.T) {
+	got := map[string][]string{}
+	for _, l := range newProvider(t, "").Loops() {
+		got[l.Name] = l.Aliases
+	}
+	want := map[string][]string{
+		"cloud-node-controller":           {"cloud-node"},
+		"cloud-node-lifecycle-controller": {"cloud-node-lifecycle"},
+		"node-route-controller":           {"route"},
+		"service-lb-controller":           {"service"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

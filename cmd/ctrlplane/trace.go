@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/trace"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// traced is what the flags of "trace" and "why" say.
+type traced struct {
+	target    *target
+	namespace string
+	output    string
+	options   trace.Options
+}
+
+func newTrace(t *target) *cobra.Command {
+	o := &traced{target: t}
+	var follow bool
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "trace KIND/NAME | KIND NAME",
+		Short: "Show what happened to an object and all that came of it",
+		Long: `Show what happened to an object and all that came of it, as a tree in order of
+cause: who wrote it, which controllers saw that, how long their keys waited and
+were worked on, what they wrote, and what came of that. Syncs that changed
+nothing are counted only. What is likely, not certain, is drawn with a dashed line.
+
+KIND is as kubectl takes it. "ctrlplane why" goes the other way: from an object
+back to what led to it.`,
+		Example: `  ctrlplane trace deployment/web
+  ctrlplane trace deploy web -n shop --since 5m
+  ctrlplane trace deployment/web --follow
+  ctrlplane trace deployment/web -o chrome > web.json     for https://ui.perfetto.dev`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if since < 0 || o.options.Depth < 0 {
+				return usage.Errorf("--since and --depth cannot be negative")
+			}
+			if since > 0 {
+				o.options.Since = time.Now().Add(-since)
+			}
+			return o.run(cmd, args, follow)
+		},
+	}
+	o.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVarP(&follow, "follow", "f", false, "go on until interrupted; with -o text or json, a line each")
+	f.DurationVar(&since, "since", 0, "leave out what was over so long ago, such as 5m")
+	f.StringVar(&o.options.Controller, "controller", "", "only what leads to something that this controller did")
+	f.IntVar(&o.options.Depth, "depth", 0, "how many writes one after the other; 0 is any number")
+	f.BoolVar(&o.options.All, "all", false, "also events, leases, and syncs that changed nothing")
+	return cmd
+}
+
+func (o *traced) flags(cmd *cobra.Command) {
+	cmd.Args = func(_ *cobra.Command, args []string) error { // bad flags come first
+		_, _, err := kindAndName(cmd.CommandPath(), args)
+		return err
+	}
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+trace.FormatNames())
+}
+
+func (o *traced) run(cmd *cobra.Command, args []string, follow bool) error {
+	format, err := trace.ParseFormat(o.output)
+	if err != nil {
+		return usage.Errorf("--output: %w", err)
+	}
+	if follow && format != trace.Text && format != trace.JSON {
+		return usage.Errorf("--follow goes with -o text or json, not %s", format)
+	}
+	ctx := cmd.Context()
+	client, about, page, err := o.look(ctx, cmd.CommandPath(), args)
+	if err != nil {
+		return err
+	}
+	if follow {
+		return trace.Follow(ctx, cmd.OutOrStdout(), client, about, o.options, format, style())
+	}
+	tree, err := trace.Build(page.Records, about, o.options)
+	if err != nil {
+		return err
+	}
+	return tree.Write(cmd.OutOrStdout(), format, style())
+}
+
+// look reaches the control plane, and finds out which object is meant.
+func (o *traced) look(ctx context.Context, path string, args []string) (*control.Client, observe.Object, observe.Page, error) {
+	none := func(err error) (*control.Client, observe.Object, observe.Page, error) {
+		return nil, observe.Object{}, observe.Page{}, err
+	}
+	kind, name, err := kindAndName(path, args)
+	if err != nil {
+		return none(err)
+	}
+	cfg, err := o.target.restConfig()
+	if err != nil {
+		return none(err)
+	}
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return none(err)
+	}
+	if err := o.controller(ctx, client); err != nil {
+		return none(err)
+	}
+	page, err := client.Records(ctx, trace.Query())
+	if err != nil {
+		return none(err)
+	}
+	o.options.Missed = page.Missed
+	about, err := resolve(cfg, kind, o.namespace, name)
+	if meta.IsNoMatchError(err) {
+		known := false
+		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
+			return none(usage.Errorf("unknown kind %q: %q lists those that there are", kind, o.target.command("kubectl api-resources")))
+		}
+		err = nil
+	}
+	return client, about, page, err
+}
+
+// controller makes an alias the controller's name.
+func (o *traced) controller(ctx context.Context, client *control.Client) error {
+	if o.options.Controller == "" {
+		return nil
+	}
+	list, err := client.Controllers(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, c := range list {
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			if name == o.options.Controller {
+				o.options.Controller = c.Name
+				return nil
+			}
+			known = append(known, name)
+		}
+	}
+	hint := fmt.Sprintf("%q lists them", o.target.command("controllers"))
+	if near, ok := suggest.Nearest(o.options.Controller, known); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return usage.Errorf("--controller: unknown controller %q: %s", o.options.Controller, hint)
+}
+
+func kindAndName(path string, args []string) (kind, name string, err error) {
+	switch len(args) {
+	case 1:
+		kind, name, _ = strings.Cut(args[0], "/")
+	case 2:
+		kind, name = args[0], args[1]
+	}
+	if kind == "" || name == "" || strings.Contains(kind+name, "/") {
+		return "", "", usage.Errorf(`which object is not clear from %q: say KIND/NAME, as in "%s deployment/web"`, args, path)
+	}
+	return kind, name, nil
+}
+
+// resolve finds the resource that kubectl would take kind for.
+func resolve(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	cached := memory.NewMemCacheClient(client)
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
+	full, short := schema.ParseResourceArg(strings.ToLower(kind))
+	var found schema.GroupVersionKind
+	if full != nil {
+		found, err = mapper.KindFor(*full)
+	}
+	if full == nil || meta.IsNoMatchError(err) {
+		found, err = mapper.KindFor(short.WithVersion(""))
+	}
+	if err != nil {
+		return observe.Object{}, err
+	}
+	m, err := mapper.RESTMapping(found.GroupKind(), found.Version)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}
+
+// style is what the standard output can show.
+func style() trace.Style {
+	m := ui.Detect(os.Stdout, os.Environ())
+	return trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/manifests"
+)
+
+// waiting is what the flags of "ctrlplane wait" say.
+type waiting struct {
+	target      *target
+	files       []string
+	namespace   string
+	forDeletion bool
+	timeout     time.Duration
+	quiet       bool
+	horizon     time.Duration
+}
+
+func newWait(t *target) *cobra.Command {
+	w := &waiting{target: t}
+	cmd := &cobra.Command{
+		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME…)",
+		Short: "Wait until objects are healthy, or until nothing is left to do",
+		Long: `Wait until every object that is named, or that is in the files, is healthy:
+Deployments rolled out, Services of type LoadBalancer with an address, Jobs
+running or complete, claims bound, and whatever else by its conditions (those
+of kstatus). Objects that are not there yet are waited for.
+
+Progress goes to stderr. If the objects are not healthy in time, or a Job, a Pod
+or a rollout has failed for good, the exit code is 1 and stderr says why, a line
+an object: the Pod that is unschedulable, the quota that is exceeded, the image
+that cannot be pulled.`,
+		Example: `  ctrlplane wait -f manifests/
+  ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
+  ctrlplane wait ns/shop --for-deletion
+  ctrlplane wait settled`,
+		Args: w.check,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return w.objects(cmd.Context(), cmd.ErrOrStderr(), args)
+		},
+	}
+	w.flags(cmd)
+	cmd.AddCommand(newWaitSettled(w))
+	return cmd
+}
+
+func (w *waiting) flags(cmd *cobra.Command) {
+	f, all := cmd.Flags(), cmd.PersistentFlags()
+	f.StringArrayVarP(&w.files, "filename", "f", nil, "file or folder of the objects to wait for; may be repeated")
+	f.StringVarP(&w.namespace, "namespace", "n", "default", "namespace of the objects that name none")
+	f.BoolVar(&w.forDeletion, "for-deletion", false, "wait until the objects are gone")
+	all.DurationVar(&w.timeout, "timeout", time.Minute, "how long to wait")
+	all.BoolVarP(&w.quiet, "quiet", "q", false, "no progress")
+}
+
+func (w *waiting) check(cmd *cobra.Command, args []string) error {
+	if len(args)+len(w.files) == 0 {
+		return usage.Errorf(`say what to wait for: "settled", -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
+	}
+	return w.checkTimeout()
+}
+
+func (w *waiting) checkTimeout() error {
+	if w.timeout <= 0 {
+		return usage.Errorf("--timeout: %v is not longer than 0", w.timeout)
+	}
+	return nil
+}
+
+// bounded is ctx until the time is over.
+func (w *waiting) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("timed out after %v", w.timeout))
+}
+
+// objects waits for what the files and the arguments name.
+func (w *waiting) objects(ctx context.Context, out io.Writer, args []string) error {
+	refs, err := w.inFiles()
+	if err != nil {
+		return err
+	}
+	cfg, err := w.target.restConfig()
+	if err != nil {
+		return err
+	}
+	waiter, err := health.New(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := w.bounded(ctx)
+	defer cancel()
+	named, err := waiter.Refs(ctx, w.namespace, args)
+	if err != nil {
+		return err
+	}
+	o := health.Options{Gone: w.forDeletion}
+	if !w.quiet {
+		o.Progress = func(s health.State) { fmt.Fprintf(out, "%s  %s  %s\n", s.Ref, s.Status, s.Message) }
+	}
+	err = waiter.Wait(ctx, append(refs, named...), o)
+	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
+		for _, u := range bad.Objects {
+			fmt.Fprintf(out, "%s: %s\n", u.Ref, u.Reason)
+		}
+	}
+	return err
+}
+
+// inFiles names the objects in the files.
+func (w *waiting) inFiles() ([]health.Ref, error) {
+	if len(w.files) == 0 {
+		return nil, nil
+	}
+	objects, err := manifests.Load(w.files)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]health.Ref, len(objects))
+	for i, o := range objects {
+		refs[i] = health.RefOf(o.Unstructured)
+		if refs[i].Namespace == "" {
+			refs[i].Namespace = w.namespace
+		}
+	}
+	return refs, nil
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+func configFile(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "scheduler.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestNewRefusesConfigFile(t *testing.T) {
+	for name, tc := range map[string]struct{ content, want string }{
+		"no YAML":        {"x: [", "did not find expected node content"},
+		"empty":          {"", "it begins with apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration"},
+		"another kind":   {"apiVersion: v1\nkind: Pod\n", "no configuration of a scheduler"},
+		"no version":     {"kind: KubeSchedulerConfiguration\n", "no configuration of a scheduler"},
+		"old version":    {strings.Replace(header, "/v1", "/v1beta3", 1), "no configuration of a scheduler"},
+		"unknown field":  {header + "paralelism: 3\n", `unknown field "paralelism"`},
+		"another type":   {header + "parallelism: many\n", "cannot unmarshal"},
+		"out of range":   {header + "parallelism: -1\n", "parallelism: Invalid value: -1"},
+		"two profiles":   {header + "profiles: [{schedulerName: a}, {schedulerName: a}]\n", "Duplicate value"},
+		"unknown plugin": {header + "profiles: [{plugins: {score: {enabled: [{name: Nonesuch}]}}}]\n", `"Nonesuch" does not exist`},
+		"plugin's arguments": {header + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]\n",
+			"scoringStrategy"},
+		"extender": {header + "extenders: [{urlPrefix: 'http://127.0.0.1:1', weight: -1, prioritizeVerb: p}]\n", "weight"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := configFile(t, tc.content)
+			_, err := New(Config{ConfigFile: file, Logger: slog.New(slog.DiscardHandler)})
+			wantUsage(t, err, "--scheduler-config "+file+": ", tc.want)
+		})
+	}
+}
+
+func TestNewRefusesMissingConfigFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "none")
+	_, err := New(Config{ConfigFile: file, Logger: slog.New(slog.DiscardHandler)})
+	wantUsage(t, err, "--scheduler-config "+file+": ", "no such file")
+	if strings.Count(err.Error(), file) != 1 {
+		t.Errorf("the file is named twice: %v", err)
+	}
+}
+
+func TestNewRefusesArgs(t *testing.T) {
+	for _, tc := range []struct{ arg, want string }{
+		{"nonesuch=1", `unknown flag "nonesuch"`},
+		{"pod-max-in-unschedulable-pods-duration=soon", "invalid argument"},
+		{"config=x", "use --scheduler-config"},
+		{"leader-elect=true", "use --leader-elect"},
+		{"secure-port=1", "its endpoints are served by the API server"},
+		{"feature-gates=A=true", "use --feature-gates"},
+		{"kube-api-qps=1", "no rate limit"},
+		{"v=4", "use --log-level, --log-format and -v"},
+	} {
+		_, err := New(Config{Args: []string{tc.arg}, Logger: slog.New(slog.DiscardHandler)})
+		wantUsage(t, err, "--kube-scheduler-arg "+tc.arg+": ", tc.want)
+	}
+}
+
+func wantUsage(t *testing.T, err error, prefix, want string) {
+	t.Helper()
+	switch {
+	case err == nil:
+		t.Errorf("no error; want %s… %s", prefix, want)
+	case !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n"):
+		t.Errorf("no usage error of one line: %v", err)
+	case !strings.HasPrefix(err.Error(), prefix) || !strings.Contains(err.Error(), want):
+		t.Errorf("got %v; want %s… %s", err, prefix, want)
+	}
+}
+
+// A flag that upstream adds must be looked at: does it do anything here?
+func TestEveryOtherFlagIsOwned(t *testing.T) {
+	o := options.NewOptions()
+	table := owned(o)
+	var open []string
+	for _, fs := range o.Flags.FlagSets {
+		fs.VisitAll(func(f *pflag.Flag) {
+			if table[f.Name] == "" {
+				open = append(open, f.Name)
+			}
+		})
+	}
+	if diff := cmp.Diff([]string{"pod-max-in-unschedulable-pods-duration"}, open); diff != "" {
+		t.Error(diff)
+	}
+	for section := range ownedSections {
+		if !o.Flags.FlagSets[section].HasFlags() {
+			t.Errorf("upstream has no flags in section %q", section)
+		}
+	}
+}
+
+func TestNewTakesConfig(t *testing.T) {
+	s, err := New(Config{
+		ConfigFile: configFile(t, header+"parallelism: 3\nclientConnection: {kubeconfig: /none}\nprofiles: [{schedulerName: mine}]\n"),
+		Args:       []string{"pod-max-in-unschedulable-pods-duration=7s"},
+		Logger:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.component.Parallelism != 3 || s.component.Profiles[0].SchedulerName != "mine" || s.longest != 7*time.Second {
+		t.Errorf("got %+v, %v", s.component, s.longest)
+	}
+}

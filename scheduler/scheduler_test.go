@@ -1,0 +1,218 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+)
+
+// server answers as an API server that holds some Pods and nothing else.
+type server struct {
+	kinds map[string]metav1.TypeMeta // by path
+	pods  []corev1.Pod
+}
+
+func newServer(pods ...corev1.Pod) server {
+	s := server{map[string]metav1.TypeMeta{}, pods}
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		gvr, _ := meta.UnsafeGuessKindToResource(gvk)
+		prefix := "/apis/" + gvk.Group + "/"
+		if gvk.Group == "" {
+			prefix = "/api/"
+		}
+		apiVersion, kind := gvk.ToAPIVersionAndKind()
+		s.kinds[prefix+gvk.Version+"/"+gvr.Resource] = metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
+	}
+	return s
+}
+
+func (s server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	kind, ok := s.kinds[req.URL.Path]
+	if !ok {
+		http.NotFound(w, req)
+		return
+	}
+	var items []corev1.Pod
+	if kind.Kind == "Pod" {
+		items = s.pods
+	}
+	w.Header().Set("Content-Type", "application/json")
+	out := json.NewEncoder(w)
+	if req.URL.Query().Get("watch") == "" {
+		out.Encode(map[string]any{"apiVersion": kind.APIVersion, "kind": kind.Kind + "List",
+			"metadata": metav1.ListMeta{ResourceVersion: "1"}, "items": items})
+		return
+	}
+	if req.URL.Query().Get("sendInitialEvents") == "true" {
+		for _, item := range items {
+			out.Encode(map[string]any{"type": "ADDED", "object": item})
+		}
+	}
+	out.Encode(map[string]any{"type": "BOOKMARK", "object": metav1.PartialObjectMetadata{
+		TypeMeta: kind,
+		ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: "1",
+			Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+		},
+	}})
+	w.(http.Flusher).Flush()
+	<-req.Context().Done()
+}
+
+func connectTo(h http.Handler) func(user.Info) *rest.Config {
+	return func(who user.Info) *rest.Config { return loopback.Config(h, who) }
+}
+
+func TestStartAndCloseSeveralTimes(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	server := newServer()
+	for range 3 {
+		s, err := New(Config{Connect: connectTo(server), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check().Check(nil); err == nil {
+			t.Error("ready before it was started")
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check().Check(nil); err != nil {
+			t.Errorf("started, but not ready: %v", err)
+		}
+		if q, err := s.Queues(); err != nil || q != (Queues{}) {
+			t.Errorf("queues: %+v, %v", q, err)
+		}
+		if err := s.Start(t.Context()); err == nil {
+			t.Error("started twice")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		if err := s.Check().Check(nil); err == nil {
+			t.Error("closed, but ready")
+		}
+		if s.Close() != nil || s.Err() != nil {
+			t.Errorf("second close, or an end by itself: %v", s.Err())
+		}
+	}
+}
+
+// The numbers of a scheduler that has ended must not stay in those of the next.
+func TestQueues(t *testing.T) {
+	gated := func(name string) corev1.Pod {
+		return corev1.Pod{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1"},
+			Spec: corev1.PodSpec{
+				SchedulerName:   corev1.DefaultSchedulerName,
+				SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/wait"}},
+			},
+		}
+	}
+	for _, tc := range []struct {
+		server server
+		want   Queues
+	}{
+		{newServer(gated("a"), gated("b")), Queues{Gated: 2}},
+		{newServer(gated("a")), Queues{Gated: 1}},
+		{newServer(), Queues{}},
+	} {
+		s, err := New(Config{Connect: connectTo(tc.server), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Queues()
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Error(err, diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Queues(); err != nil || got != (Queues{}) {
+			t.Errorf("closed: %+v, %v", got, err)
+		}
+	}
+}
+
+func TestTwoInOneProcess(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var all []*Scheduler
+	for range 2 {
+		s, err := New(Config{Connect: connectTo(newServer()), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := all[0].Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := all[1].Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another one runs") {
+		t.Errorf("the second: %v", err)
+	}
+	<-all[1].Done()
+	if err := all[0].Check().Check(nil); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if err := all[0].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartIsCutShort(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	asked := make(chan struct{}, 100)
+	deaf := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		asked <- struct{}{}
+		<-req.Context().Done()
+	})
+	s, err := New(Config{Connect: connectTo(deaf), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if err := s.Start(ctx); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+	<-s.Done()
+}
+
+func TestStandby(t *testing.T) {
+	s, err := New(Config{Standby: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check().Check(nil); err != nil {
+		t.Errorf("stands by, and holds readiness up: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Start(t.Context()); err == nil {
+		t.Error("started after Close")
+	}
+}
