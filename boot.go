@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,13 +50,16 @@ type plane struct {
 	api        *apiserver.Server
 	supervisor *controllers.Supervisor
 	scheduling atomic.Pointer[scheduler.Scheduler] // nil unless it runs
-	lease      *lease                              // nil without leader election
+	fleet      *fleet
+	lease      *lease // nil without leader election
 	kubeconfig *clientcmdapi.Config
 	url        string
 }
 
 func newPlane(s *Server) *plane {
-	return &plane{Server: s, log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
+	p := &plane{Server: s, log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
+	p.fleet = &fleet{plane: p}
+	return p
 }
 
 // boot is the order of the start. Each step leaves its closer before the next
@@ -77,6 +81,9 @@ func (p *plane) boot(ctx context.Context) error {
 		{"controllers", p.startControllers},
 		{"readiness", p.waitReady},
 		{"kubeconfig", p.writeDown},
+	}
+	if p.Server.Nodes > 0 && !p.Server.LeaderElect { // the leader's are made once it leads
+		steps = slices.Insert(steps, 5, step{"nodes", p.startNodes})
 	}
 	if len(p.Server.Manifests) > 0 {
 		objects, err := manifests.Load(p.Server.Manifests)
@@ -224,6 +231,9 @@ func (p *plane) checkOptions(context.Context) (err error) {
 	if err := p.apiConfig().CheckFlags(); err != nil {
 		return err
 	}
+	if err := p.fleetConfig().Check(); err != nil {
+		return err
+	}
 	extra, err := p.extras()
 	if err != nil {
 		return err
@@ -279,7 +289,7 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 	}
 	p.onEnd(p.api.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(p.controllers, p.observer))
+	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet}))
 	p.url = "https://" + reachable(listener.Addr())
 	return nil
 }
@@ -298,6 +308,7 @@ func (p *plane) controllers() []control.Controller {
 
 func (p *plane) startControllers(ctx context.Context) error {
 	p.onEnd(p.supervisor.Close)
+	p.onEnd(p.fleet.close)
 	if p.Server.LeaderElect {
 		p.lease = newLease(p)
 		p.onEnd(p.lease.close)

@@ -78,6 +78,9 @@ func (l *lease) elector() (*leaderelection.LeaderElector, error) {
 // lead is called when the lease is held; ctx ends with it.
 func (l *lease) lead(ctx context.Context) {
 	err := l.plane.supervisor.Start(ctx, l.plane.api.WaitServing)
+	if err == nil {
+		err = l.plane.startNodes(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		go l.plane.end(fmt.Errorf("controllers: %w", err))
 	}

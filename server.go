@@ -50,6 +50,19 @@ type Server struct {
 	// APIServerArgs and ControllerManagerArgs are further upstream flags, as
 	// name=value.
 	APIServerArgs, ControllerManagerArgs []string
+	// Nodes is how many simulated nodes there are at least; 0 = none. Those that a
+	// data folder holds come back.
+	Nodes int
+	// NodeCPU and NodeMemory are quantities that each of them offers, NodePods is
+	// how many Pods it takes; empty and 0 = 32, 256Gi and 110.
+	NodeCPU, NodeMemory string
+	NodePods            int
+	// NodeLabels are further labels of each, as key=value, NodeTaints taints, as
+	// key=value:Effect or key:Effect.
+	NodeLabels, NodeTaints []string
+	// NodeZones is over how many zones they spread; 0 = 1.
+	NodeZones int
+
 	// NoScheduler leaves it to others to say on which node a Pod runs.
 	NoScheduler bool
 	// SchedulerConfig is a file with a KubeSchedulerConfiguration; empty =

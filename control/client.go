@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"k8s.io/client-go/kubernetes/scheme"
@@ -31,7 +32,7 @@ var _ observe.Source = (*Client)(nil)
 // Controllers returns every controller, by name.
 func (c *Client) Controllers(ctx context.Context) ([]Controller, error) {
 	var list ControllerList
-	if err := c.get(ctx, ControllersPath, nil, &list); err != nil {
+	if err := c.do(ctx, http.MethodGet, ControllersPath, nil, &list); err != nil {
 		return nil, err
 	}
 	return list.Items, nil
@@ -39,22 +40,28 @@ func (c *Client) Controllers(ctx context.Context) ([]Controller, error) {
 
 // Snapshot implements observe.Source.
 func (c *Client) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
-	return s, c.get(ctx, SnapshotPath, nil, &s)
+	err = c.do(ctx, http.MethodGet, SnapshotPath, nil, &s)
+	return s, err
 }
 
 // Records implements observe.Source.
 func (c *Client) Records(ctx context.Context, q observe.Query) (p observe.Page, err error) {
-	return p, c.get(ctx, RecordsPath, writeQuery(q), &p)
+	err = c.do(ctx, http.MethodGet, RecordsPath, writeQuery(q), &p)
+	return p, err
 }
 
-func (c *Client) get(ctx context.Context, path string, params url.Values, into any) error {
-	req := c.rest.Get().AbsPath(path)
+func (c *Client) do(ctx context.Context, method, path string, params url.Values, into any) error {
+	req := c.rest.Verb(method).AbsPath(path)
 	for name, values := range params {
 		for _, v := range values {
 			req.Param(name, v)
 		}
 	}
-	data, err := req.DoRaw(ctx)
+	result := req.Do(ctx)
+	if err := result.Error(); err != nil { // Raw would not read what the server says
+		return err
+	}
+	data, err := result.Raw()
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}

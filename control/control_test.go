@@ -15,7 +15,7 @@ func TestControllers(t *testing.T) {
 		{Name: "deployment-controller", Aliases: []string{"deployment"}, State: "running"},
 		{Name: "job-controller", State: "off", Reason: "turned off by --controllers"},
 	}
-	srv := httptest.NewServer(Handler(func() []Controller { return want }, nil))
+	srv := httptest.NewServer(Handler(Plane{Controllers: func() []Controller { return want }, Nodes: fakeNodes{}}))
 	defer srv.Close()
 	client, err := NewClient(&rest.Config{Host: srv.URL})
 	if err != nil {
@@ -52,7 +52,7 @@ func TestClientTellsWhyNot(t *testing.T) {
 }
 
 func TestHandlerKnowsItsPathsOnly(t *testing.T) {
-	h := Handler(func() []Controller { return nil }, nil)
+	h := Handler(Plane{Controllers: func() []Controller { return nil }, Nodes: fakeNodes{}})
 	for target, want := range map[string]int{
 		"GET " + ControllersPath:  http.StatusOK,
 		"POST " + ControllersPath: http.StatusMethodNotAllowed,

@@ -5,23 +5,29 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Path is below what the API is served.
 const Path = "/ctrlplane"
 
-// What is served: the controllers, all that is known now, and what happened.
+// What is served: the controllers, all that is known now, what happened, and the
+// simulated nodes.
 const (
 	ControllersPath = Path + "/v1/controllers"
 	SnapshotPath    = Path + "/v1/snapshot"
 	RecordsPath     = Path + "/v1/records"
+	NodesPath       = Path + "/v1/nodes"
 )
 
 // Controller is one controller as the process sees it.
@@ -39,38 +45,59 @@ type ControllerList struct {
 	Items []Controller `json:"items"`
 }
 
-// Handler serves the API below Path; list is called for each request.
-func Handler(list func() []Controller, source observe.Source) http.Handler {
+// Plane is what the API serves.
+type Plane struct {
+	Controllers func() []Controller
+	Source      observe.Source
+	Nodes       Nodes
+}
+
+// Handler serves the API below Path.
+func Handler(p Plane) http.Handler {
 	mux := http.NewServeMux()
+	handleNodes(mux, p.Nodes)
 	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, ControllerList{Items: list()}, nil)
+		answer(w, ControllerList{Items: p.Controllers()}, nil)
 	})
 	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
-		s, err := source.Snapshot(req.Context())
+		s, err := p.Source.Snapshot(req.Context())
 		answer(w, s, err)
 	})
 	mux.HandleFunc("GET "+RecordsPath, func(w http.ResponseWriter, req *http.Request) {
 		q, err := readQuery(req.URL.Query())
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			answer(w, nil, usage.Errorf("%w", err))
 			return
 		}
-		page, err := source.Records(req.Context(), q)
+		page, err := p.Source.Records(req.Context(), q)
 		answer(w, page, err)
 	})
 	return mux
 }
 
+// answer writes v, or the error as the API server writes its own, so that its
+// clients can read it.
 func answer(w http.ResponseWriter, v any, err error) {
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(v)
+	code := http.StatusOK
+	if err != nil {
+		code = http.StatusInternalServerError
+		if errors.As(err, new(usage.Error)) {
+			code = http.StatusBadRequest
+		}
+		v = metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+			Status:   metav1.StatusFailure,
+			Message:  err.Error(),
+			Code:     int32(code),
+		}
 	}
+	data, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
 	// An error here is the client's going away: there is nobody to tell.
 	_, _ = w.Write(data)
 }

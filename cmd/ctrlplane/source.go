@@ -43,6 +43,15 @@ func (t *target) restConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
+// control is the running control plane's own API.
+func (t *target) control() (*control.Client, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return control.NewClient(cfg)
+}
+
 // attach reaches the control plane that runs, and asks it once.
 func (t *target) attach(ctx context.Context) (source, observe.Snapshot, error) {
 	cfg, err := t.restConfig()

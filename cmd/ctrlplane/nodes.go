@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+func newNodes(t *target) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "nodes",
+		Short: "List, add, remove, fail and recover simulated nodes",
+		Long: `Work on the simulated nodes of a control plane that runs. A node that fails
+stops its heart-beat: node-lifecycle-controller marks it, its Pods are evicted
+and made anew elsewhere. "up --nodes" says how many there are from the start.`,
+		Example: `  ctrlplane nodes
+  ctrlplane nodes add 3
+  ctrlplane nodes fail node-2
+  ctrlplane nodes recover node-2
+  ctrlplane nodes remove node-2 node-3`,
+		Args: noVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, "") },
+	}
+	cmd.AddCommand(newNodesList(t), newNodesAdd(t),
+		newNodesVerb(t, "remove", "Delete nodes; what ran there is made anew elsewhere", control.Nodes.Remove),
+		newNodesVerb(t, "fail", "Stop the heart-beat of nodes", eachNode(control.Nodes.Fail)),
+		newNodesVerb(t, "recover", "Let the heart-beat of nodes that failed go on", eachNode(control.Nodes.Recover)))
+	return cmd
+}
+
+func newNodesList(t *target) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the nodes: ready or not, what they offer, how many Pods they have",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "" && output != "json" {
+				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+			}
+			return listNodes(cmd, t, output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	return cmd
+}
+
+func newNodesAdd(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:     "add [N]",
+		Short:   "Add N nodes, one if it is left out",
+		Example: "  ctrlplane nodes add 3",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage.Errorf("nodes add takes one number, got %q", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := 1
+			if len(args) > 0 {
+				var err error
+				if n, err = strconv.Atoi(args[0]); err != nil || n < 1 {
+					return usage.Errorf("nodes add: %q is not a number of nodes: use 1 or more", args[0])
+				}
+			}
+			client, err := t.control()
+			if err != nil {
+				return err
+			}
+			names, err := client.Add(cmd.Context(), n)
+			for _, name := range names {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s added\n", name)
+			}
+			return err
+		},
+	}
+}
+
+func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.Context, ...string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:     verb + " NAME…",
+		Short:   short,
+		Example: "  ctrlplane nodes " + verb + " node-2",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf(`nodes %s: say which: "ctrlplane nodes" lists them`, verb)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := t.control()
+			if err != nil {
+				return err
+			}
+			if err := do(client, cmd.Context(), args...); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past[verb], strings.Join(args, ", "))
+			return err
+		},
+	}
+}
+
+// past is what has become of nodes.
+var past = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered"}
+
+func eachNode(do func(control.Nodes, context.Context, string) error) func(control.Nodes, context.Context, ...string) error {
+	return func(nodes control.Nodes, ctx context.Context, names ...string) error {
+		for _, name := range names {
+			if err := do(nodes, ctx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func listNodes(cmd *cobra.Command, t *target, output string) error {
+	client, err := t.control()
+	if err != nil {
+		return err
+	}
+	list, err := client.List(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetIndent("", "  ")
+		return enc.Encode(control.NodeList{Items: list})
+	}
+	return printNodes(cmd.OutOrStdout(), list)
+}
+
+func printNodes(out io.Writer, list []control.Node) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tREADY\tSTATE\tPODS\tCPU\tMEMORY\tPOD CIDR\tZONE\tAGE")
+	for _, n := range list {
+		var state []string
+		for name, is := range map[string]bool{"failed": n.Failed, "cordoned": n.Unschedulable, "made by hand": !n.Own} {
+			if is {
+				state = append(state, name)
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Ready, strings.Join(state, ", "), n.Pods, n.MaxPods,
+			n.CPU, n.Memory, n.PodCIDR, n.Zone, duration.HumanDuration(time.Since(n.Created)))
+	}
+	return w.Flush()
+}

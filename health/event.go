@@ -1,0 +1,56 @@
+package health
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+// warning is the latest warning about an object.
+func (s *search) warning(u *unstructured.Unstructured) string {
+	if e := s.latest(u, func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
+		return because(e.Reason, e.Message)
+	}
+	return ""
+}
+
+// latest finds the newest event about an object of those that are wanted.
+func (s *search) latest(u *unstructured.Unstructured, wanted func(*corev1.Event) bool) *corev1.Event {
+	namespace := u.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events of what has none are kept
+	}
+	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
+	var newest *corev1.Event
+	for _, item := range s.list(core("events"), namespace, o) {
+		var e corev1.Event
+		if err := convert(&item, &e); err != nil {
+			s.failed(err)
+			continue
+		}
+		if e.InvolvedObject.UID != u.GetUID() || !wanted(&e) {
+			continue
+		}
+		if newest == nil || when(&e).After(when(newest)) {
+			newest = &e
+		}
+	}
+	return newest
+}
+
+// when says when an event happened last: old and new recorders tell it in
+// different fields.
+func when(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
+}

@@ -1,0 +1,153 @@
+package health
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery/fake"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// cluster is an API server made of fakes.
+type cluster struct {
+	*Waiter
+	kinds   *fake.FakeDiscovery
+	objects *dynamicfake.FakeDynamicClient
+}
+
+// kinds that a cluster knows: version, resource, kind.
+var known = []struct {
+	gv, resource, kind string
+	namespaced         bool
+}{
+	{"v1", "namespaces", "Namespace", false},
+	{"v1", "pods", "Pod", true},
+	{"v1", "services", "Service", true},
+	{"v1", "configmaps", "ConfigMap", true},
+	{"v1", "events", "Event", true},
+	{"v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+	{"v1", "replicationcontrollers", "ReplicationController", true},
+	{"apps/v1", "deployments", "Deployment", true},
+	{"apps/v1", "replicasets", "ReplicaSet", true},
+	{"apps/v1", "statefulsets", "StatefulSet", true},
+	{"apps/v1", "daemonsets", "DaemonSet", true},
+	{"batch/v1", "jobs", "Job", true},
+	{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+	{"apiregistration.k8s.io/v1", "apiservices", "APIService", false},
+}
+
+// newCluster returns a server that has objects, given as YAML.
+func newCluster(t *testing.T, manifests ...string) *cluster {
+	t.Helper()
+	lists := map[schema.GroupVersionResource]string{{Group: "example.com", Version: "v1", Resource: "widgets"}: "WidgetList"}
+	c := &cluster{kinds: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}
+	for _, k := range known {
+		c.serve(k.gv, k.resource, k.kind, k.namespaced)
+		gv, err := schema.ParseGroupVersion(k.gv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists[gv.WithResource(k.resource)] = k.kind + "List"
+	}
+	var objects []runtime.Object
+	for _, m := range manifests {
+		objects = append(objects, object(t, m))
+	}
+	c.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
+	c.Waiter = &Waiter{c.kinds, c.objects}
+	return c
+}
+
+// serve adds a kind. Nobody may ask for kinds meanwhile.
+func (c *cluster) serve(gv, resource, kind string, namespaced bool, verbs ...string) {
+	r := metav1.APIResource{Name: resource, Kind: kind, Namespaced: namespaced, Verbs: verbs}
+	if len(verbs) == 0 {
+		r.Verbs = metav1.Verbs{"get", "list", "watch"}
+	}
+	for _, list := range c.kinds.Resources {
+		if list.GroupVersion == gv {
+			list.APIResources = append(list.APIResources, r)
+			return
+		}
+	}
+	c.kinds.Resources = append(c.kinds.Resources, &metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{r}})
+}
+
+// object reads YAML. One that has no UID gets one from its name.
+func object(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
+		t.Fatalf("%v in\n%s", err, manifest)
+	}
+	if u.GetUID() == "" {
+		u.SetUID(types.UID("uid-of-" + u.GetName()))
+	}
+	return u
+}
+
+// create and update change what the cluster has.
+func (c *cluster) create(t *testing.T, r schema.GroupVersionResource, manifest string) {
+	t.Helper()
+	u := object(t, manifest)
+	if err := c.objects.Tracker().Create(r, u, u.GetNamespace()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) update(t *testing.T, r schema.GroupVersionResource, manifest string) {
+	t.Helper()
+	u := object(t, manifest)
+	if err := c.objects.Tracker().Update(r, u, u.GetNamespace()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// documents cuts YAML at its markers.
+func documents(text string) []string { return strings.Split(strings.TrimSpace(text), "\n---\n") }
+
+var (
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	pods        = core("pods")
+	widgets     = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+)
+
+const (
+	rolledOut = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: shop, name: web, generation: 1}
+spec: {replicas: 2, progressDeadlineSeconds: 600}
+status:
+  observedGeneration: 1
+  replicas: 2
+  updatedReplicas: 2
+  readyReplicas: 2
+  availableReplicas: 2
+  conditions:
+  - {type: Progressing, status: "True", reason: NewReplicaSetAvailable}
+  - {type: Available, status: "True"}`
+	justMade = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: shop, name: web, generation: 1}
+spec: {replicas: 2, progressDeadlineSeconds: 600}`
+	widget     = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, generation: 1}}`
+	runningPod = `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: p}
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}`
+	failedPod = `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: p}
+status: {phase: Failed, reason: Evicted, message: The node was low on memory.}`
+)

@@ -1,0 +1,215 @@
+package health
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// api serves kinds, and hands over each list and watch of Pods to the test.
+type api struct {
+	t     *testing.T
+	asked chan request
+}
+
+type request struct {
+	query  string
+	answer chan<- string // closed to end the answer
+}
+
+var discovered = map[string]any{
+	"/api": metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
+	"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList"}, Groups: []metav1.APIGroup{{
+		Name:             "example.com",
+		Versions:         []metav1.GroupVersionForDiscovery{{GroupVersion: "example.com/v1", Version: "v1"}},
+		PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "example.com/v1", Version: "v1"},
+	}}},
+	"/api/v1": metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "pods", SingularName: "pod", ShortNames: []string{"po"}, Kind: "Pod", Namespaced: true, Verbs: []string{"list", "watch"}},
+		{Name: "pods/status", Kind: "Pod", Namespaced: true, Verbs: []string{"get"}},
+		{Name: "nodes", SingularName: "node", Kind: "Node", Verbs: []string{"list", "watch"}},
+	}},
+	"/apis/example.com/v1": metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
+		{Name: "widgets", SingularName: "widget", ShortNames: []string{"wd"}, Kind: "Widget", Namespaced: true, Verbs: []string{"list", "watch"}},
+	}},
+}
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if found, ok := discovered[r.URL.Path]; ok {
+		if err := json.NewEncoder(w).Encode(found); err != nil {
+			a.t.Error(err)
+		}
+		return
+	}
+	if r.URL.Path != "/api/v1/namespaces/shop/pods" {
+		http.NotFound(w, r)
+		return
+	}
+	answer := make(chan string)
+	select {
+	case a.asked <- request{r.URL.RawQuery, answer}:
+	case <-r.Context().Done():
+		return
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case text, ok := <-answer:
+			if !ok {
+				return
+			}
+			w.Write([]byte(text))
+			w.(http.Flusher).Flush()
+		}
+	}
+}
+
+// serve starts a server and a waiter for it.
+func serve(t *testing.T) (*api, *Waiter) {
+	t.Helper()
+	a := &api{t, make(chan request)}
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	w, err := New(&rest.Config{Host: server.URL, QPS: 0.001, Burst: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, w
+}
+
+// next answers a request, which must be as expected, and ends the answer.
+func (a *api) next(query string, texts ...string) {
+	a.t.Helper()
+	select {
+	case r := <-a.asked:
+		if r.query != query {
+			a.t.Errorf("asked for %s\nwant %s", r.query, query)
+		}
+		for _, text := range texts {
+			r.answer <- text
+		}
+		close(r.answer)
+	case <-time.After(10 * time.Second):
+		a.t.Fatalf("nobody asks for %s", query)
+	}
+}
+
+const (
+	selector = "fieldSelector=metadata.name%3Dp"
+	pending  = `"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"shop","resourceVersion":"7"},"status":{"phase":"Pending"}`
+	ready    = `"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"shop","resourceVersion":"12"},` +
+		`"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}`
+	bookmark = `"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}`
+	expired  = `"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"`
+)
+
+func list(version, items string) string {
+	return `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"},"items":[` + items + `]}`
+}
+
+func event(kind, object string) string {
+	return `{"type":"` + kind + `","object":{` + object + `}}` + "\n"
+}
+
+func TestWatchIsCutAndResumed(t *testing.T) {
+	a, w := serve(t)
+	told := make(chan string, 10)
+	ended := make(chan error)
+	go func() {
+		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { told <- string(s.Status) + ": " + s.Message }})
+	}()
+	a.next(selector, list("5", ""))
+	watch := "allowWatchBookmarks=true&" + selector + "&resourceVersion="
+	a.next(watch+"5&watch=true", event("ADDED", pending))
+	a.next(watch+"7&watch=true", event("BOOKMARK", bookmark))
+	a.next(watch + "9&watch=true") // cut at once
+	a.next(watch+"9&watch=true", event("ERROR", expired))
+	a.next(selector, list("11", "{"+pending+"}")) // no news
+	a.next(watch+"11&watch=true", event("MODIFIED", ready))
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	close(told)
+	var got []string
+	for s := range told {
+		got = append(got, s)
+	}
+	want := []string{"NotFound: there is no such object", "InProgress: Pod is in the Pending phase", "Current: Pod is Ready"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSeveralObjectsShareAWatch(t *testing.T) {
+	a, w := serve(t)
+	other := podP
+	other.Name = "other"
+	ended := make(chan error)
+	go func() { ended <- w.Wait(t.Context(), []Ref{podP, other}, Options{}) }()
+	a.next("", list("5", "{"+ready+"},{"+strings.Replace(ready, `"p"`, `"unasked"`, 1)+"}"))
+	a.next("allowWatchBookmarks=true&resourceVersion=5&watch=true", event("ADDED", strings.Replace(ready, `"p"`, `"other"`, 1)))
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestServerIsAway(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	w, err := New(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err = w.Wait(ctx, []Ref{podP}, Options{})
+	bad, ok := errors.AsType[*NotHealthyError](err)
+	if !ok || !strings.HasPrefix(bad.Objects[0].Reason, "no answer from the API server: dial tcp") || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %+v", err)
+	}
+}
+
+func TestRefs(t *testing.T) {
+	_, w := serve(t)
+	names := []string{"po/p", "pods/p", "Pod/p", "pod.v1./p", "wd/w", "widget.example.com/w", "Widget.v1.example.com/w", "widgets.v1.example.com/w"}
+	want := []Ref{podP, podP, podP, podP, wid, wid, wid, wid}
+	got, err := w.Refs(t.Context(), "shop", names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, err = w.Refs(t.Context(), "shop", []string{"node/n"})
+	if err != nil || len(got) != 1 || got[0].String() != "Node n" {
+		t.Errorf("got %v, %v; want no namespace", got, err)
+	}
+}
+
+func TestRefsThatAreRefused(t *testing.T) {
+	_, w := serve(t)
+	for _, arg := range []string{"pod", "/p", "pod/", "pod/a/b", ""} {
+		if _, err := w.Refs(t.Context(), "shop", []string{arg}); !errors.As(err, new(usage.Error)) {
+			t.Errorf("%q: got %v, want that it is bad usage", arg, err)
+		}
+	}
+}
+
+func TestNewRefusesABadConfig(t *testing.T) {
+	if _, err := New(&rest.Config{Host: "://"}); err == nil || !strings.HasPrefix(err.Error(), "health: ") {
+		t.Errorf("got %v", err)
+	}
+}

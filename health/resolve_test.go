@@ -1,0 +1,52 @@
+package health
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func TestRefsOfAKindThatIsDefinedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		asked := 0
+		c.kinds.PrependReactor("get", "group", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if asked++; asked == 3 {
+				c.serve("example.com/v1", "widgets", "Widget", true)
+			}
+			return false, nil, nil
+		})
+		got, err := c.Refs(t.Context(), "shop", []string{"Widget/w"})
+		if diff := cmp.Diff([]Ref{wid}, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestRefsOfAKindThatIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := newCluster(t).Refs(t.Context(), "shop", []string{"pod/p", "gadget/g"})
+		want := "health: gadget/g: the server knows no kind gadget: is it misspelt, or is its CustomResourceDefinition missing?"
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if took := time.Since(began); took < settling || took > 2*settling {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestRefsWithoutAnswer(t *testing.T) {
+	c := newCluster(t)
+	away := errors.New("connection refused")
+	c.kinds.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, away })
+	if _, err := c.Refs(t.Context(), "shop", []string{"pod/p"}); err == nil {
+		t.Error("got no error")
+	}
+}

@@ -1,0 +1,62 @@
+package health
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
+
+// get returns an object, nil if there is none.
+func (s *search) get(r schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	u, err := s.in(r, namespace).Get(s.ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		s.failed(fmt.Errorf("get %s %s: %w", r.Resource, name, err))
+		return nil
+	}
+	return u
+}
+
+// list returns objects, none if they cannot be listed.
+func (s *search) list(r schema.GroupVersionResource, namespace string, o metav1.ListOptions) []unstructured.Unstructured {
+	list, err := s.in(r, namespace).List(s.ctx, o)
+	if err != nil {
+		s.failed(fmt.Errorf("list %s: %w", r.Resource, err))
+		return nil
+	}
+	return list.Items
+}
+
+func (s *search) in(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return s.objects.Resource(r)
+	}
+	return s.objects.Resource(r).Namespace(namespace)
+}
+
+// owned lists what an object controls.
+func (s *search) owned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
+	var mine []unstructured.Unstructured
+	for _, u := range s.list(r, owner.GetNamespace(), metav1.ListOptions{}) {
+		if ref := metav1.GetControllerOf(&u); ref != nil && ref.UID == owner.GetUID() {
+			mine = append(mine, u)
+		}
+	}
+	return mine
+}
+
+// convert reads an object as what it says it is.
+func convert(u *unstructured.Unstructured, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
+}

@@ -1,0 +1,103 @@
+package settled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// looked is a source whose nth snapshot is the nth answer, and then the last.
+type looked struct {
+	answers []any // observe.Snapshot or error
+	n       int
+}
+
+func (l *looked) Snapshot(context.Context) (observe.Snapshot, error) {
+	i := min(l.n, len(l.answers)-1)
+	l.n++
+	if err, ok := l.answers[i].(error); ok {
+		return observe.Snapshot{}, err
+	}
+	return l.answers[i].(observe.Snapshot), nil
+}
+
+func depth(n int64) observe.Snapshot {
+	return quietly(func(s *observe.Snapshot) { s.Process.Settled, s.Queues[0].Depth = false, n })
+}
+
+func TestTwoLooksInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &looked{answers: []any{depth(2), quietly(nil), depth(1), quietly(nil)}}
+		began := time.Now()
+		var told []string
+		err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) })
+		if err != nil || src.n != 5 || time.Since(began) != 4*interval {
+			t.Errorf("got %v after %d looks and %v", err, src.n, time.Since(began))
+		}
+		want := []string{
+			"[job-controller: queue job has depth 2, 0 in flight]", "[]",
+			"[job-controller: queue job has depth 1, 0 in flight]", "[]",
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTooSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("timed out after 1s")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		err := Wait(ctx, &looked{answers: []any{depth(1)}}, time.Second, nil)
+		busy, ok := errors.AsType[*BusyError](err)
+		if !ok || !errors.Is(err, cause) || err.Error() != "not settled: job-controller: timed out after 1s" {
+			t.Fatalf("got %v", err)
+		}
+		want := []Work{{"job-controller", []string{"queue job has depth 1, 0 in flight"}}}
+		if diff := cmp.Diff(want, busy.Work); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNoTimeForTwoLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), interval/2)
+		defer cancel()
+		err := Wait(ctx, &looked{answers: []any{quietly(nil)}}, time.Second, nil)
+		if want := "not settled: control plane: context deadline exceeded"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+func TestManyAreBusy(t *testing.T) {
+	err := &BusyError{Work: []Work{{Where: "a"}, {Where: "b"}, {Where: "c"}, {Where: "d"}, {Where: "e"}}, Cause: errors.New("late")}
+	if want := "not settled: a, b, c, 2 more: late"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestSourceFails(t *testing.T) {
+	gone := errors.New("it has ended")
+	if err := Wait(t.Context(), &looked{answers: []any{depth(1), gone}}, time.Second, nil); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCallerEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	err := Wait(ctx, &looked{answers: []any{depth(1)}}, time.Second, func([]Work) { cancel(enough) })
+	if err != enough {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,144 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+)
+
+// Status is that of an object as kstatus names it.
+type Status = status.Status
+
+// The statuses of an object.
+const (
+	Current     = status.CurrentStatus // healthy
+	InProgress  = status.InProgressStatus
+	Failed      = status.FailedStatus
+	Terminating = status.TerminatingStatus
+	NotFound    = status.NotFoundStatus
+	Unknown     = status.UnknownStatus
+)
+
+// State is how an object is.
+type State struct {
+	Ref     Ref
+	Status  Status
+	Message string // one line
+	// Final says that the object does not become healthy by itself any more.
+	Final bool
+}
+
+// Of returns how an object is.
+func Of(u *unstructured.Unstructured) State {
+	s := State{Ref: RefOf(u)}
+	result, err := status.Compute(u)
+	if err != nil {
+		s.Status, s.Message = Unknown, line(err.Error())
+		return s
+	}
+	s.Status, s.Message = result.Status, line(message(u, result))
+	if s.Status != Terminating {
+		s.mend(u)
+	}
+	return s
+}
+
+// message is that of a result. That of a condition comes with its reason, but
+// not where kstatus made the condition up, as it does for the kinds of Kubernetes.
+func message(u *unstructured.Unstructured, r *status.Result) string {
+	if status.GetLegacyConditionsFn(u) == nil && len(r.Conditions) == 1 && r.Conditions[0].Message == r.Message {
+		return because(r.Conditions[0].Reason, r.Message)
+	}
+	return r.Message
+}
+
+var (
+	serviceKind    = schema.GroupKind{Kind: "Service"}
+	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	podKind        = schema.GroupKind{Kind: "Pod"}
+	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
+	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+)
+
+// mend changes what kstatus is too kind about, and finds what is final.
+func (s *State) mend(u *unstructured.Unstructured) {
+	switch s.Ref.GroupKind() {
+	case serviceKind:
+		var svc corev1.Service
+		if convert(u, &svc) == nil && svc.Spec.Type == corev1.ServiceTypeLoadBalancer && len(svc.Status.LoadBalancer.Ingress) == 0 {
+			s.Status, s.Message = InProgress, "it has no external address"
+		}
+	case apiServiceKind:
+		if c, ok := condition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
+			s.Status, s.Message = InProgress, "it is not available"
+			if why := line(because(c.Reason, c.Message)); why != "" {
+				s.Message += ": " + why
+			}
+		}
+	case podKind:
+		if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase == string(corev1.PodFailed) {
+			s.Status, s.Message, s.Final = Failed, "Pod has failed", true
+		}
+	case jobKind:
+		s.mendJob(u)
+	case deploymentKind:
+		c, _ := condition(u, string(appsv1.DeploymentProgressing))
+		s.Final = s.Status == Failed && c.Reason == "ProgressDeadlineExceeded"
+	}
+}
+
+func (s *State) mendJob(u *unstructured.Unstructured) {
+	s.Final = s.Status == Failed
+	var job batchv1.Job
+	if c, _ := condition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convert(u, &job) != nil {
+		return
+	}
+	ready := int32(0)
+	if job.Status.Ready != nil {
+		ready = *job.Status.Ready
+	}
+	if active := job.Status.Active; active == 0 || ready < active {
+		s.Status, s.Message = InProgress, fmt.Sprintf("Ready: %d/%d, failed: %d", ready, active, job.Status.Failed)
+	}
+}
+
+// condition finds one in status.conditions.
+func condition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
+	for _, c := range conditions(u) {
+		if c.Type == kind {
+			return c, true
+		}
+	}
+	return metav1.Condition{}, false
+}
+
+func conditions(u *unstructured.Unstructured) []metav1.Condition {
+	found, err := status.GetObjectWithConditions(u.Object)
+	if err != nil {
+		return nil // of a shape of its own: it says nothing that could be known
+	}
+	list := make([]metav1.Condition, len(found.Status.Conditions))
+	for i, c := range found.Status.Conditions {
+		list[i] = metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message}
+	}
+	return list
+}
+
+// because puts a reason before a message.
+func because(reason, message string) string {
+	if reason == "" || message == "" {
+		return reason + message
+	}
+	return reason + ": " + message
+}
+
+// line makes a text one line.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,93 @@
+package health
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		want   State
+	}{
+		"rolled out":  {rolledOut, State{Status: Current, Message: "Deployment is available. Replicas: 2"}},
+		"just made":   {justMade, State{Status: InProgress, Message: "Replicas: 0/2"}},
+		"running Pod": {runningPod, State{Status: Current, Message: "Pod is Ready"}},
+		"failed Pod":  {failedPod, State{Status: Failed, Message: "Pod has failed", Final: true}},
+		"ConfigMap":   {`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`, State{Status: Current, Message: "Resource is always ready"}},
+		"deadline exceeded": {
+			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`,
+			State{Status: Failed, Message: "Progress deadline exceeded", Final: true},
+		},
+		"load balancer without address": {
+			`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}`,
+			State{Status: InProgress, Message: "it has no external address"},
+		},
+		"load balancer": {
+			`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}}`,
+			State{Status: Current, Message: "Service is ready"},
+		},
+		"new APIService": {
+			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}}`,
+			State{Status: InProgress, Message: "it is not available"},
+		},
+		"APIService without service": {
+			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
+			State{Status: InProgress, Message: "it is not available: ServiceNotFound: no service"},
+		},
+		"APIService": {
+			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "True"}]}}`,
+			State{Status: Current, Message: "Resource is current"},
+		},
+		"Job with a Pod that is not ready": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", active: 2, ready: 1}}`,
+			State{Status: InProgress, Message: "Ready: 1/2, failed: 0"},
+		},
+		"Job between two Pods": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", failed: 1, ready: 0}}`,
+			State{Status: InProgress, Message: "Ready: 0/0, failed: 1"},
+		},
+		"Job that runs": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", active: 2, ready: 2}}`,
+			State{Status: Current, Message: "Job in progress. success:0, active: 2, failed: 0"},
+		},
+		"Job that is complete": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", succeeded: 1, conditions: [{type: Complete, status: "True"}]}}`,
+			State{Status: Current, Message: "Job Completed. succeeded: 1/1"},
+		},
+		"Job that has failed": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", failed: 1, conditions: [{type: Failed, status: "True"}]}}`,
+			State{Status: Failed, Message: "Job Failed. failed: 1/1", Final: true},
+		},
+		"being deleted": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
+			State{Status: Terminating, Message: "Resource scheduled for deletion"},
+		},
+		"custom without conditions": {widget, State{Status: Current, Message: "Resource is current"}},
+		"custom that is not ready": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: NoPaint, message: "the paint\nis out"}]}}`,
+			State{Status: InProgress, Message: "NoPaint: the paint is out"},
+		},
+		"custom that is stalled": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Stalled, status: "True", reason: Broke, message: it broke}]}}`,
+			State{Status: Failed, Message: "Broke: it broke"},
+		},
+		"custom whose change was not seen": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {observedGeneration: 1}}`,
+			State{Status: InProgress, Message: "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
+		},
+		"conditions of another shape": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: none}}`,
+			State{Status: Unknown, Message: "cannot restore slice from string"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := object(t, test.object)
+			test.want.Ref = RefOf(u)
+			if diff := cmp.Diff(test.want, Of(u)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

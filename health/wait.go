@@ -1,0 +1,96 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// patience is how long all the reasons together may take to be found.
+const patience = 5 * time.Second
+
+// Waiter waits for objects. It may be used by several goroutines.
+type Waiter struct {
+	kinds   discovery.DiscoveryInterfaceWithContext
+	objects dynamic.Interface
+}
+
+// Options say what to wait for.
+type Options struct {
+	// Gone waits until the objects are gone, in place of healthy.
+	Gone bool
+	// Progress, if not nil, is told how an object is when it is first seen and
+	// whenever that changes, by the goroutine that waits.
+	Progress func(State)
+}
+
+// New returns a waiter that acts as cfg says, without a limit to its rate.
+func New(cfg *rest.Config) (*Waiter, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.RateLimiter, cfg.QPS = nil, -1
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they are about the objects' author
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	objects, err := dynamic.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	return &Waiter{kinds, objects}, nil
+}
+
+// Wait returns as soon as all objects are healthy at the same time, or gone if o
+// says so. An object that is not there yet, or whose kind the server does not
+// serve yet, is waited for. If ctx reaches its deadline first, or an object has
+// failed for good, the error is a [*NotHealthyError]; if ctx is cancelled, it is
+// the cause of that.
+func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
+	watching, stop := context.WithCancel(ctx)
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	defer stop()
+	b := newBoard(refs, o)
+	changes := make(chan change)
+	for _, f := range b.followers(w, changes) {
+		followers.Go(func() { f.run(watching) })
+	}
+	for !b.done() {
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return fmt.Errorf("health: %w", context.Cause(ctx))
+			}
+			return w.notHealthy(ctx, b, context.Cause(ctx))
+		case c := <-changes:
+			b.apply(c)
+		}
+		if b.hopeless() {
+			return w.notHealthy(ctx, b, nil)
+		}
+	}
+	return nil
+}
+
+// notHealthy finds out why objects are not as they were to be.
+func (w *Waiter) notHealthy(ctx context.Context, b *board, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	e := &NotHealthyError{Of: len(b.entries), Gone: b.Gone, Cause: cause}
+	for i := range b.entries {
+		if entry := &b.entries[i]; !b.satisfied(entry) {
+			e.Objects = append(e.Objects, Unhealthy{entry.State, w.why(ctx, entry, b.Gone)})
+		}
+	}
+	return e
+}

@@ -1,0 +1,210 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	web  = Ref{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "shop", "web"}
+	podP = Ref{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "shop", "p"}
+	wid  = Ref{schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "shop", "w"}
+)
+
+// waited is what a wait has told and how it ended.
+type waited struct {
+	told []string
+	err  error
+	took time.Duration
+}
+
+// start waits in the background for ten seconds at most.
+func (c *cluster) start(t *testing.T, o Options, refs ...Ref) (*waited, <-chan struct{}) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, errors.New("timed out"))
+	w, done, began := &waited{}, make(chan struct{}), time.Now()
+	o.Progress = func(s State) { w.told = append(w.told, fmt.Sprintf("%s %s: %s", s.Ref, s.Status, s.Message)) }
+	go func() {
+		defer close(done)
+		defer cancel()
+		w.err = c.Wait(ctx, refs, o)
+		w.took = time.Since(began)
+	}()
+	return w, done
+}
+
+func TestWaitsUntilAllAreHealthy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, justMade)
+		w, done := c.start(t, Options{}, web, podP, web)
+		synctest.Wait()
+		c.update(t, deployments, rolledOut)
+		synctest.Wait()
+		c.update(t, deployments, rolledOut) // no news
+		synctest.Wait()
+		c.create(t, pods, runningPod)
+		<-done
+		want := []string{
+			"Deployment shop/web InProgress: Replicas: 0/2",
+			"Pod shop/p NotFound: there is no such object",
+			"Deployment shop/web Current: Deployment is available. Replicas: 2",
+			"Pod shop/p Current: Pod is Ready",
+		}
+		if w.err != nil || w.took != 0 {
+			t.Errorf("got %v after %v, want nil at once", w.err, w.took)
+		}
+		// The two kinds are asked for side by side.
+		if len(w.told) == 4 && w.told[0] == want[1] {
+			w.told[0], w.told[1] = w.told[1], w.told[0]
+		}
+		if diff := cmp.Diff(want, w.told); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNothingToWaitFor(t *testing.T) {
+	if err := newCluster(t).Wait(t.Context(), nil, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, rolledOut, `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`)
+		w, done := c.start(t, Options{}, web, podP)
+		<-done
+		bad, ok := errors.AsType[*NotHealthyError](w.err)
+		if !ok || w.took != 10*time.Second {
+			t.Fatalf("got %v after %v", w.err, w.took)
+		}
+		want := []Unhealthy{{State{Ref: podP, Status: NotFound, Message: "there is no such object"}, "there is no such object"}}
+		if diff := cmp.Diff(want, bad.Objects); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if want := "1 of 2 objects not healthy: Pod shop/p: timed out"; w.err.Error() != want {
+			t.Errorf("got  %v\nwant %s", w.err, want)
+		}
+	})
+}
+
+func TestFailedForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, failedPod)
+		w, done := c.start(t, Options{}, podP)
+		<-done
+		bad, ok := errors.AsType[*NotHealthyError](w.err)
+		if !ok || w.took != 0 || bad.Cause != nil || bad.Objects[0].Reason != "Evicted: The node was low on memory." {
+			t.Errorf("got %+v after %v, want the reason at once", w.err, w.took)
+		}
+	})
+}
+
+func TestWaitsUntilGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, failedPod)
+		w, done := c.start(t, Options{Gone: true}, podP, wid) // no Widgets are served
+		synctest.Wait()
+		if err := c.objects.Tracker().Delete(pods, "shop", "p"); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		if w.err != nil || w.took != 0 {
+			t.Errorf("got %v after %v", w.err, w.took)
+		}
+	})
+}
+
+func TestNobodyDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, done := newCluster(t, runningPod).start(t, Options{Gone: true}, podP)
+		<-done
+		bad, ok := errors.AsType[*NotHealthyError](w.err)
+		if !ok || bad.Objects[0].Reason != "nobody has deleted it" || bad.Error() != "1 of 1 object not gone: Pod shop/p: timed out" {
+			t.Errorf("got %v", w.err)
+		}
+	})
+}
+
+func TestKindThatIsDefinedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		groups, anywhere := len(c.kinds.Resources), wid
+		anywhere.Namespace = ""
+		c.create(t, widgets, `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: default, name: w}}`)
+		began := time.Now()
+		c.kinds.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if time.Since(began) > 3*time.Second && len(c.kinds.Resources) == groups {
+				c.serve("example.com/v1", "widgets", "Widget", true)
+			}
+			return false, nil, nil
+		})
+		w, done := c.start(t, Options{}, anywhere)
+		<-done
+		want := []string{
+			"Widget w NotFound: kind Widget in example.com/v1: the server does not serve it",
+			"Widget default/w Current: Resource is current",
+		}
+		if diff := cmp.Diff(want, w.told); diff != "" || w.err != nil || w.took > 4200*time.Millisecond {
+			t.Errorf("got %v after %v (-want +got):\n%s", w.err, w.took, diff)
+		}
+	})
+}
+
+func TestKindWithoutWatch(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t)
+			c.serve("example.com/v1", "widgets", "Widget", true, "create")
+			w, done := c.start(t, Options{Gone: gone}, wid)
+			<-done
+			bad, ok := errors.AsType[*NotHealthyError](w.err)
+			want := "kind Widget in example.com/v1 has no verb list: it cannot be waited for"
+			if !ok || bad.Objects[0].Reason != want || w.took != 0 {
+				t.Errorf("gone %v: got %+v after %v", gone, w.err, w.took)
+			}
+		})
+	}
+}
+
+func TestListIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, runningPod)
+		var refused atomic.Bool
+		refused.Store(true)
+		c.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return refused.Load(), nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no rule\nallows it"))
+		})
+		w, done := c.start(t, Options{}, podP)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		refused.Store(false)
+		<-done
+		want := []string{
+			`Pod shop/p Unknown: pods is forbidden: no rule allows it`,
+			"Pod shop/p Current: Pod is Ready",
+		}
+		if diff := cmp.Diff(want, w.told); diff != "" || w.err != nil {
+			t.Errorf("%v (-want +got):\n%s", w.err, diff)
+		}
+	})
+}
+
+func TestCallerEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	err := newCluster(t, justMade).Wait(ctx, []Ref{web}, Options{Progress: func(State) { cancel(enough) }})
+	if !errors.Is(err, enough) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,30 @@
+package nodes
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// BenchmarkPod is what a pod's start costs without kwok and the API server.
+func BenchmarkPod(b *testing.B) {
+	s, err := Config{}.shape()
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := newLedger(s, time.Now)
+	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{kwokAnnotation: kwokFake}}})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		pod := testPod(func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(i)) })
+		l.seePod(pod, false)
+		if _, err := l.podPatch(string(pod.UID)); err != nil {
+			b.Fatal(err)
+		}
+		l.forgetPod(pod.UID)
+	}
+}

@@ -1,0 +1,110 @@
+package nodes
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// setConditions sets the conditions that a kubelet owns.
+func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
+	set := func(kind corev1.PodConditionType, holds bool, reason, message string) {
+		c := corev1.PodCondition{
+			Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message,
+			ObservedGeneration: pod.Generation, LastTransitionTime: metav1.NewTime(now),
+		}
+		if holds {
+			c.Status = corev1.ConditionTrue
+		}
+		i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+		if i < 0 {
+			st.Conditions = append(st.Conditions, c)
+			return
+		}
+		if was := st.Conditions[i]; was.Status == c.Status {
+			c.LastTransitionTime = was.LastTransitionTime
+		}
+		st.Conditions[i] = c
+	}
+	initReason, initMessage := uninitialized(st)
+	containersReason, containersMessage := unready(pod, st)
+	reason, message := gatesClosed(pod, st)
+	if containersReason != "" {
+		reason, message = containersReason, containersMessage
+	}
+	over := st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed
+	set(corev1.PodReadyToStartContainers, !over, "", "")
+	set(corev1.PodInitialized, initReason == "" || initReason == completed, initReason, initMessage)
+	set(corev1.PodReady, reason == "", reason, message)
+	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
+	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
+		set(corev1.PodScheduled, true, "", "") // who created it named its node
+	}
+}
+
+const completed = "PodCompleted"
+
+// uninitialized is why a pod is not initialized; the empty reason says that it is.
+func uninitialized(st *corev1.PodStatus) (reason, message string) {
+	var names []string
+	for _, s := range st.InitContainerStatuses {
+		if !succeeded(s) && s.State.Running == nil || s.State.Running != nil && !s.Ready {
+			names = append(names, s.Name)
+		}
+	}
+	switch {
+	case st.Phase == corev1.PodSucceeded:
+		return completed, ""
+	case len(names) > 0 && st.Phase == corev1.PodFailed:
+		return "PodFailed", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
+	case len(names) > 0:
+		return "ContainersNotInitialized", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
+	}
+	return "", ""
+}
+
+// unready is why the containers of a pod are not ready.
+func unready(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
+	var names []string
+	for i, s := range st.InitContainerStatuses {
+		if !s.Ready && i < len(pod.Spec.InitContainers) && initKind(&pod.Spec.InitContainers[i]) == sidecar {
+			names = append(names, s.Name)
+		}
+	}
+	for _, s := range st.ContainerStatuses {
+		if !s.Ready {
+			names = append(names, s.Name)
+		}
+	}
+	switch {
+	case st.Phase == corev1.PodSucceeded:
+		return completed, ""
+	case st.Phase == corev1.PodFailed:
+		return "PodFailed", ""
+	case len(names) > 0 || len(st.ContainerStatuses) == 0:
+		return "ContainersNotReady", "containers with unready status: [" + strings.Join(names, " ") + "]"
+	}
+	return "", ""
+}
+
+// gatesClosed is which readiness gates keep a pod from being ready: their
+// conditions are set by somebody else.
+func gatesClosed(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
+	var messages []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == gate.ConditionType })
+		switch {
+		case i < 0:
+			messages = append(messages, `corresponding condition of pod readiness gate "`+string(gate.ConditionType)+`" does not exist.`)
+		case st.Conditions[i].Status != corev1.ConditionTrue:
+			messages = append(messages, `the status of pod readiness gate "`+string(gate.ConditionType)+`" is not "True", but `+string(st.Conditions[i].Status))
+		}
+	}
+	if messages == nil {
+		return "", ""
+	}
+	return "ReadinessGatesNotReady", strings.Join(messages, ", ")
+}

@@ -1,0 +1,160 @@
+package nodes
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+const (
+	maxCount = 10000 // twice what upstream is tested with
+	maxZones = 26    // zone-a to zone-z
+)
+
+// Config says what fleet to simulate.
+type Config struct {
+	// Connect returns a client configuration into the control plane, without a
+	// rate limit.
+	Connect func(agent string) *rest.Config
+	// Count is how many nodes of its own the fleet has at least.
+	Count int
+	// CPU and Memory are quantities that each node offers; empty = 32 and 256Gi.
+	CPU, Memory string
+	// Pods is how many pods each node takes; 0 = 110.
+	Pods int
+	// Labels are further labels of each node, as key=value.
+	Labels []string
+	// Taints are taints of each node, as key=value:Effect or key:Effect.
+	Taints []string
+	// Zones is over how many zones (zone-a, zone-b, …) the nodes spread; 0 = 1.
+	Zones int
+	// ProviderID returns the provider ID of a node; nil = none.
+	ProviderID func(name string) string
+	// Stages serves and heeds kwok's Stage objects for Pods and Nodes.
+	Stages bool
+	// Logger takes the fleet's log; nil = nowhere.
+	Logger *slog.Logger
+}
+
+// Check says in a line what is wrong with the configuration, if anything is.
+func (c Config) Check() error {
+	if c.Count < 0 || c.Count > maxCount {
+		return usage.Errorf("%d nodes: choose 0 to %d", c.Count, maxCount)
+	}
+	_, err := c.shape()
+	return err
+}
+
+// shape is what each node of the fleet looks like.
+type shape struct {
+	capacity corev1.ResourceList
+	labels   map[string]string
+	taints   []corev1.Taint
+	zones    int
+	provider func(name string) string // may be nil
+}
+
+func (c Config) shape() (shape, error) {
+	s := shape{zones: max(c.Zones, 1), provider: c.ProviderID}
+	if c.Zones < 0 || c.Zones > maxZones {
+		return s, usage.Errorf("%d zones: choose 1 to %d", c.Zones, maxZones)
+	}
+	var err error
+	if s.capacity, err = c.capacity(); err != nil {
+		return s, err
+	}
+	if s.labels, err = parseLabels(c.Labels); err != nil {
+		return s, err
+	}
+	s.taints, err = parseTaints(c.Taints)
+	return s, err
+}
+
+func (c Config) capacity() (corev1.ResourceList, error) {
+	pods := c.Pods
+	if pods == 0 {
+		pods = 110
+	}
+	if pods < 0 || pods > 100000 {
+		return nil, usage.Errorf("%d pods a node: choose 1 to 100000", c.Pods)
+	}
+	list := corev1.ResourceList{
+		corev1.ResourcePods:             *resource.NewQuantity(int64(pods), resource.DecimalSI),
+		corev1.ResourceEphemeralStorage: resource.MustParse("1Ti"),
+	}
+	for _, q := range []struct {
+		name            corev1.ResourceName
+		value, fallback string
+	}{{corev1.ResourceCPU, c.CPU, "32"}, {corev1.ResourceMemory, c.Memory, "256Gi"}} {
+		if q.value == "" {
+			q.value = q.fallback
+		}
+		quantity, err := resource.ParseQuantity(q.value)
+		if err != nil || quantity.Sign() <= 0 {
+			return nil, usage.Errorf("node %s %q is not a quantity above zero: write it like %s", q.name, q.value, q.fallback)
+		}
+		list[q.name] = quantity
+	}
+	return list, nil
+}
+
+func parseLabels(list []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, item := range list {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok {
+			return nil, usage.Errorf("node label %q: write key=value", item)
+		}
+		if msgs := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(msgs) > 0 {
+			return nil, usage.Errorf("node label %q: %s", item, msgs[0])
+		}
+		if key == fleetLabel || key == corev1.LabelHostname {
+			return nil, usage.Errorf("node label %q: ctrlplane sets this label itself", item)
+		}
+		if old, ok := labels[key]; ok && old != value {
+			return nil, usage.Errorf("node label %q: it has the value %q already", item, old)
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}
+
+func parseTaints(list []string) ([]corev1.Taint, error) {
+	var taints []corev1.Taint
+	for _, item := range list {
+		taint, err := parseTaint(item)
+		if err != nil {
+			return nil, usage.Errorf("node taint %q: %w", item, err)
+		}
+		if slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
+			return nil, usage.Errorf("node taint %q: there is one with this key and effect already", item)
+		}
+		taints = append(taints, taint)
+	}
+	return taints, nil
+}
+
+func parseTaint(item string) (corev1.Taint, error) {
+	pair, effect, ok := strings.Cut(item, ":")
+	if !ok {
+		return corev1.Taint{}, fmt.Errorf("write key=value:Effect or key:Effect")
+	}
+	key, value, _ := strings.Cut(pair, "=")
+	if msgs := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(msgs) > 0 {
+		return corev1.Taint{}, fmt.Errorf("%s", msgs[0])
+	}
+	taint := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
+	switch taint.Effect {
+	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
+		return taint, nil
+	}
+	return corev1.Taint{}, fmt.Errorf("effect %q: choose NoSchedule, PreferNoSchedule or NoExecute", effect)
+}

@@ -1,0 +1,190 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// makers is how many nodes are made at a time.
+const makers = 8
+
+// Fleet is simulated nodes, and what their kubelets do.
+type Fleet struct {
+	client     kubernetes.Interface
+	ledger     *ledger
+	simulation *simulation
+	cancel     context.CancelFunc
+	adding     sync.Mutex // one at a time: names are chosen from those that are free
+}
+
+// Start simulates every node that kwok's annotation marks and makes those that
+// Count lacks. It returns when they exist; ctx bounds the start only.
+func Start(ctx context.Context, cfg Config) (*Fleet, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	connect := rest.CopyConfig(cfg.Connect(component))
+	connect.ContentType = runtime.ContentTypeProtobuf
+	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return insistent{next} })
+	client, err := kubernetes.NewForConfig(connect)
+	if err != nil {
+		return nil, fmt.Errorf("simulated nodes: %w", err)
+	}
+	var stages stageClients
+	if cfg.Stages {
+		if stages, err = connectStages(cfg.Connect(component)); err != nil {
+			return nil, fmt.Errorf("simulated nodes: %w", err)
+		}
+	}
+	return start(ctx, cfg, client, stages)
+}
+
+func start(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients) (*Fleet, error) {
+	shape, err := cfg.shape()
+	if err != nil {
+		return nil, err
+	}
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	running, cancel := context.WithCancel(context.Background())
+	f := &Fleet{client: client, ledger: newLedger(shape, time.Now), cancel: cancel}
+	if f.simulation, err = simulate(running, client, stages, f.ledger, log); err != nil {
+		cancel()
+		return nil, fmt.Errorf("simulated nodes: %w", err)
+	}
+	if err := f.fill(ctx, cfg.Count); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// insistent lets client-go try a patch again that has failed in the server: kwok
+// does so for some errors only, and a pod would stay as it is.
+type insistent struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t insistent) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil && r.Method == http.MethodPatch && response.StatusCode >= http.StatusInternalServerError && response.Header.Get("Retry-After") == "" {
+		response.Header.Set("Retry-After", "1")
+	}
+	return response, err
+}
+
+// Close ends the simulation. The nodes stay: another fleet finds them.
+func (f *Fleet) Close() error {
+	f.cancel()
+	f.simulation.wait()
+	return nil
+}
+
+// fill makes the nodes that are missing of so many.
+func (f *Fleet) fill(ctx context.Context, count int) error {
+	if count == 0 {
+		return nil
+	}
+	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: fleetLabel})
+	if err != nil {
+		return fmt.Errorf("simulated nodes: cannot list the nodes: %w", err)
+	}
+	_, err = f.Add(ctx, count-len(list.Items))
+	return err
+}
+
+// Add makes n more nodes, all or none, and returns their names.
+func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	f.adding.Lock()
+	defer f.adding.Unlock()
+	select {
+	case <-f.simulation.nodes.synced: // so that no address is given twice
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot list the nodes: %w", context.Cause(ctx))
+	}
+	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the nodes: %w", err)
+	}
+	if len(list.Items)+n > maxCount {
+		return nil, usage.Errorf("%d more nodes beside %d: no more than %d can be simulated", n, len(list.Items), maxCount)
+	}
+	taken := map[string]bool{}
+	for i := range list.Items {
+		taken[list.Items[i].Name] = true
+	}
+	names := freeNames(taken, n)
+	made := make([]bool, n)
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(makers)
+	for i, name := range names {
+		addr := f.ledger.takeHost()
+		group.Go(func() error {
+			err := f.create(each, name, addr)
+			made[i] = err == nil
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		f.unmake(ctx, names, made)
+		return nil, err
+	}
+	return names, nil
+}
+
+func (f *Fleet) create(ctx context.Context, name string, addr netip.Addr) error {
+	node := f.ledger.shape.newNode(name, addr, time.Now())
+	if _, err := f.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+		f.ledger.freeHost(addr)
+		return fmt.Errorf("cannot make node %s: %w", name, err)
+	}
+	return nil
+}
+
+// unmake removes what Add has made before it failed.
+func (f *Fleet) unmake(ctx context.Context, names []string, made []bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for i, name := range names {
+		if !made[i] {
+			continue
+		}
+		if err := f.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			f.simulation.log.Error("cannot remove a node that was made in vain", "node", name, "err", err)
+		}
+	}
+}
+
+// node is a simulated node, or why it is none.
+func (f *Fleet) node(ctx context.Context, name string) (*corev1.Node, error) {
+	node, err := f.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, usage.Errorf("there is no node %q", name)
+	case err != nil:
+		return nil, fmt.Errorf("node %s: %w", name, err)
+	case !simulated(node):
+		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, kwokAnnotation, kwokFake)
+	}
+	return node, nil
+}

@@ -1,0 +1,181 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+const patience = 20 * time.Second
+
+func startFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
+	t.Helper()
+	f, err := start(t.Context(), cfg, client, stageClients{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// watchPod returns when a pod is as it should be.
+func watchPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, until func(*corev1.Pod) bool) *corev1.Pod {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w, err := client.CoreV1().Pods(pod.Namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	now, err := client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !until(now) {
+		select {
+		case e := <-w.ResultChan():
+			if p, ok := e.Object.(*corev1.Pod); ok && p.Name == pod.Name {
+				now = p
+			}
+		case <-ctx.Done():
+			t.Fatalf("pod %s is still %s", pod.Name, describe(now))
+		}
+	}
+	return now
+}
+
+func names(t *testing.T, f *Fleet) []string {
+	t.Helper()
+	list, err := f.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestFleetFillsUp(t *testing.T) {
+	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{kwokAnnotation: kwokFake}}}
+	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
+	client := fake.NewClientset(byHand, kubelet)
+	f := startFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})
+	if diff := cmp.Diff([]string{"hand", "node-1", "node-3"}, names(t, f)); diff != "" {
+		t.Error(diff)
+	}
+	node, err := client.CoreV1().Nodes().Get(t.Context(), "node-3", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if node.Labels["a"] != "b" || node.Labels[corev1.LabelTopologyZone] != "zone-a" || len(node.Spec.Taints) != 1 {
+		t.Errorf("node-3 has labels %v and taints %v", node.Labels, node.Spec.Taints)
+	}
+	if _, err := f.Add(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := startFleet(t, client, Config{Count: 4})
+	if diff := cmp.Diff([]string{"hand", "node-1", "node-3", "node-4", "node-5"}, names(t, again)); diff != "" {
+		t.Errorf("after a restart: %s", diff)
+	}
+}
+
+func TestFleetAddsAllOrNone(t *testing.T) {
+	client := fake.NewClientset()
+	f := startFleet(t, client, Config{Count: 1})
+	client.PrependReactor("create", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		node := a.(clienttesting.CreateAction).GetObject().(*corev1.Node)
+		return node.Name == "node-4", nil, errors.New("refused")
+	})
+	if added, err := f.Add(t.Context(), 4); err == nil {
+		t.Errorf("added %v", added)
+	}
+	if diff := cmp.Diff([]string{"node-1"}, names(t, f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFleetUnknownNames(t *testing.T) {
+	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "kubelet"}})
+	f := startFleet(t, client, Config{Count: 2})
+	for what, err := range map[string]error{
+		"remove unknown": f.Remove(t.Context(), "node-1", "node-9"),
+		"remove kubelet": f.Remove(t.Context(), "kubelet"),
+		"fail":           f.Fail(t.Context(), "node-9"),
+		"recover":        f.Recover(t.Context(), "kubelet"),
+	} {
+		if !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s: %v, want a usage error", what, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"node-1", "node-2"}, names(t, f)); diff != "" {
+		t.Error(diff)
+	}
+	if err := f.Remove(t.Context(), "node-1", "node-2"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string(nil), names(t, f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFleetRunsPods(t *testing.T) {
+	client := fake.NewClientset()
+	f := startFleet(t, client, Config{Count: 1})
+	pod := testPod(nil)
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	running := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	if got := describe(running); got != "Running, ready, a: runs" {
+		t.Errorf("the pod is %s", got)
+	}
+	if running.Status.PodIP != "100.64.0.1" || running.Status.HostIP != "172.16.0.1" {
+		t.Errorf("addresses %s and %s", running.Status.PodIP, running.Status.HostIP)
+	}
+	if list, err := f.List(t.Context()); err != nil || list[0].Pods != 1 {
+		t.Errorf("List = %+v, %v; want a pod", list, err)
+	}
+}
+
+// A node that has failed does nothing for its pods; when it recovers it catches up.
+func TestFleetFailsAndRecovers(t *testing.T) {
+	client := fake.NewClientset()
+	f := startFleet(t, client, Config{Count: 1})
+	if err := f.Fail(t.Context(), "node-1"); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod(nil)
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := f.List(t.Context()); err != nil || !list[0].Failed {
+		t.Errorf("List = %+v, %v; want a failed node", list, err)
+	}
+	for range 2 { // the second time there is nothing to do
+		if err := f.Recover(t.Context(), "node-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+}

@@ -1,0 +1,69 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	kwoklog "sigs.k8s.io/kwok/pkg/log"
+)
+
+// withLogger lets upstream's libraries and kwok's log to one logger, until ctx
+// ends: then all that they say is that it has.
+func withLogger(ctx context.Context, log *slog.Logger) context.Context {
+	log = slog.New(untilDone{log.Handler(), ctx})
+	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
+	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLines{log}, kwoklog.LevelWarn))
+}
+
+// kwokLines takes the lines of kwok's logger, which makes JSON only.
+type kwokLines struct{ log *slog.Logger }
+
+func (l kwokLines) Write(line []byte) (int, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return 0, fmt.Errorf("a log line of kwok's: %w", err)
+	}
+	level := slog.LevelWarn
+	if fields[slog.LevelKey] == slog.LevelError.String() {
+		level = slog.LevelError
+	}
+	if cause, _ := fields["err"].(string); strings.HasSuffix(cause, " not found") {
+		level = slog.LevelDebug // somebody else was faster to delete it
+	}
+	message, _ := fields[slog.MessageKey].(string)
+	var attrs []slog.Attr
+	for key, value := range fields {
+		switch key {
+		case slog.TimeKey, slog.LevelKey, slog.MessageKey, slog.SourceKey:
+		default:
+			attrs = append(attrs, slog.Any(key, value))
+		}
+	}
+	l.log.LogAttrs(context.Background(), level, "kwok: "+message, attrs...)
+	return len(line), nil
+}
+
+type untilDone struct {
+	slog.Handler
+	ctx context.Context
+}
+
+func (h untilDone) Handle(ctx context.Context, r slog.Record) error {
+	if h.ctx.Err() != nil {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h untilDone) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untilDone{h.Handler.WithAttrs(attrs), h.ctx}
+}
+
+func (h untilDone) WithGroup(name string) slog.Handler {
+	return untilDone{h.Handler.WithGroup(name), h.ctx}
+}

@@ -1,0 +1,47 @@
+package nodes
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// fleetLabel marks the nodes that the fleet has made.
+	fleetLabel = "ctrlplane/fleet"
+	// failedAnnotation stops a node's heart-beat while it is "true".
+	failedAnnotation = "ctrlplane/failed"
+	// kwokAnnotation marks, as in kwok, any node that is simulated.
+	kwokAnnotation, kwokFake = "kwok.x-k8s.io/node", "fake"
+)
+
+func simulated(node *corev1.Node) bool { return node.Annotations[kwokAnnotation] == kwokFake }
+
+func failed(node *corev1.Node) bool { return node.Annotations[failedAnnotation] == "true" }
+
+func made(node *corev1.Node) bool {
+	_, ok := node.Labels[fleetLabel]
+	return ok
+}
+
+// freeNames returns n names that no node has, with the lowest numbers.
+func freeNames(taken map[string]bool, n int) []string {
+	names := make([]string, 0, max(n, 0))
+	for i := 1; len(names) < n; i++ {
+		if name := nodeName(i); !taken[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func nodeName(i int) string { return "node-" + strconv.Itoa(i) }
+
+// zone is where the node of a name that freeNames made stands, of n zones.
+func zone(name string, n int) string {
+	i, err := strconv.Atoi(name[len("node-"):])
+	if err != nil {
+		panic("nodes: not a name of ours: " + name)
+	}
+	return "zone-" + string(rune('a'+(i-1)%n))
+}

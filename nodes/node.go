@@ -1,0 +1,154 @@
+package nodes
+
+import (
+	"hash/fnv"
+	"net/netip"
+	"runtime"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/pkg/version"
+)
+
+// statusInterval is how often a node's status is written, on the average, when
+// nothing changes: a kubelet's nodeStatusReportFrequency.
+const statusInterval = 5 * time.Minute
+
+// intervalOf spreads the nodes, as kubelets do, by half of the interval either
+// way: those that were made together do not write together.
+func intervalOf(name string) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return statusInterval/2 + statusInterval*time.Duration(h.Sum32()%1000)/1000
+}
+
+// newNode is a node of the fleet as a kubelet would register it.
+func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node {
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name,
+			// With the TTL and the old labels, which controllers would add, a node
+			// is written twice less.
+			Annotations: map[string]string{kwokAnnotation: kwokFake, corev1.ObjectTTLAnnotationKey: "0"},
+			Labels: map[string]string{
+				fleetLabel:                       "true",
+				corev1.LabelHostname:             name,
+				corev1.LabelOSStable:             "linux",
+				corev1.LabelArchStable:           runtime.GOARCH,
+				"beta." + corev1.LabelOSStable:   "linux",
+				"beta." + corev1.LabelArchStable: runtime.GOARCH,
+				corev1.LabelTopologyZone:         zone(name, s.zones),
+				corev1.LabelTopologyRegion:       "local",
+				corev1.LabelInstanceTypeStable:   "simulated",
+			},
+		},
+		Spec: corev1.NodeSpec{Taints: s.taints},
+	}
+	if s.provider != nil {
+		node.Spec.ProviderID = s.provider(name)
+	}
+	for key, value := range s.labels {
+		node.Labels[key] = value
+	}
+	node.Status, _ = s.nodeStatus(node, addr, now)
+	return node
+}
+
+// nodeStatus is the status that a kubelet would report of a node now, and when
+// it is to be reported again. What the node's maker has set stays.
+func (s shape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (corev1.NodeStatus, time.Time) {
+	st := *node.Status.DeepCopy()
+	if len(st.Capacity) == 0 {
+		st.Capacity = s.capacity
+	}
+	if len(st.Allocatable) == 0 {
+		st.Allocatable = st.Capacity
+	}
+	setAddress(&st, corev1.NodeInternalIP, addr.String())
+	setAddress(&st, corev1.NodeHostName, node.Name)
+	setNodeInfo(&st.NodeInfo)
+	changed := false
+	for _, c := range healthy {
+		changed = setNodeCondition(&st, c, now) || changed
+	}
+	last := lastHeartbeat(&st)
+	if next := last.Add(intervalOf(node.Name)); !changed && now.Before(next) {
+		return st, next
+	}
+	for i := range st.Conditions {
+		if isOurs(st.Conditions[i].Type) {
+			st.Conditions[i].LastHeartbeatTime = metav1.NewTime(now)
+		}
+	}
+	return st, now.Add(intervalOf(node.Name))
+}
+
+// healthy are the conditions of a node that is well, in a kubelet's words.
+var healthy = [...]corev1.NodeCondition{
+	{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
+	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
+	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
+	{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"},
+}
+
+func isOurs(kind corev1.NodeConditionType) bool {
+	return slices.ContainsFunc(healthy[:], func(c corev1.NodeCondition) bool { return c.Type == kind })
+}
+
+// setNodeCondition is whether that changed the condition.
+func setNodeCondition(st *corev1.NodeStatus, c corev1.NodeCondition, now time.Time) bool {
+	c.LastHeartbeatTime, c.LastTransitionTime = metav1.NewTime(now), metav1.NewTime(now)
+	i := slices.IndexFunc(st.Conditions, func(was corev1.NodeCondition) bool { return was.Type == c.Type })
+	if i < 0 {
+		st.Conditions = append(st.Conditions, c)
+		return true
+	}
+	was := &st.Conditions[i]
+	if was.Status == c.Status {
+		return false // a reason of somebody else's is left to stand
+	}
+	*was = c
+	return true
+}
+
+func lastHeartbeat(st *corev1.NodeStatus) (last time.Time) {
+	for _, c := range st.Conditions {
+		if c.Type == corev1.NodeReady {
+			last = c.LastHeartbeatTime.Time
+		}
+	}
+	return last
+}
+
+func setAddress(st *corev1.NodeStatus, kind corev1.NodeAddressType, address string) {
+	if !slices.ContainsFunc(st.Addresses, func(a corev1.NodeAddress) bool { return a.Type == kind }) {
+		st.Addresses = append(st.Addresses, corev1.NodeAddress{Type: kind, Address: address})
+	}
+}
+
+func setNodeInfo(info *corev1.NodeSystemInfo) {
+	fill := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	fill(&info.Architecture, runtime.GOARCH)
+	fill(&info.OperatingSystem, "linux")
+	fill(&info.OSImage, "simulated by ctrlplane")
+	fill(&info.KernelVersion, "simulated")
+	fill(&info.ContainerRuntimeVersion, "simulated://kwok")
+	fill(&info.KubeletVersion, version.Get().GitVersion)
+}
+
+// nodeAddresses are the node's own addresses: what host-network pods have.
+func nodeAddresses(node *corev1.Node) []netip.Addr {
+	var list []netip.Addr
+	for _, a := range node.Status.Addresses {
+		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == corev1.NodeInternalIP {
+			list = append(list, addr)
+		}
+	}
+	return list
+}

@@ -1,0 +1,219 @@
+package nodes
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+var (
+	epoch  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	always = corev1.ContainerRestartPolicyAlways
+	here   = place{hostIPs: []netip.Addr{netip.MustParseAddr("172.16.0.1")}, podIPs: []netip.Addr{netip.MustParseAddr("10.244.0.1")}}
+)
+
+func testPod(change func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", UID: "u", Generation: 1, Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{
+			NodeName:      "node-1",
+			RestartPolicy: corev1.RestartPolicyAlways,
+			Containers:    []corev1.Container{{Name: "a", Image: "nginx"}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	if change != nil {
+		change(pod)
+	}
+	return pod
+}
+
+// story lives through what a pod does by itself, in a line a step.
+func story(pod *corev1.Pod, at place, steps int) []string {
+	var lines []string
+	now := epoch
+	for range steps {
+		what := podDue(pod, at, now)
+		if what.stage == "" {
+			return append(lines, "rests")
+		}
+		now = what.at
+		pod.Status, _ = podStatus(pod, at, now)
+		lines = append(lines, fmt.Sprintf("%v %s", now.Sub(epoch), describe(pod)))
+	}
+	return lines
+}
+
+func describe(pod *corev1.Pod) string {
+	parts := []string{string(pod.Status.Phase)}
+	if pod.Status.Reason != "" {
+		parts = append(parts, pod.Status.Reason)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			parts = append(parts, "ready")
+		}
+	}
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
+		for _, s := range list {
+			state := "runs"
+			switch {
+			case s.State.Waiting != nil:
+				state = s.State.Waiting.Reason
+			case s.State.Terminated != nil:
+				state = fmt.Sprintf("exit %d", s.State.Terminated.ExitCode)
+			}
+			if s.RestartCount > 0 {
+				state += fmt.Sprintf(" #%d", s.RestartCount)
+			}
+			parts = append(parts, s.Name+": "+state)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestStory(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Pod)
+		at     place
+		want   []string
+	}{
+		"runs on": {nil, here, []string{"0s Running, ready, a: runs", "rests"}},
+		"of a Job": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
+			}, here,
+			[]string{"0s Running, ready, a: runs", "0s Succeeded, a: exit 0", "rests"},
+		},
+		"of a Job that works a while": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
+				p.Annotations[runForAnnotation] = "5s"
+			}, here,
+			[]string{"0s Running, ready, a: runs", "5s Succeeded, a: exit 0", "rests"},
+		},
+		"crash loop": {
+			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[runForAnnotation] = "3", "1s" }, here,
+			[]string{
+				"0s Running, ready, a: runs", "1s Running, a: exit 3", "1s Running, ready, a: runs #1",
+				"2s Running, a: exit 3 #1", "2s Running, a: CrashLoopBackOff #1", "12s Running, ready, a: runs #2",
+				"13s Running, a: exit 3 #2", "13s Running, a: CrashLoopBackOff #2", "33s Running, ready, a: runs #3",
+			},
+		},
+		"fails once": {
+			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[failuresAnnotation] = "1", "1" }, here,
+			[]string{"0s Running, ready, a: runs", "0s Running, a: exit 1", "0s Running, ready, a: runs #1", "rests"},
+		},
+		"fails for good": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b"})
+				p.Annotations[exitCodeAnnotation] = "a=0,b=7"
+			}, here,
+			[]string{"0s Running, ready, a: runs, b: runs", "0s Failed, a: exit 0, b: exit 7", "rests"},
+		},
+		"ready later": {
+			func(p *corev1.Pod) { p.Annotations[readyAfterAnnotation] = "10s" }, here,
+			[]string{"0s Running, a: runs", "10s Running, ready, a: runs", "rests"},
+		},
+		"init containers and a sidecar": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
+				p.Annotations[runForAnnotation] = "2s"
+			}, here,
+			[]string{
+				"0s Pending, i: runs, s: PodInitializing, a: PodInitializing", "0s Running, ready, i: exit 0, s: runs, a: runs",
+				"2s Succeeded, i: exit 0, s: exit 0, a: exit 0", "rests",
+			},
+		},
+		"init container fails": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.InitContainers = []corev1.Container{{Name: "i"}}
+				p.Annotations[exitCodeAnnotation] = "i=1"
+			}, here,
+			[]string{"0s Pending, i: runs, a: PodInitializing", "0s Failed, i: exit 1, a: PodInitializing", "rests"},
+		},
+		"readiness gate": {
+			func(p *corev1.Pod) { p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "g"}} }, here,
+			[]string{"0s Running, a: runs", "rests"},
+		},
+		"readiness gate that is open": {
+			func(p *corev1.Pod) {
+				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "g"}}
+				p.Status.Conditions = []corev1.PodCondition{{Type: "g", Status: corev1.ConditionTrue}}
+			}, here,
+			[]string{"0s Running, ready, a: runs", "rests"},
+		},
+		"ephemeral container": {
+			func(p *corev1.Pod) {
+				p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e"}}}
+			}, here,
+			[]string{"0s Running, ready, a: runs, e: runs", "rests"},
+		},
+		"active deadline": {
+			func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](30) }, here,
+			[]string{"0s Running, ready, a: runs", "30s Failed, DeadlineExceeded, a: exit 143", "rests"},
+		},
+		"host port taken": {nil, place{portTaken: true}, []string{"0s Failed, NodePorts", "rests"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, story(testPod(c.change), c.at, 9)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A status that is in step is not written again, and one that is not is.
+func TestPodDueAfterChange(t *testing.T) {
+	pod := testPod(nil)
+	story(pod, here, 9)
+	if what := podDue(pod, here, epoch.Add(time.Hour)); what.stage != "" {
+		t.Errorf("due of a pod that is in step: %+v", what)
+	}
+	pod.Generation++
+	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	if what := podDue(pod, here, epoch); what.stage != podStatusNow {
+		t.Fatalf("due of a pod that was resized: %+v", what)
+	}
+	pod.Status, _ = podStatus(pod, here, epoch)
+	if pod.Status.ObservedGeneration != 2 || pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String() != "2" {
+		t.Errorf("status after the resize: %+v", pod.Status)
+	}
+}
+
+func TestPodDueOfDeletion(t *testing.T) {
+	deleted := func(stopAfter string) *corev1.Pod {
+		pod := testPod(func(p *corev1.Pod) { p.Annotations[stopAfterAnnotation] = stopAfter })
+		story(pod, here, 9)
+		at := metav1.NewTime(epoch.Add(30 * time.Second))
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, ptr.To[int64](30)
+		return pod
+	}
+	for stopAfter, want := range map[string]due{
+		"0s":  {podDeleteNow, epoch},
+		"5s":  {podDeleteLater, epoch.Add(5 * time.Second)},
+		"50s": {podDeleteLater, epoch.Add(30 * time.Second)},
+	} {
+		pod := deleted(stopAfter)
+		if got := podDue(pod, here, epoch); got != want {
+			t.Errorf("stop after %s: %+v, want %+v", stopAfter, got, want)
+		}
+		pod.Status, _ = podStatus(pod, here, epoch)
+		if got := describe(pod); got != "Failed, a: exit 143" {
+			t.Errorf("a deleted pod is %s", got)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/kwok/kustomize/crd"
+	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/client/clientset/versioned"
+	"sigs.k8s.io/yaml"
+)
+
+var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// stageClients are how Stage objects are reached; the zero value = not at all.
+type stageClients struct {
+	dynamic dynamic.Interface
+	kwok    versioned.Interface
+}
+
+func connectStages(cfg *rest.Config) (c stageClients, err error) {
+	if c.dynamic, err = dynamic.NewForConfig(cfg); err != nil {
+		return c, err
+	}
+	c.kwok, err = versioned.NewForConfig(cfg)
+	return c, err
+}
+
+// watchStages defines the Stage resource, if nobody has, and heeds its objects
+// until the context ends.
+func (s *simulation) watchStages(c stageClients) {
+	if err := defineStages(s.ctx, c.dynamic); err != nil {
+		if s.ctx.Err() == nil {
+			s.log.Error("Stage objects are not heeded", "err", err)
+		}
+		return
+	}
+	api := c.kwok.KwokV1alpha1().Stages()
+	s.reflect("stages", &v1alpha1.Stage{}, stageFeed{s}, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return api.Watch(ctx, o)
+		},
+	})
+}
+
+// defineStages makes kwok's CRD and returns when it is served.
+func defineStages(ctx context.Context, client dynamic.Interface) error {
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(crd.Stage, &definition.Object); err != nil {
+		return fmt.Errorf("kwok's definition of Stage: %w", err)
+	}
+	api := client.Resource(crdResource)
+	if _, err := api.Create(ctx, definition, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("cannot define Stage: %w", err)
+	}
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, definition.GetName()).String()
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = only
+			return api.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = only
+			return api.Watch(ctx, o)
+		},
+	}
+	_, err := watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, established)
+	if err != nil {
+		return fmt.Errorf("the definition of Stage is not served: %w", err)
+	}
+	return nil
+}
+
+func established(e watch.Event) (bool, error) {
+	object, ok := e.Object.(*unstructured.Unstructured)
+	if !ok || e.Type == watch.Deleted {
+		return false, errors.New("it was deleted")
+	}
+	field, _, err := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
+	conditions, _ := field.([]any) // null at first
+	if err != nil {
+		return false, err
+	}
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// stageFeed is the store of a reflector that keeps Stage objects in the set.
+type stageFeed struct{ *simulation }
+
+var _ cache.ReflectorStore = stageFeed{}
+
+// Add implements cache.ReflectorStore.
+func (f stageFeed) Add(obj any) error {
+	if err := f.take(obj); err != nil {
+		return err
+	}
+	f.seeAgain("")
+	return nil
+}
+
+func (f stageFeed) take(obj any) error {
+	stage, ok := obj.(*v1alpha1.Stage)
+	if !ok {
+		return fmt.Errorf("the watch of stages brought a %T", obj)
+	}
+	if err := f.stages.set(stage); err != nil {
+		f.log.Warn("a stage is not played", "err", err)
+		f.recorder.Event(&corev1.ObjectReference{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StageKind,
+			Name: stage.Name, UID: stage.UID, ResourceVersion: stage.ResourceVersion,
+		}, corev1.EventTypeWarning, "InvalidStage", err.Error())
+	}
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (f stageFeed) Update(obj any) error { return f.Add(obj) }
+
+// Delete implements cache.ReflectorStore.
+func (f stageFeed) Delete(obj any) error {
+	stage, ok := obj.(*v1alpha1.Stage)
+	if !ok {
+		return fmt.Errorf("the watch of stages brought a %T", obj)
+	}
+	f.stages.remove(stage.Name)
+	f.seeAgain("")
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (f stageFeed) Replace(list []any, _ string) error {
+	present := map[string]bool{}
+	for _, obj := range list {
+		if err := f.take(obj); err != nil {
+			return err
+		}
+		present[obj.(*v1alpha1.Stage).Name] = true
+	}
+	for _, name := range f.stages.names() {
+		if !present[name] {
+			f.stages.remove(name)
+		}
+	}
+	if len(list) > 0 {
+		f.seeAgain("")
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (f stageFeed) Resync() error { return nil }

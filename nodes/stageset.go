@@ -1,0 +1,152 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+)
+
+// userPrefix keeps the names of users' stages apart from ours.
+const userPrefix = "user/"
+
+// stageSet is the stages that hold: ours, and the Stage objects of users. The
+// feeds match users' stages, before ours, so that one that cannot be evaluated
+// stands in nobody else's way; kwok plays what they have matched.
+type stageSet struct {
+	mu    sync.Mutex
+	users map[string]userStage
+	plays map[internalversion.StageResourceRef]lifecycle.Lifecycle // ours and users'
+}
+
+type userStage struct {
+	ref     internalversion.StageResourceRef
+	matches *lifecycle.Stage // as the user wrote it
+	plays   *lifecycle.Stage // matches what a feed has named
+}
+
+func newStageSet() *stageSet {
+	s := &stageSet{users: map[string]userStage{}}
+	s.rebuild()
+	return s
+}
+
+// set takes a Stage in, or says why it cannot hold; then it does not.
+func (s *stageSet) set(object *v1alpha1.Stage) error {
+	stage, err := compile(object)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		delete(s.users, object.Name)
+	} else {
+		s.users[object.Name] = stage
+	}
+	s.rebuild()
+	return err
+}
+
+func (s *stageSet) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.users, name)
+	s.rebuild()
+}
+
+func (s *stageSet) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.users))
+}
+
+func (s *stageSet) rebuild() {
+	s.plays = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
+	for _, stage := range ownStages() {
+		ref := stage.Spec.ResourceRef
+		s.plays[ref] = append(s.plays[ref], lifecycle.NewStage(stage))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.users)) {
+		stage := s.users[name]
+		s.plays[stage.ref] = append(s.plays[stage.ref], stage.plays)
+	}
+}
+
+// match returns the user's stage that is to be played of an object, if one is.
+func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time) (due, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.users) == 0 {
+		return due{}, false
+	}
+	event := &lifecycle.Event{Labels: meta.Labels, Annotations: meta.Annotations, Data: object}
+	var found lifecycle.Lifecycle
+	for _, stage := range s.users {
+		if stage.ref != ref {
+			continue
+		}
+		// An error is that an expression does not fit this object: no match.
+		if matched, err := (lifecycle.Lifecycle{stage.matches}).Match(ctx, event); err == nil && matched != nil {
+			found = append(found, matched)
+		}
+	}
+	chosen, err := found.Match(ctx, event) // by their weights
+	if err != nil || chosen == nil {
+		return due{}, false
+	}
+	return due{userPrefix + chosen.Name(), now}, true
+}
+
+// getter is what kwok plays of a kind of object.
+type getter struct {
+	set *stageSet
+	ref internalversion.StageResourceRef
+}
+
+// Get implements kwok's resources.Getter.
+func (g getter) Get() lifecycle.Lifecycle {
+	g.set.mu.Lock()
+	defer g.set.mu.Unlock()
+	return g.set.plays[g.ref]
+}
+
+// Version implements kwok's resources.Getter.
+func (g getter) Version() string { return "" }
+
+func compile(object *v1alpha1.Stage) (userStage, error) {
+	stage, err := internalversion.ConvertToInternalStage(object)
+	if err != nil {
+		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
+	}
+	var zero any
+	switch ref := stage.Spec.ResourceRef; ref {
+	case podRef:
+		zero = &corev1.Pod{}
+	case nodeRef:
+		zero = &corev1.Node{}
+	default:
+		return userStage{}, fmt.Errorf("stage %s is of %s %s: only stages of v1 Pod and v1 Node are played", object.Name, ref.APIGroup, ref.Kind)
+	}
+	if stage.Spec.Selector == nil {
+		return userStage{}, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
+	}
+	plays := *stage
+	plays.Name = userPrefix + object.Name
+	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{stageAnnotation: plays.Name}}
+	// kwok compiles at the first match. This one compiles the expressions, and
+	// the label that nothing has keeps it from evaluating them.
+	trial := *stage
+	selector := *stage.Spec.Selector
+	selector.MatchLabels = map[string]string{stageAnnotation: "none"}
+	trial.Spec.Selector = &selector
+	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
+		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
+	}
+	return userStage{ref: stage.Spec.ResourceRef, matches: lifecycle.NewStage(stage), plays: lifecycle.NewStage(&plays)}, nil
+}

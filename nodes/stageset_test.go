@@ -1,0 +1,120 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/yaml"
+)
+
+const podStage = `
+metadata: {name: fails}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {fails: "yes"}
+    matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]
+  next: {statusTemplate: "phase: Failed\nreason: Demo"}
+`
+
+func parseStage(t *testing.T, text string) *v1alpha1.Stage {
+	t.Helper()
+	stage := &v1alpha1.Stage{}
+	if err := yaml.UnmarshalStrict([]byte(text), stage); err != nil {
+		t.Fatal(err)
+	}
+	return stage
+}
+
+func TestStageSetErrors(t *testing.T) {
+	for name, c := range map[string]struct{ from, to, want string }{
+		"valid":       {"", "", ""},
+		"kind":        {"kind: Pod", "kind: Service", "stage fails is of v1 Service: only stages of v1 Pod and v1 Node are played"},
+		"expression":  {"key: .status.phase", `key: ".status["`, "stage fails: "},
+		"CEL":         {"{key: .status.phase, operator: In, values: [Running]}", `{cel: {expression: "self."}}`, "stage fails: failed to compile expression"},
+		"no selector": {"  selector:\n    matchLabels: {fails: \"yes\"}\n    matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]\n", "", "stage fails has no selector"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := podStage
+			if c.from != "" {
+				text = strings.Replace(text, c.from, c.to, 1)
+			}
+			set := newStageSet()
+			err := set.set(parseStage(t, text))
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
+				t.Errorf("set: %v, want %q", err, c.want)
+			}
+			var want []string
+			if c.want == "" {
+				want = []string{"fails"}
+			}
+			if diff := cmp.Diff(want, set.names()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStageSetMatch(t *testing.T) {
+	set := newStageSet()
+	pod := testPod(func(p *corev1.Pod) {
+		p.Labels = map[string]string{"fails": "yes"}
+		p.Status.Phase = corev1.PodRunning
+	})
+	match := func() string {
+		what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
+		return what.stage
+	}
+	if got := match(); got != "" {
+		t.Errorf("an empty set matches %q", got)
+	}
+	for _, text := range []string{
+		podStage,
+		strings.NewReplacer("name: fails", "name: never", `{key: .status.phase, operator: In, values: [Running]}`, `{cel: {expression: 'self.metadata.annotations["none"] == ""'}}`).Replace(podStage),
+		strings.NewReplacer("name: fails", "name: node", "kind: Pod", "kind: Node").Replace(podStage),
+	} {
+		if err := set.set(parseStage(t, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := match(); got != "user/fails" {
+		t.Errorf("matched %q, want user/fails: the other two do not fit", got)
+	}
+	heavy := parseStage(t, strings.Replace(podStage, "name: fails", "name: heavy", 1))
+	heavy.Spec.Weight = 1
+	if err := set.set(heavy); err != nil {
+		t.Fatal(err)
+	}
+	if got := match(); got != "user/heavy" {
+		t.Errorf("matched %q, want the one with a weight", got)
+	}
+	set.remove("heavy")
+	pod.Labels = nil
+	if got := match(); got != "" {
+		t.Errorf("matched %q without the label", got)
+	}
+}
+
+func TestFleetPlaysUserStage(t *testing.T) {
+	client := fake.NewClientset()
+	f := startFleet(t, client, Config{Count: 1})
+	if err := f.simulation.stages.set(parseStage(t, podStage)); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if got.Status.Reason != "Demo" {
+		t.Errorf("reason %q, want Demo", got.Status.Reason)
+	}
+}
