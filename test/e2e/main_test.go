@@ -70,6 +70,9 @@ func withPlane(tests func() int) (code int, err error) {
 			"horizontal-pod-autoscaler-sync-period=1s",
 		},
 	}
+	if os.Getenv(workloadsEnv) != "" {
+		withWorkloads(srv)
+	}
 	if *logPath != "" {
 		srv.Log = &logfile.Config{Path: *logPath}
 		srv.Verbosity = 2

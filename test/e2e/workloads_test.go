@@ -1,0 +1,347 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ctrlplane/ctrlplane"
+)
+
+// workloadsEnv marks the process whose control plane has a scheduler and
+// simulated nodes; a process holds one control plane, and the other tests play
+// both themselves.
+const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
+
+// withWorkloads makes a Server run Pods.
+func withWorkloads(s *ctrlplane.Server) {
+	s.NoScheduler = false
+	s.Nodes, s.NodeZones, s.NodeCPU = 3, 3, "8"
+}
+
+// TestWorkloads runs the tests below in a process of its own.
+func TestWorkloads(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(workloadsEnv) != "" {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWorkload[A-Z]", "-test.v")
+	cmd.Env = append(os.Environ(), workloadsEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	ran := strings.Count(string(out), "\n--- PASS: TestWorkload")
+	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
+		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
+	}
+	t.Logf("%d passed", ran)
+}
+
+// workload is how each of them begins.
+func workload(t *testing.T) (ns string) {
+	t.Helper()
+	if os.Getenv(workloadsEnv) == "" {
+		t.Skip("TestWorkloads runs it, where there are nodes")
+	}
+	t.Parallel()
+	return namespace(t)
+}
+
+// ownNode adds a node that only Pods of this test run on: those that select pool.
+func ownNode(t *testing.T, pool string) string {
+	t.Helper()
+	c := looker(t)
+	names, err := c.Add(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Remove(context.Background(), names...); err != nil {
+			t.Error(err)
+		}
+	})
+	modify(t, plane.client.CoreV1().Nodes(), names[0], func(n *corev1.Node) {
+		n.Labels["pool"] = pool
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule})
+	})
+	return names[0]
+}
+
+// onPool makes Pods run on the nodes of a pool only.
+func onPool(spec *corev1.PodSpec, pool string) {
+	spec.NodeSelector = map[string]string{"pool": pool}
+	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule})
+}
+
+func requests(cpu string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
+}
+
+func running(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning && ready(p) }
+
+func ready(p corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func awaitRunning(t *testing.T, ns, selector string, want int) []corev1.Pod {
+	t.Helper()
+	l := await(t, "running pods", all(pods(ns), selector), func(l *corev1.PodList) bool {
+		return len(l.Items) == want && !slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return !running(p) || p.DeletionTimestamp != nil })
+	})
+	return l.Items
+}
+
+func TestWorkloadRollout(t *testing.T) {
+	ns := workload(t)
+	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	awaitRollout(t, ns, 3)
+	addresses := map[string]bool{}
+	for _, p := range awaitRunning(t, ns, "app=web", 3) {
+		addresses[p.Status.PodIP] = true
+		if p.Spec.NodeName == "" || p.Status.HostIP == "" || p.Status.StartTime == nil || !strings.HasPrefix(p.Status.PodIP, "10.244.") {
+			t.Errorf("pod %s: %s", p.Name, show(p.Status))
+		}
+		if s := p.Status.ContainerStatuses; len(s) != 1 || s[0].State.Running == nil || !s[0].Ready || s[0].Image != "registry.invalid/app:1" {
+			t.Errorf("containers of %s: %s", p.Name, show(s))
+		}
+	}
+	if len(addresses) != 3 {
+		t.Errorf("addresses: %v", addresses)
+	}
+	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2" })
+	awaitRollout(t, ns, 3)
+	awaitReplicaSet(t, ns, "registry.invalid/app:2", 3)
+	awaitReplicaSet(t, ns, "registry.invalid/app:1", 0)
+}
+
+func TestWorkloadJobs(t *testing.T) {
+	ns := workload(t)
+	spec := batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion), Template: template(nil)}
+	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	create(t, jobs(ns), newJob("work", spec))
+	j := await(t, "completion", one(jobs(ns), "work"), func(j *batchv1.Job) bool { return jobCondition(j, batchv1.JobComplete).Status == corev1.ConditionTrue })
+	if j.Status.Succeeded != 3 || j.Status.CompletedIndexes != "0-2" || j.Status.CompletionTime == nil {
+		t.Errorf("status: %s", show(j.Status))
+	}
+	for _, p := range list(t, pods(ns), "").Items {
+		if s := p.Status.ContainerStatuses; p.Status.Phase != corev1.PodSucceeded || s[0].State.Terminated == nil || s[0].State.Terminated.ExitCode != 0 {
+			t.Errorf("pod %s: %s", p.Name, show(p.Status))
+		}
+	}
+}
+
+func TestWorkloadStatefulSet(t *testing.T) {
+	ns := workload(t)
+	set := newStatefulSet()
+	set.Spec.VolumeClaimTemplates = nil
+	set.Spec.Template.Spec.Containers[0].VolumeMounts = nil
+	create(t, statefulSets(ns), set)
+	want := *set.Spec.Replicas
+	await(t, "ready replicas", one(statefulSets(ns), set.Name), func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == want })
+	var started []metav1.Time
+	for _, p := range awaitPods(t, ns, "", int(want)) {
+		started = append(started, *p.Status.StartTime)
+	}
+	if !slices.IsSortedFunc(started, func(a, b metav1.Time) int { return a.Compare(b.Time) }) {
+		t.Errorf("not in order: %v", started)
+	}
+}
+
+func TestWorkloadDaemonSet(t *testing.T) {
+	ns := workload(t)
+	pool := unique("pool")
+	first := ownNode(t, pool)
+	tmpl := template(webLabels)
+	onPool(&tmpl.Spec, pool)
+	create(t, plane.client.AppsV1().DaemonSets(ns), &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
+		Spec:       appsv1.DaemonSetSpec{Selector: selecting(webLabels), Template: tmpl},
+	})
+	if p := awaitRunning(t, ns, "app=web", 1)[0]; p.Spec.NodeName != first {
+		t.Errorf("it runs on %s, want %s", p.Spec.NodeName, first)
+	}
+	second := ownNode(t, pool)
+	if l := awaitRunning(t, ns, "app=web", 2); !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.Spec.NodeName == second }) {
+		t.Errorf("none runs on the new node: %s", show(l))
+	}
+}
+
+func TestWorkloadLoadBalancer(t *testing.T) {
+	ns := workload(t)
+	services := plane.client.CoreV1().Services(ns)
+	create(t, services, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "lb"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: webLabels, Ports: []corev1.ServicePort{{Port: 80}}},
+	})
+	s := await(t, "address", one(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) > 0 })
+	if ip := s.Status.LoadBalancer.Ingress[0].IP; !strings.HasPrefix(ip, "203.0.113.") {
+		t.Errorf("address %s", ip)
+	}
+	modify(t, services, "lb", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
+	await(t, "end of the address", one(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) == 0 })
+	remove(t, services, "lb")
+	awaitGone(t, "service", one(services, "lb"))
+}
+
+// A Pod that fits nowhere says why, and runs once a node comes that it fits.
+func TestWorkloadUnschedulable(t *testing.T) {
+	ns := workload(t)
+	pool := unique("pool")
+	p := newPod("choosy", nil)
+	onPool(&p.Spec, pool)
+	create(t, pods(ns), p)
+	got := await(t, "reason", one(pods(ns), "choosy"), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+		})
+	})
+	if m := got.Status.Conditions[0].Message; !strings.Contains(m, "nodes are available") || !strings.Contains(m, "didn't match Pod's node affinity/selector") {
+		t.Errorf("reason: %s", m)
+	}
+	s, err := plane.server.Observer().Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := int64(0)
+	for _, q := range s.Queues {
+		if q.Controller == "kube-scheduler" && (q.Name == "unschedulable" || q.Name == "backoff" || q.Name == "active") {
+			waiting += q.Depth + q.InFlight
+		}
+	}
+	if waiting == 0 {
+		t.Error("no queue of the scheduler holds it")
+	}
+	node := ownNode(t, pool)
+	if got := await(t, "running pod", one(pods(ns), "choosy"), func(p *corev1.Pod) bool { return running(*p) }); got.Spec.NodeName != node {
+		t.Errorf("it runs on %s", got.Spec.NodeName)
+	}
+}
+
+func TestWorkloadPreemption(t *testing.T) {
+	ns := workload(t)
+	pool := unique("pool")
+	ownNode(t, pool)
+	urgent := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: unique("urgent")}, Value: 1000}
+	createShared(t, plane.client.SchedulingV1().PriorityClasses(), urgent, urgent.Name)
+	low := newPod("low", nil)
+	onPool(&low.Spec, pool)
+	low.Spec.Containers[0].Resources = requests("6")
+	low.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	create(t, pods(ns), low)
+	await(t, "running pod", one(pods(ns), "low"), func(p *corev1.Pod) bool { return running(*p) })
+	high := newPod("high", nil)
+	onPool(&high.Spec, pool)
+	high.Spec.Containers[0].Resources = requests("6")
+	high.Spec.PriorityClassName = urgent.Name
+	create(t, pods(ns), high)
+	await(t, "running pod of high priority", one(pods(ns), "high"), func(p *corev1.Pod) bool { return running(*p) })
+	awaitGone(t, "pod of low priority", one(pods(ns), "low"))
+}
+
+// The Pods of a node that fails are evicted and made anew elsewhere; the node
+// that recovers is ready again.
+func TestWorkloadNodeFailure(t *testing.T) {
+	ns := workload(t)
+	pool := unique("pool")
+	ownNode(t, pool)
+	d := newDeployment("registry.invalid/app:1")
+	onPool(&d.Spec.Template.Spec, pool)
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		d.Spec.Template.Spec.Tolerations = append(d.Spec.Template.Spec.Tolerations,
+			corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(1))})
+	}
+	d.Spec.Replicas = new(int32(1))
+	create(t, deployments(ns), d)
+	victim := awaitRunning(t, ns, "app=web", 1)[0]
+	spare := ownNode(t, pool)
+	fleet := looker(t)
+	if err := fleet.Fail(t.Context(), victim.Spec.NodeName); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "replacement on another node", all(pods(ns), "app=web"), func(l *corev1.PodList) bool {
+		return slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return p.UID != victim.UID && p.Spec.NodeName == spare && running(p) })
+	})
+	nodes := plane.client.CoreV1().Nodes()
+	if n := get(t, nodes, victim.Spec.NodeName); readyCondition(n).Status != corev1.ConditionUnknown {
+		t.Errorf("the failed node: %s", show(n.Status.Conditions))
+	}
+	if err := fleet.Recover(t.Context(), victim.Spec.NodeName); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "recovered node", one(nodes, victim.Spec.NodeName), func(n *corev1.Node) bool {
+		return readyCondition(n).Status == corev1.ConditionTrue && !hasTaint(n, corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
+	})
+	awaitGone(t, "evicted pod", one(pods(ns), victim.Name))
+}
+
+// A drain evicts no more than the budget allows, and goes on when it allows more.
+func TestWorkloadDrainWithinBudget(t *testing.T) {
+	ns := workload(t)
+	pool := unique("pool")
+	drained := ownNode(t, pool)
+	d := newDeployment("registry.invalid/app:1")
+	d.Spec.Replicas = new(int32(2))
+	onPool(&d.Spec.Template.Spec, pool)
+	d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(0))
+	create(t, deployments(ns), d)
+	victims := awaitRunning(t, ns, "app=web", 2)
+	create(t, plane.client.PolicyV1().PodDisruptionBudgets(ns), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: selecting(webLabels), MinAvailable: new(intstr.FromInt32(2))},
+	})
+	await(t, "budget that counts", one(plane.client.PolicyV1().PodDisruptionBudgets(ns), "web"), func(b *policyv1.PodDisruptionBudget) bool {
+		return b.Status.CurrentHealthy == 2
+	})
+	modify(t, plane.client.CoreV1().Nodes(), drained, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	if err := evict(t, ns, victims[0].Name); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("beyond the budget: got %v, want 429", err)
+	}
+	modify(t, plane.client.PolicyV1().PodDisruptionBudgets(ns), "web", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromInt32(1)) })
+	ownNode(t, pool)
+	for _, p := range victims {
+		await(t, "eviction of "+p.Name, func(context.Context) (error, error) { return evict(t, ns, p.Name), nil }, func(err error) bool { return err == nil || apierrors.IsNotFound(err) })
+	}
+	await(t, "pods elsewhere", all(pods(ns), "app=web"), func(l *corev1.PodList) bool {
+		return len(l.Items) == 2 && !slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return !running(p) || p.Spec.NodeName == drained })
+	})
+}
+
+// A Pod goes in order: init containers, then the others; it leaves gracefully.
+func TestWorkloadPodLife(t *testing.T) {
+	ns := workload(t)
+	p := newPod("life", nil)
+	p.Spec.InitContainers = []corev1.Container{
+		{Name: "first", Image: "registry.invalid/init:1"},
+		{Name: "sidecar", Image: "registry.invalid/sidecar:1", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
+	}
+	p.Spec.TerminationGracePeriodSeconds = new(int64(30))
+	create(t, pods(ns), p)
+	got := await(t, "running pod", one(pods(ns), "life"), func(p *corev1.Pod) bool { return running(*p) })
+	init := got.Status.InitContainerStatuses
+	if len(init) != 2 || init[0].State.Terminated == nil || init[0].State.Terminated.ExitCode != 0 || init[1].State.Running == nil {
+		t.Errorf("init containers: %s", show(init))
+	}
+	if got.Status.ObservedGeneration != got.Generation {
+		t.Errorf("observed generation %d of %d", got.Status.ObservedGeneration, got.Generation)
+	}
+	begin := time.Now()
+	remove(t, pods(ns), "life")
+	awaitGone(t, "pod", one(pods(ns), "life"))
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %v to end: nothing runs there that needs its grace period", took)
+	}
+}
