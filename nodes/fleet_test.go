@@ -102,11 +102,11 @@ func TestFleetFillsUp(t *testing.T) {
 
 func TestFleetAddsAllOrNone(t *testing.T) {
 	client := fake.NewClientset()
-	f := startFleet(t, client, Config{Count: 1})
 	client.PrependReactor("create", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		node := a.(clienttesting.CreateAction).GetObject().(*corev1.Node)
 		return node.Name == "node-4", nil, errors.New("refused")
 	})
+	f := startFleet(t, client, Config{Count: 1})
 	if added, err := f.Add(t.Context(), 4); err == nil {
 		t.Errorf("added %v", added)
 	}

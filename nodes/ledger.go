@@ -17,6 +17,9 @@ var (
 	podRange  = netip.MustParsePrefix("100.64.0.0/10")
 )
 
+// gone ends the error that a node is not alive.
+const gone = "has gone or has failed"
+
 // ledger is what the fleet remembers of the simulated nodes and of every bound
 // pod: no more than it must, for there are many.
 type ledger struct {
@@ -118,7 +121,7 @@ func (l *ledger) liveNode(name string) (*corev1.Node, netip.Addr, error) {
 	defer l.mu.Unlock()
 	e := l.nodes[name]
 	if e == nil || !e.live {
-		return nil, netip.Addr{}, fmt.Errorf("node %s has gone or failed", name)
+		return nil, netip.Addr{}, fmt.Errorf("node %s "+gone, name)
 	}
 	return e.node, e.addr, nil
 }

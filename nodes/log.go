@@ -32,8 +32,8 @@ func (l kwokLines) Write(line []byte) (int, error) {
 	if fields[slog.LevelKey] == slog.LevelError.String() {
 		level = slog.LevelError
 	}
-	if cause, _ := fields["err"].(string); strings.HasSuffix(cause, " not found") {
-		level = slog.LevelDebug // somebody else was faster to delete it
+	if cause, _ := fields["err"].(string); overtaken(cause) {
+		level = slog.LevelDebug
 	}
 	message, _ := fields[slog.MessageKey].(string)
 	var attrs []slog.Attr
@@ -46,6 +46,12 @@ func (l kwokLines) Write(line []byte) (int, error) {
 	}
 	l.log.LogAttrs(context.Background(), level, "kwok: "+message, attrs...)
 	return len(line), nil
+}
+
+// overtaken is whether that only says that what was to be written has gone: kwok
+// hands on the text of its errors alone.
+func overtaken(cause string) bool {
+	return strings.HasSuffix(cause, " not found") || strings.HasSuffix(cause, gone) || strings.Contains(cause, "UID in precondition")
 }
 
 type untilDone struct {

@@ -79,14 +79,14 @@ func (l *ledger) forgetPod(uid types.UID) {
 // forgetPodsBut forgets the pods that are not among those.
 func (l *ledger) forgetPodsBut(present map[types.UID]bool) {
 	l.mu.Lock()
-	var gone []types.UID
+	var left []types.UID
 	for uid := range l.pods {
 		if !present[uid] {
-			gone = append(gone, uid)
+			left = append(left, uid)
 		}
 	}
 	l.mu.Unlock()
-	for _, uid := range gone {
+	for _, uid := range left {
 		l.forgetPod(uid)
 	}
 }
@@ -107,7 +107,7 @@ func (l *ledger) duePod(uid types.UID) (*corev1.Pod, place, error) {
 		return nil, place{}, nil
 	}
 	if node := l.nodes[e.node]; node == nil || !node.live {
-		return nil, place{}, fmt.Errorf("node %s has gone or failed", e.node)
+		return nil, place{}, fmt.Errorf("node %s "+gone, e.node)
 	}
 	e.ending = e.pod.DeletionTimestamp != nil
 	return e.pod, l.place(e.pod, e), nil
