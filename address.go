@@ -15,7 +15,7 @@ import (
 const (
 	defaultListen      = "127.0.0.1:0"
 	defaultServiceCIDR = "10.96.0.0/12"
-	defaultPodCIDR     = "10.244.0.0/16"
+	defaultPodCIDR     = "10.128.0.0/9" // a /24 for each of 32,768 nodes
 )
 
 func (p *plane) serviceCIDR() string { return cmp.Or(p.Server.ServiceCIDR, defaultServiceCIDR) }

@@ -1,7 +1,7 @@
 // Package ctrlplane runs a Kubernetes control plane in this process: embedded
-// etcd, upstream's API server and every controller of upstream's controller
-// manager. Nothing is downloaded and no other process is started; there are no
-// nodes, so Pods are made but do not run.
+// etcd, upstream's API server, every controller of upstream's controller
+// manager, its cloud loops and its scheduler. Nothing is downloaded and no other
+// process is started. Pods run on simulated nodes, if Server.Nodes asks for some.
 //
 //	srv := &ctrlplane.Server{}
 //	if err := srv.Start(ctx); err != nil { … }

@@ -73,7 +73,7 @@ type Server struct {
 	// CIDRs with commas between them; empty = cloud.DefaultRanges.
 	LoadBalancerRange string
 	// ServiceCIDR and PodCIDR are the ranges of Services and of nodes' Pods;
-	// empty = 10.96.0.0/12 (kubeadm's default) and 10.244.0.0/16.
+	// empty = 10.96.0.0/12 (kubeadm's default) and 10.128.0.0/9.
 	ServiceCIDR, PodCIDR string
 
 	// Manifests are files or folders of objects to apply once the API server is

@@ -166,6 +166,7 @@ func (s *sampler) learnFailures() {
 func (s *sampler) failing(controller string) []Failing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.learnFailures()
 	var list []Failing
 	for k, f := range s.failures {
 		if k.controller == controller {

@@ -38,15 +38,18 @@ func newUp(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane and serve until interrupted",
-		Long: `Start etcd, the API server and the controllers in this process, and serve
-until interrupted. Started again, it is the same cluster: same objects, same
-certificates, same port. There are no nodes: Pods are made, but do not run.
+		Long: `Start etcd, the API server, the controllers, the scheduler and simulated nodes
+in this process, and serve until interrupted. Started again, it is the same
+cluster: same objects, same certificates, same port. Pods become Running and
+Ready as they would on a kubelet, but no container is started.
 
 Clients come in over HTTPS on a loopback address, with the kubeconfig that is
 written into the data folder.`,
 		Example: `  ctrlplane up
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
+  ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
+  ctrlplane up --nodes 0 --no-scheduler
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: noArgs,
@@ -81,7 +84,7 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&s.SchedulerArgs, "kube-scheduler-arg", nil, "further flag of kube-scheduler, as name=value (repeatable)")
 	f.StringVar(&s.LoadBalancerRange, "load-balancer-range", "", "CIDRs that Services of type LoadBalancer get addresses from (default "+cloud.DefaultRanges+")")
 	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
-	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.244.0.0/16)")
+	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.128.0.0/9)")
 	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")
 	f.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "CA of that cluster")
 	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate for that cluster")

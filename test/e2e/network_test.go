@@ -14,7 +14,7 @@ import (
 // What a control plane without further options gives out: upstream's kubeadm
 // defaults.
 var (
-	podRange     = netip.MustParsePrefix("10.244.0.0/16")
+	podRange     = netip.MustParsePrefix("10.128.0.0/9")
 	serviceRange = netip.MustParsePrefix("10.96.0.0/12")
 )
 

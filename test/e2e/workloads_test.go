@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -112,7 +113,7 @@ func TestWorkloadRollout(t *testing.T) {
 	addresses := map[string]bool{}
 	for _, p := range awaitRunning(t, ns, "app=web", 3) {
 		addresses[p.Status.PodIP] = true
-		if p.Spec.NodeName == "" || p.Status.HostIP == "" || p.Status.StartTime == nil || !strings.HasPrefix(p.Status.PodIP, "10.244.") {
+		if p.Spec.NodeName == "" || p.Status.HostIP == "" || p.Status.StartTime == nil || !podRange.Contains(netip.MustParseAddr(p.Status.PodIP)) {
 			t.Errorf("pod %s: %s", p.Name, show(p.Status))
 		}
 		if s := p.Status.ContainerStatuses; len(s) != 1 || s[0].State.Running == nil || !s[0].Ready || s[0].Image != "registry.invalid/app:1" {
