@@ -25,25 +25,48 @@ func benchmark(ctx context.Context, o options, progress io.Writer) (_ *results, 
 	if err != nil {
 		return nil, err
 	}
-	for n := range o.runs {
-		for _, name := range o.contestants() {
-			fmt.Fprintf(progress, "run %d of %d: %s … ", n+1, o.runs, name)
-			s, err := o.sample(ctx, o.contestant(name), parent, n)
-			if ctx.Err() != nil {
-				err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
-			}
-			if err != nil {
-				fmt.Fprintln(progress, "failed")
-				if len(res.Samples) == 0 {
-					res = nil
-				}
-				return res, err // and leave the log that it names
-			}
-			res.Samples = append(res.Samples, s)
-			fmt.Fprintln(progress, s)
+	for _, t := range o.turns() {
+		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.of, t.contestant)
+		s, err := o.sample(ctx, o.contestant(t.contestant), parent, t.run)
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
 		}
+		if err != nil {
+			fmt.Fprintln(progress, "failed")
+			if len(res.Samples) == 0 {
+				res = nil
+			}
+			return res, err // and leave the log that it names
+		}
+		res.Samples = append(res.Samples, s)
+		fmt.Fprintln(progress, s)
 	}
 	return res, os.RemoveAll(parent)
+}
+
+// turn is one run of a contestant, from 0.
+type turn struct {
+	contestant string
+	run, of    int
+}
+
+// turns are all runs in order. The looks differ by so little that none may
+// always come first, so every second round goes the other way.
+func (o options) turns() []turn {
+	var list []turn
+	compared, looking := split(o.contestants())
+	for n := range o.runs {
+		for _, name := range compared {
+			list = append(list, turn{name, n, o.runs})
+		}
+	}
+	for n := range o.rounds {
+		for _, name := range looking {
+			list = append(list, turn{name, n, o.rounds})
+		}
+		slices.Reverse(looking)
+	}
+	return list
 }
 
 // prepare makes paths absolute, since children work in folders of their own,

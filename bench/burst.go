@@ -48,12 +48,12 @@ func (b burst) run(ctx context.Context, a *api) (arrived, error) {
 		return arrived{}, err
 	}
 	deployments := apps.Deployments(ns)
-	podWatch, err := pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch(ctx, metav1.ListOptions{})
+	podWatch, err := follow(ctx, pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch)
 	if err != nil {
 		return arrived{}, err
 	}
 	defer podWatch.Stop()
-	deploymentWatch, err := deployments.Watch(ctx, metav1.ListOptions{})
+	deploymentWatch, err := follow(ctx, deployments.Watch)
 	if err != nil {
 		return arrived{}, err
 	}
@@ -96,18 +96,19 @@ func (b burst) full(o runtime.Object) bool {
 }
 
 // count returns when the watch has seen n different objects for which ok holds.
-func count(ctx context.Context, w watch.Interface, n int, ok func(runtime.Object) bool) error {
+func count(ctx context.Context, w *following, n int, ok func(runtime.Object) bool) error {
 	seen := map[string]bool{}
 	for len(seen) < n {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d: %w", len(seen), n, context.Cause(ctx))
 		case e, open := <-w.ResultChan():
-			if !open {
-				return fmt.Errorf("%d of %d: the server has closed the watch", len(seen), n)
-			}
 			object, isObject := e.Object.(metav1.Object)
 			switch {
+			case !open:
+				if err := w.again(ctx); err != nil {
+					return fmt.Errorf("%d of %d: the server has closed the watch: %w", len(seen), n, err)
+				}
 			case e.Type == watch.Error:
 				return fmt.Errorf("%d of %d: watch: %v", len(seen), n, e.Object)
 			case isObject && e.Type != watch.Deleted && ok(e.Object):

@@ -17,6 +17,10 @@ type contestant struct {
 	// prepare makes what is in the folder before the start that is measured;
 	// nil = nothing is.
 	prepare func(ctx context.Context, r *room) error
+	// look attaches a view to what runs; nil = nobody looks.
+	look func(ctx context.Context, r *room) (*view, error)
+	// big adds the big burst even if the options do not.
+	big bool
 	// launch starts the processes, and need not wait for what they do.
 	launch func(ctx context.Context, r *room) (*plane, error)
 }
@@ -28,6 +32,8 @@ func names() []string {
 
 func (o options) contestant(name string) contestant {
 	switch name {
+	case hooksOff, hooksOn, viewAttached:
+		return o.looking(name)
 	case "ctrlplane":
 		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named}
 	case "ctrlplane-ephemeral":

@@ -13,6 +13,11 @@ func (o options) named(_ context.Context, r *room) (*plane, error) {
 	return o.up(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"))
 }
 
+// unobserved is the same with every hook off.
+func (o options) unobserved(_ context.Context, r *room) (*plane, error) {
+	return o.up(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"), "--observe-records=-1")
+}
+
 // ephemeral is one whose data folder, below TMPDIR, has a name of its own choice.
 func (o options) ephemeral(_ context.Context, r *room) (*plane, error) {
 	return o.up(r, func() string {

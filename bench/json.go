@@ -83,6 +83,23 @@ func (r *results) contestants() []string {
 	return list
 }
 
+// part is r with the runs of some contestants only.
+func (r *results) part(contestants []string) *results {
+	p := *r
+	p.Samples = nil
+	for _, s := range r.Samples {
+		if slices.Contains(contestants, s.Contestant) {
+			p.Samples = append(p.Samples, s)
+		}
+	}
+	return &p
+}
+
+// knows reports whether any run has the metric.
+func (r *results) knows(key string) bool {
+	return slices.ContainsFunc(r.Samples, func(s sample) bool { _, ok := s.Values[key]; return ok })
+}
+
 // of summarises a metric of a contestant; not ok if no run has it.
 func (r *results) of(contestant, key string) (_ summary, ok bool) {
 	var values []float64

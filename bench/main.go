@@ -5,6 +5,9 @@
 // own on free loopback ports. No run is discarded, the first included. What
 // each figure means is said by metrics, and printed below the table.
 //
+// What looking costs is told by three more, ctrlplane with all its hooks off,
+// with all on, and with a view attached, in rounds there and back (A B C C B A).
+//
 // Given the name of a second results file after -compare, it runs nothing and
 // compares the two.
 package main
@@ -29,6 +32,7 @@ type options struct {
 	upstream  string
 	only      string
 	runs      int
+	rounds    int
 	idle      time.Duration
 	timeout   time.Duration
 	big       bool
@@ -97,8 +101,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
 	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; what is missing or of another version is built")
-	f.StringVar(&o.only, "only", strings.Join(names(), ","), "contestants to run, as a comma-separated `list`")
+	f.StringVar(&o.only, "only", strings.Join(choices(), ","), "contestants to run, as a comma-separated `list`; cost is the three that tell what looking costs")
 	f.IntVar(&o.runs, "runs", 5, "runs of each contestant")
+	f.IntVar(&o.rounds, "rounds", 6, "runs of each of those of cost")
 	f.DurationVar(&o.idle, "idle", 10*time.Second, "how long a control plane is left alone before its memory is read")
 	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "longest wait for any one thing")
 	f.BoolVar(&o.big, "big", false, "add 500 Deployments of 10 replicas; minutes for a throttled contestant")
@@ -118,18 +123,34 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, usagef("unexpected argument %q", f.Arg(0))
 	case o.runs < 1:
 		return o, usagef("-runs %d: at least 1 is needed", o.runs)
+	case o.rounds < 1:
+		return o, usagef("-rounds %d: at least 1 is needed", o.rounds)
 	case o.idle <= 0 || o.timeout <= 0:
 		return o, usagef("-idle and -timeout must be positive")
 	}
-	for _, name := range o.contestants() {
-		if !slices.Contains(names(), name) {
-			return o, usagef("-only: no contestant %q: choose from %s", name, strings.Join(names(), ","))
+	for _, name := range strings.Split(o.only, ",") {
+		if !slices.Contains(choices(), name) {
+			return o, usagef("-only: no contestant %q: choose from %s", name, strings.Join(choices(), ","))
 		}
 	}
 	return o, nil
 }
 
-func (o options) contestants() []string { return strings.Split(o.only, ",") }
+// choices are what -only may name.
+func choices() []string { return append(names(), "cost") }
+
+// contestants are those to run, with what cost stands for.
+func (o options) contestants() []string {
+	var list []string
+	for _, name := range strings.Split(o.only, ",") {
+		if name == "cost" {
+			list = append(list, looks()...)
+		} else {
+			list = append(list, name)
+		}
+	}
+	return list
+}
 
 func usagef(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, errUsage)...)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(3)
+	case "view":
+		fmt.Println(strings.Join(os.Args[1:], " "))
+		awaitSignal()
 	case "hang":
 		if os.Args[1] == "version" {
 			fmt.Println("fake 1")
@@ -36,8 +40,16 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		select {}
+		awaitSignal()
 	}
+}
+
+// awaitSignal never returns where the process is killed; without a handler the
+// runtime would call it a deadlock.
+func awaitSignal() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	<-c
 }
 
 func TestUsage(t *testing.T) {
@@ -48,6 +60,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-nope"}, "-nope"},
 		{[]string{"-only", "three,four"}, `no contestant "four": choose from ctrlplane,`},
 		{[]string{"-runs", "0"}, "-runs 0"},
+		{[]string{"-rounds", "0"}, "-rounds 0"},
 		{[]string{"-idle", "0s"}, "-idle"},
 		{[]string{"stray"}, `"stray"`},
 		{[]string{"-compare", "a", "b", "c"}, `"b"`},

@@ -12,6 +12,7 @@ import (
 type meter struct {
 	options
 	plane  *plane
+	view   *view              // nil = nobody looks
 	values map[string]float64 // by the key of the metric; what the system does not tell is left out
 }
 
@@ -33,16 +34,23 @@ func (o options) measure(ctx context.Context, c contestant, r *room) (map[string
 		return nil, err
 	}
 	defer a.close()
+	if c.look != nil {
+		if m.view, err = c.look(ctx, r); err != nil {
+			return nil, fmt.Errorf("view: %w", err)
+		}
+		defer m.view.close()
+	}
 	if err := p.within(ctx, m.idle+m.timeout, m.leaveAlone); err != nil {
 		return nil, err
 	}
-	for _, b := range bursts(m.big) {
-		err := p.within(ctx, m.timeout, func(ctx context.Context) error { return m.burst(ctx, a, b) })
+	for _, b := range bursts(m.big || c.big) {
+		err := p.within(ctx, m.timeout, func(ctx context.Context) error { return m.watched(ctx, a, b) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	a.close()
+	m.view.close()
 	if err := m.end(ctx); err != nil {
 		return nil, err
 	}
@@ -97,15 +105,15 @@ func (m *meter) leaveAlone(ctx context.Context) error {
 }
 
 func (m *meter) burst(ctx context.Context, a *api, b burst) error {
-	before, cpuErr := m.plane.cpu()
+	cpu := m.plane.stopwatch()
 	got, err := b.run(ctx, a)
 	if err != nil {
 		return err
 	}
 	m.seconds(b.key("pods"), got.pods)
 	m.seconds(b.key("settled"), got.settled)
-	after, err := m.plane.cpu()
-	if err := m.told(b.key("cpu"), (after - before).Seconds(), errors.Join(cpuErr, err)); err != nil {
+	used, err := cpu()
+	if err := m.told(b.key("cpu"), used.Seconds(), err); err != nil {
 		return err
 	}
 	mem, err := m.plane.memory()

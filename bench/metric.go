@@ -31,15 +31,17 @@ func metrics(idle time.Duration) []metric {
 		{"cpuIdle", "idle CPU", "% of a core", "over the last " + half + " of that wait", false},
 	}
 	pods := fmt.Sprintf("first create → last Pod seen by a watch; %d clients create; nothing schedules or runs them", creators)
+	view := "of the view alone, beside the control plane's"
 	statuses, cpu, rss := "every Deployment's status counts all its replicas", "until statuses say so", "at that moment"
 	for _, b := range bursts(true) {
 		list = append(list,
 			metric{b.key("pods"), fmt.Sprintf("%d × %d Pods exist", b.deployments, b.replicas), "s", pods, true},
 			metric{b.key("settled"), "– statuses say so", "s", statuses, true},
 			metric{b.key("cpu"), "– CPU", "s", cpu, true},
+			metric{b.key("cpuView"), "– CPU of the view", "s", view, true},
 			metric{b.key("rss"), "– RSS afterwards", "MiB", rss, true},
 		)
-		pods, statuses, cpu, rss = "as before, in the same control plane", "", "", ""
+		pods, statuses, cpu, view, rss = "as before, in the same control plane", "", "", "", ""
 	}
 	return append(list,
 		metric{"stop", "stop", "s", "SIGTERM → gone; of several processes, one after the other, etcd last", false},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,6 +52,15 @@ func (p *plane) cpu() (time.Duration, error) {
 		sum += used
 	}
 	return sum, nil
+}
+
+// stopwatch returns what tells the CPU time that p uses from now on.
+func (p *plane) stopwatch() func() (time.Duration, error) {
+	before, early := p.cpu()
+	return func() (time.Duration, error) {
+		after, err := p.cpu()
+		return after - before, errors.Join(early, err)
+	}
 }
 
 // memory is what the running processes hold together.

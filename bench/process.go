@@ -35,15 +35,24 @@ type process struct {
 }
 
 func (p *plane) add(r *room, path string, args ...string) error {
+	return p.start(r.command(path, args...))
+}
+
+// command is a program to be run in the room.
+func (r *room) command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+r.dir, "TMP="+r.dir, "TEMP="+r.dir)
 	cmd.Stdout, cmd.Stderr = r.log, r.log
 	setGroup(cmd)
+	return cmd
+}
+
+func (p *plane) start(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c := &process{name: filepath.Base(path), cmd: cmd, done: make(chan struct{})}
+	c := &process{name: filepath.Base(cmd.Path), cmd: cmd, done: make(chan struct{})}
 	p.processes = append(p.processes, c)
 	go func() {
 		c.err = cmd.Wait()

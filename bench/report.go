@@ -21,12 +21,25 @@ func report(r *results) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		fmt.Fprintf(&b, "%s: %s\n", name, r.Versions[name])
 	}
-	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %s, in turn, none discarded.\n\n%s", noise(r), counts(r), medians(r))
-	for _, base := range []string{"three", "three-lifted"} {
-		b.WriteString(ratios(r, base))
+	b.WriteString(noise(r) + "\n")
+	compared, looking := split(r.contestants())
+	if len(compared) > 0 {
+		b.WriteString("\n" + comparing(r.part(compared)))
 	}
-	b.WriteString("\n" + legend(r))
+	if len(looking) > 0 {
+		r := r.part(looking)
+		b.WriteString("\n" + costs(r) + "\n" + legend(r, costMetrics(r.idle())))
+	}
 	return b.String()
+}
+
+// comparing is the part of the report that compares ctrlplane with others.
+func comparing(r *results) string {
+	text := fmt.Sprintf("Median (min–max) of %s, in turn, none discarded.\n\n%s", counts(r), medians(r))
+	for _, base := range []string{"three", "three-lifted"} {
+		text += ratios(r, base)
+	}
+	return text + "\n" + legend(r, metrics(r.idle()))
 }
 
 // counts says how many runs there are of each contestant.
@@ -112,14 +125,13 @@ func ratio(ours, theirs float64, ok bool) string {
 }
 
 // legend says what the contestants and the rows are.
-func legend(r *results) string {
+func legend(r *results, rows []metric) string {
 	var b strings.Builder
 	for _, c := range r.contestants() {
 		fmt.Fprintf(&b, "- %s: %s\n", c, aboutContestant(c))
 	}
-	for _, m := range metrics(r.idle()) {
-		known := slices.ContainsFunc(r.Samples, func(s sample) bool { _, ok := s.Values[m.key]; return ok })
-		if m.about != "" && known {
+	for _, m := range rows {
+		if m.about != "" && r.knows(m.key) {
 			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimPrefix(m.label, "– "), m.about)
 		}
 	}
@@ -134,6 +146,12 @@ func aboutContestant(name string) string {
 		return "up --ephemeral: no fsync"
 	case "ctrlplane-restart":
 		return "up --data-dir, on a folder that one start and a namespace have left"
+	case hooksOff:
+		return "up --data-dir --observe-records=-1: nothing is taken down; queues are counted for /metrics as ever"
+	case hooksOn:
+		return "up --data-dir: every work queue, event, API call and log line of the controllers is taken down"
+	case viewAttached:
+		return "the same, while top shows it on a terminal (as lines, where the system has no such thing)"
 	case "three":
 		return "etcd, kube-apiserver and kube-controller-manager, each started when the one before answers; their defaults, but for what kubeadm and ctrlplane set too; certificates made before"
 	case "three-lifted":

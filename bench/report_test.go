@@ -106,7 +106,7 @@ func TestNoise(t *testing.T) {
 }
 
 func TestEveryContestantIsExplained(t *testing.T) {
-	for _, name := range names() {
+	for _, name := range append(names(), looks()...) {
 		if got := (options{}).contestant(name).name; got != name {
 			t.Errorf("contestant(%q) is %q", name, got)
 		}

@@ -3,6 +3,7 @@ package controllers
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -14,9 +15,11 @@ import (
 )
 
 const (
-	// protoPrefix holds all that answer wants of a protobuf message: names and
+	// protoPrefix holds all that answer wants of an object in protobuf: names and
 	// versions come before whatever may be long.
-	protoPrefix = 4 << 10
+	protoPrefix = 1 << 10
+	// statusPrefix holds a Status, or enough of its message.
+	statusPrefix = 4 << 10
 	// jsonPrefix is the longest JSON that is read for it.
 	jsonPrefix = 1 << 20
 )
@@ -56,17 +59,32 @@ func peek(resp *http.Response) (answer, io.ReadCloser) {
 	limit, parse := jsonPrefix, parseJSON
 	if strings.HasPrefix(media, "application/vnd.kubernetes.protobuf") {
 		limit, parse = protoPrefix, parseProto
+		if resp.StatusCode >= http.StatusBadRequest {
+			limit = statusPrefix
+		}
 	}
-	// What cannot be read now meets whoever reads the rest.
-	prefix, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)))
+	prefix, err := readUpTo(resp.Body, limit)
 	rest := io.Reader(resp.Body)
-	if err != nil {
+	if err != nil { // it meets whoever reads the rest
 		rest = failing{err}
 	}
 	return parse(prefix), struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(prefix), rest), resp.Body}
+}
+
+// readUpTo reads at most limit bytes.
+func readUpTo(r io.Reader, limit int) ([]byte, error) {
+	if limit > statusPrefix {
+		return io.ReadAll(io.LimitReader(r, int64(limit)))
+	}
+	prefix := make([]byte, limit)
+	n, err := io.ReadFull(r, prefix)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return prefix[:n], err
 }
 
 type failing struct{ err error }
@@ -121,11 +139,16 @@ func parseProto(data []byte) (a answer) {
 
 // metadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion.
 func (a *answer) metadata(data []byte) {
-	m := &a.Metadata
-	to := map[protowire.Number]*string{1: &m.Name, 3: &m.Namespace, 5: &m.UID, 6: &m.ResourceVersion}
 	fields(data, func(n protowire.Number, v []byte) {
-		if s := to[n]; s != nil && *s == "" {
-			*s = string(v)
+		switch n {
+		case 1:
+			a.Metadata.Name = string(v)
+		case 3:
+			a.Metadata.Namespace = string(v)
+		case 5:
+			a.Metadata.UID = string(v)
+		case 6:
+			a.Metadata.ResourceVersion = string(v)
 		}
 	})
 }

@@ -1,101 +1,129 @@
 package controllers
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const (
-	// narrationLevel is the most detailed level that is taken down: klog's V(4),
-	// at which controllers say which key they have synced.
-	narrationLevel = slog.Level(-4)
-	maxValue       = 300 // bytes of an attribute
+	// narrated are the lines up to this verbosity that are taken down wherever
+	// they come from; those of one more, at which controllers say which key they
+	// have synced, only from a sync: event handlers are chatty there.
+	narrated = 3
+	maxValue = 300 // bytes of an attribute
 )
 
-// narrator takes down a controller's own log lines, and hands on those that the
-// log wants.
+// narrator is a controller's logger. It takes its lines down, and hands on those
+// that the log wants.
 type narrator struct {
-	next  slog.Handler
+	log   logr.LogSink
 	by    *observe.Recorder
-	attrs []attr
+	attrs []observe.Attr
+	key   string // that the attributes name
 }
 
-// attr is an attribute of a log line. key is set where its value is an object's
-// name or a string.
-type attr struct {
-	observe.Attr
-	key string
-}
-
-// narrated wraps h; a nil recorder leaves it as it is.
-func narrated(h slog.Handler, by *observe.Recorder) slog.Handler {
+// narrate returns a logger for a controller; a nil recorder takes nothing down.
+func narrate(h slog.Handler, by *observe.Recorder) logr.Logger {
+	log := logr.FromSlogHandler(h)
 	if by == nil {
-		return h
+		return log
 	}
-	return narrator{next: h, by: by}
+	return logr.New(&narrator{log: log.GetSink(), by: by})
 }
 
-func (n narrator) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= narrationLevel || n.next.Enabled(ctx, level)
+func (n *narrator) Init(logr.RuntimeInfo) {} // the log's sink has been
+
+func (n *narrator) Enabled(level int) bool { return listens(level) || n.log.Enabled(level) }
+
+func listens(level int) bool {
+	return level <= narrated || level == narrated+1 && observe.Syncing()
 }
 
-func (n narrator) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= narrationLevel {
-		attrs := n.attrs[:len(n.attrs):len(n.attrs)]
-		r.Attrs(func(a slog.Attr) bool {
-			attrs = append(attrs, readAttr(a))
-			return true
-		})
-		line := &observe.Logged{Level: int(r.Level), Message: r.Message}
-		for _, a := range attrs {
-			if a.Key != "logger" && a.Key != "controller" {
-				line.Attrs = append(line.Attrs, a.Attr)
-			}
+func (n *narrator) Info(level int, msg string, kv ...any) {
+	if listens(level) {
+		n.take(-level, nil, msg, kv)
+	}
+	if n.log.Enabled(level) {
+		n.log.Info(level, msg, kv...)
+	}
+}
+
+func (n *narrator) Error(err error, msg string, kv ...any) {
+	n.take(int(slog.LevelError), err, msg, kv)
+	n.log.Error(err, msg, kv...)
+}
+
+func (n *narrator) WithValues(kv ...any) logr.LogSink {
+	with := *n
+	with.log = n.log.WithValues(kv...)
+	with.attrs = n.attrs[:len(n.attrs):len(n.attrs)]
+	with.attrs, with.key = read(with.attrs, kv, false)
+	if with.key == "" {
+		with.key = n.key
+	}
+	return &with
+}
+
+func (n *narrator) WithName(name string) logr.LogSink {
+	with := *n
+	with.log = n.log.WithName(name)
+	return &with
+}
+
+// take takes a line down.
+func (n *narrator) take(level int, err error, msg string, kv []any) {
+	line := &observe.Logged{Level: level, Message: msg}
+	line.Attrs = append(make([]observe.Attr, 0, len(n.attrs)+len(kv)/2+1), n.attrs...)
+	about := strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
+	var key string
+	line.Attrs, key = read(line.Attrs, kv, about)
+	if key == "" {
+		key = n.key
+	}
+	if err != nil {
+		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: cut(err.Error())})
+	}
+	if len(line.Attrs) == 0 {
+		line.Attrs = nil
+	}
+	n.by.Logged(line, key, failure(line))
+}
+
+// read appends attributes, and tells the key of a sync that they name: the one
+// called key or, if the line is about a sync, the first that names an object.
+func read(attrs []observe.Attr, kv []any, about bool) ([]observe.Attr, string) {
+	var key, first string
+	for i := 0; i+1 < len(kv); i += 2 {
+		name, ok := kv[i].(string)
+		if !ok {
+			name = fmt.Sprint(kv[i])
 		}
-		n.by.Logged(line, syncKey(r.Message, attrs), failure(line))
-	}
-	if !n.next.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return n.next.Handle(ctx, r)
-}
-
-func (n narrator) WithAttrs(attrs []slog.Attr) slog.Handler {
-	n.next = n.next.WithAttrs(attrs)
-	n.attrs = n.attrs[:len(n.attrs):len(n.attrs)]
-	for _, a := range attrs {
-		n.attrs = append(n.attrs, readAttr(a))
-	}
-	return n
-}
-
-func (n narrator) WithGroup(name string) slog.Handler {
-	n.next = n.next.WithGroup(name)
-	return n
-}
-
-// syncKey is the key that a line about a sync is about: the attribute called
-// key or, in a line that says so, the first that names an object.
-func syncKey(message string, attrs []attr) string {
-	about := strings.Contains(message, "yncing") || strings.Contains(message, "rocessing")
-	first := ""
-	for _, a := range attrs {
+		if name == "controller" {
+			continue
+		}
+		text, object := value(kv[i+1])
+		attrs = append(attrs, observe.Attr{Key: name, Value: cut(text)})
 		switch {
-		case a.key == "" || a.Key == "kind" || a.Key == "logger" || a.Key == "controller" || a.Key == "err":
-		case a.Key == "key":
-			return a.key
+		case object == "" || name == "kind" || name == "err":
+		case name == "key":
+			key = object
 		case about && first == "":
-			first = a.key
+			first = object
 		}
 	}
-	return first
+	if key == "" {
+		key = first
+	}
+	return attrs, key
 }
 
 // failure is what a line says that its sync failed with; empty if it does not.
@@ -115,32 +143,32 @@ func failure(l *observe.Logged) string {
 	return l.Message
 }
 
-func readAttr(a slog.Attr) attr {
-	v := a.Value.Resolve()
-	text, key := readValue(v)
-	if len(text) > maxValue {
-		text = text[:maxValue] + "…"
+func cut(s string) string {
+	if len(s) > maxValue {
+		return s[:maxValue] + "…"
 	}
-	return attr{observe.Attr{Key: a.Key, Value: text}, key}
+	return s
 }
 
-// readValue renders a value. Objects are named, not printed.
-func readValue(v slog.Value) (text, key string) {
-	switch v.Kind() {
-	case slog.KindString:
-		return v.String(), v.String()
-	case slog.KindGroup: // what klog makes of an object reference
-		if name := refIn(v.Group()); name != "" {
-			return name, name
-		}
-		return v.String(), ""
-	case slog.KindAny:
-	default:
-		return v.String(), ""
-	}
-	switch x := v.Any().(type) {
+// value renders a value, and tells the key that it is or names. Objects are
+// named, not printed.
+func value(v any) (text, key string) {
+	switch x := v.(type) {
 	case nil:
 		return "", ""
+	case string:
+		return x, x
+	case klog.ObjectRef:
+		name := x.String()
+		return name, name
+	case int:
+		return strconv.Itoa(x), ""
+	case bool:
+		return strconv.FormatBool(x), ""
+	case time.Duration:
+		return x.String(), ""
+	case time.Time:
+		return x.Format(time.RFC3339Nano), ""
 	case interface {
 		GetName() string
 		GetNamespace() string
@@ -158,22 +186,6 @@ func readValue(v slog.Value) (text, key string) {
 		}
 		return brief(x), ""
 	}
-}
-
-// refIn is the key of a group that has nothing but a name and a namespace.
-func refIn(group []slog.Attr) string {
-	var name, namespace string
-	for _, a := range group {
-		switch a.Key {
-		case "name":
-			name = a.Value.String()
-		case "namespace":
-			namespace = a.Value.String()
-		default:
-			return ""
-		}
-	}
-	return klog.KRef(namespace, name).String()
 }
 
 // brief prints x, or how many there are where it holds what may be long.

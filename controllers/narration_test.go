@@ -3,6 +3,7 @@ package controllers
 import (
 	"bytes"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func syncing(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observe.S
 		defer q.ShutDown()
 		q.Add("default/web")
 		key, _ := q.Get()
-		work(logr.FromSlogHandler(narrated(slog.DiscardHandler, by)), by)
+		work(narrate(slog.DiscardHandler, by), by)
 		q.Done(key)
 	})
 	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindSynced}})
@@ -105,9 +106,9 @@ func TestNarrationLeavesTheLogAlone(t *testing.T) {
 	var log bytes.Buffer
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	h := narrated(slog.NewTextHandler(&log, nil), o.Recorder("c"))
-	l := logr.FromSlogHandler(h).WithName("x").WithValues("controller", "c", "a", 1)
-	l.V(4).Info("quiet", "list", []*corev1.Pod{{}, {}}, "long", strings.Repeat("x", 1000))
+	l := narrate(slog.NewTextHandler(&log, nil), o.Recorder("c")).WithName("x").WithValues("controller", "c", "a", 1)
+	l.V(4).Info("quieter, and of no sync")
+	l.V(3).Info("quiet", "list", []*corev1.Pod{{}, {}}, "long", strings.Repeat("x", 1000))
 	l.Info("loud", "nothing", (*corev1.Pod)(nil))
 	if got := log.String(); strings.Contains(got, "quiet") || !strings.Contains(got, "loud") || !strings.Contains(got, "a=1") {
 		t.Errorf("the log has %s", got)
@@ -121,11 +122,21 @@ func TestNarrationLeavesTheLogAlone(t *testing.T) {
 		got = append(got, r.Event)
 	}
 	want := []observe.Event{
-		&observe.Logged{Controller: "c", Level: -4, Message: "quiet", Attrs: []observe.Attr{
+		&observe.Logged{Controller: "c", Level: -3, Message: "quiet", Attrs: []observe.Attr{
 			{Key: "a", Value: "1"}, {Key: "list", Value: "2 of *v1.Pod"}, {Key: "long", Value: strings.Repeat("x", maxValue) + "…"}}},
 		&observe.Logged{Controller: "c", Message: "loud", Attrs: []observe.Attr{{Key: "a", Value: "1"}, {Key: "nothing"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func BenchmarkNarrator(b *testing.B) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	l := narrate(slog.NewTextHandler(io.Discard, nil), o.Recorder("c"))
+	b.ReportAllocs()
+	for b.Loop() {
+		l.V(3).Info("Updating replica set revision", "replicaSet", klog.KRef("default", "web"), "newRevision", 1)
 	}
 }

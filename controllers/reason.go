@@ -1,14 +1,17 @@
 package controllers
 
 import (
-	"context"
-	"log/slog"
 	"sync/atomic"
+
+	"github.com/go-logr/logr"
 )
 
-// lastMessage is the text of the last record that a listener heard. It is how
+// lastMessage is the text of the last line that a listener heard. It is how
 // upstream says why a controller declines to run: in its log only.
-type lastMessage struct{ text atomic.Pointer[string] }
+type lastMessage struct {
+	text   atomic.Pointer[string]
+	enough atomic.Bool // nobody will ask any more
+}
 
 func (l *lastMessage) get() string {
 	if t := l.text.Load(); t != nil {
@@ -17,28 +20,36 @@ func (l *lastMessage) get() string {
 	return "declined to run"
 }
 
-// listener passes records on and keeps the last one's text.
+func (l *lastMessage) hear(msg string) {
+	if !l.enough.Load() {
+		l.text.Store(new(msg))
+	}
+}
+
+// listener passes lines on and keeps the last one's text.
 type listener struct {
-	next slog.Handler
+	logr.LogSink
 	last *lastMessage
 }
 
-func (l listener) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || l.next.Enabled(ctx, level)
-}
+func (l listener) Enabled(level int) bool { return level <= 0 || l.LogSink.Enabled(level) }
 
-func (l listener) Handle(ctx context.Context, r slog.Record) error {
-	l.last.text.Store(&r.Message)
-	if !l.next.Enabled(ctx, r.Level) {
-		return nil
+func (l listener) Info(level int, msg string, kv ...any) {
+	l.last.hear(msg)
+	if l.LogSink.Enabled(level) {
+		l.LogSink.Info(level, msg, kv...)
 	}
-	return l.next.Handle(ctx, r)
 }
 
-func (l listener) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return listener{l.next.WithAttrs(attrs), l.last}
+func (l listener) Error(err error, msg string, kv ...any) {
+	l.last.hear(msg)
+	l.LogSink.Error(err, msg, kv...)
 }
 
-func (l listener) WithGroup(name string) slog.Handler {
-	return listener{l.next.WithGroup(name), l.last}
+func (l listener) WithValues(kv ...any) logr.LogSink {
+	return listener{l.LogSink.WithValues(kv...), l.last}
+}
+
+func (l listener) WithName(name string) logr.LogSink {
+	return listener{l.LogSink.WithName(name), l.last}
 }

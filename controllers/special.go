@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -45,7 +44,7 @@ func (s *Supervisor) buildGraph() {
 	for _, r := range s.component.GarbageCollectorController.GCIgnoredResources {
 		ignored[schema.GroupResource{Group: r.Group, Resource: r.Resource}] = struct{}{}
 	}
-	ctx := klog.NewContext(s.shared.ctx, logr.FromSlogHandler(gc.handler()))
+	ctx := klog.NewContext(s.shared.ctx, gc.logger())
 	gc.do(func() {
 		s.shared.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.shared.metadataClient, s.shared.mapper, ignored,
 			objectOrMetadata{s.shared.graphFacade}, s.shared.started)

@@ -71,8 +71,8 @@ func (u *unit) do(f func()) {
 	u.by.Do(f)
 }
 
-// handler is where the controller logs.
-func (u *unit) handler() slog.Handler { return narrated(u.log.Handler(), u.by) }
+// logger is the controller's own.
+func (u *unit) logger() logr.Logger { return narrate(u.log.Handler(), u.by) }
 
 func (u *unit) current() *life {
 	u.mu.Lock()
@@ -99,8 +99,9 @@ func (u *unit) build(ctx context.Context, f *facade, construct builder) (err err
 	}()
 	var controller app.Controller
 	u.do(func() {
-		controller, err = construct(klog.NewContext(ctx, logr.FromSlogHandler(listener{u.handler(), said})))
+		controller, err = construct(klog.NewContext(ctx, logr.New(listener{u.logger().GetSink(), said})))
 	})
+	said.enough.Store(true)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (u *unit) build(ctx context.Context, f *facade, construct builder) (err err
 	u.set(Building, "", &life{
 		controller: controller,
 		facade:     f,
-		ctx:        klog.NewContext(ctx, logr.FromSlogHandler(u.handler())),
+		ctx:        klog.NewContext(ctx, u.logger()),
 		cancel:     cancel,
 		ended:      make(chan struct{}),
 	})

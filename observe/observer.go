@@ -107,6 +107,9 @@ func Current() *Recorder {
 	return nil
 }
 
+// Syncing says whether the calling goroutine works on a key of a queue.
+func Syncing() bool { return current().sync() != nil }
+
 // Append adds an event that no Recorder is for.
 func (o *Observer) Append(e Event) { o.append(e, time.Now()) }
 

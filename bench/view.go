@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/creack/pty"
+)
+
+// view is the live view of a control plane, on a terminal of its own.
+type view struct {
+	plane  // its process
+	screen *os.File
+	drawn  atomic.Int64 // bytes
+}
+
+// look opens the view on the control plane in the room, and returns when it shows.
+func (o options) look(ctx context.Context, r *room) (*view, error) {
+	screen, terminal, err := openTerminal()
+	if err != nil {
+		return nil, err
+	}
+	defer terminal.Close() // the child has its own
+	v := &view{screen: screen}
+	cmd := r.command(o.ctrlplane, "top", "--data-dir", r.join("data"))
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	cmd.Stdin, cmd.Stdout = terminal, terminal
+	if err := v.start(cmd); err != nil {
+		return nil, errors.Join(err, screen.Close())
+	}
+	go v.drain()
+	err = v.within(ctx, startTimeout, func(ctx context.Context) error {
+		return await(ctx, lookEvery, v.shows)
+	})
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// openTerminal returns both ends of a terminal; of a pipe, to which top writes
+// lines, where the system has none.
+func openTerminal() (screen, terminal *os.File, err error) {
+	screen, terminal, err = pty.Open()
+	if errors.Is(err, pty.ErrUnsupported) {
+		return os.Pipe()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("no terminal for it: %w", err)
+	}
+	if err := pty.Setsize(screen, &pty.Winsize{Rows: 50, Cols: 160}); err != nil {
+		return nil, nil, errors.Join(err, screen.Close(), terminal.Close())
+	}
+	return screen, terminal, nil
+}
+
+// drain reads what is drawn, until the view has ended.
+func (v *view) drain() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := v.screen.Read(buf)
+		v.drawn.Add(int64(n))
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (v *view) shows(context.Context) error {
+	if v.drawn.Load() == 0 {
+		return errors.New("nothing is drawn")
+	}
+	return nil
+}
+
+// close may be called again, and of no view.
+func (v *view) close() {
+	if v == nil {
+		return
+	}
+	v.kill()
+	_ = v.screen.Close() // nothing was written to it
+}
+
+// watched is a burst at which the view looks, if there is one.
+func (m *meter) watched(ctx context.Context, a *api, b burst) error {
+	v := m.view
+	if v == nil {
+		return m.burst(ctx, a, b)
+	}
+	cpu, drawn := v.stopwatch(), v.drawn.Load()
+	err := v.within(ctx, m.timeout, func(ctx context.Context) error { return m.burst(ctx, a, b) })
+	if err != nil {
+		return err
+	}
+	if v.drawn.Load() == drawn {
+		return errors.New("the view has drawn nothing meanwhile")
+	}
+	used, err := cpu()
+	return m.told(b.key("cpuView"), used.Seconds(), err)
+}

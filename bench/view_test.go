@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// viewer makes options whose ctrlplane is the test binary, and a room.
+func viewer(t *testing.T, fake string) (options, *room) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(fakeEnv, fake)
+	r, err := newRoom(t.TempDir(), "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return options{ctrlplane: self}, r
+}
+
+func TestViewShows(t *testing.T) {
+	o, r := viewer(t, "view")
+	v, err := o.look(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	want := int64(len("top --data-dir " + r.join("data") + "\n"))
+	err = await(t.Context(), time.Millisecond, func(context.Context) error {
+		if v.drawn.Load() < want {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	v.close()
+	v.close()
+	if pid := v.processes[0].cmd.Process.Pid; running(pid) {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+func TestViewThatFails(t *testing.T) {
+	o, r := viewer(t, "fail")
+	_, err := o.look(t.Context(), r)
+	if err == nil || !strings.Contains(err.Error(), "has ended: exit status 3") {
+		t.Errorf("got %v", err)
+	}
+	if log, err := os.ReadFile(r.log.Name()); err != nil || !bytes.Contains(log, []byte("out of luck")) {
+		t.Errorf("the log holds %q, %v", log, err)
+	}
+}
+
+func TestNoViewCloses(*testing.T) { (*view)(nil).close() }
