@@ -13,9 +13,11 @@ LDFLAGS := -s -w $(STAMPS) -X github.com/ctrlplane/ctrlplane.release=$(VERSION)
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
-# Packages that link the server; their tests run without the race detector,
-# which would compile all of Kubernetes a second time. "make race" does that.
-LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/apiserver|/controllers|/test/e2e|/test/command|/cmd/ctrlplane)?$$')
+# Packages that link much of Kubernetes are tested without the race detector,
+# which would compile all of it a second time. "make race" does that.
+HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet
+empty :=
+LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 
 .PHONY: up build test unit e2e race lint bench cross golden help
 
@@ -31,7 +33,7 @@ test: unit e2e ## all tests
 unit: ## tests of the parts
 	go vet ./...
 	$(RACE) $(LIGHT)
-	go test -ldflags '$(STAMPS)' ./apiserver ./controllers ./internal/...
+	go test -ldflags '$(STAMPS)' $(HEAVY:%=./%)
 
 e2e: build ## behaviour tests against a real control plane, and of the command
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -ldflags "$(STAMPS)" -timeout 15m ./test/...

@@ -60,6 +60,9 @@ func describe(req *http.Request) *observe.Called {
 	if err != nil || !info.IsResourceRequest {
 		return &observe.Called{Verb: verbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
 	}
+	if info.Resource == "namespaces" { // upstream counts each as its own
+		info.Namespace = ""
+	}
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
 	return &observe.Called{
 		Verb:        info.Verb,

@@ -210,5 +210,9 @@ func resolve(cfg *rest.Config, kind, namespace, name string) (observe.Object, er
 // style is what the standard output can show.
 func style() trace.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
-	return trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
+	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
+	if m.Width != nil {
+		s.Width = m.Width()
+	}
+	return s
 }

@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// scenarios are journals of a real control plane, each with what is known to
+// have come of what: NAME.edges, checked by hand against what upstream does.
+var scenarios = []string{
+	"rollout", "scale", "cascade", "threekinds", "foreground", "adoption", "namespace", "quota", "conflict", "node",
+}
+
+func TestTrueCausesAreFound(t *testing.T) {
+	total, right := 0, 0
+	for _, name := range scenarios {
+		found := because(newGraph(journal(t, name), observe.Object{}, false))
+		data, err := os.ReadFile(filepath.Join("testdata", name+".edges"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, ok := 0, 0
+		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+			effect, cause, _ := strings.Cut(line, " <- ")
+			of++
+			if found[effect] == cause {
+				ok++
+				continue
+			}
+			t.Logf("%s: %s comes of %q, found %q", name, effect, cause, found[effect])
+			if found[effect] != "nothing" { // not to know is allowed; to be wrong is not
+				t.Errorf("%s: a wrong cause of %s", name, effect)
+			}
+		}
+		if of != len(found) {
+			t.Errorf("%s: %d writes, %d of them expected", name, len(found), of)
+		}
+		total, right = total+of, right+ok
+		// A timer of the node controllers' own tells nobody what it was set for.
+		if name != "node" && ok*100 < of*95 {
+			t.Errorf("%s: %d of %d causes found", name, ok, of)
+		}
+	}
+	t.Logf("%d of %d causes found", right, total)
+	if right*100 < total*95 {
+		t.Errorf("%d of %d causes found, want 95 %%", right, total)
+	}
+}
+
+// raw is a journal by what its records say themselves.
+type raw struct {
+	called    map[string]*observe.Called // by node
+	delivered map[string]*observe.Delivered
+	synced    map[string]*observe.Synced
+	at        map[string]observe.Record
+	all       []observe.Record
+}
+
+func TestExactLinksAreTrue(t *testing.T) {
+	for _, name := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			records := journal(t, name)
+			r := raw{map[string]*observe.Called{}, map[string]*observe.Delivered{}, map[string]*observe.Synced{}, map[string]observe.Record{}, records}
+			g := newGraph(records, observe.Object{}, true)
+			for _, n := range g.nodes {
+				r.add(n, records)
+			}
+			count := map[Rule]map[Certainty]int{}
+			for _, n := range g.nodes {
+				if n.Cause == nil {
+					continue
+				}
+				if count[n.Cause.Rule] == nil {
+					count[n.Cause.Rule] = map[Certainty]int{}
+				}
+				count[n.Cause.Rule][n.Cause.Certainty]++
+				if n.Cause.Certainty == Exact {
+					r.check(t, n)
+				}
+			}
+			t.Log(count)
+		})
+	}
+}
+
+// add notes the record that a node is made of.
+func (r *raw) add(n *Node, records []observe.Record) {
+	for _, rec := range records {
+		if rec.Seq != n.seq {
+			continue
+		}
+		r.at[n.ID] = rec
+		switch e := rec.Event.(type) {
+		case *observe.Called:
+			r.called[n.ID] = e
+		case *observe.Delivered:
+			r.delivered[n.ID] = e
+		case *observe.Synced:
+			r.synced[n.ID] = e
+		}
+	}
+}
+
+// check holds an exact link against the records alone.
+func (r *raw) check(t *testing.T, n *Node) {
+	t.Helper()
+	cause, rule := n.Cause.ID, n.Cause.Rule
+	switch rule {
+	case ByCall:
+		if c, s := r.called[n.ID], r.synced[cause]; s == nil || c.Sync != s.ID || c.Controller != s.Controller && c.Controller != "shared-informers" {
+			t.Errorf("%s: call %+v is not of sync %+v", n.ID, c, s)
+		}
+	case ByAdd:
+		r.checkAdd(t, n)
+	case ByVersion, ByDeletion:
+		d := r.delivered[n.ID]
+		if strings.HasPrefix(cause, "o") { // nobody else may have made it
+			r.checkOutside(t, n, d)
+			return
+		}
+		c := r.called[cause]
+		if c.Failed() || !c.Write() || canonical(c.Object).Name != d.Object.Name || c.Object.Resource != d.Object.Resource {
+			t.Errorf("%s: call %+v cannot have made %+v", n.ID, c, d)
+		}
+		if began := r.at[cause].Time.Add(-c.Took); r.at[n.ID].Time.Before(began) {
+			t.Errorf("%s was delivered before call %s began", n.ID, cause)
+		}
+		if rule == ByVersion && c.ResourceVersion != d.ResourceVersion {
+			t.Errorf("%s: call of version %s, event of version %s", n.ID, c.ResourceVersion, d.ResourceVersion)
+		}
+		if rule == ByDeletion && (c.Verb != "delete" || d.Change != observe.Deleted) {
+			t.Errorf("%s: %s taken for the cause of %s", n.ID, c.Verb, d.Change)
+		}
+	default:
+		t.Errorf("%s: rule %s is never exact", n.ID, rule)
+	}
+}
+
+// checkAdd wants the clock to name one event only and the queue's word to agree,
+// or the sync's own log to name the event's object.
+func (r *raw) checkAdd(t *testing.T, n *Node) {
+	t.Helper()
+	s, end := r.synced[n.ID], r.at[n.ID].Time
+	added := end.Add(-s.Took - s.Waited)
+	var candidates []uint64
+	for _, rec := range r.all {
+		d, ok := rec.Event.(*observe.Delivered)
+		if !ok || d.Controller != s.Controller || !strings.Contains(" "+strings.Join(d.Queues, " ")+" ", " "+s.Queue+" ") {
+			continue
+		}
+		if !added.Before(rec.Time.Add(-d.Took)) && !added.After(rec.Time.Add(50*time.Microsecond)) {
+			candidates = append(candidates, rec.Seq)
+		}
+	}
+	event := r.delivered[n.Cause.ID].Object
+	agreed := s.Cause == r.at[n.Cause.ID].Seq || s.KeyBasis == observe.BasisLog && s.Key == event.Key()
+	if len(candidates) != 1 || candidates[0] != r.at[n.Cause.ID].Seq || !agreed {
+		t.Errorf("%s: added at %s, which events %v fit; the queue says %d, the trace %s", n.ID, added, candidates, s.Cause, n.Cause.ID)
+	}
+}
+
+// checkOutside wants no recorded write that was answered with the version first.
+func (r *raw) checkOutside(t *testing.T, n *Node, d *observe.Delivered) {
+	t.Helper()
+	for _, rec := range r.all {
+		c, ok := rec.Event.(*observe.Called)
+		if !ok || !c.Write() || c.Failed() || c.ResourceVersion != d.ResourceVersion || c.Object.Name != d.Object.Name || d.Change == observe.Deleted {
+			continue
+		}
+		if c.Verb == "create" || rec.Time.Before(r.at[n.ID].Time) {
+			t.Errorf("%s is said to come from outside, but record %d made version %s", n.ID, rec.Seq, d.ResourceVersion)
+		}
+	}
+}

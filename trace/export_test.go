@@ -1,0 +1,97 @@
+package trace
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Slices of one track nest or follow each other, and arrows begin and end on them.
+func TestChromeNests(t *testing.T) {
+	for _, name := range []string{"conflict", "scale"} {
+		about := deployment("busy")
+		if name == "scale" {
+			about = deployment("web")
+		}
+		var file struct{ TraceEvents []chromeEvent }
+		if err := json.Unmarshal([]byte(written(t, build(t, name, about, Options{All: true}), Chrome, Style{})), &file); err != nil {
+			t.Fatal(err)
+		}
+		slices := map[int][]chromeEvent{}
+		for _, e := range file.TraceEvents {
+			if e.Phase == "X" {
+				slices[e.Thread] = append(slices[e.Thread], e)
+			}
+		}
+		const rounding = 1.001 // what takes no time is drawn as a microsecond
+		for thread, list := range slices {
+			for i, a := range list {
+				for _, b := range list[i+1:] {
+					apart := b.Time >= a.Time+a.Duration-rounding
+					inside := b.Time >= a.Time && b.Time+b.Duration <= a.Time+a.Duration+rounding
+					if !apart && !inside {
+						t.Errorf("track %d: %q at %v+%v and %q at %v+%v", thread, a.Name, a.Time, a.Duration, b.Name, b.Time, b.Duration)
+					}
+				}
+			}
+		}
+		for _, e := range file.TraceEvents {
+			if e.Phase != "s" && e.Phase != "f" {
+				continue
+			}
+			on := false
+			for _, s := range slices[e.Thread] {
+				on = on || e.Time >= s.Time && e.Time <= s.Time+s.Duration
+			}
+			if !on {
+				t.Errorf("arrow %d (%s) at %v is on no slice of track %d", e.ID, e.Phase, e.Time, e.Thread)
+			}
+		}
+	}
+}
+
+// What a collector demands: identifiers of their length, parents and links that
+// are there, an end that is not before the start.
+func TestOTLPHolds(t *testing.T) {
+	for _, name := range []string{"cascade", "scale"} {
+		var file otlpData
+		if err := json.Unmarshal([]byte(written(t, build(t, name, deployment("web"), Options{}), OTLP, Style{})), &file); err != nil {
+			t.Fatal(err)
+		}
+		spans := map[string]otlpSpan{}
+		for _, r := range file.ResourceSpans {
+			for _, s := range r.ScopeSpans[0].Spans {
+				spans[s.SpanID] = s
+			}
+		}
+		id, trace := regexp.MustCompile(`^[0-9a-f]{16}$`), regexp.MustCompile(`^[0-9a-f]{32}$`)
+		links := 0
+		for _, s := range spans {
+			if !id.MatchString(s.SpanID) || !trace.MatchString(s.TraceID) || s.Start > s.End || s.Name == "" {
+				t.Errorf("span %+v", s)
+			}
+			if s.ParentSpanID != "" && spans[s.ParentSpanID].SpanID == "" {
+				t.Errorf("span %q has a parent that is not there", s.Name)
+			}
+			for _, l := range s.Links {
+				links++
+				if spans[l.SpanID].SpanID == "" || l.TraceID != s.TraceID {
+					t.Errorf("span %q has a link to nothing", s.Name)
+				}
+			}
+		}
+		if name == "cascade" && links == 0 {
+			t.Error("no link of a likely cause")
+		}
+	}
+}
+
+func TestMermaidIsHarmless(t *testing.T) {
+	text := written(t, build(t, "conflict", deployment("busy"), Options{}), Mermaid, Style{})
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if strings.ContainsAny(line, ";#") || strings.Count(line, ": ") > 1 {
+			t.Errorf("line %d: %q", i+1, line)
+		}
+	}
+}

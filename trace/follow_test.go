@@ -1,0 +1,97 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// playback is a source that tells of a journal bit by bit.
+type playback struct {
+	mu      sync.Mutex
+	records []observe.Record
+	step    int
+	at      int
+	fail    error
+}
+
+func (p *playback) Snapshot(context.Context) (observe.Snapshot, error) {
+	return observe.Snapshot{}, nil
+}
+
+func (p *playback) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = min(p.at+p.step, len(p.records))
+	page := observe.Page{Next: q.After}
+	for _, r := range p.records[:p.at] {
+		if r.Seq > q.After {
+			page.Records = append(page.Records, r)
+			page.Next = r.Seq
+		}
+	}
+	return page, p.fail
+}
+
+func followed(t *testing.T, p *playback, f Format) (string, error) {
+	t.Helper()
+	var out strings.Builder
+	var err error
+	synctest.Test(t, func(*testing.T) {
+		ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer stop()
+		err = Follow(ctx, &out, p, deployment("web"), Options{}, f, Style{})
+	})
+	return out.String(), err
+}
+
+// However the records come in pieces, what is told is what a trace of all tells.
+func TestFollow(t *testing.T) {
+	records := journal(t, "scale")
+	want := map[string]bool{}
+	for n := range build(t, "scale", deployment("web"), Options{}).All() {
+		want[n.ID] = true
+	}
+	for _, step := range []int{1, 7, 1000} {
+		got, err := followed(t, &playback{records: records, step: step}, JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]int{}
+		for line := range strings.SplitSeq(strings.TrimSpace(got), "\n") {
+			_, id, _ := strings.Cut(line, `"id":"`)
+			id, _, _ = strings.Cut(id, `"`)
+			told[id]++
+		}
+		for id := range want {
+			if told[id] == 0 {
+				t.Errorf("in steps of %d: %s is not told", step, id)
+			}
+		}
+		for id, n := range told {
+			if !want[id] && step > 1 || n > 1 {
+				t.Errorf("in steps of %d: %s is told %d times", step, id, n)
+			}
+		}
+	}
+	text, err := followed(t, &playback{records: records, step: 1000}, Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "follow", text)
+}
+
+func TestFollowFails(t *testing.T) {
+	if _, err := followed(t, &playback{fail: errors.New("gone")}, Text); err == nil || err.Error() != "cannot follow: gone" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := followed(t, &playback{}, Chrome); err == nil {
+		t.Error("a format that cannot be followed was")
+	}
+}

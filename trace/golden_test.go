@@ -1,0 +1,141 @@
+package trace
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with a file of testdata, in which ^[ is an escape.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
+	got = strings.ReplaceAll(got, "\x1b", "^[")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func deployment(name string) observe.Object {
+	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: name}
+}
+
+func pod(name string) observe.Object {
+	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
+}
+
+func build(t *testing.T, name string, about observe.Object, o Options) *Tree {
+	t.Helper()
+	tree, err := Build(journal(t, name), about, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// writer is a tree or a chain.
+type writer interface {
+	Write(w io.Writer, f Format, s Style) error
+}
+
+func written(t *testing.T, v writer, f Format, s Style) string {
+
+	t.Helper()
+	var b strings.Builder
+	if err := v.Write(&b, f, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Each scenario as a tree.
+func TestTree(t *testing.T) {
+	greedy := deployment("greedy")
+	greedy.Namespace = "small"
+	for name, about := range map[string]observe.Object{
+		"rollout":    deployment("web"),
+		"scale":      deployment("web"),
+		"cascade":    deployment("web"),
+		"threekinds": {Group: "batch", Resource: "cronjobs", Kind: "CronJob", Namespace: "default", Name: "nightly"},
+		"foreground": deployment("busy"),
+		"adoption":   deployment("orphaned"),
+		"namespace":  {Resource: "namespaces", Kind: "Namespace", Name: "gone"},
+		"quota":      greedy,
+		"conflict":   deployment("busy"),
+		"node":       {Resource: "nodes", Kind: "Node", Name: "n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "tree/"+name, written(t, build(t, name, about, Options{}), Text, Style{}))
+		})
+	}
+}
+
+// Each format, of the same trace.
+func TestFormats(t *testing.T) {
+	for _, f := range formats {
+		t.Run(string(f), func(t *testing.T) {
+			golden(t, "format/"+string(f), written(t, build(t, "cascade", deployment("web"), Options{}), f, Style{}))
+		})
+	}
+	t.Run("color", func(t *testing.T) {
+		golden(t, "format/color", written(t, build(t, "rollout", deployment("web"), Options{}), Text, Style{Color: true}))
+	})
+	t.Run("ascii", func(t *testing.T) {
+		got := written(t, build(t, "cascade", deployment("web"), Options{}), Text, Style{ASCII: true})
+		for _, r := range got {
+			if r > 126 {
+				t.Fatalf("%q is not ASCII in:\n%s", r, got)
+			}
+		}
+		golden(t, "format/ascii", got)
+	})
+}
+
+func TestWhy(t *testing.T) {
+	for _, c := range []struct {
+		name, scenario string
+		about          observe.Object
+		what           What
+	}{
+		{"created", "rollout", pod("web-5fc9f4bf66-jlwws"), ""},
+		{"changed", "rollout", deployment("web"), Changed},
+		{"older", "scale", deployment("web"), ""},
+		{"deleted", "cascade", pod("web-5fc9f4bf66-fbwcc"), Deleted},
+		{"namespace", "namespace", observe.Object{Resource: "namespaces", Kind: "Namespace", Name: "gone"}, Deleted},
+		{"node", "node", observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "homeless-68f8547684-x4fck"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			chain, err := Why(journal(t, c.scenario), c.about, Options{What: c.what})
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "why/"+c.name, written(t, chain, Text, Style{}))
+			for _, f := range formats[1:] {
+				if c.name == "deleted" {
+					golden(t, "why/"+c.name+"-"+string(f), written(t, chain, f, Style{}))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// graph is all records as nodes, each with its cause where one is found.
+type graph struct {
+	nodes  []*Node // in order of time
+	calls  []*Node
+	events []*Node
+	syncs  []*Node
+	byID   map[uint64]*Node // syncs
+	bySeq  map[uint64]*Node // events
+}
+
+// newGraph links records. Events and leases are left out unless all is set or
+// the trace is about one.
+func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
+	g := &graph{byID: map[uint64]*Node{}, bySeq: map[uint64]*Node{}}
+	for i := range records {
+		r := &records[i]
+		switch e := r.Event.(type) {
+		case *observe.Called:
+			if !chatter(e.Object) || all || e.Object.Resource == about.Resource {
+				g.call(r, e)
+			}
+		case *observe.Delivered:
+			if !chatter(e.Object) || all || e.Object.Resource == about.Resource {
+				g.event(r, e)
+			}
+		case *observe.Synced:
+			g.sync(r, e)
+		}
+	}
+	for i := range records {
+		if l, ok := records[i].Event.(*observe.Logged); ok {
+			g.logged(l)
+		}
+	}
+	g.linkCalls()
+	writes := g.linkVersions()
+	g.linkAdds()
+	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
+	slices.SortStableFunc(g.nodes, earlier)
+	return g
+}
+
+func earlier(a, b *Node) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq)) }
+
+// chatter is what every controller writes all the time and nobody follows from.
+func chatter(o observe.Object) bool {
+	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io") ||
+		o.Resource == "leases" && o.Group == "coordination.k8s.io"
+}
+
+func (g *graph) call(r *observe.Record, c *observe.Called) {
+	if !c.Write() && !c.Failed() {
+		return
+	}
+	n := &Node{
+		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: r.Time.Add(-c.Took), Took: c.Took, seq: r.Seq,
+		Controller: c.Controller, Verb: c.Verb, Object: canonical(c.Object), Subresource: c.Subresource,
+		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
+	}
+	g.calls = append(g.calls, n)
+	if c.Sync == 0 {
+		return
+	}
+	s := g.byID[c.Sync]
+	if s == nil { // a sync is recorded at its end, after its calls
+		s = &Node{ID: fmt.Sprintf("s%d", c.Sync), Kind: Sync, Time: n.Time, seq: r.Seq, Controller: c.Controller, Open: true}
+		g.byID[c.Sync] = s
+		g.syncs = append(g.syncs, s)
+	}
+	n.follow(s, Exact, ByCall)
+}
+
+func (g *graph) event(r *observe.Record, d *observe.Delivered) {
+	n := &Node{
+		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
+		Controller: d.Controller, Change: d.Change, Object: canonical(d.Object), ResourceVersion: d.ResourceVersion,
+		queues: d.Queues, uid: d.Object.UID,
+	}
+	g.events = append(g.events, n)
+	g.bySeq[r.Seq] = n
+}
+
+func (g *graph) sync(r *observe.Record, s *observe.Synced) {
+	n := g.byID[s.ID]
+	if n == nil {
+		n = &Node{Kind: Sync}
+		g.byID[s.ID] = n
+		g.syncs = append(g.syncs, n)
+	}
+	n.ID, n.Open, n.seq = fmt.Sprintf("s%d", s.ID), false, r.Seq
+	n.Time, n.Took, n.Waited = r.Time.Add(-s.Took), s.Took, s.Waited
+	n.Controller, n.Queue, n.Key, n.KeyBasis = s.Controller, s.Queue, s.Key, s.KeyBasis
+	n.Retried, n.Error = s.Retried, s.Error
+	n.cause = s.Cause
+}
+
+// logged keeps what a controller says of note while it syncs: klog's V(2) and
+// what is more important, but for failures, which the sync tells itself.
+func (g *graph) logged(l *observe.Logged) {
+	s := g.byID[l.Sync]
+	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, "rror syncing") {
+		return
+	}
+	line := l.Message
+	for _, a := range l.Attrs {
+		if a.Value != s.Key {
+			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
+		}
+	}
+	s.Said = append(s.Said, line)
+}
+
+// linkCalls puts a sync whose end is not recorded at its first call.
+func (g *graph) linkCalls() {
+	for _, c := range g.calls {
+		if s := c.parent; s != nil && s.Open {
+			if c.Time.Before(s.Time) {
+				s.Time = c.Time
+			}
+			s.Took = max(s.Took, c.End().Sub(s.Time))
+		}
+	}
+}
+
+// canonical is how an object is named everywhere: a request for a namespace
+// says that it is in that namespace.
+func canonical(o observe.Object) *observe.Object {
+	if o.Resource == "namespaces" && o.Group == "" {
+		o.Namespace = ""
+	}
+	return &o
+}
+
+// place is what names an object but for its UID.
+type place struct{ group, resource, namespace, name string }
+
+func placeOf(o *observe.Object) place { return place{o.Group, o.Resource, o.Namespace, o.Name} }
+
+// within says whether t lies between from and to.
+func within(t, from, to time.Time) bool { return !t.Before(from) && !t.After(to) }

@@ -1,0 +1,50 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// 40 Deployments made at once on two busy processors: queues get out of order,
+// handlers overlap, threads are held up. Names tell what is true: all that comes
+// of Deployment l7 bears names that begin with l7.
+func TestUnderLoad(t *testing.T) {
+	g := newGraph(journal(t, "load"), observe.Object{}, false)
+	links, right := 0, 0
+	for _, n := range g.nodes {
+		if n.Cause == nil || n.Kind == Sync && n.KeyBasis != observe.BasisLog {
+			continue
+		}
+		links++
+		switch its, causes := family(n), family(n.parent); {
+		case its == causes || its == "" || causes == "":
+			right++
+		case n.Cause.Certainty == Exact:
+			t.Errorf("%s %s of %s is said to come of %s of %s for certain, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+		default:
+			t.Logf("%s %s of %s is said to come of %s of %s, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+		}
+	}
+	t.Logf("%d of %d links are right", right, links)
+	if links < 500 || right*100 < links*95 {
+		t.Errorf("%d of %d links are right, want 95 %%", right, links)
+	}
+	for _, n := range g.nodes {
+		if n.Kind == Outside && n.Verb != "create" {
+			t.Errorf("%s of %s is said to come from outside", n.Verb, n.Object)
+		}
+	}
+}
+
+// family is the name of the Deployment that a node is about; empty if unknown.
+func family(n *Node) string {
+	name := n.Key
+	if n.Object != nil {
+		name = n.Object.Name
+	}
+	name = name[strings.Index(name, "/")+1:]
+	name, _, _ = strings.Cut(name, "-")
+	return name
+}

@@ -1,0 +1,69 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// mermaid draws a sequence diagram: who wrote what, who was told, who worked.
+func (t *Tree) mermaid(w io.Writer) error {
+	p := phrases{home: t.About.Namespace}
+	var b strings.Builder
+	b.WriteString("sequenceDiagram\n")
+	names := map[string]string{}
+	nodes := t.inOrder()
+	if slices.ContainsFunc(nodes, func(n *Node) bool { return n.Kind == Outside }) {
+		b.WriteString("  actor outside\n")
+	}
+	b.WriteString("  participant api as API server\n")
+	for _, n := range nodes {
+		if n.Controller != "" && names[n.Controller] == "" {
+			names[n.Controller] = fmt.Sprintf("c%d", len(names)+1)
+			fmt.Fprintf(&b, "  participant %s as %s\n", names[n.Controller], harmless(n.Controller))
+		}
+	}
+	for _, s := range p.steps(nodes, names) {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// steps are the lines of the diagram, in order of time.
+func (p phrases) steps(nodes []*Node, names map[string]string) []string {
+	nodes = slices.Clone(nodes)
+	slices.SortStableFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq))
+	})
+	var list []string
+	for _, n := range nodes {
+		who, when := names[n.Controller], "+"+p.duration(n.After)
+		unsure := ""
+		if n.likely() {
+			unsure = " (likely)"
+		}
+		switch n.Kind {
+		case Outside:
+			list = append(list, fmt.Sprintf("outside->>api: %s %s %s", when, n.Verb, harmless(p.target(n))))
+		case Call:
+			arrow, what := "->>", n.Verb+" "+p.target(n)
+			if n.failed() {
+				arrow, what = "-x", what+": "+failure(n)
+			}
+			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, harmless(what), unsure))
+		case Event:
+			list = append(list, fmt.Sprintf("api-->>%s: %s %s %s%s", who, when, harmless(p.object(n.Object)), n.Change, unsure))
+		case Sync:
+			list = append(list, fmt.Sprintf("Note over %s: %s %s%s", who, when, harmless(p.sync(n)), unsure))
+		}
+	}
+	return list
+}
+
+// harmless is text without what Mermaid takes for its own.
+func harmless(s string) string {
+	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(oneLine(s))
+}

@@ -1,0 +1,155 @@
+package trace
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The messages of opentelemetry/proto/trace/v1 in the JSON mapping of OTLP:
+// identifiers in hex, 64-bit numbers as strings, enums as numbers.
+type (
+	otlpData struct {
+		ResourceSpans []otlpResourceSpans `json:"resourceSpans"`
+	}
+	otlpResourceSpans struct {
+		Resource struct {
+			Attributes []otlpAttribute `json:"attributes"`
+		} `json:"resource"`
+		ScopeSpans []otlpScopeSpans `json:"scopeSpans"`
+	}
+	otlpScopeSpans struct {
+		Scope struct {
+			Name string `json:"name"`
+		} `json:"scope"`
+		Spans []otlpSpan `json:"spans"`
+	}
+	otlpSpan struct {
+		TraceID      string          `json:"traceId"`
+		SpanID       string          `json:"spanId"`
+		ParentSpanID string          `json:"parentSpanId,omitempty"`
+		Name         string          `json:"name"`
+		Kind         int             `json:"kind"`
+		Start        string          `json:"startTimeUnixNano"`
+		End          string          `json:"endTimeUnixNano"`
+		Attributes   []otlpAttribute `json:"attributes,omitempty"`
+		Links        []otlpLink      `json:"links,omitempty"`
+		Status       *otlpStatus     `json:"status,omitempty"`
+	}
+	otlpLink struct {
+		TraceID    string          `json:"traceId"`
+		SpanID     string          `json:"spanId"`
+		Attributes []otlpAttribute `json:"attributes,omitempty"`
+	}
+	otlpStatus struct {
+		Message string `json:"message,omitempty"`
+		Code    int    `json:"code"`
+	}
+	otlpAttribute struct {
+		Key   string    `json:"key"`
+		Value otlpValue `json:"value"`
+	}
+	otlpValue struct {
+		String *string `json:"stringValue,omitempty"`
+		Bool   *bool   `json:"boolValue,omitempty"`
+		Int    *string `json:"intValue,omitempty"`
+	}
+)
+
+// Kinds of spans, and the status of one that failed.
+const (
+	otlpInternal = 1
+	otlpClient   = 3
+	otlpConsumer = 5
+	otlpFailed   = 2
+)
+
+// otlp writes one line of the OTLP file format, with a resource a controller. A
+// certain cause is a span's parent, a likely one a link.
+func (t *Tree) otlp(w io.Writer) error {
+	p := phrases{home: t.About.Namespace}
+	trace := digest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))
+	byService := map[string][]otlpSpan{}
+	var services []string
+	for _, n := range t.inOrder() {
+		service := cmp.Or(n.Controller, "outside")
+		if byService[service] == nil {
+			services = append(services, service)
+		}
+		byService[service] = append(byService[service], p.span(n, trace))
+	}
+	all := otlpData{ResourceSpans: []otlpResourceSpans{}}
+	for _, service := range services {
+		var r otlpResourceSpans
+		r.Resource.Attributes = []otlpAttribute{attribute("service.name", service), attribute("service.namespace", "ctrlplane")}
+		s := otlpScopeSpans{Spans: byService[service]}
+		s.Scope.Name = "ctrlplane/trace"
+		r.ScopeSpans = []otlpScopeSpans{s}
+		all.ResourceSpans = append(all.ResourceSpans, r)
+	}
+	return line(w, all)
+}
+
+func (p phrases) span(n *Node, trace string) otlpSpan {
+	s := otlpSpan{
+		TraceID: trace, SpanID: digest(8, trace, n.ID), Name: p.title(n), Kind: otlpInternal,
+		Start: strconv.FormatInt(n.Time.UnixNano(), 10), End: strconv.FormatInt(n.End().UnixNano(), 10),
+	}
+	switch n.Kind {
+	case Call:
+		s.Kind = otlpClient
+	case Event:
+		s.Kind = otlpConsumer
+	}
+	d := details(n)
+	for _, key := range sortedKeys(d) {
+		s.Attributes = append(s.Attributes, attribute("ctrlplane."+key, d[key]))
+	}
+	if n.failed() {
+		s.Status = &otlpStatus{Message: oneLine(n.Error), Code: otlpFailed}
+	}
+	switch {
+	case n.Cause == nil || n.root:
+	case n.likely():
+		s.Links = []otlpLink{{trace, digest(8, trace, n.Cause.ID), []otlpAttribute{attribute("ctrlplane.certainty", string(Likely))}}}
+	default:
+		s.ParentSpanID = digest(8, trace, n.Cause.ID)
+	}
+	return s
+}
+
+// digest is n bytes in hex that are the same for the same parts.
+func digest(n int, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:n])
+}
+
+func sortedKeys(m map[string]any) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func attribute(key string, value any) otlpAttribute {
+	a := otlpAttribute{Key: key}
+	switch v := value.(type) {
+	case bool:
+		a.Value.Bool = &v
+	case int, int64:
+		s := fmt.Sprint(v)
+		a.Value.Int = &s
+	default:
+		s := fmt.Sprint(v)
+		a.Value.String = &s
+	}
+	return a
+}

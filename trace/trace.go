@@ -1,0 +1,168 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Options say what of a trace is wanted.
+type Options struct {
+	// Since leaves out what is over by then, but for the way to what came later.
+	Since time.Time
+	// Controller leaves out what does not lead to anything that it did.
+	Controller string
+	// Depth is how many writes a branch has at most; 0 = any number. For Build only,
+	// as Since and Controller.
+	Depth int
+	// All keeps events and leases, events that nobody acted on and syncs that
+	// changed nothing.
+	All bool
+	// What is asked for the reason of; for Why only.
+	What What
+	// Missed is how many records have gone before the first: Page.Missed.
+	Missed uint64
+}
+
+// Tree is what happened to an object and all that came of it.
+type Tree struct {
+	About  observe.Object `json:"about"`
+	Start  time.Time      `json:"start"`
+	Took   time.Duration  `json:"tookNanos"` // until the end of the last node
+	Missed uint64         `json:"missed,omitempty"`
+	Roots  []*Node        `json:"roots"`
+}
+
+// ErrUntouched is that no record is about the object.
+var ErrUntouched = errors.New("nobody touched it")
+
+// Build traces an object forward: each write to it that does not itself come of
+// one, and what followed. Records are in the order of Seq.
+func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
+	about = *canonical(about)
+	g := newGraph(records, about, o.All)
+	g.cut()
+	mine := map[*Node]bool{}
+	for _, n := range g.nodes {
+		if n.Object != nil && n.is(about) {
+			mine[n] = true
+		}
+	}
+	if len(mine) == 0 {
+		return nil, untouched(about, o)
+	}
+	children := map[*Node][]*Node{}
+	for _, n := range g.nodes { // in order of time, so that children are, too
+		if n.parent != nil {
+			children[n.parent] = append(children[n.parent], n)
+		}
+	}
+	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}}
+	f := folder{o}
+	for _, n := range g.nodes {
+		if mine[n] && !n.descends(mine) && f.keep(n, children, 0) {
+			n.root = true
+			t.Roots = append(t.Roots, n)
+		}
+	}
+	t.stamp()
+	return t, nil
+}
+
+func untouched(about observe.Object, o Options) error {
+	where := "since the control plane started"
+	if o.Missed > 0 {
+		where = fmt.Sprintf("as far back as records are kept (%d older ones have gone)", o.Missed)
+	}
+	return fmt.Errorf("%s: %w %s", about, ErrUntouched, where)
+}
+
+// is says whether n is about the object: its name, and its UID where both are known.
+func (n *Node) is(about observe.Object) bool {
+	o := *n.Object
+	o.UID = n.uid
+	return o.Same(about)
+}
+
+// descends says whether n follows from one of the set.
+func (n *Node) descends(set map[*Node]bool) bool {
+	for p := n.parent; p != nil; p = p.parent {
+		if set[p] {
+			return true
+		}
+	}
+	return false
+}
+
+// stamp sets each node's distance from the beginning.
+func (t *Tree) stamp() {
+	var end time.Time
+	for n := range t.All() {
+		if t.Start.IsZero() || n.Time.Before(t.Start) {
+			t.Start = n.Time
+		}
+		if n.End().After(end) {
+			end = n.End()
+		}
+	}
+	t.Took = end.Sub(t.Start)
+	for n := range t.All() {
+		n.After = n.Time.Sub(t.Start)
+	}
+}
+
+// All yields each node, parents first.
+func (t *Tree) All() func(yield func(*Node) bool) {
+	return func(yield func(*Node) bool) {
+		var walk func([]*Node) bool
+		walk = func(list []*Node) bool {
+			for _, n := range list {
+				if !yield(n) || !walk(n.Children) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(t.Roots)
+	}
+}
+
+// inOrder are all nodes in order of time.
+func (t *Tree) inOrder() []*Node {
+	list := slices.Collect(t.All())
+	slices.SortStableFunc(list, earlier)
+	return list
+}
+
+// cut ends circles, which there can be if the clock was set back.
+func (g *graph) cut() {
+	const under, done = 1, 2
+	state := map[*Node]int{}
+	for _, n := range g.nodes {
+		var path []*Node
+		for at := n; at != nil && state[at] != done; at = at.parent {
+			if at.parent != nil && state[at.parent] == under {
+				at.parent, at.Cause = nil, nil
+			}
+			state[at] = under
+			path = append(path, at)
+		}
+		for _, at := range path {
+			state[at] = done
+		}
+	}
+}
+
+// oneLine makes text that came from elsewhere harmless to a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
+}

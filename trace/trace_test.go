@@ -1,0 +1,73 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// journal reads records of a real control plane, as lines of JSON.
+func journal(t *testing.T, name string) []observe.Record {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var list []observe.Record
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r observe.Record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		list = append(list, r)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// label names a write: its node, what it did and, if it has one, the version.
+func label(n *Node) string {
+	s := n.ID + " " + n.Verb + " " + n.Object.Resource
+	if n.Subresource != "" {
+		s += "/" + n.Subresource
+	}
+	if n.Object.Name != "" {
+		s += " " + n.Object.Name
+	}
+	switch {
+	case n.failed():
+		s += fmt.Sprintf(" failed %d", n.Status)
+	case n.ResourceVersion != "":
+		s += " @" + n.ResourceVersion
+	}
+	return s
+}
+
+// because are the controllers' writes, each with the write that it comes of.
+func because(g *graph) map[string]string {
+	all := map[string]string{}
+	for _, n := range g.nodes {
+		if n.Kind != Call || !n.write() {
+			continue
+		}
+		p := n.parent
+		for p != nil && p.Kind != Call && p.Kind != Outside {
+			p = p.parent
+		}
+		all[label(n)] = "nothing"
+		if p != nil {
+			all[label(n)] = label(p)
+		}
+	}
+	return all
+}

@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// What of an object is asked for the reason of.
+type What string
+
+// The zero value is how it came to be or, where that is not recorded, its last change.
+const (
+	Created What = "created"
+	Changed What = "changed"
+	Deleted What = "deleted"
+)
+
+// Chain is how something came to be.
+type Chain struct {
+	About observe.Object `json:"about"`
+	What  What           `json:"what"`
+	Start time.Time      `json:"start"`
+	Took  time.Duration  `json:"tookNanos"`
+	// Links begin with what is explained; each is followed by its cause.
+	Links []*Node `json:"links"`
+	// Complete says that the last link is a beginning: a write from outside, or an
+	// object that was there.
+	Complete bool   `json:"complete"`
+	Missed   uint64 `json:"missed,omitempty"`
+}
+
+// Why traces an object backward. Records are in the order of Seq.
+func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
+	about = *canonical(about)
+	g := newGraph(records, about, o.All)
+	g.cut()
+	last := map[What]*Node{}
+	touched := false
+	for _, n := range g.nodes {
+		if n.Object == nil || !n.is(about) {
+			continue
+		}
+		touched = true
+		if w := n.made(); w != "" {
+			last[w] = n
+		}
+	}
+	if !touched {
+		return nil, untouched(about, o)
+	}
+	what := o.What
+	if what == "" {
+		what = Created
+		if last[what] == nil {
+			what = Changed
+		}
+	}
+	n := last[what]
+	if n == nil {
+		return nil, fmt.Errorf("%s: no record tells that it was %s%s", about, what, gone(o.Missed))
+	}
+	return newChain(about, what, n, o), nil
+}
+
+func gone(missed uint64) string {
+	if missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d older records have gone)", missed)
+}
+
+// made is what a write did to its object; empty for what is no write, or failed.
+func (n *Node) made() What {
+	if !n.write() || n.failed() {
+		return ""
+	}
+	switch {
+	case n.Gone, n.Verb == "delete" && n.Subresource == "" && n.ResourceVersion == "":
+		return Deleted
+	case n.Verb == "list":
+		return ""
+	case n.Verb == "create" && n.Subresource == "":
+		return Created
+	}
+	return Changed
+}
+
+func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
+	c := &Chain{About: about, What: what, Missed: o.Missed}
+	end := n.End()
+	for ; n != nil; n = n.parent {
+		c.Links = append(c.Links, n)
+	}
+	first := c.Links[len(c.Links)-1]
+	c.Complete = first.Kind == Outside
+	c.Start, c.Took = first.Time, end.Sub(first.Time)
+	for _, n := range c.Links {
+		n.After = n.Time.Sub(c.Start)
+	}
+	return c
+}
+
+// Tree is the chain as a tree with one branch.
+func (c *Chain) Tree() *Tree {
+	t := &Tree{About: c.About, Start: c.Start, Took: c.Took, Missed: c.Missed}
+	var below []*Node
+	for _, n := range c.Links {
+		n := *n
+		n.Children = below
+		below = []*Node{&n}
+	}
+	t.Roots = below
+	return t
+}
