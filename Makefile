@@ -19,7 +19,7 @@ HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet
 empty :=
 LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 
-.PHONY: up build test unit e2e race lint bench cross golden help
+.PHONY: up build test unit e2e race lint bench capture cross golden help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -46,15 +46,18 @@ lint: ## static checks
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
-bench: build ## compare with the three upstream binaries, side by side
+bench: build ## compare with the three upstream binaries, and say what looking costs
 	go run ./bench -ctrlplane $(BIN)
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
 		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
 
+capture: build ## draw docs/live.svg from a real run
+	go run ./internal/screen/capture -ctrlplane $(BIN) -o docs/live.svg
+
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/scrape -update
+	go test ./ui/... ./observe/scrape ./trace ./internal/screen -update
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

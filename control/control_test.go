@@ -44,7 +44,7 @@ func TestClientTellsWhyNot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := client.Controllers(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "control: ") {
+			if got, err := client.Controllers(t.Context()); err == nil {
 				t.Errorf("got %v, %v", got, err)
 			}
 		})

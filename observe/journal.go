@@ -48,7 +48,7 @@ func keep(e Event) bool {
 	case *BootStep, *ControllerChanged:
 		return true
 	case *Called:
-		return e.Write() || e.Failed()
+		return !e.Chatter() && (e.Write() || e.Failed())
 	case *Synced:
 		return e.Failed()
 	case *Logged:

@@ -7,7 +7,7 @@ type Query struct {
 	Controller string  `json:"controller,omitempty"` // empty = all
 	Object     *Object `json:"object,omitempty"`     // only what concerns it
 	Sync       uint64  `json:"sync,omitempty"`       // only what belongs to this sync
-	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state
+	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state, without chatter
 	Reads      bool    `json:"reads,omitempty"`      // calls that only read, too
 	Limit      int     `json:"limit,omitempty"`      // the newest so many; 0 = all
 }

@@ -72,7 +72,7 @@ func (r *Recorder) Called(c *Called) {
 		c.Sync = w.id
 	}
 	r.count(c, w)
-	if c.Write() && c.Object.Resource != "leases" && c.Object.Resource != "events" {
+	if c.Write() && !c.Chatter() {
 		r.observer.active(now)
 	}
 	r.observer.append(c, now)

@@ -41,7 +41,7 @@ func worthKnowing(e observe.Event) bool {
 	case *observe.ControllerChanged:
 		return true
 	case *observe.Called:
-		return e.Write() && e.Object.Resource != "leases" && e.Object.Resource != "events"
+		return e.Write() && !e.Chatter()
 	case *observe.Synced:
 		return e.Failed()
 	case *observe.Logged:

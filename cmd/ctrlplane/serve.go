@@ -99,6 +99,9 @@ func (v *session) watch(ctx context.Context) error {
 	if s.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if v.look == lookLive { // the progress has ended
+		fmt.Println("stopping")
+	}
 	v.progress.Print("stopping")
 	return nil
 }
@@ -128,6 +131,9 @@ func (v *session) show(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("It runs on: %s opens the view again, Ctrl-C here stops it.\n", v.up.target.command("top"))
+	if now, err = src.Snapshot(ctx); err != nil {
+		return err
+	}
 	_, err = lookPlain.at(ctx, src, now.Journal.Last, live.Options{})
 	return err
 }

@@ -36,7 +36,12 @@ elsewhere. Such metrics tell of queues only: there is no feed.`,
   ctrlplane top --metrics http://localhost:8080/metrics
   ctrlplane top --metrics https://127.0.0.1:10257 --token-file token --ca-file ca.crt`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("metrics") && o.metrics.URL == "" {
+				return usage.Errorf("--metrics: the URL is empty")
+			}
+			return o.run(cmd.Context())
+		},
 	}
 	f, m := cmd.Flags(), &o.metrics
 	f.StringVar(&o.ui, "ui", "auto", lookHelp)
@@ -77,7 +82,7 @@ func (o *top) source(ctx context.Context) (observe.Source, uint64, error) {
 	o.metrics.Timeout = 5 * time.Second
 	src, err := scrape.New(o.metrics)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, usage.Errorf("%w", err)
 	}
 	_, err = src.Snapshot(ctx)
 	return src, 0, err

@@ -27,7 +27,7 @@ func TestBadUsage(t *testing.T) {
 		{"up --ephemeral --pod-cidr zz", "zz"},
 		{"up --bind-address nowhere", "no IP address"},
 		{"up --port 99999", "99999"},
-		{"up --ui nope", "auto, plain or none"},
+		{"up --ui nope", "auto, plain, json or none"},
 		{"up --log-level nope", "debug, info, warn or error"},
 		{"up --log-format nope", "text"},
 		{"up --etcd-cafile x", "--etcd-endpoints"},

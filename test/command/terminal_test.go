@@ -7,10 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestTerminal uses the live view of a control plane that is kept.
@@ -108,6 +104,9 @@ func leaveRunning(t *testing.T, v *viewer, dir string) {
 	name := web(t, dir, 3)
 	v.matches(t, `deployment-controller  create  ReplicaSet default/`+name+`-`)
 	v.matches(t, `  settled`)
+	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
+		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
+	}
 	v.press(t, keyCtrlC)
 	v.ends(t)
 }
@@ -180,31 +179,4 @@ func TestTerminalEnds(t *testing.T) {
 			}
 		})
 	}
-}
-
-// web creates one more Deployment, with a Service, and returns its name.
-func web(t *testing.T, dir string, replicas int32) string {
-	t.Helper()
-	client, err := (&plane{dir: dir}).client()
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels := map[string]string{"app": "web"}
-	meta := metav1.ObjectMeta{GenerateName: "web-"}
-	deployment := appsv1.DeploymentSpec{
-		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.invalid/web"}}},
-		},
-	}
-	made, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{ObjectMeta: meta, Spec: deployment}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	service := corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}
-	if _, err := client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: service}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return made.Name
 }

@@ -110,7 +110,7 @@ func (m model) keeps(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return e.Write() || e.Failed()
+			return (page || !e.Chatter()) && (e.Write() || e.Failed())
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:

@@ -1,0 +1,128 @@
+// Command capture writes a picture of the live view while a control plane works
+// on a dozen Deployments, for the documentation.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/screen"
+)
+
+// patience is how long each step may take.
+const patience = time.Minute
+
+func main() {
+	program := flag.String("ctrlplane", "bin/ctrlplane", "the program to show")
+	out := flag.String("o", "docs/live.svg", "the file to write")
+	before := flag.Duration("before", 10*time.Second, "how long to wait before creating the Deployments, so that the start is off the screen")
+	flag.Parse()
+	if err := run(*program, *out, *before); err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		os.Exit(1)
+	}
+}
+
+func run(program, out string, before time.Duration) (err error) {
+	if program, err = filepath.Abs(program); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "capture-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	data := filepath.Join(dir, "data")
+	s, err := screen.Start(exec.CommandContext(ctx, program, "--data-dir", data, "up"), 140, 40)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Await(ctx, contains("● settled")); err != nil {
+		return fmt.Errorf("it does not settle: %w", err)
+	}
+	<-time.After(before)
+	create := exec.CommandContext(ctx, program, "--data-dir", data, "kubectl", "create", "-f", "-")
+	create.Stdin = strings.NewReader(deployments(12, 20))
+	if said, err := create.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl create: %w: %s", err, said)
+	}
+	picture, err := best(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, []byte(picture), 0o644); err != nil {
+		return err
+	}
+	if err := s.Send("\x03"); err != nil { // Ctrl-C
+		return err
+	}
+	select {
+	case <-s.Ended():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("it does not stop: %w", ctx.Err())
+	}
+}
+
+func contains(words string) func(string) bool {
+	return func(text string) bool { return strings.Contains(text, words) }
+}
+
+// best watches for some seconds and returns the picture of the screen that shows
+// the most of what the live view is for.
+func best(ctx context.Context, s *screen.Screen) (picture string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	most := 0
+	err = s.Await(ctx, func(text string) bool {
+		if n := pods(text); n > most {
+			most, picture = n, s.SVG()
+		}
+		return false
+	})
+	if picture == "" {
+		return "", fmt.Errorf("the ReplicaSets were never seen at work: %w", err)
+	}
+	return picture, nil
+}
+
+// pods counts the Pods in the feed that were made just now, if workers of the
+// replicaset queue are seen at work.
+func pods(text string) int {
+	if !regexp.MustCompile(`(?m)^.replicaset-controller .* [1-5]/5 `).MatchString(text) {
+		return 0
+	}
+	return strings.Count(text, "create  Pod ")
+}
+
+// deployments is a manifest of n Deployments with some replicas each.
+func deployments(n, replicas int) string {
+	names := []string{"web", "api", "cart", "search", "mail", "media", "login", "orders", "stock", "prices", "reviews", "reports"}
+	var b strings.Builder
+	for i := range n {
+		name := names[i%len(names)]
+		fmt.Fprintf(&b, `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %s}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: %s}}
+  template:
+    metadata: {labels: {app: %s}}
+    spec: {containers: [{name: main, image: registry.example/%s}]}
+`, name, replicas, name, name, name)
+	}
+	return b.String()
+}

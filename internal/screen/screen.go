@@ -1,0 +1,174 @@
+// Package screen runs a program in a pseudo terminal and keeps what the
+// terminal shows, as a person in front of it would see it.
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+	"golang.org/x/term"
+)
+
+// Screen is the terminal of a program that runs, or has run.
+type Screen struct {
+	cmd    *exec.Cmd
+	tty    *os.File // the terminal's end of the line
+	before *term.State
+	ended  chan struct{} // closed when the program has, and all it wrote is shown
+
+	mu       sync.Mutex // guards what is below
+	emulator *vt.Emulator
+	modes    map[ansi.Mode]bool // those that the program has touched
+	keyboard int                // levels of the keyboard protocol that it has pushed
+	changed  chan struct{}      // closed, and made anew, when something is shown
+}
+
+// Start runs a command in a terminal of cols columns and rows rows that has 256
+// colours on a dark background and shows Unicode.
+func Start(cmd *exec.Cmd, cols, rows int) (*Screen, error) {
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "COLORTERM=", "NO_COLOR=", "LC_ALL=C.UTF-8")
+	s := &Screen{
+		cmd: cmd, ended: make(chan struct{}),
+		emulator: vt.NewEmulator(cols, rows), modes: map[ansi.Mode]bool{}, changed: make(chan struct{}),
+	}
+	s.emulator.SetDefaultForegroundColor(ansi.XParseColor(darkText))
+	s.emulator.SetDefaultBackgroundColor(ansi.XParseColor(darkBack))
+	s.watchModes()
+	var err error
+	if s.tty, err = pty.StartWithSize(cmd, size(cols, rows)); err != nil {
+		return nil, fmt.Errorf("%s in a terminal: %w", cmd.Path, err)
+	}
+	if s.before, err = s.settings(); err != nil {
+		_ = cmd.Process.Kill() // Wait tells
+		return nil, errors.Join(err, s.tty.Close(), cmd.Wait())
+	}
+	go s.reply()
+	go s.show()
+	return s, nil
+}
+
+func size(cols, rows int) *pty.Winsize {
+	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}
+}
+
+// show feeds what the program writes to the emulator until the program ends. A
+// frame that comes in parts is seen only when it is whole.
+func (s *Screen) show() {
+	buf := make([]byte, 32<<10)
+	for open := true; open; {
+		n, err := s.tty.Read(buf)
+		s.mu.Lock()
+		for {
+			_, _ = s.emulator.Write(buf[:n]) // fails only when closed, which it never is
+			if open = err == nil; !open || !s.modes[ansi.ModeSynchronizedOutput] {
+				break // nobody has the other end any more, or the frame is whole
+			}
+			n, err = s.tty.Read(buf)
+		}
+		s.announce()
+		s.mu.Unlock()
+	}
+	_ = s.cmd.Wait() // ProcessState tells
+	if pipe, ok := s.emulator.InputPipe().(io.Closer); ok {
+		_ = pipe.Close() // a pipe's never fails
+	}
+	close(s.ended)
+}
+
+// announce wakes whoever awaits something. The caller holds the lock.
+func (s *Screen) announce() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// reply sends the program what it asked the terminal for.
+func (s *Screen) reply() {
+	if _, err := io.Copy(s.tty, s.emulator); err != nil {
+		_, _ = io.Copy(io.Discard, s.emulator) // it has gone, and does not listen
+	}
+}
+
+// Send types keys, as the bytes that a terminal sends for them.
+func (s *Screen) Send(keys string) error {
+	_, err := io.WriteString(s.tty, keys)
+	return err
+}
+
+// Resize changes the size of the terminal, of which the program is told.
+func (s *Screen) Resize(cols, rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emulator.Resize(cols, rows)
+	return pty.Setsize(s.tty, size(cols, rows))
+}
+
+// Text returns the screen, a line a row, without the blanks that end a row.
+func (s *Screen) Text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text()
+}
+
+func (s *Screen) text() string {
+	var b strings.Builder
+	for y := range s.emulator.Height() {
+		var row strings.Builder
+		for x := range s.emulator.Width() {
+			if c := s.emulator.CellAt(x, y); c != nil {
+				row.WriteString(c.Content)
+			}
+		}
+		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// Await returns when ok holds of the text of the screen. It is an error that
+// ctx or the program ends first; the error shows the screen.
+func (s *Screen) Await(ctx context.Context, ok func(text string) bool) error {
+	for {
+		s.mu.Lock()
+		text, changed := s.text(), s.changed
+		s.mu.Unlock()
+		if ok(text) {
+			return nil
+		}
+		select {
+		case <-changed:
+			continue
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the screen:\n%s", context.Cause(ctx), text)
+		case <-s.ended:
+		}
+		if text := s.Text(); !ok(text) {
+			return fmt.Errorf("%v; the screen:\n%s", s.cmd.ProcessState, text)
+		}
+		return nil
+	}
+}
+
+// Ended is closed when the program has ended and all it wrote is shown.
+func (s *Screen) Ended() <-chan struct{} { return s.ended }
+
+// Close kills the program if it still runs, and hangs up.
+func (s *Screen) Close() error {
+	err := s.cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	err = errors.Join(err, s.tty.Close())
+	<-s.ended
+	return err
+}

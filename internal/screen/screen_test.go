@@ -1,0 +1,139 @@
+//go:build !windows
+
+package screen
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func start(t *testing.T, script string) *Screen {
+	t.Helper()
+	s, err := Start(exec.CommandContext(t.Context(), "sh", "-c", script), 40, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func await(t *testing.T, s *Screen, words string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := s.Await(ctx, func(text string) bool { return strings.Contains(text, words) }); err != nil {
+		t.Fatalf("no %q: %v", words, err)
+	}
+}
+
+func send(t *testing.T, s *Screen, keys string) {
+	t.Helper()
+	if err := s.Send(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestShows(t *testing.T) {
+	s := start(t, `printf 'one \033[31mred\033[m\r\n'; read a; echo "got $a"; read b; stty size; read c; exit 3`)
+	await(t, s, "one red\n")
+	send(t, s, "word\r")
+	await(t, s, "got word\n")
+	if err := s.Resize(30, 6); err != nil {
+		t.Fatal(err)
+	}
+	send(t, s, "\r")
+	await(t, s, "6 30\n")
+	send(t, s, "\r")
+	<-s.Ended()
+	if code := s.cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	if lines := strings.Count(s.Text(), "\n"); lines != 6 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
+func TestAnswersQueries(t *testing.T) {
+	for asks, answer := range map[string]string{
+		`\033]11;?\007`: "^]11;rgb:0d0d/", // the background
+		`\033[c`:        "^[?62;",         // what the terminal is
+		`\033[?2026$p`:  "^[?2026;2$y",    // whether a mode is on
+		`hello \033[6n`: "^[1;7R",         // where the cursor is
+	} {
+		t.Run(answer, func(t *testing.T) {
+			s := start(t, fmt.Sprintf(`stty raw -echo; printf '%s'; head -c %d | tr '\033' '^'; read a`, asks, len(answer)))
+			await(t, s, answer)
+		})
+	}
+}
+
+func TestShowsWholeFrames(t *testing.T) {
+	s := start(t, `printf 'one\033[?2026h'; sleep 0.05; printf ' two'; sleep 0.05; printf ' three\033[?2026l'; read a`)
+	var seen []string
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := s.Await(ctx, func(text string) bool {
+		line, _, _ := strings.Cut(text, "\n")
+		seen = append(seen, line)
+		return strings.Contains(line, "three")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range seen {
+		if strings.HasSuffix(line, "two") {
+			t.Errorf("a part of a frame was seen: %q", seen)
+		}
+	}
+}
+
+func TestAwaitTellsWhatItSees(t *testing.T) {
+	s := start(t, "echo something; exit 4")
+	err := s.Await(t.Context(), func(string) bool { return false })
+	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "something") {
+		t.Errorf("got %v", err)
+	}
+	s = start(t, "echo something; read a")
+	await(t, s, "something")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := s.Await(ctx, func(string) bool { return false }); err == nil || !strings.Contains(err.Error(), "deadline") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	s := start(t, `was=$(stty -g); printf '\033[?1049h\033[?25l\033[?2004h\033[>1u'; stty raw; echo full; head -c 1 >/dev/null
+		stty "$was"; printf '\033[?1049l\033[?25h\033[?2004l\033[<u'; echo back; head -c 1 >/dev/null`)
+	await(t, s, "full")
+	for _, tc := range []struct {
+		words string
+		want  []string
+	}{
+		{"full", []string{"mode 1049 is on", "mode 2004 is on", "mode 25 is off", "1 levels of the keyboard protocol", "keys are read in another way"}},
+		{"back", nil},
+	} {
+		await(t, s, tc.words)
+		got, err := s.Changes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.words, diff)
+		}
+		send(t, s, "x\r")
+	}
+	<-s.Ended()
+	if got, err := s.Changes(); len(got) > 0 || err != nil {
+		t.Errorf("got %v, %v after the end", got, err)
+	}
+}

@@ -1,0 +1,172 @@
+package screen
+
+import (
+	"fmt"
+	"html"
+	"image/color"
+	"strings"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/vt"
+	"github.com/lucasb-eyer/go-colorful"
+)
+
+// The size of a cell, of the font in it and of the frame around all, in pixels.
+// An eighth of a cell is whole pixels, so that no seams show.
+const (
+	cellWidth  = 8.0
+	cellHeight = 16.0
+	fontSize   = 13
+	baseline   = 12.0 // of a row, from its top
+	margin     = 14.0
+)
+
+// The terminal's own colours, on a dark background and on a light one.
+const (
+	darkBack, darkText   = "#0d1117", "#e6edf3"
+	lightBack, lightText = "#ffffff", "#1f2328"
+)
+
+// SVG returns a picture of the screen that needs nothing else. It is dark, or
+// light for whoever prefers that.
+func (s *Screen) SVG() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return picture(s.emulator)
+}
+
+// run is cells of a row that look the same.
+type run struct {
+	x, y, cells int
+	text        string
+	style       uv.Style
+}
+
+func picture(e *vt.Emulator) string {
+	var back, front strings.Builder
+	p := palette{}
+	for y := range e.Height() {
+		for _, r := range runs(e, y) {
+			text, ground := p.class(r.style.Fg, "text"), p.class(r.style.Bg, "ground")
+			if r.style.Attrs&uv.AttrReverse != 0 {
+				text, ground = ground, text
+			}
+			if ground != "ground" {
+				fmt.Fprintf(&back, "<rect%s class=%q/>\n", area(left(r.x), top(r.y), float64(r.cells)*cellWidth, cellHeight), ground)
+			}
+			draw(&front, r, fmt.Sprintf(" class=%q", text))
+		}
+	}
+	w, h := left(e.Width())+margin, top(e.Height())+margin
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">
+<style>
+text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre }
+%s</style>
+<rect width="%.0f" height="%.0f" rx="8" class="ground"/>
+%s%s</svg>
+`, w, h, w, h, fontSize, p.css(), w, h, back.String(), front.String())
+}
+
+func left(x int) float64 { return margin + float64(x)*cellWidth }
+func top(y int) float64  { return margin + float64(y)*cellHeight }
+
+// runs divides a row into what looks the same. What is drawn as a shape, and
+// the blanks between words, are runs of their own.
+func runs(e *vt.Emulator, y int) []run {
+	var result []run
+	for x := 0; x < e.Width(); x++ {
+		c := e.CellAt(x, y)
+		if c == nil || c.Width == 0 { // the second half of a wide character
+			continue
+		}
+		text := c.Content
+		if text == "" {
+			text = " "
+		}
+		if n := len(result); n > 0 {
+			if r := &result[n-1]; r.style.Equal(&c.Style) && kindOf(r.text) == kindOf(text) {
+				r.text += text
+				r.cells += c.Width
+				continue
+			}
+		}
+		result = append(result, run{x, y, c.Width, text, c.Style})
+	}
+	return result
+}
+
+// draw adds what is in the cells of a run; look are its attributes.
+func draw(b *strings.Builder, r run, look string) {
+	if r.style.Attrs&uv.AttrFaint != 0 {
+		look += ` opacity="0.6"`
+	}
+	switch kindOf(r.text) {
+	case blank:
+		return
+	case shape:
+		marks := []rune(r.text)
+		for from, to := 0, 0; from < len(marks); from = to {
+			for to = from + 1; to < len(marks) && marks[to] == marks[from] && joins(marks[to]); to++ {
+			}
+			t, w, h := shapeOf(marks[from])
+			w += float64(to - from - 1)
+			fmt.Fprintf(b, "<rect%s%s/>\n", area(left(r.x+from), top(r.y)+t*cellHeight, w*cellWidth, h*cellHeight), look)
+		}
+		return
+	}
+	if r.style.Attrs&uv.AttrBold != 0 {
+		look += ` font-weight="bold"`
+	}
+	if r.style.Attrs&uv.AttrItalic != 0 {
+		look += ` font-style="italic"`
+	}
+	if r.style.Underline != uv.UnderlineNone {
+		look += ` text-decoration="underline"`
+	}
+	// The length keeps columns straight in whatever font there is.
+	fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
+		left(r.x), top(r.y)+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
+}
+
+func area(x, y, w, h float64) string {
+	return fmt.Sprintf(` x="%g" y="%g" width="%g" height="%g"`, x, y, w, h)
+}
+
+// palette names the colours of a picture.
+type palette struct{ names []string }
+
+// class is the class of a colour; nil is that of the terminal itself.
+func (p *palette) class(c color.Color, own string) string {
+	if c == nil {
+		return own
+	}
+	made, _ := colorful.MakeColor(c) // what is transparent is black
+	name := made.Hex()
+	for i, n := range p.names {
+		if n == name {
+			return fmt.Sprintf("c%d", i)
+		}
+	}
+	p.names = append(p.names, name)
+	return fmt.Sprintf("c%d", len(p.names)-1)
+}
+
+func (p *palette) css() string {
+	var dark, light strings.Builder
+	for i, name := range p.names {
+		fmt.Fprintf(&dark, ".c%d { fill: %s }\n", i, name)
+		fmt.Fprintf(&light, ".c%d { fill: %s }\n", i, turned(name))
+	}
+	return fmt.Sprintf(".ground { fill: %s }\n.text { fill: %s }\n%s@media (prefers-color-scheme: light) {\n.ground { fill: %s }\n.text { fill: %s }\n%s}\n",
+		darkBack, darkText, dark.String(), lightBack, lightText, light.String())
+}
+
+// turned is the colour that is as far from white as this one is from black.
+func turned(name string) string {
+	c, err := colorful.Hex(name)
+	if err != nil {
+		return name // of Hex itself, so there is none
+	}
+	h, s, l := c.Hsl()
+	return colorful.Hsl(h, s, 1-l).Clamped().Hex()
+}
