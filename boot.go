@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	netutils "k8s.io/utils/net"
@@ -23,6 +24,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/kubelet"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/manifests"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -277,6 +279,12 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 		listener.Close()
 		return err
 	}
+	kubelets, err := kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Logger: p.log.With("component", kubeletName)})
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	cfg.DialKubelet = kubelets.Dialer
 	start := func() { p.api, err = apiserver.Start(ctx, cfg) }
 	if by := p.recorder(apiServerName); by != nil {
 		by.Do(start)
@@ -288,6 +296,12 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	p.onEnd(p.api.Close)
+	client, err := kubernetes.NewForConfig(p.fleetConfig().Connect("kubelet"))
+	if err != nil {
+		return err
+	}
+	kubelets.Start(client)
+	p.onEnd(kubelets.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
 	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet}))
 	p.url = "https://" + reachable(listener.Addr())

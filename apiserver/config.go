@@ -46,6 +46,8 @@ type Config struct {
 	// Ready and Alive are checks of other parts of the process, served by
 	// /readyz, and by /livez and /healthz.
 	Ready, Alive []healthz.HealthChecker
+	// DialKubelet replaces the network on the way to kubelets, if not nil.
+	DialKubelet KubeletDialer
 }
 
 // Etcd says how the API server reaches its storage.
@@ -103,6 +105,7 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 	o.KubeletConfig.TLSClientConfig.KeyFile = c.PKI.KubeletClientKey
 
 	// As kubeadm sets them up.
+	o.KubeletConfig.PreferredAddressTypes = []string{"InternalIP", "ExternalIP", "Hostname"}
 	o.Authorization.Modes = []string{modes.ModeNode, modes.ModeRBAC}
 	o.Admission.GenericAdmission.EnablePlugins = []string{"NodeRestriction"}
 	o.AllowPrivileged = true
@@ -182,6 +185,10 @@ func (c Config) upstreamConfig(o options.CompletedOptions, name *cache.InformerN
 	}
 	// Both sleep a second before their first try; bootstrap does their work at once.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
+
+	if c.DialKubelet != nil {
+		dialKubelets(config.KubeAPIs, c.DialKubelet)
+	}
 
 	front := config.Aggregator.GenericConfig
 	outside := front.Authentication.Authenticator

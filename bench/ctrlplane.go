@@ -43,7 +43,8 @@ func (o options) up(r *room, certs func() string, args ...string) (*plane, error
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"up", "--ui", "none", "--port", ports[0], "--log-file", r.log.Name()}, args...)
+	// The three binaries have no scheduler and no nodes.
+	args = append([]string{"up", "--nodes", "0", "--no-scheduler", "--ui", "none", "--port", ports[0], "--log-file", r.log.Name()}, args...)
 	p := &plane{began: time.Now(), url: "https://127.0.0.1:" + ports[0], certs: certs}
 	return p, p.add(r, binary, args...)
 }

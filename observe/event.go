@@ -141,7 +141,9 @@ func (c *Called) Write() bool {
 
 // Chatter says whether the call is about a lease or an event: there are many of
 // these, and nothing follows from them.
-func (c *Called) Chatter() bool { return c.Object.Resource == "leases" || c.Object.Resource == "events" }
+func (c *Called) Chatter() bool {
+	return c.Object.Resource == "leases" || c.Object.Resource == "events"
+}
 
 // Failed says whether the call was refused or not answered.
 func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }

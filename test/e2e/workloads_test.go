@@ -346,3 +346,22 @@ func TestWorkloadPodLife(t *testing.T) {
 		t.Errorf("it took %v to end: nothing runs there that needs its grace period", took)
 	}
 }
+
+// Its kubelet answers, too: with what its log is said to be, and that there is
+// nothing to execute in.
+func TestWorkloadKubelet(t *testing.T) {
+	ns := workload(t)
+	p := newPod("talker", nil)
+	p.Annotations = map[string]string{"ctrlplane/log": "hello\nworld"}
+	create(t, pods(ns), p)
+	await(t, "running pod", one(pods(ns), "talker"), func(p *corev1.Pod) bool { return running(*p) })
+	log, err := pods(ns).GetLogs("talker", &corev1.PodLogOptions{TailLines: new(int64(1))}).DoRaw(t.Context())
+	if err != nil || strings.TrimSpace(string(log)) != "world" {
+		t.Errorf("log: %q, %v", log, err)
+	}
+	_, err = plane.client.CoreV1().RESTClient().Post().Namespace(ns).Resource("pods").Name("talker").SubResource("exec").
+		Param("command", "ls").Param("stdout", "true").DoRaw(t.Context())
+	if err == nil {
+		t.Error("exec in a simulated pod was not refused")
+	}
+}

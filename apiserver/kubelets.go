@@ -1,0 +1,37 @@
+package apiserver
+
+import (
+	"net"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/server/egressselector"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/kubernetes/pkg/controlplane"
+)
+
+// KubeletDialer returns how to connect to the kubelets of nodes, those that are
+// not on the network included.
+type KubeletDialer func(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc
+
+// dialKubelets puts dial before the dialer that upstream has chosen.
+func dialKubelets(config *controlplane.Config, dial KubeletDialer) {
+	nodes := config.ControlPlane.VersionedInformers.Core().V1().Nodes().Lister()
+	kubelet := &config.Extra.KubeletClientConfig
+	egress := kubelet.Lookup // nil without an egress selector
+	kubelet.Lookup = func(to egressselector.NetworkContext) (utilnet.DialFunc, error) {
+		// As client-go's transport dials where nobody says how.
+		network := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+		if egress == nil {
+			return dial(nodes, network), nil
+		}
+		chosen, err := egress(to)
+		if err != nil {
+			return nil, err
+		}
+		if chosen == nil {
+			chosen = network
+		}
+		return dial(nodes, chosen), nil
+	}
+}

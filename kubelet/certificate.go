@@ -1,0 +1,57 @@
+package kubelet
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"time"
+)
+
+// issuer signs a serving certificate for each connection, so that an API server
+// that verifies its kubelets by the cluster's CA can verify these.
+type issuer struct {
+	ca  tls.Certificate
+	key *ecdsa.PrivateKey
+}
+
+func newIssuer(certFile, keyFile string) (*issuer, error) {
+	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("CA of the cluster: %w", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return &issuer{ca: ca, key: key}, nil
+}
+
+// certificate is for tls.Config.GetCertificate.
+func (i *issuer) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	to := hello.Conn.(*conn).to
+	now := time.Now()
+	template := &x509.Certificate{
+		// A kubelet's own name for itself.
+		Subject:               pkix.Name{CommonName: "system:node:" + to.nodes[0], Organization: []string{"system:nodes"}},
+		NotBefore:             now.Add(-time.Minute),
+		NotAfter:              now.Add(time.Hour),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(to.host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{to.host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, i.ca.Leaf, i.key.Public(), i.ca.PrivateKey)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of node %s: %w", to.nodes[0], err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: i.key}, nil
+}

@@ -1,0 +1,70 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// Annotations of a node, as the fleet of simulated nodes reads and sets them.
+const (
+	kwokAnnotation, kwokFake = "kwok.x-k8s.io/node", "fake"
+	failedAnnotation         = "ctrlplane/failed"
+)
+
+// Dialer returns how to connect to the kubelet of any of the nodes: those of
+// simulated ones are here, all others are where network finds them.
+func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
+	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		list, err := nodes.List(labels.Everything())
+		if err != nil {
+			return nil, err
+		}
+		names, err := simulatedAt(list, host)
+		if err != nil {
+			return nil, err
+		}
+		if names == nil {
+			return network(ctx, proto, addr)
+		}
+		c, err := s.conns.connect(ctx, target{host: host, nodes: names})
+		if err != nil {
+			return nil, fmt.Errorf("kubelet of simulated node %s: %w", names[0], err)
+		}
+		return c, nil
+	}
+}
+
+// simulatedAt are the names of the simulated nodes with that address; none if a
+// real node has it too: its kubelet has to be reached. It is an error if none of
+// them is alive.
+func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
+	var names []string
+	dead := ""
+	for _, node := range nodes {
+		switch {
+		case !slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == host }):
+		case node.Annotations[kwokAnnotation] != kwokFake:
+			return nil, nil
+		case node.Annotations[failedAnnotation] == "true":
+			dead = node.Name
+		default:
+			names = append(names, node.Name)
+		}
+	}
+	if names == nil && dead != "" {
+		return nil, fmt.Errorf("the kubelet of simulated node %[1]s does not answer, because the node was made to fail: undo that with ctrlplane nodes recover %[1]s", dead)
+	}
+	slices.Sort(names)
+	return names, nil
+}

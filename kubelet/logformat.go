@@ -1,0 +1,69 @@
+package kubelet
+
+import (
+	"bytes"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// logTime is how a kubelet writes the time of a line.
+const logTime = "2006-01-02T15:04:05.000000000Z07:00"
+
+// logFormat is which lines of a log are wanted, and how.
+type logFormat struct {
+	options *corev1.PodLogOptions
+	since   time.Time
+	left    int64 // bytes that may still be written; -1 = any number
+}
+
+func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
+	f := &logFormat{options: options, left: -1}
+	switch {
+	case options.SinceSeconds != nil:
+		f.since = now.Add(-time.Duration(*options.SinceSeconds) * time.Second)
+	case options.SinceTime != nil:
+		f.since = options.SinceTime.Time
+	}
+	if options.LimitBytes != nil {
+		f.left = *options.LimitBytes
+	}
+	return f
+}
+
+// choose leaves the lines that are young enough, and of these the last ones.
+func (f *logFormat) choose(lines []line) []line {
+	if tail := f.options.TailLines; tail != nil && *tail < int64(len(lines)) {
+		lines = lines[int64(len(lines))-*tail:]
+	}
+	var chosen []line
+	for _, l := range lines {
+		if !l.at.Before(f.since) {
+			chosen = append(chosen, l)
+		}
+	}
+	return chosen
+}
+
+// bytes are the lines as they are sent. All of them are of the standard output.
+func (f *logFormat) bytes(lines []line) []byte {
+	var b bytes.Buffer
+	if *f.options.Stream == corev1.LogStreamStderr {
+		return nil
+	}
+	for _, l := range lines {
+		if f.options.Timestamps {
+			b.WriteString(l.at.Format(logTime))
+			b.WriteByte(' ')
+		}
+		b.WriteString(l.text)
+		b.WriteByte('\n')
+	}
+	if f.left >= 0 {
+		b.Truncate(int(min(f.left, int64(b.Len()))))
+		f.left -= int64(b.Len())
+	}
+	return b.Bytes()
+}
+
+func (f *logFormat) full() bool { return f.left == 0 }

@@ -1,0 +1,110 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // how to read the options
+	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
+)
+
+func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
+	options, err := logOptions(r)
+	if err != nil {
+		return err
+	}
+	pod, err := a.pod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
+	if err != nil {
+		return err
+	}
+	container := r.PathValue("container")
+	if !hasContainer(pod, container) {
+		return refusal{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", container, pod.Name)}
+	}
+	run, err := runOf(pod, container, options.Previous)
+	if err != nil {
+		return err
+	}
+	format := newLogFormat(options, time.Now())
+	write := func(lines []line) error {
+		if _, err := w.Write(format.bytes(lines)); err != nil {
+			return cut{err}
+		}
+		// Also when there is nothing to write: the client waits for the header.
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return cut{err}
+		}
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err := write(format.choose(run.lines(pod, container))); err != nil {
+		return err
+	}
+	if !options.Follow || run.end != nil || format.full() {
+		return nil
+	}
+	if run.end, err = a.await(r.Context(), run, pod, container); err != nil {
+		return cut{err}
+	}
+	if _, ok := pod.Annotations[logAnnotation]; ok || run.end == nil {
+		return nil
+	}
+	return write([]line{run.lastLine()})
+}
+
+func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
+	options := &corev1.PodLogOptions{}
+	if err := legacyscheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, options); err != nil {
+		return nil, refusal{http.StatusBadRequest, fmt.Sprintf("cannot read the log options: %v", err)}
+	}
+	options.TypeMeta = metav1.TypeMeta{}
+	if options.Stream == nil {
+		options.Stream = new(corev1.LogStreamAll)
+	}
+	if errs := validation.ValidatePodLogOptions(options); len(errs) > 0 {
+		return nil, refusal{http.StatusUnprocessableEntity, errs.ToAggregate().Error()}
+	}
+	return options, nil
+}
+
+// await returns when the run is over: with how it ended, or nil if nobody knows
+// because the pod is gone.
+func (a *api) await(ctx context.Context, r run, pod *corev1.Pod, container string) (end *corev1.ContainerStateTerminated, err error) {
+	one := fields.OneTermEqualSelector("metadata.name", pod.Name).String()
+	pods := a.client.CoreV1().Pods(pod.Namespace)
+	changes := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = one
+			return pods.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = one
+			return pods.Watch(ctx, options)
+		},
+	}, a.client)
+	gone := func(store cache.Store) (bool, error) { return len(store.List()) == 0, nil }
+	_, err = watchtools.UntilWithSync(ctx, changes, &corev1.Pod{}, gone, func(event watch.Event) (bool, error) {
+		now, ok := event.Object.(*corev1.Pod)
+		if !ok {
+			return false, nil
+		}
+		over := event.Type == watch.Deleted || now.UID != pod.UID
+		if now.UID == pod.UID {
+			var ended bool
+			end, ended = r.endOf(now, container)
+			over = over || ended
+		}
+		return over, nil
+	})
+	return end, err
+}

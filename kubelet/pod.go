@@ -1,0 +1,62 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+// pod is a pod of the node that was asked.
+func (a *api) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	pod, err := a.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if err != nil || !slices.Contains(nodesOf(ctx), pod.Spec.NodeName) {
+		return nil, refusal{http.StatusNotFound, fmt.Sprintf("pod %q does not exist", name)}
+	}
+	return pod, nil
+}
+
+// nodePods are all pods of the node that was asked.
+func (a *api) nodePods(ctx context.Context) ([]corev1.Pod, error) {
+	var all []corev1.Pod
+	for _, node := range nodesOf(ctx) {
+		list, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items...)
+	}
+	return all, nil
+}
+
+func hasContainer(pod *corev1.Pod, name string) bool {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == name {
+			return true
+		}
+	}
+	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name })
+}
+
+func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses, pod.Status.EphemeralContainerStatuses)
+}
+
+func containerStatus(pod *corev1.Pod, name string) (corev1.ContainerStatus, bool) {
+	all := containerStatuses(pod)
+	i := slices.IndexFunc(all, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	if i < 0 {
+		return corev1.ContainerStatus{}, false
+	}
+	return all[i], true
+}

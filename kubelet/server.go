@@ -1,0 +1,87 @@
+// Package kubelet answers for the kubelets of simulated nodes, in the process of
+// the API server: without a socket, a name or an address that has to exist.
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// Config says who vouches for the kubelets.
+type Config struct {
+	// CACert and CAKey are the files of the CA that signs their certificates.
+	CACert, CAKey string
+	// Logger takes what goes wrong with a connection; nil = nowhere.
+	Logger *slog.Logger
+}
+
+// Server is the kubelets of all simulated nodes. New makes one; connections that
+// come before Start wait for it.
+type Server struct {
+	tls   *tls.Config
+	log   *slog.Logger
+	conns *listener
+
+	starting sync.Mutex
+	serving  *http.Server // nil before Start
+	served   chan struct{}
+}
+
+// New returns kubelets that nobody can reach yet: see Dialer.
+func New(cfg Config) (*Server, error) {
+	issuer, err := newIssuer(cfg.CACert, cfg.CAKey)
+	if err != nil {
+		return nil, fmt.Errorf("simulated kubelets: %w", err)
+	}
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{
+		// A pipe has no buffer: a session ticket, which the server writes
+		// unasked, would block it while its client writes the request.
+		tls:    &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.certificate},
+		log:    log,
+		conns:  newListener(),
+		served: make(chan struct{}),
+	}, nil
+}
+
+// Start answers, with what client finds in the control plane.
+func (s *Server) Start(client kubernetes.Interface) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.serving = &http.Server{
+		Handler:     (&api{client: client}).routes(),
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return withNodes(ctx, c.(*tls.Conn)) },
+	}
+	// Each request is to see which nodes there are now.
+	s.serving.SetKeepAlivesEnabled(false)
+	go func(server *http.Server) {
+		defer close(s.served)
+		if err := server.Serve(tls.NewListener(s.conns, s.tls)); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("simulated kubelets", "err", err)
+		}
+	}(s.serving)
+}
+
+// Close cuts the connections; there are no new ones.
+func (s *Server) Close() error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.serving == nil {
+		return s.conns.Close()
+	}
+	err := s.serving.Close()
+	<-s.served
+	return err
+}

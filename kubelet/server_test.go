@@ -1,0 +1,165 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+)
+
+var errNetwork = errors.New("the network was asked")
+
+func noNetwork(context.Context, string, string) (net.Conn, error) { return nil, errNetwork }
+
+func node(name string, addresses ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
+	for _, a := range addresses {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Address: a})
+	}
+	return n
+}
+
+func simulated(n *corev1.Node) *corev1.Node {
+	n.Annotations[kwokAnnotation] = kwokFake
+	return n
+}
+
+func failed(n *corev1.Node) *corev1.Node {
+	n.Annotations[failedAnnotation] = "true"
+	return n
+}
+
+func lister(t *testing.T, nodes ...*corev1.Node) corelisters.NodeLister {
+	t.Helper()
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	for _, n := range nodes {
+		if err := indexer.Add(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return corelisters.NewNodeLister(indexer)
+}
+
+func newServer(t *testing.T) (*Server, *pki.Bundle) {
+	t.Helper()
+	certs, err := pki.Ensure(pki.Config{Dir: filepath.Join(t.TempDir(), "pki"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{CACert: certs.CACert, CAKey: certs.CAKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, certs
+}
+
+// kubelets are started ones of two nodes, and a client that verifies them.
+func kubelets(t *testing.T, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
+	t.Helper()
+	s, certs := newServer(t)
+	nodes := []*corev1.Node{simulated(node("node-1", "172.16.0.1", "node-1")), simulated(node("node-2", "172.16.0.2"))}
+	client := fake.NewClientset(append(objects, nodes[0], nodes[1])...)
+	s.Start(client)
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(certs.CAPEM)
+	transport := &http.Transport{
+		DialContext:     s.Dialer(lister(t, nodes...), noNetwork),
+		TLSClientConfig: &tls.Config{RootCAs: trusted},
+	}
+	return client, &http.Client{Transport: transport}
+}
+
+func get(t *testing.T, c *http.Client, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, c, req)
+}
+
+func do(t *testing.T, c *http.Client, req *http.Request) (int, string) {
+	t.Helper()
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestReachedByAddressAndByName(t *testing.T) {
+	_, c := kubelets(t)
+	for _, host := range []string{"172.16.0.1", "node-1", "172.16.0.2"} {
+		if code, body := get(t, c, "https://"+host+":10250/healthz"); code != http.StatusOK || body != "ok" {
+			t.Errorf("%s: got %d %q", host, code, body)
+		}
+	}
+	if _, err := c.Get("https://172.16.0.3:10250/healthz"); !errors.Is(err, errNetwork) {
+		t.Errorf("an address of no node: got %v", err)
+	}
+}
+
+func TestDialWaitsForTheStart(t *testing.T) {
+	s, _ := newServer(t)
+	dial := s.Dialer(lister(t, simulated(node("node-1", "172.16.0.1"))), noNetwork)
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := dial(late, "tcp", "172.16.0.1:10250"); !errors.Is(err, context.Canceled) {
+		t.Errorf("before the start: got %v", err)
+	}
+	dialled := make(chan error)
+	go func() {
+		c, err := dial(t.Context(), "tcp", "172.16.0.1:10250")
+		if err == nil {
+			err = c.Close()
+		}
+		dialled <- err
+	}()
+	s.Start(fake.NewClientset())
+	if err := <-dialled; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDialAfterClose(t *testing.T) {
+	s, _ := newServer(t)
+	dial := s.Dialer(lister(t, simulated(node("node-1", "172.16.0.1"))), noNetwork)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dial(t.Context(), "tcp", "172.16.0.1:10250"); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNewNamesTheFileThatIsMissing(t *testing.T) {
+	_, err := New(Config{CACert: "no-such.crt", CAKey: "no-such.key"})
+	if err == nil || !strings.HasPrefix(err.Error(), "simulated kubelets: CA of the cluster: open no-such.crt: ") {
+		t.Errorf("got %v", err)
+	}
+}
