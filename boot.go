@@ -29,6 +29,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/manifests"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/scheduler"
+	"github.com/ctrlplane/ctrlplane/volumes"
 )
 
 // plane is a control plane that starts, runs or has ended: the parts of a Server.
@@ -258,12 +259,14 @@ func (p *plane) checkOptions(context.Context) (err error) {
 }
 
 func (p *plane) apiConfig() apiserver.Config {
+	role, binding := volumes.Policy()
 	return apiserver.Config{
 		PKI:           p.certs,
 		ServiceCIDR:   p.serviceCIDR(),
 		FeatureGates:  p.Server.FeatureGates,
 		RuntimeConfig: p.Server.RuntimeConfig,
 		Args:          p.Server.APIServerArgs,
+		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
 	}
 }
 
@@ -303,7 +306,7 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 	kubelets.Start(client)
 	p.onEnd(kubelets.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet}))
+	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet, Gates: p.supervisor.Gates()}))
 	p.url = "https://" + reachable(listener.Addr())
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -12,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/scheduler"
+	"github.com/ctrlplane/ctrlplane/volumes"
 )
 
 // Controllers lists every controller by name, and why it would not run in a
@@ -40,7 +42,11 @@ func (p *plane) extras() ([]controllers.Extra, error) {
 	if err != nil {
 		return nil, err
 	}
-	extra := []controllers.Extra{sched}
+	vols, err := p.volumesExtra()
+	if err != nil {
+		return nil, err
+	}
+	extra := []controllers.Extra{sched, vols}
 	for _, l := range provider.Loops() {
 		extra = append(extra, controllers.Extra{
 			Name:    l.Name,
@@ -51,6 +57,23 @@ func (p *plane) extras() ([]controllers.Extra, error) {
 		})
 	}
 	return extra, nil
+}
+
+// volumesExtra is the volume provisioner as one of the controllers. Claims wait
+// for a Pod to be scheduled only where there is a scheduler.
+func (p *plane) volumesExtra() (controllers.Extra, error) {
+	var cfg volumes.Config
+	if p.Server.NoScheduler {
+		cfg.BindingMode = storagev1.VolumeBindingImmediate
+	}
+	provisioner, err := volumes.New(cfg)
+	return controllers.Extra{
+		Name:    volumes.Name,
+		Aliases: []string{volumes.Alias},
+		Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
+			return provisioner.Build(volumes.Environment{Informers: e.Informers, Client: e.Client})
+		},
+	}, err
 }
 
 // schedulerExtra is the scheduler as one of the controllers.
@@ -65,7 +88,7 @@ func (p *plane) schedulerExtra() (controllers.Extra, error) {
 		Args:       p.Server.SchedulerArgs,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
-			return controllers.Observed(p.api.Connect(who), p.recorder(scheduler.Name))
+			return controllers.Observed(p.supervisor.Gated(scheduler.Name, p.api.Connect(who)), p.recorder(scheduler.Name))
 		},
 	}
 	if _, err := scheduler.New(cfg); err != nil { // tells what is wrong before anything is served

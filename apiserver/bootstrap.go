@@ -20,12 +20,12 @@ const bootstrapCheck = "ctrlplane/bootstrap-policy"
 // bootstrap makes sure that the RBAC policy and the priority classes that
 // upstream ships exist and hold at least what upstream gives them. What is there
 // is listed once; what a user added to it stays.
-func bootstrap(ctx context.Context, client kubernetes.Interface) error {
+func bootstrap(ctx context.Context, client kubernetes.Interface, further ...Grant) error {
 	have, err := listPolicy(ctx, client)
 	if err != nil {
 		return fmt.Errorf("list the bootstrap policy: %w", err)
 	}
-	for _, step := range policySteps(client, have) {
+	for _, step := range policySteps(client, have, further) {
 		if err := retry.OnError(retry.DefaultBackoff, isRetriable, step.run); err != nil {
 			return fmt.Errorf("reconcile %s: %w", step.what, err)
 		}
@@ -43,7 +43,12 @@ type policyStep struct {
 }
 
 // policySteps lists the reconciliation of every role and binding, in upstream's order.
-func policySteps(client kubernetes.Interface, have *policy) []policyStep {
+func policySteps(client kubernetes.Interface, have *policy, further []Grant) []policyStep {
+	all := append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...)
+	allBindings := append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...)
+	for _, g := range further {
+		all, allBindings = append(all, g.Role), append(allBindings, g.Binding)
+	}
 	var steps []policyStep
 	role := func(what string, o reconciliation.ReconcileRoleOptions) {
 		steps = append(steps, policyStep{what, func() error { _, err := o.Run(); return err }})
@@ -53,12 +58,12 @@ func policySteps(client kubernetes.Interface, have *policy) []policyStep {
 	}
 	rbac := client.RbacV1()
 	clusterRoles := listedRoles{have.roles, reconciliation.ClusterRoleModifier{Client: rbac.ClusterRoles()}}
-	for _, r := range append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...) {
+	for _, r := range all {
 		role("clusterrole "+r.Name, reconciliation.ReconcileRoleOptions{
 			Role: reconciliation.ClusterRoleRuleOwner{ClusterRole: &r}, Client: clusterRoles, Confirm: true})
 	}
 	clusterBindings := listedBindings{have.bindings, reconciliation.ClusterRoleBindingClientAdapter{Client: rbac.ClusterRoleBindings()}}
-	for _, b := range append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...) {
+	for _, b := range allBindings {
 		binding("clusterrolebinding "+b.Name, reconciliation.ReconcileRoleBindingOptions{
 			RoleBinding: reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &b}, Client: clusterBindings, Confirm: true})
 	}

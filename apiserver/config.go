@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/server/egressselector"
@@ -48,6 +49,14 @@ type Config struct {
 	Ready, Alive []healthz.HealthChecker
 	// DialKubelet replaces the network on the way to kubelets, if not nil.
 	DialKubelet KubeletDialer
+	// Grants are roles and who has them, kept beside those of upstream.
+	Grants []Grant
+}
+
+// Grant is a role and who has it.
+type Grant struct {
+	Role    rbacv1.ClusterRole
+	Binding rbacv1.ClusterRoleBinding
 }
 
 // Etcd says how the API server reaches its storage.

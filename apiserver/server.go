@@ -32,6 +32,8 @@ type Server struct {
 	name  *cache.InformerName
 	count *counter
 
+	grants []Grant
+
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
 	cancel context.CancelFunc
@@ -63,6 +65,10 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := routeMetrics(config.Aggregator.GenericConfig)
+	if err != nil {
+		return nil, err
+	}
 	count := countRequests(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
@@ -70,6 +76,9 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	}
 	front, err := app.CreateServerChain(completed)
 	if err != nil {
+		return nil, err
+	}
+	if err := metrics.install(front, config.KubeAPIs.ControlPlane.VersionedInformers); err != nil {
 		return nil, err
 	}
 	front.GenericAPIServer.ShutdownTimeout = drainTimeout
@@ -80,6 +89,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 		front:        front,
 		name:         name,
 		count:        count,
+		grants:       cfg.Grants,
 		bootstrapped: make(chan struct{}),
 		cancel:       cancel,
 		done:         make(chan struct{}),
@@ -108,7 +118,10 @@ func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 		defer close(bootstrapEnded)
 		client, err := kubernetes.NewForConfig(s.Connect(apiServerUser()))
 		if err == nil {
-			err = bootstrap(ctx, client)
+			err = bootstrap(ctx, client, s.grants...)
+		}
+		if err == nil {
+			err = registerMetrics(ctx, s.Connect(apiServerUser()))
 		}
 		if err != nil && ctx.Err() == nil {
 			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))

@@ -34,9 +34,9 @@ const (
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	// State is off, building, running, stopping or failed.
+	// State is off, building, running, paused, stopping or failed.
 	State string `json:"state"`
-	// Reason says why it is off or has failed.
+	// Reason says why it is off or has failed, or which hand is on it.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -50,12 +50,16 @@ type Plane struct {
 	Controllers func() []Controller
 	Source      observe.Source
 	Nodes       Nodes
+	Gates       Gates // nil = nobody can lay a hand on the controllers
 }
 
 // Handler serves the API below Path.
 func Handler(p Plane) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, p.Nodes)
+	if p.Gates != nil {
+		handleGates(mux, p.Gates)
+	}
 	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, ControllerList{Items: p.Controllers()}, nil)
 	})

@@ -23,6 +23,13 @@ func Observed(cfg *rest.Config, by *observe.Recorder) *rest.Config {
 	return cfg
 }
 
+// throughGate makes cfg's calls pass a gate. What Observed takes down is what
+// the controller meets, so it comes after.
+func throughGate(cfg *rest.Config, g *gate) *rest.Config {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gated{next, g} })
+	return cfg
+}
+
 // caller takes down the calls of one controller.
 type caller struct {
 	next http.RoundTripper

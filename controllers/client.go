@@ -20,6 +20,7 @@ import (
 type clients struct {
 	connect func(who user.Info) *rest.Config
 	by      *observe.Recorder // of their calls; may be nil
+	gate    *gate
 }
 
 var _ clientbuilder.ControllerClientBuilder = clients{}
@@ -27,7 +28,7 @@ var _ clientbuilder.ControllerClientBuilder = clients{}
 func (c clients) Config(name string) (*rest.Config, error) {
 	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
-	return Observed(rest.AddUserAgent(c.connect(who), name), c.by), nil
+	return Observed(throughGate(rest.AddUserAgent(c.connect(who), name), c.gate), c.by), nil
 }
 
 func (c clients) Client(name string) (kubernetes.Interface, error) {

@@ -67,7 +67,8 @@ func (s *Supervisor) tokenController(ctx context.Context, c app.ControllerContex
 	if err != nil {
 		return nil, fmt.Errorf("root CA: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(Observed(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"), s.units[names.ServiceAccountTokenController].by))
+	u := s.units[names.ServiceAccountTokenController]
+	client, err := kubernetes.NewForConfig(Observed(throughGate(rest.AddUserAgent(s.cfg.Connect(manager()), "tokens-controller"), u.currentGate()), u.by))
 	if err != nil {
 		return nil, err
 	}

@@ -118,8 +118,10 @@ func (s *Supervisor) build(name string) error {
 	if name == names.GarbageCollectorController {
 		f = s.shared.graphFacade
 	}
+	under := &construction{}
+	under.delay(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clients{s.cfg.Connect, u.by},
+		ClientBuilder:                   clients{s.cfg.Connect, u.by, u.newGate()},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *s.component,
@@ -129,7 +131,7 @@ func (s *Supervisor) build(name string) error {
 		ControllerManagerMetrics:        s.shared.metrics,
 		GraphBuilder:                    s.shared.graph,
 	}
-	return u.build(s.shared.ctx, f, s.constructor(name, controllerContext))
+	return u.build(s.shared.ctx, f, under.whileHeld(s.constructor(name, controllerContext)))
 }
 
 // resyncPeriod spreads the controllers' resyncs over one to two periods.

@@ -36,6 +36,7 @@ type unit struct {
 	state  State
 	reason string
 	life   *life // nil unless built
+	gate   *gate // of the calls of its latest life; nil before the first
 }
 
 // life is one run of a controller, from its construction to its end.
@@ -50,16 +51,15 @@ type life struct {
 func (u *unit) status() Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return Status{Name: u.name, Aliases: u.aliases, State: u.state, Reason: u.reason}
+	state, reason := u.shown()
+	return Status{Name: u.name, Aliases: u.aliases, State: state, Reason: reason}
 }
 
 func (u *unit) set(state State, reason string, l *life) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.state, u.reason, u.life = state, reason, l
-	if u.by != nil {
-		u.by.Changed(string(state), reason)
-	}
+	u.tell()
 }
 
 // do runs f as the controller's work.
@@ -146,6 +146,7 @@ func (u *unit) stop() error {
 	}
 	started := u.status().State != Building
 	u.set(Stopping, "", l)
+	u.shut()
 	l.cancel()
 	if started {
 		timeout := time.NewTimer(stopTimeout)
@@ -153,13 +154,15 @@ func (u *unit) stop() error {
 		select {
 		case <-l.ended:
 		case <-timeout.C:
+			u.endGate()
 			err := fmt.Errorf("controller %s: still running %v after it was told to stop", u.name, stopTimeout)
 			u.set(Failed, err.Error(), l)
 			return err
 		}
 	}
+	u.endGate()
 	err := l.facade.close()
-	u.set(Off, "stopped", nil)
+	u.set(Off, stopped, nil)
 	return err
 }
 

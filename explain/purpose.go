@@ -10,6 +10,11 @@ func Purpose(controller string) string {
 	case "kube-scheduler":
 		return "Chooses a node for each Pod that has none. It filters out nodes that cannot run the Pod, scores the rest, and binds the Pod to the best."
 
+	case "volume-provisioner-controller":
+		return "Makes a simulated volume for each claim of the default StorageClass, and removes it as the reclaim policy says. Nothing is stored anywhere: claims bind, so that the Pods that need them run."
+	case "simulated-kubelet":
+		return "Plays the kubelets of simulated nodes: renews their leases and takes Pods from Pending to Running, Ready and their end. No container is started."
+
 	// Workloads.
 	case "deployment-controller":
 		return "Keeps one ReplicaSet for each version of a Deployment's Pod template. On a change it moves replicas from the old ones to the new one, no faster than the strategy allows."

@@ -21,12 +21,17 @@ const (
 // Dialer returns how to connect to the kubelet of any of the nodes: those of
 // simulated ones are here, all others are where network finds them.
 func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
+	s.nodes.Store(&nodes)
 	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, err
 		}
-		list, err := nodes.List(labels.Everything())
+		nodes := s.nodes.Load()
+		if nodes == nil {
+			return nil, net.ErrClosed
+		}
+		list, err := (*nodes).List(labels.Everything())
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,10 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
 // Config says who vouches for the kubelets.
@@ -29,6 +31,9 @@ type Server struct {
 	tls   *tls.Config
 	log   *slog.Logger
 	conns *listener
+	// nodes are those that Dialer was given, until Close: client-go's cache of
+	// transports keeps dialers for good, and they must not keep the API server.
+	nodes atomic.Pointer[corelisters.NodeLister]
 
 	starting sync.Mutex
 	serving  *http.Server // nil before Start
@@ -78,10 +83,12 @@ func (s *Server) Start(client kubernetes.Interface) {
 func (s *Server) Close() error {
 	s.starting.Lock()
 	defer s.starting.Unlock()
+	s.nodes.Store(nil)
 	if s.serving == nil {
 		return s.conns.Close()
 	}
 	err := s.serving.Close()
 	<-s.served
+	s.serving = nil
 	return err
 }

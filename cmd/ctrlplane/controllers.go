@@ -25,8 +25,11 @@ func newControllers(t *target) *cobra.Command {
 and, where it does not run, the reason; where no control plane runs, what "up"
 would run. The names and the aliases are what "up --controllers" takes.`,
 		Example: `  ctrlplane controllers
-  ctrlplane controllers -o json`,
-		Args: noArgs,
+  ctrlplane controllers -o json
+  ctrlplane controllers pause replicaset
+  ctrlplane controllers step replicaset 3
+  ctrlplane controllers resume --all`,
+		Args: noVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" {
 				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
@@ -44,6 +47,7 @@ would run. The names and the aliases are what "up --controllers" takes.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	cmd.AddCommand(controllersVerbs(t)...)
 	return cmd
 }
 

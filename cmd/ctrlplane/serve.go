@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -46,14 +47,20 @@ func (u *up) serve(ctx context.Context, v *session) (err error) {
 	s.OnWarning = v.warn
 	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
 	defer earlystderr.To(nil)
-	// Where upstream sees no way on it logs why and ends the process.
+	var started atomic.Bool
+	// Where upstream sees no way on it logs why and ends the process. Some of it
+	// takes a start that is cut short for that: then only its goroutine ends.
 	klog.OsExit = func(int) {
+		if ctx.Err() != nil && !started.Load() {
+			runtime.Goexit()
+		}
 		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
 		os.Exit(1)
 	}
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
+	started.Store(true)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if u.merge {
 		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {

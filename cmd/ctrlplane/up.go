@@ -56,9 +56,12 @@ written into the data folder.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
 	}
 	u.flags(cmd)
+	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
+	cmd.Flags().StringVar(&u.ui, "ui", "auto", lookHelp)
 	return cmd
 }
 
+// flags are those that "ctrlplane run" has, too.
 func (u *up) flags(cmd *cobra.Command) {
 	f, s := cmd.Flags(), &u.server
 	f.BoolVar(&u.ephemeral, "ephemeral", false, "keep everything in a temporary folder, without fsync, and leave nothing behind")
@@ -66,7 +69,6 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.IntVar(&u.port, "port", 0, "port for clients (default: the same as last time, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "further name or address that the serving certificate covers (repeatable)")
 	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
-	f.BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
 	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
 	f.StringVar(&s.RuntimeConfig, "runtime-config", "", "APIs to turn on or off, as group/version=true|false,…")
@@ -90,7 +92,6 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate for that cluster")
 	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
 	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
-	f.StringVar(&u.ui, "ui", "auto", lookHelp)
 	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
 	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")

@@ -15,8 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
@@ -99,13 +101,15 @@ func (m *metrics) aggregate(t *testing.T, ns string) {
 	}
 	services := client.ApiregistrationV1().APIServices()
 	const name = "v1beta1.metrics.k8s.io"
-	createShared(t, services, &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: apiregistrationv1.APIServiceSpec{
-			Group: "metrics.k8s.io", Version: "v1beta1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca,
-			Service: &apiregistrationv1.ServiceReference{Namespace: ns, Name: "metrics", Port: new(int32(port))},
-		},
-	}, name)
+	ours := get(t, services, name).Spec
+	serve := func(spec apiregistrationv1.APIServiceSpec) {
+		modify(t, services, name, func(s *apiregistrationv1.APIService) { s.Spec = spec })
+	}
+	serve(apiregistrationv1.APIServiceSpec{
+		Group: "metrics.k8s.io", Version: "v1beta1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca,
+		Service: &apiregistrationv1.ServiceReference{Namespace: ns, Name: "metrics", Port: new(int32(port))},
+	})
+	t.Cleanup(func() { restore(t, services, name, ours) })
 	await(t, "available metrics API", one(services, name), func(s *apiregistrationv1.APIService) bool {
 		for _, c := range s.Status.Conditions {
 			if c.Type == apiregistrationv1.Available {
@@ -114,6 +118,25 @@ func (m *metrics) aggregate(t *testing.T, ns string) {
 		}
 		return false
 	})
+}
+
+// restore gives the metrics API back to who serves it without this test; the
+// test's own context has ended.
+func restore(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		s, err := c.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		s.Spec = spec
+		_, err = c.Update(ctx, s, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestHorizontalPodAutoscaler(t *testing.T) {

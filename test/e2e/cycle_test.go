@@ -21,8 +21,9 @@ const (
 	cyclesEnv = "CTRLPLANE_E2E_CYCLES"
 	cycles    = 20
 	// kept is how many goroutines upstream keeps for a client transport that has
-	// a certificate, as long as it is cached: they do not grow with the cycles.
-	kept = 8
+	// a certificate, as long as it is cached: those of the last cycles, two a cycle
+	// and six each; they do not grow with the cycles.
+	kept = 24
 	// fading bounds how long goroutines of upstream live on after Close: timers
 	// of watch caches (3 s), and transports until they are collected.
 	fading = 15 * time.Second

@@ -201,7 +201,7 @@ func TestRecordsRefusesBadQueries(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"after=x":      "parameter after: ",
-		"kind=boiled":  `parameter kind: "boiled" is not one of [bootStep`,
+		"kind=boiled":  `parameter kind: \"boiled\" is not one of [bootStep`,
 		"limit=1.5":    "parameter limit: ",
 		"colour=green": "parameter colour: no such parameter",
 	} {

@@ -70,8 +70,10 @@ func TestHealthChecks(t *testing.T) {
 			t.Errorf("controller %s is %s: %q", u.Name, u.State, u.Reason)
 		}
 	}
-	if want := slices.Sorted(maps.Keys(app.NewControllerDescriptors())); !slices.Equal(known, want) {
-		t.Errorf("controllers %v, want %v", known, want)
+	for name := range app.NewControllerDescriptors() {
+		if !slices.Contains(known, name) {
+			t.Errorf("no controller %s", name)
+		}
 	}
 	for _, path := range []string{"/readyz", "/livez", "/healthz"} {
 		a := fetch(t, plane.config, path+"?verbose")

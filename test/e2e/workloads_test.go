@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -148,8 +149,7 @@ func TestWorkloadJobs(t *testing.T) {
 func TestWorkloadStatefulSet(t *testing.T) {
 	ns := workload(t)
 	set := newStatefulSet()
-	set.Spec.VolumeClaimTemplates = nil
-	set.Spec.Template.Spec.Containers[0].VolumeMounts = nil
+	set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = nil // the default one
 	create(t, statefulSets(ns), set)
 	want := *set.Spec.Replicas
 	await(t, "ready replicas", one(statefulSets(ns), set.Name), func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == want })
@@ -157,8 +157,36 @@ func TestWorkloadStatefulSet(t *testing.T) {
 	for _, p := range awaitPods(t, ns, "", int(want)) {
 		started = append(started, *p.Status.StartTime)
 	}
+	for _, c := range list(t, plane.client.CoreV1().PersistentVolumeClaims(ns), "").Items {
+		if c.Status.Phase != corev1.ClaimBound || c.Status.Capacity.Storage().String() != "1Gi" {
+			t.Errorf("claim %s: %s", c.Name, show(c.Status))
+		}
+	}
 	if !slices.IsSortedFunc(started, func(a, b metav1.Time) int { return a.Compare(b.Time) }) {
 		t.Errorf("not in order: %v", started)
+	}
+}
+
+// The metrics API says what Pods are said to use.
+func TestWorkloadMetrics(t *testing.T) {
+	ns := workload(t)
+	p := newPod("busy", nil)
+	p.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
+	create(t, pods(ns), p)
+	await(t, "running pod", one(pods(ns), "busy"), func(p *corev1.Pod) bool { return running(*p) })
+	type usage struct{ Usage map[string]string }
+	read := func(path string, into any) {
+		if a := fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path); a.Code != 200 || json.Unmarshal([]byte(a.Body), into) != nil {
+			t.Errorf("%s: %d %s", path, a.Code, a.Body)
+		}
+	}
+	var pod struct{ Containers []usage }
+	if read("namespaces/"+ns+"/pods/busy", &pod); len(pod.Containers) != 1 || pod.Containers[0].Usage["cpu"] != "150m" {
+		t.Errorf("of the pod: %+v", pod)
+	}
+	var nodes struct{ Items []usage }
+	if read("nodes", &nodes); len(nodes.Items) < 3 || nodes.Items[0].Usage["memory"] == "" {
+		t.Errorf("of the nodes: %+v", nodes)
 	}
 }
 

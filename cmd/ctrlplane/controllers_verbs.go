@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// onControllers does something to controllers and returns their names.
+type onControllers func(ctx context.Context, gates control.Gates, names string) ([]string, error)
+
+// controllersVerbs are what can be done to controllers that run.
+func controllersVerbs(t *target) []*cobra.Command {
+	return []*cobra.Command{
+		newControllersVerb(t, "stop", "stopped", "End controllers: workers, handlers, queues; what they have held is refused",
+			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Stop(ctx, names) }),
+		newControllersVerb(t, "start", "started", "Build and run controllers again that were stopped",
+			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Start(ctx, names) }),
+		newControllersVerb(t, "pause", "paused", "Hold what controllers write; they go on reading, their queues on filling",
+			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Pause(ctx, names) }),
+		newControllersVerb(t, "resume", "resumed", "Let go what paused controllers have held",
+			func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+				return g.Resume(ctx, names)
+			}),
+		newControllersVerb(t, "restore", "restored", "Take back delay and fail",
+			func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+				return g.Restore(ctx, names)
+			}),
+		newControllersDelay(t), newControllersFail(t), newControllersStep(t), newControllersHeld(t),
+	}
+}
+
+func newControllersVerb(t *target, verb, past, short string, do onControllers) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   verb + " NAME…",
+		Short: short,
+		Example: fmt.Sprintf(`  ctrlplane controllers %[1]s replicaset
+  ctrlplane controllers %[1]s job-controller cronjob
+  ctrlplane controllers %[1]s --all`, verb),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := whichControllers(verb, args, all)
+			if err != nil {
+				return err
+			}
+			return doToControllers(cmd, t, past, names, do)
+		},
+	}
+	allFlag(cmd, &all)
+	return cmd
+}
+
+func allFlag(cmd *cobra.Command, all *bool) {
+	cmd.Flags().BoolVar(all, "all", false, "all controllers for which it makes sense")
+}
+
+// whichControllers is what the API takes for the names of the command line.
+func whichControllers(verb string, args []string, all bool) (string, error) {
+	switch {
+	case all && len(args) > 0:
+		return "", usage.Errorf("controllers %s: name controllers or use --all, not both", verb)
+	case all:
+		return control.All, nil
+	case len(args) == 0 || slices.Contains(args, ""):
+		return "", usage.Errorf(`controllers %s: say which, or use --all: "ctrlplane controllers" lists them`, verb)
+	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
+		return "", usage.Errorf(`controllers %s: %q: "ctrlplane controllers" lists what there is`, verb, args)
+	}
+	return strings.Join(args, ","), nil
+}
+
+func doToControllers(cmd *cobra.Command, t *target, past, names string, do onControllers) error {
+	client, err := t.control()
+	if err != nil {
+		return err
+	}
+	done, err := do(cmd.Context(), client.Gates(), names)
+	if err != nil {
+		return err
+	}
+	text := strings.Join(done, ", ")
+	if text == "" {
+		text = "none"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
+	return err
+}
+
+func newControllersDelay(t *target) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "delay NAME… DURATION",
+		Short: "Make each API call of controllers wait",
+		Example: `  ctrlplane controllers delay deployment 2s
+  ctrlplane controllers restore deployment`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf("controllers delay: say which, and how long: 500ms, 2s")
+			}
+			last := len(args) - 1
+			d, err := time.ParseDuration(args[last])
+			if err != nil {
+				return usage.Errorf("controllers delay: %q is not a duration: write 500ms or 2s after the names", args[last])
+			}
+			names, err := whichControllers("delay", args[:last], all)
+			if err != nil {
+				return err
+			}
+			return doToControllers(cmd, t, "delayed by "+d.String(), names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+				return g.Delay(ctx, names, d)
+			})
+		},
+	}
+	allFlag(cmd, &all)
+	return cmd
+}
+
+func newControllersFail(t *target) *cobra.Command {
+	var all bool
+	var f control.Fault
+	cmd := &cobra.Command{
+		Use:   "fail NAME…",
+		Short: "Make API calls of controllers fail",
+		Long: `Make API calls of controllers fail, to see how they retry. They are answered by
+ctrlplane, and are not carried out. A conflict (409) is met by writes only.`,
+		Example: `  ctrlplane controllers fail replicaset --rate 0.3 --code 409 --verb update
+  ctrlplane controllers fail job --code timeout --resource pods
+  ctrlplane controllers restore --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := whichControllers("fail", args, all)
+			if err != nil {
+				return err
+			}
+			return doToControllers(cmd, t, "failing", names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+				return g.Fail(ctx, names, f)
+			})
+		},
+	}
+	allFlag(cmd, &all)
+	flags := cmd.Flags()
+	flags.Float64Var(&f.Rate, "rate", 1, "how many of them, from 0 to 1")
+	flags.StringVar(&f.Code, "code", "500", "how: "+strings.Join(control.FaultCodes, ", "))
+	flags.StringVar(&f.Verb, "verb", "", "only calls with this verb, as in RBAC")
+	flags.StringVar(&f.Resource, "resource", "", "only calls for this resource: pods, or deployments.apps")
+	return cmd
+}

@@ -1,0 +1,142 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// fakeGates notes what it is asked; a controller called bad is refused.
+type fakeGates struct{ asked []string }
+
+func (f *fakeGates) ask(names, what string) ([]string, error) {
+	if strings.Contains(names, "bad") {
+		return nil, usage.Errorf("unknown controller %q", names)
+	}
+	f.asked = append(f.asked, what+" "+names)
+	return strings.Split(names, ","), nil
+}
+
+func (f *fakeGates) Stop(_ context.Context, n string) ([]string, error)   { return f.ask(n, "stop") }
+func (f *fakeGates) Start(_ context.Context, n string) ([]string, error)  { return f.ask(n, "start") }
+func (f *fakeGates) Pause(_ context.Context, n string) ([]string, error)  { return f.ask(n, "pause") }
+func (f *fakeGates) Resume(_ context.Context, n string) ([]string, error) { return f.ask(n, "resume") }
+func (f *fakeGates) Restore(_ context.Context, n string) ([]string, error) {
+	return f.ask(n, "restore")
+}
+
+func (f *fakeGates) Delay(_ context.Context, n string, d time.Duration) ([]string, error) {
+	return f.ask(n, "delay by "+d.String())
+}
+
+func (f *fakeGates) Fail(_ context.Context, n string, how Fault) ([]string, error) {
+	return f.ask(n, fmt.Sprintf("fail %+v", how))
+}
+
+var someHeld = Held{Verb: "create", Object: observe.Object{Resource: "pods", Name: "web-"}, Since: time.Unix(1, 0).UTC(), Body: json.RawMessage(`{"a":1}`)}
+
+func (f *fakeGates) Step(_ context.Context, name string) (*Stepped, error) {
+	if name == "idle" {
+		return nil, nil
+	}
+	_, err := f.ask(name, "step")
+	return &Stepped{Held: someHeld, Status: 201}, err
+}
+
+func (f *fakeGates) Held(_ context.Context, name string, limit int) (HeldList, error) {
+	_, err := f.ask(name, fmt.Sprintf("held %d", limit))
+	return HeldList{Items: []Held{someHeld}, Total: 7}, err
+}
+
+func gatesServer(t *testing.T, f *fakeGates) (Gates, string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	handleGates(mux, f)
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	client, err := NewClient(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Gates(), srv.URL
+}
+
+func TestGates(t *testing.T) {
+	f := &fakeGates{}
+	g, _ := gatesServer(t, f)
+	ctx := t.Context()
+	for _, do := range []func(context.Context, string) ([]string, error){g.Stop, g.Start, g.Pause, g.Resume, g.Restore} {
+		names, err := do(ctx, "a,b")
+		if diff := cmp.Diff([]string{"a", "b"}, names); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		if _, err := do(ctx, "bad"); err == nil || !strings.HasSuffix(err.Error(), `unknown controller "bad"`) {
+			t.Errorf("got %v", err)
+		}
+	}
+	_, resumed := g.Resume(ctx, All)
+	_, delayed := g.Delay(ctx, "a", 1500*time.Millisecond)
+	_, failed := g.Fail(ctx, "a", Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "deployments.apps"})
+	if err := errors.Join(resumed, delayed, failed); err != nil {
+		t.Error(err)
+	}
+	stepped, err := g.Step(ctx, "a")
+	if diff := cmp.Diff(&Stepped{Held: someHeld, Status: 201}, stepped); err != nil || diff != "" {
+		t.Errorf("step: %v\n%s", err, diff)
+	}
+	if stepped, err := g.Step(ctx, "idle"); stepped != nil || err != nil {
+		t.Errorf("step of what holds nothing: %v, %v", stepped, err)
+	}
+	held, err := g.Held(ctx, "a", 5)
+	if diff := cmp.Diff(HeldList{Items: []Held{someHeld}, Total: 7}, held); err != nil || diff != "" {
+		t.Errorf("held: %v\n%s", err, diff)
+	}
+	want := []string{"stop a,b", "start a,b", "pause a,b", "resume a,b", "restore a,b", "resume *", "delay by 1.5s a",
+		"fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} a", "step a", "held 5 a"}
+	if diff := cmp.Diff(want, f.asked); diff != "" {
+		t.Errorf("asked: -want +got:\n%s", diff)
+	}
+}
+
+func TestGatesRefuseBadParameters(t *testing.T) {
+	_, url := gatesServer(t, &fakeGates{})
+	for target, want := range map[string]int{
+		"POST /a/delay":             http.StatusBadRequest,
+		"POST /a/delay?duration=2":  http.StatusBadRequest,
+		"POST /a/delay?duration=2s": http.StatusOK,
+		"POST /a/fail?rate=much":    http.StatusBadRequest,
+		"GET /a/held?limit=-1":      http.StatusBadRequest,
+		"GET /a/held":               http.StatusOK,
+		"POST /a/held":              http.StatusMethodNotAllowed,
+		"GET /a/pause":              http.StatusMethodNotAllowed,
+		"POST /a/polish":            http.StatusNotFound,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, url+ControllersPath+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if resp.StatusCode != want {
+			t.Errorf("%s: got %d, want %d", target, resp.StatusCode, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package controllers
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// gated is a transport with a gate before it.
+type gated struct {
+	next http.RoundTripper
+	gate *gate
+}
+
+func (t gated) RoundTrip(req *http.Request) (*http.Response, error) {
+	g := t.gate
+	if err := g.linger(req.Context()); err != nil {
+		return nil, refuse(req, err)
+	}
+	if !writes(req) {
+		return t.answer(req)
+	}
+	h, err := g.enter(req)
+	if err != nil {
+		return nil, refuse(req, err)
+	}
+	resp, err := t.answer(req)
+	g.leave(h, resp, err)
+	return resp, err
+}
+
+// answer is the API server's, or one that stands for it.
+func (t gated) answer(req *http.Request) (*http.Response, error) {
+	if resp := t.gate.inject(req); resp != nil {
+		return resp, closeBody(req)
+	}
+	return t.next.RoundTrip(req)
+}
+
+// writes says whether a request may be held. Those for leases may not: their
+// holder would be taken for dead.
+func writes(req *http.Request) bool {
+	if req.Method == http.MethodGet || req.Method == http.MethodHead {
+		return false
+	}
+	path := req.URL.Path
+	return !strings.HasPrefix(path, "/apis/coordination.k8s.io/") || !strings.Contains(path+"/", "/leases/")
+}
+
+// refuse is how a transport gives a request back without carrying it out.
+func refuse(req *http.Request, err error) error { return errors.Join(err, closeBody(req)) }
+
+func closeBody(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	return req.Body.Close()
+}

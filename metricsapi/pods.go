@@ -1,0 +1,107 @@
+package metricsapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/metrics/pkg/apis/metrics"
+)
+
+// podStorage serves PodMetrics.
+type podStorage struct{ source *source }
+
+var (
+	_ rest.Getter               = podStorage{}
+	_ rest.Lister               = podStorage{}
+	_ rest.Scoper               = podStorage{}
+	_ rest.SingularNameProvider = podStorage{}
+)
+
+func (podStorage) New() runtime.Object     { return &metrics.PodMetrics{} }
+func (podStorage) NewList() runtime.Object { return &metrics.PodMetricsList{} }
+func (podStorage) Destroy()                {}
+func (podStorage) NamespaceScoped() bool   { return true }
+
+// GetSingularName is empty: what would be right is the name of core's pods.
+func (podStorage) GetSingularName() string { return "" }
+
+func (p podStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if err := p.source.ready(); err != nil {
+		return nil, err
+	}
+	pod, err := p.source.pods.Pods(genericapirequest.NamespaceValue(ctx)).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	err = p.source.measured(pod)
+	if err == nil {
+		var m *metrics.PodMetrics
+		if m, err = p.source.pod(pod); err == nil {
+			return m, nil
+		}
+	}
+	return nil, noMetrics("podmetrics", pod.Namespace+"/"+pod.Name, err)
+}
+
+func (p podStorage) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	if err := p.source.ready(); err != nil {
+		return nil, err
+	}
+	want := selectorOf(options)
+	pods, err := p.source.pods.Pods(genericapirequest.NamespaceValue(ctx)).List(want.labels)
+	if err != nil {
+		return nil, err
+	}
+	list := &metrics.PodMetricsList{Items: []metrics.PodMetrics{}}
+	for _, pod := range pods {
+		if !want.matches(pod) || p.source.measured(pod) != nil {
+			continue
+		}
+		m, err := p.source.pod(pod)
+		if err != nil {
+			warnLeftOut(ctx, pod, err)
+			continue
+		}
+		list.Items = append(list.Items, *m)
+	}
+	slices.SortFunc(list.Items, func(a, b metrics.PodMetrics) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return list, nil
+}
+
+// warnLeftOut tells whoever asks, and kubectl shows it.
+func warnLeftOut(ctx context.Context, pod *corev1.Pod, why error) {
+	warning.AddWarning(ctx, "", fmt.Sprintf("pod %s/%s has no metrics: %v", pod.Namespace, pod.Name, why))
+}
+
+func (podStorage) ConvertToTable(_ context.Context, obj, _ runtime.Object) (*metav1.Table, error) {
+	table := newTable()
+	row := func(m *metrics.PodMetrics) {
+		sum := corev1.ResourceList{}
+		for _, c := range m.Containers {
+			add(sum, c.Usage)
+		}
+		addRow(table, m, m.Name, sum, m.Window)
+	}
+	switch t := obj.(type) {
+	case *metrics.PodMetrics:
+		row(t)
+	case *metrics.PodMetricsList:
+		for i := range t.Items {
+			row(&t.Items[i])
+		}
+	default:
+		return nil, fmt.Errorf("metrics: no table of %T", obj)
+	}
+	return table, nil
+}

@@ -1,0 +1,189 @@
+package metricsapi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/metrics/pkg/apis/metrics"
+)
+
+// Annotations of a pod that say what its containers use: QUANTITY of each, or
+// CONTAINER=QUANTITY,….
+const (
+	CPUAnnotation    = "kwok.x-k8s.io/usage-cpu"
+	MemoryAnnotation = "kwok.x-k8s.io/usage-memory"
+)
+
+// requestDivisor is what part of its request a container uses by default.
+const requestDivisor = 10
+
+// measure is one of the two things that are measured.
+type measure struct {
+	resource   corev1.ResourceName
+	annotation string
+	example    string
+	idle       *resource.Quantity // of a container that requests none
+	most       *resource.Quantity // beyond it is a slip of the pen, and sums overflow
+	tenth      func(request resource.Quantity) *resource.Quantity
+}
+
+func measures() [2]measure {
+	return [2]measure{{
+		corev1.ResourceCPU, CPUAnnotation, "250m",
+		resource.NewMilliQuantity(5, resource.DecimalSI),
+		resource.NewQuantity(100_000, resource.DecimalSI),
+		func(r resource.Quantity) *resource.Quantity {
+			return resource.NewMilliQuantity(max(1, r.MilliValue()/requestDivisor), resource.DecimalSI)
+		},
+	}, {
+		corev1.ResourceMemory, MemoryAnnotation, "64Mi",
+		resource.NewQuantity(32<<20, resource.BinarySI),
+		resource.NewQuantity(1<<50, resource.BinarySI),
+		func(r resource.Quantity) *resource.Quantity {
+			const ki = 1 << 10 // nobody measures bytes
+			return resource.NewQuantity(max(1, r.Value()/requestDivisor/ki)*ki, resource.BinarySI)
+		},
+	}}
+}
+
+// Check says what is wrong with the usage annotations of a pod.
+func Check(pod *corev1.Pod) error {
+	_, err := readUsage(pod)
+	return err
+}
+
+// containerUsage says what a container of this name and requests uses.
+type containerUsage func(name string, requests corev1.ResourceList) corev1.ResourceList
+
+// readUsage reads the annotations of a pod.
+func readUsage(pod *corev1.Pod) (containerUsage, error) {
+	measures := measures()
+	var said [len(measures)]map[string]resource.Quantity
+	var wrong []error
+	for i, m := range measures {
+		value, ok := pod.Annotations[m.annotation]
+		if !ok {
+			continue
+		}
+		var err error
+		if said[i], err = m.parse(pod, value); err != nil {
+			wrong = append(wrong, fmt.Errorf("annotation %s: %w", m.annotation, err))
+		}
+	}
+	if err := joinLine(wrong); err != nil {
+		return nil, err
+	}
+	return func(name string, requests corev1.ResourceList) corev1.ResourceList {
+		used := corev1.ResourceList{}
+		for i, m := range measures {
+			used[m.resource] = m.used(said[i], name, requests)
+		}
+		return used
+	}, nil
+}
+
+// everyContainer stands for all of them: no container has an empty name.
+const everyContainer = ""
+
+func (m measure) parse(pod *corev1.Pod, value string) (map[string]resource.Quantity, error) {
+	said := map[string]resource.Quantity{}
+	if !strings.Contains(value, "=") {
+		q, err := m.quantity(value)
+		said[everyContainer] = q
+		return said, err
+	}
+	for item := range strings.SplitSeq(value, ",") {
+		name, number, _ := strings.Cut(strings.TrimSpace(item), "=")
+		if _, ok := requestsOf(pod, name); !ok {
+			return nil, fmt.Errorf("the pod has no container %q", name)
+		}
+		if _, twice := said[name]; twice {
+			return nil, fmt.Errorf("container %q stands twice", name)
+		}
+		q, err := m.quantity(number)
+		if err != nil {
+			return nil, err
+		}
+		said[name] = q
+	}
+	return said, nil
+}
+
+func (m measure) quantity(value string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(value)
+	switch {
+	case err != nil:
+		return q, fmt.Errorf("%q is no quantity: write it like %s, or CONTAINER=%s,…", value, m.example, m.example)
+	case q.Sign() < 0:
+		return q, fmt.Errorf("%q is less than nothing", value)
+	case q.Cmp(*m.most) > 0:
+		return q, fmt.Errorf("%q is too much: at most %s", value, m.most.String())
+	}
+	return q, nil
+}
+
+func (m measure) used(said map[string]resource.Quantity, name string, requests corev1.ResourceList) resource.Quantity {
+	if q, ok := said[name]; ok {
+		return q
+	}
+	if q, ok := said[everyContainer]; ok {
+		return q
+	}
+	if request, ok := requests[m.resource]; ok && request.Sign() > 0 {
+		return *m.tenth(request)
+	}
+	return *m.idle
+}
+
+// containers returns the usage of each container of a pod that runs.
+func containers(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
+	usage, err := readUsage(pod)
+	if err != nil {
+		return nil, err
+	}
+	var used []metrics.ContainerMetrics
+	for _, list := range [][]corev1.ContainerStatus{
+		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
+	} {
+		for _, c := range list {
+			if c.State.Running != nil {
+				requests, _ := requestsOf(pod, c.Name) // the spec has every container of the status
+				used = append(used, metrics.ContainerMetrics{Name: c.Name, Usage: usage(c.Name, requests)})
+			}
+		}
+	}
+	return used, nil
+}
+
+// requestsOf returns what a container of a pod requests; false = it has none of
+// this name.
+func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == name {
+				return list[i].Resources.Requests, true
+			}
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == name {
+			return nil, true // it cannot request anything
+		}
+	}
+	return nil, false
+}
+
+// joinLine is errors.Join on one line.
+func joinLine(errs []error) error {
+	var parts []string
+	for _, err := range errs {
+		parts = append(parts, err.Error())
+	}
+	if parts == nil {
+		return nil
+	}
+	return errors.New(strings.Join(parts, "; "))
+}

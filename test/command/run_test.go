@@ -1,0 +1,421 @@
+//go:build unix
+
+package command_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// running is a "ctrlplane run" under way.
+type running struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+	stderr bytes.Buffer
+	ended  chan struct{}
+}
+
+// runCommand is the program without a terminal, wherever the test itself runs.
+func runCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, append([]string{"run"}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+func startRun(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{cmd: runCommand(t, args...), ended: make(chan struct{})}
+	stdin, err := r.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stdin, r.stdout, r.cmd.Stdout, r.cmd.Stderr = stdin, bufio.NewReader(out), stdout, &r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	go func() {
+		defer close(r.ended)
+		_ = r.cmd.Wait() // ProcessState tells
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-r.ended
+		out.Close()
+	})
+	return r
+}
+
+// line is the next line that the command prints.
+func (r *running) line(t *testing.T) string {
+	t.Helper()
+	line, err := r.stdout.ReadString('\n')
+	if err != nil {
+		<-r.ended
+		t.Fatalf("no line: %v: %s", err, &r.stderr)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (r *running) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends checks how the run ends, and that nothing is left of it.
+func (r *running) ends(t *testing.T, code int) {
+	t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(patience):
+		t.Fatalf("has not ended after %v", patience)
+	}
+	if got := r.cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
+	}
+	nothingLeft(t, r.cmd)
+}
+
+func nothingLeft(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*")); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// says checks for one line, the last, from us.
+func says(t *testing.T, stderr, want string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+	last := lines[len(lines)-1]
+	if !strings.HasPrefix(last, "ctrlplane: ") || !strings.Contains(last, want) {
+		t.Errorf("the last line is %q, want %q in it", last, want)
+	}
+}
+
+// TestRunExitCodes has those that are not the command's own.
+func TestRunExitCodes(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"not found", []string{"--", "no-such-command"}, 127, "PATH"},
+		{"no such file", []string{"--", "/no/such/file"}, 127, "/no/such/file"},
+		{"not executable", []string{"--", plain}, 126, "permission denied"},
+		{"a folder", []string{"--", "/"}, 126, "directory"},
+		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "longer than 200ms"},
+		{"no control plane", []string{"--bind-address=192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
+		{"no command", nil, 2, "COMMAND"},
+		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
+		{"bad timeout", []string{"--timeout=-1s", "--", "true"}, 2, "--timeout"},
+		{"settle what is not observed", []string{"--settle", "--observe-records=-1", "--", "true"}, 2, "--settle"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := runCommand(t, tc.args...)
+			stdout, stderr, code := output(t, cmd)
+			if code != tc.code || stdout != "" {
+				t.Errorf("exit code %d, want %d; stdout %q: %s", code, tc.code, stdout, stderr)
+			}
+			says(t, stderr, tc.says)
+			nothingLeft(t, cmd)
+		})
+	}
+}
+
+// report makes the command say what it was given, and wait for the end of stdin.
+const report = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPLANE_URL"; echo "$USE_EXISTING_CLUSTER"; exec cat`
+
+// client reads the report.
+func (r *running) client(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
+	t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", r.line(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if url := r.line(t); url != cfg.Host {
+		t.Errorf("CTRLPLANE_URL %q, and %q in KUBECONFIG", url, cfg.Host)
+	}
+	if use := r.line(t); use != "true" {
+		t.Errorf("USE_EXISTING_CLUSTER %q", use)
+	}
+	cfg.QPS = -1
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, cfg
+}
+
+func newConfigMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func TestRunsInParallel(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	runs := make([]*running, n)
+	for i := range runs {
+		runs[i] = startRun(t, "--", "sh", "-c", report)
+	}
+	seen := map[string]bool{}
+	for i, r := range runs {
+		client, cfg := r.client(t)
+		seen[cfg.Host] = true
+		maps := client.CoreV1().ConfigMaps("default")
+		if _, err := maps.Create(t.Context(), newConfigMap("mine"), metav1.CreateOptions{}); err != nil {
+			t.Errorf("run %d: %v", i, err)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d runs share %d addresses", n, len(seen))
+	}
+	for _, r := range runs {
+		fmt.Fprintln(r.stdin, "through")
+		if got := r.line(t); got != "through" {
+			t.Errorf("the command printed %q", got)
+		}
+		r.stdin.Close()
+	}
+	for _, r := range runs {
+		r.ends(t, 0)
+	}
+}
+
+// TestRunWithNothing has no stdin and no environment.
+func TestRunWithNothing(t *testing.T) {
+	t.Parallel()
+	cmd := command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program}
+	stdout, stderr, code := output(t, cmd)
+	if code != 0 || stdout != "end true\n" {
+		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
+	}
+	nothingLeft(t, cmd)
+}
+
+// idle lets a shell wait: only there does it act upon a signal at once.
+const idle = "sleep 60 </dev/null >/dev/null 2>&1 & "
+
+func TestRunIsSignalled(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		sig          syscall.Signal
+		code         int
+	}{
+		{"SIGINT", "echo $$; exec sleep 60", syscall.SIGINT, 130},
+		{"SIGTERM, of which it makes a code", "trap 'exit 5' TERM; " + idle + "echo $$; wait", syscall.SIGTERM, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := startRun(t, "--", "sh", "-c", tc.script)
+			pid := r.line(t)
+			r.signal(t, tc.sig)
+			r.ends(t, tc.code)
+			if alive(t, pid) {
+				t.Errorf("process %s still runs", pid)
+			}
+		})
+	}
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(sig.String()+" while starting", func(t *testing.T) {
+			t.Parallel()
+			r := startRun(t, "--", "echo", "started")
+			eventually(t, "a temporary folder", func() bool {
+				found, err := filepath.Glob(filepath.Join(r.cmd.Dir, "ctrlplane-*"))
+				return len(found) > 0 || err != nil
+			})
+			r.signal(t, sig)
+			r.ends(t, code)
+			if out, err := io.ReadAll(r.stdout); len(out) > 0 || err != nil {
+				t.Errorf("stdout %q, %v", out, err)
+			}
+		})
+	}
+	t.Run("while stopping", func(t *testing.T) {
+		t.Parallel()
+		r := startRun(t, "--", "sh", "-c", "echo $$; cat; exit 7")
+		pid := r.line(t)
+		r.stdin.Close()
+		eventually(t, "the end of the command", func() bool { return !alive(t, pid) })
+		r.signal(t, syscall.SIGINT)
+		r.ends(t, 7)
+	})
+}
+
+func alive(t *testing.T, pid string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !errors.Is(syscall.Kill(n, 0), syscall.ESRCH)
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not after %v", what, patience)
+		}
+	}
+}
+
+// TestRunAtATerminal presses Ctrl-C: the command hears it once, and goes on
+// reading the terminal.
+func TestRunAtATerminal(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	heard := 0
+	for lines := bufio.NewScanner(screen); lines.Scan(); {
+		switch line := lines.Text(); {
+		case strings.Contains(line, "ready"):
+			if _, err := screen.WriteString("\x03line\n"); err != nil {
+				t.Error(err)
+			}
+		case strings.Contains(line, "heard"):
+			heard++
+		}
+	}
+	_ = cmd.Wait() // ProcessState tells
+	if code := cmd.ProcessState.ExitCode(); code != 4 || heard != 1 {
+		t.Errorf("exit code %d, heard %d times", code, heard)
+	}
+	nothingLeft(t, cmd)
+}
+
+// TestRunNamesWhatIsLeft has a command that is killed, but not what it has started.
+func TestRunNamesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, "sh", "-c", "sleep 61 </dev/null >/dev/null 2>&1 & echo $!; kill -KILL $$")
+	pid := r.line(t)
+	r.ends(t, 137)
+	says(t, r.stderr.String(), pid+" (sleep)")
+	if !alive(t, pid) {
+		t.Errorf("process %s was ended", pid)
+	}
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(n, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRunSettles looks, with nobody at work, at what a settled run has left.
+func TestRunSettles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	kubectl := func(args string) []string {
+		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, program}
+	}
+	create := kubectl("create deployment web --image=registry.invalid/web --replicas=3")
+	if _, stderr, code := output(t, runCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	get := kubectl("get deployment web -o 'jsonpath={.status.readyReplicas}'")
+	stdout, stderr, code := output(t, runCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
+	if code != 0 || stdout != "3" {
+		t.Errorf("exit code %d, %q Pods were ready: %s", code, stdout, stderr)
+	}
+}
+
+// TestRunDoesNotSettle goes on writing.
+func TestRunDoesNotSettle(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, "--settle", "--timeout=3s", "--", "sh", "-c", report)
+	client, _ := r.client(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		maps := client.CoreV1().ConfigMaps("default")
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			_, _ = maps.Create(ctx, newConfigMap(fmt.Sprint("c", i)), metav1.CreateOptions{}) // until there is nobody
+			<-tick.C
+		}
+	}()
+	r.stdin.Close()
+	r.ends(t, 125)
+	says(t, r.stderr.String(), "not settled: ")
+}
+
+// TestRunIsPatient has a command that must be killed, and takes the lease of
+// another's control plane away, at which that ends. Both need ten seconds.
+func TestRunIsPatient(t *testing.T) {
+	t.Parallel()
+	stubborn := startRun(t, "--timeout=200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.5; done")
+	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo told; exit 0' TERM; "+idle+strings.TrimSuffix(report, "exec cat")+"wait")
+	client, _ := r.client(t)
+	leases := client.CoordinationV1().Leases("kube-system")
+	eventually(t, "another's lease", func() bool {
+		list, err := leases.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range list.Items {
+			if !strings.HasPrefix(l.Name, "apiserver-") {
+				other := "another"
+				l.Spec.HolderIdentity = &other
+				if _, err := leases.Update(t.Context(), &l, metav1.UpdateOptions{}); err == nil {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	if got := r.line(t); got != "told" {
+		t.Errorf("the command printed %q", got)
+	}
+	r.ends(t, 125)
+	says(t, r.stderr.String(), "the control plane has ended")
+	stubborn.ends(t, 124)
+	says(t, stubborn.stderr.String(), "longer than 200ms")
+}

@@ -1,0 +1,77 @@
+package volumes
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/kubelet/events"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
+)
+
+// wantsMore reports whether a claim asks for more than its volume gave it.
+func wantsMore(c *corev1.PersistentVolumeClaim) bool {
+	if c.Spec.VolumeName == "" || c.Status.Phase != corev1.ClaimBound || c.DeletionTimestamp != nil {
+		return false
+	}
+	asked := c.Spec.Resources.Requests[corev1.ResourceStorage]
+	given, known := c.Status.Capacity[corev1.ResourceStorage]
+	return known && asked.Cmp(given) > 0
+}
+
+// expand grows the volume of a claim that asks for more. The API server has made
+// sure that its class allows it.
+func (l *loop) expand(ctx context.Context, key cache.ObjectName) error {
+	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !wantsMore(claim) {
+		return err
+	}
+	v, err := l.volumes.Get(claim.Spec.VolumeName)
+	if err != nil {
+		return fmt.Errorf("expand claim %s: %w", key, err)
+	}
+	if !ours(v) || v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID != claim.UID {
+		return nil
+	}
+	// The cache may not know yet that this has been done.
+	claim, err = l.client.CoreV1().PersistentVolumeClaims(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || v.Spec.ClaimRef.UID != claim.UID || !wantsMore(claim) {
+		return err
+	}
+	if err := l.grow(claim, v); err != nil {
+		l.events.Event(claim, corev1.EventTypeWarning, events.VolumeResizeFailed, err.Error())
+		return fmt.Errorf("expand claim %s: %w", key, err)
+	}
+	return nil
+}
+
+// grow goes through the steps of an external resizer whose driver has nothing to
+// do on the node. If it is cut short, the next call does what is left.
+func (l *loop) grow(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if have := v.Spec.Capacity[corev1.ResourceStorage]; have.Cmp(size) > 0 {
+		size = have
+	}
+	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, Driver, size, l.client)
+	if err != nil {
+		return err
+	}
+	l.events.Eventf(claim, corev1.EventTypeNormal, "Resizing", "External resizer is resizing volume %s", v.Name)
+	if _, err = volumeutil.UpdatePVSize(v, size, l.client); err != nil {
+		return err
+	}
+	if claim, err = volumeutil.MarkResizeFinished(claim, size, l.client); err != nil {
+		return err
+	}
+	l.events.Event(claim, corev1.EventTypeNormal, events.VolumeResizeSuccess, "Resize volume succeeded")
+	return nil
+}

@@ -1,0 +1,135 @@
+package volumes
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
+	"k8s.io/kubernetes/pkg/controller/volume/events"
+	"k8s.io/utils/ptr"
+)
+
+// wantsVolume reports whether the volume binder waits for a volume from us.
+func wantsVolume(c *corev1.PersistentVolumeClaim) bool {
+	if c.Spec.VolumeName != "" || c.DeletionTimestamp != nil {
+		return false
+	}
+	by, ok := c.Annotations[storagehelpers.AnnStorageProvisioner]
+	if !ok {
+		by = c.Annotations[storagehelpers.AnnBetaStorageProvisioner]
+	}
+	return by == Driver
+}
+
+// provision creates the volume of a claim that waits for one.
+func (l *loop) provision(ctx context.Context, key cache.ObjectName) error {
+	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !wantsVolume(claim) {
+		return err
+	}
+	class, err := l.classes.Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
+	if err != nil {
+		return l.failed(claim, err)
+	}
+	node := claim.Annotations[storagehelpers.AnnSelectedNode]
+	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
+	if class.Provisioner != Driver || waits && node == "" {
+		return nil
+	}
+	if why := refusal(claim); why != "" {
+		l.events.Event(claim, corev1.EventTypeWarning, events.ProvisioningFailed, why)
+		return nil // to try again would not help: the specification cannot change
+	}
+	affinity, why, err := l.affinity(class, node)
+	if why != "" {
+		return l.reschedule(ctx, claim, why)
+	}
+	if err != nil {
+		return l.failed(claim, err)
+	}
+	return l.create(ctx, claim, volume(claim, class, affinity))
+}
+
+// refusal says why there can be no volume for a claim; empty if there can.
+func refusal(c *corev1.PersistentVolumeClaim) string {
+	if c.Spec.Selector != nil {
+		return "claims with a selector are not provisioned: remove spec.selector, or create a PersistentVolume that it matches"
+	}
+	kind := ""
+	if s := c.Spec.DataSourceRef; s != nil {
+		kind = s.Kind
+	} else if s := c.Spec.DataSource; s != nil {
+		kind = s.Kind
+	}
+	if kind != "" && kind != "PersistentVolumeClaim" {
+		return fmt.Sprintf("simulated volumes hold no data and cannot be filled from a %s: remove spec.dataSource and spec.dataSourceRef", kind)
+	}
+	return ""
+}
+
+// failed puts an error on the claim, where its owner looks for it.
+func (l *loop) failed(c *corev1.PersistentVolumeClaim, err error) error {
+	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, err.Error())
+	return fmt.Errorf("provision the volume of claim %s: %w", cache.MetaObjectToName(c), err)
+}
+
+// reschedule asks the scheduler for another node.
+func (l *loop) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, why string) error {
+	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, why)
+	c = c.DeepCopy()
+	delete(c.Annotations, storagehelpers.AnnSelectedNode)
+	if _, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("take the selected node off claim %s: %w", cache.MetaObjectToName(c), err)
+	}
+	return nil
+}
+
+func (l *loop) create(ctx context.Context, c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+	_, err := l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // of this claim, whose UID is in the name: the cache lags
+	}
+	if err != nil {
+		return l.failed(c, err)
+	}
+	l.events.Eventf(c, corev1.EventTypeNormal, events.ProvisioningSucceeded, "Successfully provisioned volume %s", v.Name)
+	return nil
+}
+
+// volume is a CSI volume, because nothing else fits: upstream's controllers
+// leave it to its driver, ReadWriteOncePod is allowed for it, and a real kubelet
+// refuses it, where it would make a hostPath a directory of its own machine.
+func volume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, affinity *corev1.VolumeNodeAffinity) *corev1.PersistentVolume {
+	name := "pvc-" + string(c.UID)
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: Driver},
+		},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes:                   c.Spec.AccessModes,
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: c.Spec.Resources.Requests[corev1.ResourceStorage]},
+			VolumeMode:                    c.Spec.VolumeMode,
+			StorageClassName:              class.Name,
+			VolumeAttributesClassName:     c.Spec.VolumeAttributesClassName,
+			PersistentVolumeReclaimPolicy: ptr.Deref(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete),
+			MountOptions:                  class.MountOptions,
+			NodeAffinity:                  affinity,
+			ClaimRef: &corev1.ObjectReference{
+				APIVersion: "v1", Kind: "PersistentVolumeClaim",
+				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+			},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: Driver, VolumeHandle: name},
+			},
+		},
+	}
+}

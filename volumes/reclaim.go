@@ -1,0 +1,45 @@
+package volumes
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/controller/volume/events"
+)
+
+// ours reports whether the driver of a volume is the simulated one.
+func ours(v *corev1.PersistentVolume) bool {
+	return v.Spec.CSI != nil && v.Spec.CSI.Driver == Driver
+}
+
+// reclaimable reports whether a volume's claim is gone and its policy is to go too.
+func reclaimable(v *corev1.PersistentVolume) bool {
+	return ours(v) && v.DeletionTimestamp == nil &&
+		v.Status.Phase == corev1.VolumeReleased &&
+		v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
+}
+
+// reclaim deletes a volume that nobody claims any more, unless it has changed
+// since it was looked at: its policy may have become Retain.
+func (l *loop) reclaim(ctx context.Context, name string) error {
+	v, err := l.volumes.Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || !reclaimable(v) {
+		return err
+	}
+	err = l.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &v.UID, ResourceVersion: &v.ResourceVersion},
+	})
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return nil
+	case !apierrors.IsConflict(err):
+		l.events.Event(v, corev1.EventTypeWarning, events.VolumeFailedDelete, err.Error())
+	}
+	return fmt.Errorf("delete volume %s: %w", name, err)
+}

@@ -1,0 +1,57 @@
+package volumes
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corehelper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
+)
+
+// affinity says from which nodes a volume can be reached: from all, unless its
+// class restricts the topology. Then it lies where the selected node does, or,
+// with none selected, anywhere that is allowed. why is set if the node is no
+// choice and another may be.
+func (l *loop) affinity(class *storagev1.StorageClass, selected string) (a *corev1.VolumeNodeAffinity, why string, err error) {
+	allowed := class.AllowedTopologies
+	if len(allowed) == 0 {
+		return nil, "", nil
+	}
+	if selected == "" {
+		return required(allowed), "", nil
+	}
+	node, err := l.nodes.Get(selected)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Sprintf("node %s is gone: waiting for another to be selected", selected), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	i := slices.IndexFunc(allowed, func(t corev1.TopologySelectorTerm) bool {
+		return corehelper.MatchTopologySelectorTerms([]corev1.TopologySelectorTerm{t}, node.Labels)
+	})
+	if i < 0 {
+		return nil, fmt.Sprintf("node %s is not in the allowedTopologies of StorageClass %s: waiting for another to be selected", selected, class.Name), nil
+	}
+	var here corev1.TopologySelectorTerm
+	for _, e := range allowed[i].MatchLabelExpressions {
+		here.MatchLabelExpressions = append(here.MatchLabelExpressions,
+			corev1.TopologySelectorLabelRequirement{Key: e.Key, Values: []string{node.Labels[e.Key]}})
+	}
+	return required([]corev1.TopologySelectorTerm{here}), "", nil
+}
+
+func required(terms []corev1.TopologySelectorTerm) *corev1.VolumeNodeAffinity {
+	selector := &corev1.NodeSelector{}
+	for _, t := range terms {
+		var term corev1.NodeSelectorTerm
+		for _, e := range t.MatchLabelExpressions {
+			term.MatchExpressions = append(term.MatchExpressions,
+				corev1.NodeSelectorRequirement{Key: e.Key, Operator: corev1.NodeSelectorOpIn, Values: e.Values})
+		}
+		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
+	}
+	return &corev1.VolumeNodeAffinity{Required: selector}
+}
