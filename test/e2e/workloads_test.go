@@ -12,6 +12,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -33,6 +34,8 @@ const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
 func withWorkloads(s *ctrlplane.Server) {
 	s.NoScheduler = false
 	s.Nodes, s.NodeZones, s.NodeCPU = 3, 3, "8"
+	// Kubelets renew their leases each 10 s.
+	s.ControllerManagerArgs = append(s.ControllerManagerArgs, "node-monitor-grace-period=25s")
 }
 
 // TestWorkloads runs the tests below in a process of its own.
@@ -45,7 +48,7 @@ func TestWorkloads(t *testing.T) {
 	cmd.Env = append(os.Environ(), workloadsEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	ran := strings.Count(string(out), "\n--- PASS: TestWorkload")
-	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
+	if err != nil || ran < 13 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
 	t.Logf("%d passed", ran)
@@ -188,6 +191,26 @@ func TestWorkloadMetrics(t *testing.T) {
 	if read("nodes", &nodes); len(nodes.Items) < 3 || nodes.Items[0].Usage["memory"] == "" {
 		t.Errorf("of the nodes: %+v", nodes)
 	}
+}
+
+func TestWorkloadAutoscaling(t *testing.T) {
+	ns := workload(t)
+	d := newDeployment("registry.invalid/app:1")
+	d.Spec.Replicas = new(int32(1))
+	d.Spec.Template.Spec.Containers[0].Resources = requests("100m")
+	d.Spec.Template.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
+	create(t, deployments(ns), d)
+	create(t, plane.client.AutoscalingV2().HorizontalPodAutoscalers(ns), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MaxReplicas:    3,
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
+			}}},
+		},
+	})
+	awaitRunning(t, ns, "app=web", 3)
 }
 
 func TestWorkloadDaemonSet(t *testing.T) {
