@@ -56,8 +56,12 @@ cross: ## compile for every platform of a release
 capture: build ## draw docs/live.svg from a real run
 	go run ./internal/screen/capture -ctrlplane $(BIN) -o docs/live.svg
 
+recording: build ## draw docs/hands.svg, a film, from a real run
+	go run ./internal/screen/record -ctrlplane $(BIN) -o docs/hands.svg
+
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/scrape ./trace ./internal/screen -update
+	go test ./ui/... ./observe/scrape ./trace ./explain ./internal/screen -update
+	go test ./controllers -run TestDocument -update
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

@@ -54,6 +54,7 @@ type plane struct {
 	supervisor *controllers.Supervisor
 	scheduling atomic.Pointer[scheduler.Scheduler] // nil unless it runs
 	fleet      *fleet
+	states     *states
 	lease      *lease // nil without leader election
 	kubeconfig *clientcmdapi.Config
 	url        string
@@ -62,6 +63,7 @@ type plane struct {
 func newPlane(s *Server) *plane {
 	p := &plane{Server: s, log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
 	p.fleet = &fleet{plane: p}
+	p.states = &states{plane: p}
 	return p
 }
 
@@ -108,6 +110,9 @@ func (p *plane) boot(ctx context.Context) error {
 	settle()
 	p.booted = true
 	p.ready.Store(true)
+	if err := p.states.note(ctx); err != nil {
+		p.warn("reset will not work: " + err.Error())
+	}
 	go p.giveBack()
 	p.watch()
 	return nil
@@ -156,6 +161,9 @@ func (p *plane) openDir(context.Context) (err error) {
 		p.warn(err.Error())
 	}
 	if err := p.forgetAddress(); err != nil {
+		return err
+	}
+	if err := p.placeFrom(); err != nil {
 		return err
 	}
 	return p.openLog()
@@ -306,7 +314,7 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 	kubelets.Start(client)
 	p.onEnd(kubelets.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet, Gates: p.supervisor.Gates()}))
+	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet, Gates: p.supervisor.Gates(), Snapshots: p.states, Flags: p.supervisor.Flags}))
 	p.url = "https://" + reachable(listener.Addr())
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/scheduler"
 	"github.com/ctrlplane/ctrlplane/volumes"
@@ -80,6 +81,9 @@ func (p *plane) volumesExtra() (controllers.Extra, error) {
 func (p *plane) schedulerExtra() (controllers.Extra, error) {
 	extra := controllers.Extra{Name: scheduler.Name, Aliases: []string{"scheduler"}}
 	if p.Server.NoScheduler {
+		if p.Server.SchedulerConfig != "" || len(p.Server.SchedulerArgs) > 0 {
+			return extra, usage.Errorf("--no-scheduler leaves nobody whom --scheduler-config and --kube-scheduler-arg could be for: leave it or them out")
+		}
 		extra.Off = "turned off by --no-scheduler"
 		return extra, nil
 	}

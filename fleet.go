@@ -11,6 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/metricsapi"
 	"github.com/ctrlplane/ctrlplane/nodes"
 )
 
@@ -40,6 +41,7 @@ func (p *plane) fleetConfig() nodes.Config {
 		Taints:     s.NodeTaints,
 		Zones:      s.NodeZones,
 		ProviderID: cloud.ProviderID,
+		CheckPod:   metricsapi.Check,
 		Stages:     s.Nodes > 0,
 		Logger:     p.log.With("component", kubeletName),
 		Connect: func(agent string) *rest.Config {
@@ -124,20 +126,29 @@ func (f *fleet) Remove(ctx context.Context, names ...string) error {
 	return fleet.Remove(ctx, names...)
 }
 
-// Fail implements control.Nodes.
-func (f *fleet) Fail(ctx context.Context, name string) error {
+// Terminate implements control.Nodes.
+func (f *fleet) Terminate(ctx context.Context, names ...string) error {
 	fleet, err := f.get(ctx)
 	if err != nil {
 		return err
 	}
-	return fleet.Fail(ctx, name)
+	return fleet.Terminate(ctx, names...)
+}
+
+// Fail implements control.Nodes.
+func (f *fleet) Fail(ctx context.Context, names ...string) error {
+	fleet, err := f.get(ctx)
+	if err != nil {
+		return err
+	}
+	return fleet.Fail(ctx, names...)
 }
 
 // Recover implements control.Nodes.
-func (f *fleet) Recover(ctx context.Context, name string) error {
+func (f *fleet) Recover(ctx context.Context, names ...string) error {
 	fleet, err := f.get(ctx)
 	if err != nil {
 		return err
 	}
-	return fleet.Recover(ctx, name)
+	return fleet.Recover(ctx, names...)
 }

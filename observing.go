@@ -2,8 +2,10 @@ package ctrlplane
 
 import (
 	"os"
+	"sync"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/internal/self"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -25,6 +27,7 @@ func (s *Server) Observer() *observe.Observer {
 func (p *plane) startObserver() {
 	registerQueueMetrics()
 	began, meter := time.Now(), self.NewMeter()
+	follow := sync.OnceFunc(p.followWrites)
 	p.observer = observe.New(observe.Options{
 		Records: max(p.Server.Records, 0),
 		Queues:  queues.All(),
@@ -35,7 +38,13 @@ func (p *plane) startObserver() {
 			}
 			return p.supervisor.Workers(controller, queue)
 		},
-		Process: func() observe.Process { return p.process(began, meter) },
+		Timers: p.timers,
+		Process: func() observe.Process {
+			if p.ready.Load() {
+				follow()
+			}
+			return p.process(began, meter)
+		},
 	})
 	p.onEnd(p.observer.Close)
 }
@@ -46,6 +55,55 @@ func (p *plane) recorder(name string) *observe.Recorder {
 		return nil
 	}
 	return p.observer.Recorder(name)
+}
+
+// followWrites tells the observer of each write to the store, if that is in this
+// process: then it knows who has not been told yet.
+func (p *plane) followWrites() {
+	store, ok := any(p.storage.server).(interface {
+		Writes(func(key []byte, revision int64, deleted bool)) error
+	})
+	if !ok {
+		return
+	}
+	err := store.Writes(func(key []byte, revision int64, deleted bool) {
+		resource, name := controllers.Stored(key)
+		switch {
+		case resource == "" || background[resource]:
+			return
+		case deleted && resource == crds:
+			p.observer.Forget(name) // is RESOURCE.GROUP
+		}
+		p.observer.Wrote(resource, revision)
+	})
+	if err != nil {
+		p.log.Debug("observe", "err", err)
+	}
+}
+
+const crds = "customresourcedefinitions.apiextensions.k8s.io"
+
+// background are resources that are written all the time; nothing follows from it.
+var background = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
+
+// timers are what the simulated kubelets will do next.
+func (p *plane) timers() []observe.Timer {
+	f := p.fleet
+	if !p.ready.Load() || !f.mu.TryLock() { // it is starting
+		return nil
+	}
+	defer f.mu.Unlock()
+	fleet, ok := any(f.nodes).(interface {
+		Due() (what string, at time.Time)
+	})
+	if f.nodes == nil || !ok {
+		return nil
+	}
+	what, at := fleet.Due()
+	if at.IsZero() {
+		return nil
+	}
+	return []observe.Timer{{Controller: kubeletName, What: what, Due: at}}
 }
 
 // process is what is known of the control plane as a whole.

@@ -80,6 +80,10 @@ type Server struct {
 	// ready, by server-side apply; if one is refused, Start fails.
 	Manifests []string
 
+	// From is a snapshot file that a new control plane starts from; Start fails if
+	// the data folder or the etcd cluster holds one already. Empty = from nothing.
+	From string
+
 	// Records is how many records of what happened are kept (see Observer); 0 =
 	// observe.DefaultRecords. A negative number turns observation off: the work
 	// queues are still counted for /metrics.

@@ -38,8 +38,10 @@ func (p *plane) startStorage() {
 	go func() {
 		defer close(st.started)
 		st.err = p.stage("etcd", func() (err error) {
-			st.server, err = etcd.Start(ctx, st.cfg)
-			return err
+			if st.server, err = etcd.Start(ctx, st.cfg); err != nil {
+				return err
+			}
+			return p.fill(ctx, st.server)
 		})
 	}()
 	p.onEnd(st.close)

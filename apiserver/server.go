@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -31,6 +32,10 @@ type Server struct {
 	front *aggregatorapiserver.APIAggregator
 	name  *cache.InformerName
 	count *counter
+	fence *fence
+
+	// informers are the API server's own.
+	informers informers.SharedInformerFactory
 
 	grants []Grant
 
@@ -69,6 +74,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	if err != nil {
 		return nil, err
 	}
+	fence := buildFence(config.Aggregator.GenericConfig)
 	count := countRequests(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
@@ -89,6 +95,8 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 		front:        front,
 		name:         name,
 		count:        count,
+		fence:        fence,
+		informers:    config.KubeAPIs.ControlPlane.VersionedInformers,
 		grants:       cfg.Grants,
 		bootstrapped: make(chan struct{}),
 		cancel:       cancel,

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 func node(name, providerID string, taints ...string) *corev1.Node {
@@ -18,12 +20,13 @@ func node(name, providerID string, taints ...string) *corev1.Node {
 	return n
 }
 
+func terminated(n *corev1.Node) *corev1.Node {
+	n.Annotations = map[string]string{mark.Terminated: mark.Yes}
+	return n
+}
+
 func TestInstances(t *testing.T) {
 	waits := cloudproviderapi.TaintExternalCloudProvider
-	p, err := New(Config{PodCIDR: podCIDR, Exists: func(name string) bool { return name == "there" }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := &cloudprovider.InstanceMetadata{ProviderID: "ctrlplane://there"}
 	nothing := &cloudprovider.InstanceMetadata{}
 	for _, tc := range []struct {
@@ -34,27 +37,20 @@ func TestInstances(t *testing.T) {
 		{node("there", ProviderID("there")), true, known},
 		{node("there", ProviderID("there"), waits), true, known},
 		{node("there", "", waits), true, known},
-		{node("gone", ProviderID("gone")), false, nothing},
-		{node("gone", ProviderID("gone"), waits), false, nil},
+		{terminated(node("there", ProviderID("there"))), false, nothing},
+		{terminated(node("there", ProviderID("there"), waits)), false, nil},
+		{terminated(node("there", "")), false, nothing},
+		{terminated(node("there", "kind://there")), true, nothing},
 		{node("there", "kind://there"), true, nothing},
 		{node("there", "kind://there", waits), true, nil},
-		{node("by-hand", ""), true, nothing},
-		{node("by-hand", "", waits), true, nil},
 	} {
-		exists, err := p.instances.InstanceExists(t.Context(), tc.node)
+		exists, err := instances{}.InstanceExists(t.Context(), tc.node)
 		if err != nil || exists != tc.exists {
 			t.Errorf("%s: exists: %v, %v", tc.node, exists, err)
 		}
-		metadata, err := p.instances.InstanceMetadata(t.Context(), tc.node)
+		metadata, err := instances{}.InstanceMetadata(t.Context(), tc.node)
 		if diff := cmp.Diff(tc.metadata, metadata); diff != "" || err != nil {
 			t.Errorf("%s: metadata: %v %s", tc.node, err, diff)
 		}
-	}
-}
-
-func TestEveryInstanceExistsUnlessTold(t *testing.T) {
-	p := newProvider(t, "")
-	if exists, err := p.instances.InstanceExists(t.Context(), node("a", ProviderID("a"))); !exists || err != nil {
-		t.Error(exists, err)
 	}
 }

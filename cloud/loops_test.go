@@ -112,12 +112,8 @@ func TestNodeLoop(t *testing.T) {
 
 func TestLifecycleLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, node("gone", ProviderID("gone")), node("there", ProviderID("there")), node("by-hand", ""))
-		p, err := New(Config{PodCIDR: podCIDR, Exists: func(name string) bool { return name == "there" }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.run(p, names.CloudNodeLifecycleController)
+		c := newCluster(t, terminated(node("gone", ProviderID("gone"))), node("there", ProviderID("there")), node("by-hand", ""))
+		c.run(newProvider(t, ""), names.CloudNodeLifecycleController)
 		c.event("gone", "DeletingNode")
 		synctest.Wait()
 		if _, err := c.client.CoreV1().Nodes().Get(t.Context(), "gone", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

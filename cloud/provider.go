@@ -32,17 +32,13 @@ type Config struct {
 	// PodCIDR is what nodes get their ranges from: routes are kept for these.
 	// ServiceCIDR, like it, must not overlap with Ranges. Both may be a list.
 	PodCIDR, ServiceCIDR string
-	// Exists tells whether the provider still has the machine of a node whose
-	// provider ID is ProviderID(node); nil = it has every one.
-	Exists func(node string) bool
 }
 
 // Provider is the cloud. Its loops may be built, run and ended again and again.
 type Provider struct {
-	podCIDRs  []*net.IPNet
-	balancer  *balancer
-	instances instances
-	routes    *routes
+	podCIDRs []*net.IPNet
+	balancer *balancer
+	routes   *routes
 }
 
 var _ cloudprovider.Interface = (*Provider)(nil)
@@ -63,15 +59,10 @@ func New(cfg Config) (*Provider, error) {
 	if err := keepClear(ranges, "Pods", cfg.PodCIDR); err != nil {
 		return nil, err
 	}
-	exists := cfg.Exists
-	if exists == nil {
-		exists = func(string) bool { return true }
-	}
 	return &Provider{
-		podCIDRs:  podCIDRs,
-		balancer:  &balancer{newAddresses(ranges)},
-		instances: instances{exists},
-		routes:    &routes{known: sets.New[route]()},
+		podCIDRs: podCIDRs,
+		balancer: &balancer{newAddresses(ranges)},
+		routes:   &routes{known: sets.New[route]()},
 	}, nil
 }
 
@@ -82,7 +73,7 @@ func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan stru
 func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return p.balancer, true }
 
 // InstancesV2 knows which nodes exist.
-func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p.instances, true }
+func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return instances{}, true }
 
 // Routes remembers the routes to the nodes' Pods.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return p.routes, true }

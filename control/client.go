@@ -3,13 +3,16 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -59,6 +62,9 @@ func (c *Client) do(ctx context.Context, method, path string, params url.Values,
 	}
 	result := req.Do(ctx)
 	if err := result.Error(); err != nil { // Raw would not read what the server says
+		if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code == http.StatusBadRequest {
+			return usage.Errorf("%w", err)
+		}
 		return err
 	}
 	data, err := result.Raw()

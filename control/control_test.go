@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,14 +9,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func TestControllers(t *testing.T) {
 	want := []Controller{
-		{Name: "deployment-controller", Aliases: []string{"deployment"}, State: "running"},
+		{Name: "garbage-collector-controller", Aliases: []string{"garbagecollector"}, State: "paused", Reason: "its writes are held",
+			Workers: map[string]int{"delete": 20, "orphan": 20}, Held: 7,
+			Work: Work{Depth: 5, InFlight: 3, Retries: 4, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
 		{Name: "job-controller", State: "off", Reason: "turned off by --controllers"},
+		{Name: "kube-scheduler", State: "running", Work: Work{Depth: 1}},
 	}
-	srv := httptest.NewServer(Handler(Plane{Controllers: func() []Controller { return want }, Nodes: fakeNodes{}}))
+	var bare []Controller
+	for _, c := range want {
+		bare = append(bare, Controller{Name: c.Name, Aliases: c.Aliases, State: c.State, Reason: c.Reason})
+	}
+	srv := httptest.NewServer(Handler(Plane{Controllers: func() []Controller { return bare }, Source: busy{}, Gates: &fakeGates{}, Nodes: fakeNodes{}}))
 	defer srv.Close()
 	client, err := NewClient(&rest.Config{Host: srv.URL})
 	if err != nil {
@@ -28,6 +38,20 @@ func TestControllers(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// busy is a source in which the garbage collector and the scheduler work.
+type busy struct{ observe.Source }
+
+func (busy) Snapshot(context.Context) (observe.Snapshot, error) {
+	gc := observe.Queue{Controller: "garbage-collector-controller", Name: "delete", Depth: 2, InFlight: 1, Retries: 4, Workers: 20}
+	orphan := gc
+	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries = "orphan", 3, 2, 0
+	return observe.Snapshot{
+		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8}},
+		Queues: []observe.Queue{gc, orphan, {Name: "somebody's", Depth: 1},
+			{Controller: "kube-scheduler", Name: "active", Depth: 1}, {Controller: "kube-scheduler", Name: "gated", Depth: 50, Parked: true}},
+	}, nil
 }
 
 func TestClientTellsWhyNot(t *testing.T) {

@@ -39,8 +39,10 @@ type Held struct {
 
 // HeldList is what a GET of NAMES/held answers with: the oldest first.
 type HeldList struct {
-	Items []Held `json:"items"`
-	Total int    `json:"total"` // Items may hold less
+	Controller string `json:"controller"`
+	Paused     bool   `json:"paused"`
+	Items      []Held `json:"items"`
+	Total      int    `json:"total"` // Items may hold less
 }
 
 // Stepped is a held write that was let through, and what came of it.
@@ -48,6 +50,13 @@ type Stepped struct {
 	Held
 	Status int    `json:"status"` // HTTP; 0 if there was no answer
 	Error  string `json:"error,omitempty"`
+	// Before and After are the object that a write has changed, right before and
+	// after that, without its managed fields and a Secret's values; nil where there
+	// was none.
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+	// Unseen says why neither is known of a write that has succeeded.
+	Unseen string `json:"unseen,omitempty"`
 }
 
 // ControllerNames is what a verb answers with: the controllers that it was for.
@@ -75,6 +84,9 @@ type Gates interface {
 	Delay(ctx context.Context, names string, d time.Duration) ([]string, error)
 	Fail(ctx context.Context, names string, f Fault) ([]string, error)
 	Restore(ctx context.Context, names string) ([]string, error)
+	// Scale builds and runs controllers anew with so many workers, where upstream
+	// has a flag for that; a hand on them stays. It lasts as long as the process.
+	Scale(ctx context.Context, names string, workers int) ([]string, error)
 	// Held lists what one controller has held, at most limit of it.
 	Held(ctx context.Context, name string, limit int) (HeldList, error)
 }
@@ -111,6 +123,13 @@ func handleGates(mux *http.ServeMux, gates Gates) {
 			return nil, usage.Errorf("parameter rate: %w", err)
 		}
 		return gates.Fail(req.Context(), names, Fault{Rate: rate, Code: q.Get("code"), Verb: q.Get("verb"), Resource: q.Get("resource")})
+	})
+	named("scale", func(req *http.Request, names string) ([]string, error) {
+		workers, err := strconv.Atoi(req.URL.Query().Get("workers"))
+		if err != nil {
+			return nil, usage.Errorf("parameter workers: %w", err)
+		}
+		return gates.Scale(req.Context(), names, workers)
 	})
 	mux.HandleFunc("POST "+ControllersPath+"/{name}/step", func(w http.ResponseWriter, req *http.Request) {
 		stepped, err := gates.Step(req.Context(), req.PathValue("name"))
@@ -174,6 +193,10 @@ func (g gates) Fail(ctx context.Context, names string, f Fault) ([]string, error
 		params.Set("resource", f.Resource)
 	}
 	return g.do(ctx, names, "fail", params)
+}
+
+func (g gates) Scale(ctx context.Context, names string, workers int) ([]string, error) {
+	return g.do(ctx, names, "scale", url.Values{"workers": {strconv.Itoa(workers)}})
 }
 
 func (g gates) Step(ctx context.Context, name string) (stepped *Stepped, err error) {

@@ -45,6 +45,10 @@ func (f *fakeGates) Fail(_ context.Context, n string, how Fault) ([]string, erro
 	return f.ask(n, fmt.Sprintf("fail %+v", how))
 }
 
+func (f *fakeGates) Scale(_ context.Context, n string, workers int) ([]string, error) {
+	return f.ask(n, fmt.Sprintf("scale to %d", workers))
+}
+
 var someHeld = Held{Verb: "create", Object: observe.Object{Resource: "pods", Name: "web-"}, Since: time.Unix(1, 0).UTC(), Body: json.RawMessage(`{"a":1}`)}
 
 func (f *fakeGates) Step(_ context.Context, name string) (*Stepped, error) {
@@ -82,14 +86,15 @@ func TestGates(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "b"}, names); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
-		if _, err := do(ctx, "bad"); err == nil || !strings.HasSuffix(err.Error(), `unknown controller "bad"`) {
+		if _, err := do(ctx, "bad"); err == nil || !strings.HasSuffix(err.Error(), `unknown controller "bad"`) || !errors.As(err, new(usage.Error)) {
 			t.Errorf("got %v", err)
 		}
 	}
 	_, resumed := g.Resume(ctx, All)
 	_, delayed := g.Delay(ctx, "a", 1500*time.Millisecond)
 	_, failed := g.Fail(ctx, "a", Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "deployments.apps"})
-	if err := errors.Join(resumed, delayed, failed); err != nil {
+	_, scaled := g.Scale(ctx, "a", 3)
+	if err := errors.Join(resumed, delayed, failed, scaled); err != nil {
 		t.Error(err)
 	}
 	stepped, err := g.Step(ctx, "a")
@@ -104,7 +109,7 @@ func TestGates(t *testing.T) {
 		t.Errorf("held: %v\n%s", err, diff)
 	}
 	want := []string{"stop a,b", "start a,b", "pause a,b", "resume a,b", "restore a,b", "resume *", "delay by 1.5s a",
-		"fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} a", "step a", "held 5 a"}
+		"fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} a", "scale to 3 a", "step a", "held 5 a"}
 	if diff := cmp.Diff(want, f.asked); diff != "" {
 		t.Errorf("asked: -want +got:\n%s", diff)
 	}
@@ -117,6 +122,9 @@ func TestGatesRefuseBadParameters(t *testing.T) {
 		"POST /a/delay?duration=2":  http.StatusBadRequest,
 		"POST /a/delay?duration=2s": http.StatusOK,
 		"POST /a/fail?rate=much":    http.StatusBadRequest,
+		"POST /a/scale":             http.StatusBadRequest,
+		"POST /a/scale?workers=few": http.StatusBadRequest,
+		"POST /a/scale?workers=2":   http.StatusOK,
 		"GET /a/held?limit=-1":      http.StatusBadRequest,
 		"GET /a/held":               http.StatusOK,
 		"POST /a/held":              http.StatusMethodNotAllowed,

@@ -30,27 +30,15 @@ const (
 	NodesPath       = Path + "/v1/nodes"
 )
 
-// Controller is one controller as the process sees it.
-type Controller struct {
-	Name    string   `json:"name"`
-	Aliases []string `json:"aliases,omitempty"`
-	// State is off, building, running, paused, stopping or failed.
-	State string `json:"state"`
-	// Reason says why it is off or has failed, or which hand is on it.
-	Reason string `json:"reason,omitempty"`
-}
-
-// ControllerList is what ControllersPath answers with.
-type ControllerList struct {
-	Items []Controller `json:"items"`
-}
-
 // Plane is what the API serves.
 type Plane struct {
 	Controllers func() []Controller
-	Source      observe.Source
+	Source      observe.Source // nil = nothing is known of what controllers do
 	Nodes       Nodes
-	Gates       Gates // nil = nobody can lay a hand on the controllers
+	Gates       Gates     // nil = nobody can lay a hand on the controllers
+	Snapshots   Snapshots // nil = the state cannot be saved or restored
+	// Flags are those of kube-controller-manager; nil = they are not known.
+	Flags func() ([]Flag, error)
 }
 
 // Handler serves the API below Path.
@@ -60,8 +48,15 @@ func Handler(p Plane) http.Handler {
 	if p.Gates != nil {
 		handleGates(mux, p.Gates)
 	}
-	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, ControllerList{Items: p.Controllers()}, nil)
+	if p.Snapshots != nil {
+		handleSnapshots(mux, p.Snapshots)
+	}
+	if p.Flags != nil {
+		handleFlags(mux, p.Flags)
+	}
+	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, req *http.Request) {
+		list, err := p.controllers(req.Context())
+		answer(w, ControllerList{Items: list}, err)
 	})
 	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
 		s, err := p.Source.Snapshot(req.Context())

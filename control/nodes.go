@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,6 +16,7 @@ type Node struct {
 	Name          string    `json:"name"`
 	Ready         string    `json:"ready"`         // True, False or Unknown, as its condition says
 	Failed        bool      `json:"failed"`        // its heart-beat is stopped
+	Terminated    bool      `json:"terminated"`    // its machine is gone, and it is about to be deleted
 	Own           bool      `json:"own"`           // made by the fleet, not by hand
 	Unschedulable bool      `json:"unschedulable"` // cordoned
 	Zone          string    `json:"zone,omitempty"`
@@ -36,13 +38,15 @@ type NodeNames struct {
 	Names []string `json:"names"`
 }
 
-// Nodes are the simulated nodes. An error in what was asked for is a usage error.
+// Nodes are the simulated nodes. An error in what was asked for is a usage error,
+// and then nothing is done.
 type Nodes interface {
 	List(context.Context) ([]Node, error)
 	Add(ctx context.Context, n int) (names []string, err error)
 	Remove(ctx context.Context, names ...string) error
-	Fail(ctx context.Context, name string) error
-	Recover(ctx context.Context, name string) error
+	Fail(ctx context.Context, names ...string) error
+	Recover(ctx context.Context, names ...string) error
+	Terminate(ctx context.Context, names ...string) error
 }
 
 func handleNodes(mux *http.ServeMux, nodes Nodes) {
@@ -62,9 +66,11 @@ func handleNodes(mux *http.ServeMux, nodes Nodes) {
 	mux.HandleFunc("DELETE "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
 		answer(w, struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...))
 	})
-	for verb, do := range map[string]func(context.Context, string) error{"fail": nodes.Fail, "recover": nodes.Recover} {
-		mux.HandleFunc("POST "+NodesPath+"/{name}/"+verb, func(w http.ResponseWriter, req *http.Request) {
-			answer(w, struct{}{}, do(req.Context(), req.PathValue("name")))
+	for verb, do := range map[string]func(context.Context, ...string) error{
+		"fail": nodes.Fail, "recover": nodes.Recover, "terminate": nodes.Terminate,
+	} {
+		mux.HandleFunc("POST "+NodesPath+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
+			answer(w, struct{}{}, do(req.Context(), req.URL.Query()["name"]...))
 		})
 	}
 }
@@ -78,11 +84,36 @@ func (c *Client) List(ctx context.Context) ([]Node, error) {
 	return list.Items, err
 }
 
+// addAtOnce is how many nodes one request adds at most: the API server gives
+// each a minute.
+const addAtOnce = 100
+
 // Add implements Nodes.
 func (c *Client) Add(ctx context.Context, n int) ([]string, error) {
-	var added NodeNames
-	err := c.do(ctx, http.MethodPost, NodesPath, url.Values{"count": {strconv.Itoa(n)}}, &added)
-	return added.Names, err
+	var names []string
+	for {
+		var added NodeNames
+		err := c.do(ctx, http.MethodPost, NodesPath, url.Values{"count": {strconv.Itoa(min(n-len(names), addAtOnce))}}, &added)
+		if err != nil {
+			return nil, c.takeBack(ctx, names, err)
+		}
+		if names = append(names, added.Names...); len(names) >= n {
+			return names, nil
+		}
+	}
+}
+
+// takeBack removes nodes that were added before the next could not be.
+func (c *Client) takeBack(ctx context.Context, names []string, why error) error {
+	if len(names) == 0 {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := c.Remove(ctx, names...); err != nil {
+		return fmt.Errorf("%w; and %d nodes that were added before are left: %w", why, len(names), err)
+	}
+	return why
 }
 
 // Remove implements Nodes.
@@ -91,11 +122,18 @@ func (c *Client) Remove(ctx context.Context, names ...string) error {
 }
 
 // Fail implements Nodes.
-func (c *Client) Fail(ctx context.Context, name string) error {
-	return c.do(ctx, http.MethodPost, NodesPath+"/"+name+"/fail", nil, &struct{}{})
-}
+func (c *Client) Fail(ctx context.Context, names ...string) error { return c.nodes(ctx, "fail", names) }
 
 // Recover implements Nodes.
-func (c *Client) Recover(ctx context.Context, name string) error {
-	return c.do(ctx, http.MethodPost, NodesPath+"/"+name+"/recover", nil, &struct{}{})
+func (c *Client) Recover(ctx context.Context, names ...string) error {
+	return c.nodes(ctx, "recover", names)
+}
+
+// Terminate implements Nodes.
+func (c *Client) Terminate(ctx context.Context, names ...string) error {
+	return c.nodes(ctx, "terminate", names)
+}
+
+func (c *Client) nodes(ctx context.Context, verb string, names []string) error {
+	return c.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, &struct{}{})
 }

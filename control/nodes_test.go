@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,22 +17,38 @@ import (
 )
 
 // fakeNodes answers from what it is asked; a node called bad is refused.
-type fakeNodes struct{}
+type fakeNodes struct {
+	added *[]string // what Add has made; nil = it makes the same two always
+}
 
 func (fakeNodes) List(context.Context) ([]Node, error) { return []Node{{Name: "node-1", Pods: 3}}, nil }
 
-func (fakeNodes) Add(_ context.Context, n int) ([]string, error) {
-	if n < 1 {
+func (f fakeNodes) Add(_ context.Context, n int) ([]string, error) {
+	switch {
+	case n < 1:
 		return nil, usage.Errorf("%d nodes: choose 1 or more", n)
+	case f.added != nil && len(*f.added) >= 200:
+		return nil, usage.Errorf("no room for more")
+	case f.added == nil:
+		return []string{"node-2", "node-3"}[:n], nil
 	}
-	return []string{"node-2", "node-3"}[:n], nil
+	var names []string
+	for range n {
+		names = append(names, fmt.Sprintf("node-%d", len(*f.added)+1))
+		*f.added = append(*f.added, names[len(names)-1])
+	}
+	return names, nil
 }
 
 func (f fakeNodes) Remove(ctx context.Context, names ...string) error {
-	return f.Fail(ctx, strings.Join(names, "+"))
+	if f.added != nil {
+		*f.added = slices.DeleteFunc(*f.added, func(name string) bool { return slices.Contains(names, name) })
+	}
+	return f.Fail(ctx, names...)
 }
 
-func (fakeNodes) Fail(_ context.Context, name string) error {
+func (fakeNodes) Fail(_ context.Context, names ...string) error {
+	name := strings.Join(names, "+")
 	if strings.Contains(name, "bad") {
 		return usage.Errorf("no simulated node %q", name)
 	}
@@ -40,7 +58,11 @@ func (fakeNodes) Fail(_ context.Context, name string) error {
 	return nil
 }
 
-func (f fakeNodes) Recover(ctx context.Context, name string) error { return f.Fail(ctx, name) }
+func (f fakeNodes) Recover(ctx context.Context, names ...string) error { return f.Fail(ctx, names...) }
+
+func (f fakeNodes) Terminate(ctx context.Context, names ...string) error {
+	return f.Fail(ctx, names...)
+}
 
 func testClient(t *testing.T, p Plane) *Client {
 	t.Helper()
@@ -63,19 +85,35 @@ func TestNodes(t *testing.T) {
 	if diff := cmp.Diff([]string{"node-2", "node-3"}, names); err != nil || diff != "" {
 		t.Errorf("add: %v\n%s", err, diff)
 	}
-	if err := errors.Join(c.Remove(ctx, "a", "b"), c.Fail(ctx, "a"), c.Recover(ctx, "a")); err != nil {
+	if err := errors.Join(c.Remove(ctx, "a", "b"), c.Fail(ctx, "a"), c.Recover(ctx, "a", "/b?"), c.Terminate(ctx, "a")); err != nil {
 		t.Error(err)
 	}
 	_, none := c.Add(ctx, 0)
 	for want, err := range map[string]error{
 		`no simulated node "a+bad"`: c.Remove(ctx, "a", "bad"),
 		`no simulated node "bad"`:   c.Fail(ctx, "bad"),
+		`no simulated node "bad+c"`: c.Terminate(ctx, "bad", "c"),
 		"0 nodes: choose 1 or more": none,
 		"etcd is gone":              c.Recover(ctx, "broken"),
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// Many nodes are added in several requests, and all or none.
+func TestAddManyNodes(t *testing.T) {
+	var added []string
+	c := testClient(t, Plane{Nodes: fakeNodes{&added}})
+	if names, err := c.Add(t.Context(), 150); err != nil || len(names) != 150 || !slices.Equal(names, added) {
+		t.Errorf("added %d of %d nodes, %v", len(names), len(added), err)
+	}
+	if names, err := c.Add(t.Context(), 250); err == nil || !strings.Contains(err.Error(), "no room for more") || names != nil {
+		t.Errorf("more than there is room for: %v, %v", names, err)
+	}
+	if len(added) != 150 {
+		t.Errorf("%d nodes are left, want 150", len(added))
 	}
 }
 

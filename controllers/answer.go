@@ -25,7 +25,7 @@ const (
 )
 
 // answer is what an API server's answer says in brief: the object's identity,
-// or of a Status why the request was refused.
+// or of a Status why the request was refused, or whom it has removed.
 type answer struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -36,6 +36,9 @@ type answer struct {
 	} `json:"metadata"`
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
+	Details struct {
+		UID string `json:"uid"`
+	} `json:"details"`
 }
 
 // tell adds what the answer says to the call.
@@ -44,6 +47,8 @@ func (a answer) tell(c *observe.Called) {
 		if c.Failed() {
 			c.Error = a.Message
 			c.Conflict = a.Reason == string(metav1.StatusReasonConflict)
+		} else if c.Verb == "delete" && c.Subresource == "" {
+			c.Object.UID = a.Details.UID
 		}
 		return
 	}
@@ -118,13 +123,19 @@ func parseProto(data []byte) (a answer) {
 			raw = v
 		}
 	})
-	if a.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason
+	if a.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason, 5 details
 		fields(raw, func(n protowire.Number, v []byte) {
 			switch n {
 			case 3:
 				a.Message = string(v)
 			case 4:
 				a.Reason = string(v)
+			case 5: // of which 6 is the UID
+				fields(v, func(n protowire.Number, v []byte) {
+					if n == 6 {
+						a.Details.UID = string(v)
+					}
+				})
 			}
 		})
 		return a

@@ -43,10 +43,11 @@ var requests = request.RequestInfoFactory{
 }
 
 func (c caller) RoundTrip(req *http.Request) (*http.Response, error) {
-	began := time.Now()
-	resp, err := c.next.RoundTrip(req)
 	call := describe(req)
-	call.Took = time.Since(began)
+	call.Began = time.Now()
+	defer c.by.Calling(call)()
+	resp, err := c.next.RoundTrip(req)
+	call.Took = time.Since(call.Began)
 	if err != nil {
 		call.Error = err.Error()
 		c.by.Called(call)

@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,6 +107,7 @@ func TestCallsAreTakenDown(t *testing.T) {
 		{"PUT", collection + "/web-1", 409, &conflict, observe.Called{Verb: "update", Object: web, Conflict: true, Error: conflict.Message}},
 		{"POST", collection, 409, &exists, observe.Called{Verb: "create", Object: noName, Error: exists.Message}},
 		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "delete", Object: web}},
+		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success", Details: &metav1.StatusDetails{Name: "web-1", UID: "u"}}, observe.Called{Verb: "delete", Object: withUID}},
 		{"DELETE", collection, 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "deletecollection", Object: noName}},
 		{"GET", collection + "/web-1", 200, rs, observe.Called{Verb: "get", Object: web}},
 		{"GET", collection + "?watch=true", 200, rs, observe.Called{Verb: "watch", Object: noName}},
@@ -119,9 +122,12 @@ func TestCallsAreTakenDown(t *testing.T) {
 			if got.Took <= 0 {
 				t.Errorf("%s %s: took %v", c.method, c.path, got.Took)
 			}
-			c.want.Controller, c.want.Status, c.want.Took = "c", c.status, got.Took
-			if *got != c.want {
-				t.Errorf("%s %s in %s:\ngot  %+v\nwant %+v", c.method, c.path, media, *got, c.want)
+			if time.Since(got.Began) < got.Took {
+				t.Errorf("%s %s: began at %v, took %v", c.method, c.path, got.Began, got.Took)
+			}
+			c.want.Controller, c.want.Status, c.want.Began, c.want.Took = "c", c.status, got.Began, got.Took
+			if diff := cmp.Diff(&c.want, got); diff != "" {
+				t.Errorf("%s %s in %s (-want +got):\n%s", c.method, c.path, media, diff)
 			}
 		}
 	}

@@ -21,20 +21,28 @@ func resourceOf(obj runtime.Object) schema.GroupVersionResource {
 	return plural
 }
 
+// handler notes a handler that is about to be added; nil if nobody looks.
+func (i ownedInformer) handler() *observe.Handler {
+	if i.facade.by == nil {
+		return nil
+	}
+	return i.facade.by.Handler(i.of.GroupResource().String())
+}
+
 // delivered makes the events that h is given known to the controller's recorder.
-func (i ownedInformer) delivered(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+func (i ownedInformer) delivered(h cache.ResourceEventHandler, told *observe.Handler) cache.ResourceEventHandler {
 	if i.facade.by == nil {
 		return h
 	}
 	of := observe.Object{Group: i.of.Group, Resource: i.of.Resource, Kind: kinds()[i.of]}
-	i.facade.by.Watch(i.of.GroupResource().String())
-	return deliverer{h, i.facade.by, of}
+	return deliverer{h, i.facade.by, told, of}
 }
 
 // deliverer takes down the events that a handler is given.
 type deliverer struct {
 	next cache.ResourceEventHandler
 	by   *observe.Recorder
+	told *observe.Handler
 	of   observe.Object // without a name
 }
 
@@ -43,7 +51,7 @@ func (d deliverer) OnAdd(obj any, listed bool) {
 	if listed {
 		change = observe.Listed
 	}
-	d.by.Deliver(d.event(obj, change), func() { d.next.OnAdd(obj, listed) })
+	d.deliver(d.event(obj, change), func() { d.next.OnAdd(obj, listed) })
 }
 
 func (d deliverer) OnUpdate(before, obj any) {
@@ -51,11 +59,16 @@ func (d deliverer) OnUpdate(before, obj any) {
 	if old, ok := before.(metav1.Object); ok && old.GetResourceVersion() == e.ResourceVersion {
 		e.Change = observe.Resynced
 	}
-	d.by.Deliver(e, func() { d.next.OnUpdate(before, obj) })
+	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
 }
 
 func (d deliverer) OnDelete(obj any) {
-	d.by.Deliver(d.event(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
+	d.deliver(d.event(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
+}
+
+func (d deliverer) deliver(e *observe.Delivered, handle func()) {
+	d.by.Deliver(e, handle)
+	d.told.Told(e.ResourceVersion)
 }
 
 func (d deliverer) event(obj any, change observe.Change) *observe.Delivered {

@@ -27,14 +27,19 @@ func TestDeliveriesAreTakenDown(t *testing.T) {
 			UpdateFunc: func(_, obj any) { handled = append(handled, "update") },
 			DeleteFunc: func(obj any) { handled = append(handled, "delete") },
 		},
-		by: by,
-		of: observe.Object{Resource: "pods", Kind: "Pod"},
+		by:   by,
+		told: by.Handler("pods"),
+		of:   observe.Object{Resource: "pods", Kind: "Pod"},
 	}
 	d.OnAdd(pod("a", "1"), true)
 	d.OnAdd(pod("a", "1"), false)
 	d.OnUpdate(pod("a", "1"), pod("a", "2"))
 	d.OnUpdate(pod("a", "2"), pod("a", "2"))
 	d.OnDelete(pod("a", "3"))
+	o.Wrote("pods", 3)
+	if got := behind(t, o); len(got) != 0 {
+		t.Errorf("behind after the last event: %v", got)
+	}
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod("a", "2")})
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/b"})
 	if want := []string{"add", "add", "update", "update", "delete", "delete", "delete"}; !cmp.Equal(handled, want) {
@@ -90,5 +95,54 @@ func TestFacadeTellsWhatIsWatched(t *testing.T) {
 	c := snapshot.Controllers[0]
 	if c.Delivered != 1 || !cmp.Equal(c.Watches, []string{"pods"}) {
 		t.Errorf("%+v", c)
+	}
+}
+
+func behind(t *testing.T, o *observe.Observer) (all []observe.Behind) {
+	t.Helper()
+	s, err := o.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Controllers {
+		all = append(all, c.Behind...)
+	}
+	return all
+}
+
+// A handler lacks what has been written since it was told, until it is removed.
+func TestFacadeTellsWhoIsBehind(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	s, _ := sharedFor(t, "old")
+	f := s.facade(o.Recorder("c"))
+	names := make(chan string, 1)
+	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(added(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Start(nil)
+	<-names
+	o.Wrote("pods", 1<<40)
+	if got := behind(t, o); len(got) != 1 || got[0].Resource != "pods" || got[0].Written != 1<<40 {
+		t.Errorf("behind: %+v", got)
+	}
+	if err := f.Core().V1().Pods().Informer().RemoveEventHandler(reg); err != nil {
+		t.Fatal(err)
+	}
+	if got := behind(t, o); len(got) != 0 {
+		t.Errorf("behind without a handler: %+v", got)
+	}
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(names)); err != nil {
+		t.Fatal(err)
+	}
+	if got := behind(t, o); len(got) != 1 {
+		t.Errorf("behind with another: %+v", got)
+	}
+	if err := f.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := behind(t, o); len(got) != 0 {
+		t.Errorf("behind of a controller that has ended: %+v", got)
 	}
 }

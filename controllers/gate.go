@@ -19,8 +19,10 @@ import (
 // holds writes, slows calls down or makes them fail. Without one it costs a
 // lock a write, and nothing a read.
 type gate struct {
-	random  func() float64
-	meddles atomic.Bool // a delay or a fault is set: reads look at it, too
+	random   func() float64
+	look     looker        // for steps
+	meddles  atomic.Bool   // a delay or a fault is set: reads look at it, too
+	stepping chan struct{} // full while a step is under way: they go one at a time
 
 	mu      sync.Mutex
 	paused  bool
@@ -35,7 +37,7 @@ type gate struct {
 }
 
 func newGate() *gate {
-	return &gate{random: rand.Float64, arrived: make(chan struct{}), lifted: make(chan struct{})}
+	return &gate{random: rand.Float64, stepping: make(chan struct{}, 1), arrived: make(chan struct{}), lifted: make(chan struct{})}
 }
 
 var errNotPaused = errors.New("it is not paused: pause it first")
@@ -72,12 +74,18 @@ func (g *gate) enter(req *http.Request) (*hold, error) {
 		return nil, h.refused
 	}
 	if err := req.Context().Err(); err != nil {
-		g.land()
-		h.given = true
-		close(h.answered)
+		g.giveUp(h)
 		return nil, err
 	}
 	return h, nil
+}
+
+// giveUp is for a write that was let go, but not carried out: its caller has
+// given up. It needs the lock.
+func (g *gate) giveUp(h *hold) {
+	g.land()
+	h.given = true
+	close(h.answered)
 }
 
 // leave is called when a write that has entered has been answered.
@@ -104,10 +112,10 @@ func (g *gate) announce() {
 	g.arrived = make(chan struct{})
 }
 
-// release lets the oldest held write go. It needs the lock.
-func (g *gate) release(refused error) *hold {
+// release lets the oldest held write go, by a step or not. It needs the lock.
+func (g *gate) release(refused error, step bool) *hold {
 	h := g.held.Remove(g.held.Front()).(*hold)
-	h.place, h.refused = nil, refused
+	h.place, h.refused, h.step = nil, refused, step
 	if refused == nil {
 		g.flying++
 	}
@@ -119,7 +127,7 @@ func (g *gate) release(refused error) *hold {
 func (g *gate) open(refused error) {
 	g.paused = false
 	for g.held.Len() > 0 {
-		g.release(refused)
+		g.release(refused, false)
 	}
 	g.announce()
 }
@@ -170,8 +178,19 @@ func (g *gate) end(why error) {
 }
 
 // step lets the oldest held write through and returns when it has been
-// answered. Without one it waits for it as long as ctx; then it is nil.
+// answered. Without one it waits for it as long as wait; then it is nil.
 func (g *gate) step(ctx, wait context.Context) (*control.Stepped, error) {
+	select {
+	case g.stepping <- struct{}{}:
+	case <-wait.Done():
+		return nil, ctx.Err()
+	}
+	under := g.stepping
+	defer func() {
+		if under != nil {
+			<-under
+		}
+	}()
 	for {
 		g.mu.Lock()
 		if !g.paused {
@@ -188,11 +207,13 @@ func (g *gate) step(ctx, wait context.Context) (*control.Stepped, error) {
 				return nil, ctx.Err()
 			}
 		}
-		h := g.release(nil)
+		h := g.release(nil, true)
 		g.mu.Unlock()
 		select {
 		case <-h.answered:
 		case <-ctx.Done():
+			under = nil
+			go func() { <-h.answered; <-g.stepping }()
 			return nil, ctx.Err()
 		}
 		if !h.given { // else its caller gave up just then: the next one

@@ -233,12 +233,19 @@ func many(t *testing.T, n int) (g *gate, done *sync.WaitGroup, carriedOut, refus
 			}
 		})
 	}
+	awaitHeld(t, g, n)
+	return g, done, carriedOut, refused
+}
+
+// awaitHeld waits until n writes are held.
+func awaitHeld(t *testing.T, g *gate, n int) {
+	t.Helper()
 	for {
 		g.mu.Lock()
 		arrived, held := g.arrived, g.held.Len()
 		g.mu.Unlock()
 		if held == n {
-			return g, done, carriedOut, refused
+			return
 		}
 		<-arrived
 	}
@@ -278,6 +285,9 @@ func TestEndWithThousandsHeld(t *testing.T) {
 // out exactly when its caller is told so.
 func TestGateUnderLoad(t *testing.T) {
 	g, api := newGate(), &carried{}
+	g.look = looker{roundTripper(func(*http.Request) (*http.Response, error) {
+		return answered(http.StatusOK, "application/json", "{}"), nil
+	})}
 	var told atomic.Int64
 	var writers, hands sync.WaitGroup
 	for i := range 50 {

@@ -24,7 +24,28 @@ func (t gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, refuse(req, err)
 	}
+	if h != nil && h.step {
+		return t.watched(req, h)
+	}
 	resp, err := t.answer(req)
+	g.leave(h, resp, err)
+	return resp, err
+}
+
+// watched carries out a write that a step has let go, and notes what it changes.
+func (t gated) watched(req *http.Request, h *hold) (*http.Response, error) {
+	g := t.gate
+	h.seen = g.look.before(req, h.call)
+	if err := req.Context().Err(); err != nil { // its caller has given up meanwhile
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.giveUp(h)
+		return nil, refuse(req, err)
+	}
+	resp, err := t.answer(req)
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		h.seen = g.look.after(req, h.call, resp, h.seen)
+	}
 	g.leave(h, resp, err)
 	return resp, err
 }
@@ -38,12 +59,15 @@ func (t gated) answer(req *http.Request) (*http.Response, error) {
 }
 
 // writes says whether a request may be held. Those for leases may not: their
-// holder would be taken for dead.
+// holder would be taken for dead. Reviews ask, and write nothing.
 func writes(req *http.Request) bool {
 	if req.Method == http.MethodGet || req.Method == http.MethodHead {
 		return false
 	}
 	path := req.URL.Path
+	if strings.HasPrefix(path, "/apis/authorization.k8s.io/") || strings.HasPrefix(path, "/apis/authentication.k8s.io/") {
+		return false
+	}
 	return !strings.HasPrefix(path, "/apis/coordination.k8s.io/") || !strings.Contains(path+"/", "/leases/")
 }
 

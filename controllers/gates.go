@@ -118,7 +118,7 @@ func (g gates) Held(_ context.Context, name string, limit int) (list control.Hel
 	if err != nil {
 		return list, err
 	}
-	list.Items = []control.Held{}
+	list = control.HeldList{Controller: u.name, Paused: u.status().State == Paused, Items: []control.Held{}}
 	gate := u.currentGate()
 	if gate == nil {
 		return list, nil

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -16,10 +17,11 @@ var errStopped = errors.New("the controller was stopped before this write was ca
 
 // newGate is for the life that is built next. What an earlier one has left
 // behind stays behind its own gate.
-func (u *unit) newGate() *gate {
+func (u *unit) newGate(look looker) *gate {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gate = newGate()
+	u.gate.look = look
 	return u.gate
 }
 
@@ -35,6 +37,9 @@ func (u *unit) shown() (State, string) {
 		return u.state, u.reason
 	}
 	note, paused := u.gate.note()
+	if to := u.scale.Load(); to != nil {
+		note = strings.TrimPrefix(note+", "+to.note, ", ")
+	}
 	if paused {
 		return Paused, note
 	}
@@ -43,7 +48,7 @@ func (u *unit) shown() (State, string) {
 
 // tell makes the state known. It needs the lock.
 func (u *unit) tell() {
-	if u.by != nil {
+	if u.by != nil && !u.quiet {
 		state, reason := u.shown()
 		u.by.Changed(string(state), reason)
 	}

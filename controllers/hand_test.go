@@ -24,7 +24,7 @@ func TestStopOfPaused(t *testing.T) {
 		if err := u.meddle(func(*gate) error { return nil }); !errors.As(err, new(usage.Error)) {
 			t.Errorf("a hand on a controller that is off: %v", err)
 		}
-		g := u.newGate()
+		g := u.newGate(looker{})
 		begin, wrote := make(chan struct{}), make(chan error, 1)
 		err := u.build(t.Context(), &facade{}, constructs(func(ctx context.Context) {
 			<-begin
@@ -76,7 +76,7 @@ func TestHandIsTakenOff(t *testing.T) {
 	if err := u.letGo((*gate).resume); err != nil {
 		t.Errorf("resume of what never ran: %v", err)
 	}
-	u.newGate()
+	u.newGate(looker{})
 	u.set(Running, "", nil)
 	for range 2 { // twice is once
 		if err := u.meddle(func(g *gate) error { return g.pause(t.Context()) }); err != nil {

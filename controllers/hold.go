@@ -1,16 +1,11 @@
 package controllers
 
 import (
+	"cmp"
 	"container/list"
-	"encoding/json"
 	"io"
-	"mime"
 	"net/http"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -29,10 +24,12 @@ type hold struct {
 	// The gate's lock guards these.
 	place   *list.Element // nil once it is let go
 	refused error         // why, before released is closed
+	step    bool          // it was let go by a step, before released is closed
 
 	released chan struct{}
 	answered chan struct{} // closed when the fields below are set
 	given    bool          // up, just when it was let go
+	seen     sight         // of a step that has succeeded
 	status   int
 	err      string
 	object   observe.Object // as it is after the write
@@ -75,56 +72,41 @@ func (h *hold) stepped() *control.Stepped {
 	if h.object.Name != "" {
 		s.Object = h.object
 	}
+	if h.status > 0 && h.status < http.StatusBadRequest {
+		s.Before, s.After, s.Unseen = h.seen.show(s.Object)
+	}
 	return s
 }
 
 // held describes the write, as far as that is cheap.
 func (h *hold) held() control.Held {
 	d := control.Held{Verb: h.call.Verb, Object: h.call.Object, Subresource: h.call.Subresource, Since: h.since}
-	var meta metav1.Object
-	d.Body, meta = h.decode()
-	if d.Object.Name == "" && meta != nil {
-		d.Object.Name = meta.GetName()
-		if d.Object.Name == "" {
-			d.Object.Name = meta.GetGenerateName()
-		}
+	c := h.content()
+	if d.Object.Name == "" && d.Verb == "create" {
+		d.Object.Name = cmp.Or(c.text("metadata", "name"), c.text("metadata", "generateName"))
+	}
+	if c.value != nil {
+		d.Body, _ = c.shown(d.Object) // it was JSON a moment ago
 	}
 	return d
 }
 
-// decode returns the body as JSON, and what it says of an object's identity.
-// Both are nil where the body is long or not understood.
-func (h *hold) decode() (json.RawMessage, metav1.Object) {
+// content is the body of the write; none where it is long or not understood.
+func (h *hold) content() (c content) {
 	if h.body == nil {
-		return nil, nil
+		return c
 	}
 	body, err := h.body()
 	if err != nil {
-		return nil, nil
+		return c
 	}
 	defer body.Close()
 	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
 	if err != nil || len(data) == 0 || len(data) > maxBody {
-		return nil, nil
+		return c
 	}
-	switch media, _, _ := mime.ParseMediaType(h.media); media {
-	case "application/apply-patch+yaml":
-		data, err = yaml.YAMLToJSON(data)
-		return data, nil
-	case "application/json", "application/vnd.kubernetes.protobuf":
-		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
-		if err != nil {
-			break
-		}
-		meta, _ := obj.(metav1.Object)
-		text, err := json.Marshal(obj)
-		if err != nil {
-			return nil, meta
-		}
-		return text, meta
+	if c, err = decode(h.media, data); err != nil {
+		return content{}
 	}
-	if !json.Valid(data) {
-		return nil, nil
-	}
-	return data, nil
+	return c
 }

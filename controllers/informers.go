@@ -37,6 +37,7 @@ type facade struct {
 type ownedHandler struct {
 	informer cache.SharedIndexInformer
 	reg      cache.ResourceEventHandlerRegistration
+	told     *observe.Handler // nil if nobody looks
 }
 
 var (
@@ -100,6 +101,7 @@ func (f *facade) close() error {
 		if err := cache.ShutDownEventHandler(h.informer, h.reg); err != nil {
 			errs = append(errs, fmt.Errorf("remove event handler: %w", err))
 		}
+		h.told.Close()
 	}
 	return errors.Join(errs...)
 }
@@ -131,29 +133,45 @@ type ownedInformer struct {
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandler(i.delivered(h)))
+	return i.add(h, i.SharedIndexInformer.AddEventHandler)
 }
 
 func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.delivered(h), period))
+	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+		return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period)
+	})
 }
 
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.note(i.SharedIndexInformer.AddEventHandlerWithOptions(i.delivered(h), o))
+	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
+	})
 }
 
-func (i ownedInformer) note(reg cache.ResourceEventHandlerRegistration, err error) (cache.ResourceEventHandlerRegistration, error) {
-	if err == nil {
-		i.facade.mu.Lock()
-		defer i.facade.mu.Unlock()
-		i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg})
+// add adds a handler, and notes whose it is.
+func (i ownedInformer) add(h cache.ResourceEventHandler, to func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
+	told := i.handler() // before the handler can be told anything
+	reg, err := to(i.delivered(h, told))
+	if err != nil {
+		told.Close()
+		return reg, err
 	}
-	return reg, err
+	told.Added(observe.Informer{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
+	i.facade.mu.Lock()
+	defer i.facade.mu.Unlock()
+	i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg, told})
+	return reg, nil
 }
 
 func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistration) error {
 	i.facade.mu.Lock()
-	i.facade.handlers = slices.DeleteFunc(i.facade.handlers, func(h ownedHandler) bool { return h.reg == reg })
+	i.facade.handlers = slices.DeleteFunc(i.facade.handlers, func(h ownedHandler) bool {
+		if h.reg != reg {
+			return false
+		}
+		h.told.Close()
+		return true
+	})
 	i.facade.mu.Unlock()
 	return i.SharedIndexInformer.RemoveEventHandler(reg)
 }

@@ -38,7 +38,7 @@ func (s *Supervisor) startUnits(list []string) error {
 	}
 	var errs []error
 	for _, name := range tokensFirst(list) {
-		errs = append(errs, s.startUnit(name))
+		errs = append(errs, s.startUnit(name, hand{}))
 	}
 	return errors.Join(errs...)
 }
@@ -53,8 +53,9 @@ func tokensFirst(list []string) []string {
 	return list
 }
 
-// startUnit needs the lock.
-func (s *Supervisor) startUnit(name string) error {
+// startUnit builds and runs a controller, with a hand on its gate. It needs the
+// lock. Constructors may write, so the hand comes after them.
+func (s *Supervisor) startUnit(name string, on hand) error {
 	u := s.units[name]
 	if state := u.status().State; state == Running || state == Paused {
 		return nil
@@ -77,6 +78,7 @@ func (s *Supervisor) startUnit(name string) error {
 		return usage.Errorf("controller %s does not run here: %s", name, after.Reason)
 	}
 	s.shared.facade(nil).StartWithContext(s.shared.ctx) // informers that nobody has used so far
+	u.currentGate().lay(on)
 	u.run()
 	if name == names.GarbageCollectorController {
 		return s.followGraph()
@@ -104,8 +106,9 @@ func (s *Supervisor) followGraph() error {
 	if state := u.status().State; state != Running && state != Paused {
 		return nil
 	}
+	kept := u.currentGate().hand()
 	if err := u.stop(); err != nil {
 		return err
 	}
-	return s.startUnit(u.name)
+	return s.startUnit(u.name, kept)
 }

@@ -118,13 +118,21 @@ func (s *Supervisor) build(name string) error {
 	if name == names.GarbageCollectorController {
 		f = s.shared.graphFacade
 	}
+	look, err := newLooker(s.ManagerConfig("step"))
+	if err != nil {
+		return fmt.Errorf("controller %s: %w", name, err)
+	}
+	component := s.component
+	if to := u.scale.Load(); to != nil {
+		component = to.component
+	}
 	under := &construction{}
 	under.delay(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clients{s.cfg.Connect, u.by, u.newGate()},
+		ClientBuilder:                   clients{s.cfg.Connect, u.by, u.newGate(look)},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
-		ComponentConfig:                 *s.component,
+		ComponentConfig:                 *component,
 		RESTMapper:                      s.shared.mapper,
 		InformersStarted:                s.shared.started,
 		ResyncPeriod:                    s.resyncPeriod,

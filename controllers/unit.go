@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -30,13 +31,15 @@ type unit struct {
 	name    string
 	aliases []string
 	log     *slog.Logger
-	by      *observe.Recorder // nil if nobody looks
+	by      *observe.Recorder     // nil if nobody looks
+	scale   atomic.Pointer[scale] // nil = as configured
 
 	mu     sync.Mutex
 	state  State
 	reason string
 	life   *life // nil unless built
 	gate   *gate // of the calls of its latest life; nil before the first
+	quiet  bool  // changes of the state are not told
 }
 
 // life is one run of a controller, from its construction to its end.

@@ -7,6 +7,11 @@ import (
 
 // Workers is how many goroutines work on a controller's queue; 0 if not known.
 func (s *Supervisor) Workers(controller, queue string) int {
+	if u := s.units[controller]; u != nil {
+		if to := u.scale.Load(); to != nil {
+			return to.workers[queueName{controller, queue}]
+		}
+	}
 	return s.workers[queueName{controller, queue}]
 }
 

@@ -48,7 +48,7 @@ func TestLogFaults(t *testing.T) {
 		},
 		"database gone, log no longer whole": {
 			func(t *testing.T, dir string) {
-				snapshot(t, dir)
+				shorten(t, dir)
 				must(t, os.Remove(dbFile(dir)))
 			},
 			[]string{"snap/db is missing or older than the write-ahead log", backup},
@@ -71,7 +71,7 @@ func TestHeals(t *testing.T) {
 		"log shorter than the database": func(t *testing.T, dir string) {
 			edit(t, logFiles(t, dir)[0], func(b []byte) []byte { return b[:bytes.Index(b, []byte("k10"))] })
 		},
-		"log begins at a snapshot": snapshot,
+		"log begins at a snapshot": shorten,
 		"database gone":            func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
 		"database empty": func(t *testing.T, dir string) {
 			must(t, os.Truncate(dbFile(dir), 0))

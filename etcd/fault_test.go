@@ -47,9 +47,9 @@ func grow(t *testing.T, dir string) {
 	closeServer(t, s)
 }
 
-// snapshot has so many entries applied that the log is replayed from a snapshot
+// shorten has so many entries applied that the log is replayed from a snapshot
 // on from now on.
-func snapshot(t *testing.T, dir string) {
+func shorten(t *testing.T, dir string) {
 	t.Helper()
 	s := start(t, Config{Dir: dir, NoSync: true})
 	must(t, catchUp(deadline(t), s.member.etcd.Server, contents{applied: snapshotEntries + 1}))

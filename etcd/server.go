@@ -11,6 +11,7 @@ import (
 // Server is a store that answers, from Start until Close or until it fails.
 type Server struct {
 	life      *life
+	cfg       Config
 	endpoints []string
 	member    *member // nil for a cluster elsewhere
 	closeOnce sync.Once
@@ -20,7 +21,7 @@ type Server struct {
 // bounds the start only. Errors are one line that says what failed, why, and
 // what to do.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	s := &Server{life: newLife(ctx)}
+	s := &Server{life: newLife(ctx), cfg: cfg}
 	if len(cfg.Endpoints) > 0 {
 		if err := connect(ctx, cfg); err != nil {
 			return nil, fmt.Errorf("etcd: %w", err)

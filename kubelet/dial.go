@@ -10,12 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	corelisters "k8s.io/client-go/listers/core/v1"
-)
 
-// Annotations of a node, as the fleet of simulated nodes reads and sets them.
-const (
-	kwokAnnotation, kwokFake = "kwok.x-k8s.io/node", "fake"
-	failedAnnotation         = "ctrlplane/failed"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // Dialer returns how to connect to the kubelet of any of the nodes: those of
@@ -55,21 +51,29 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 // them is alive.
 func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
 	var names []string
-	dead := ""
+	var dead *corev1.Node
 	for _, node := range nodes {
 		switch {
 		case !slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == host }):
-		case node.Annotations[kwokAnnotation] != kwokFake:
+		case !mark.IsSimulated(node):
 			return nil, nil
-		case node.Annotations[failedAnnotation] == "true":
-			dead = node.Name
+		case !mark.IsLive(node):
+			dead = node
 		default:
 			names = append(names, node.Name)
 		}
 	}
-	if names == nil && dead != "" {
-		return nil, fmt.Errorf("the kubelet of simulated node %[1]s does not answer, because the node was made to fail: undo that with ctrlplane nodes recover %[1]s", dead)
+	if names == nil && dead != nil {
+		return nil, silent(dead)
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// silent is why the kubelet of a simulated node does not answer.
+func silent(node *corev1.Node) error {
+	if mark.IsTerminated(node) {
+		return fmt.Errorf("the kubelet of simulated node %s does not answer, because its machine was terminated", node.Name)
+	}
+	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer, because the node was made to fail: undo that with ctrlplane nodes recover %[1]s", node.Name)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 func TestSimulatedAt(t *testing.T) {
@@ -21,12 +23,13 @@ func TestSimulatedAt(t *testing.T) {
 		{name: "a real node", nodes: []*corev1.Node{node("a", addr)}},
 		{name: "another annotation", nodes: []*corev1.Node{func() *corev1.Node {
 			n := node("a", addr)
-			n.Annotations[kwokAnnotation] = "real"
+			n.Annotations[mark.Kwok] = "real"
 			return n
 		}()}},
 		{name: "a real one with the same address", nodes: []*corev1.Node{simulated(node("a", addr)), node("b", addr)}},
 		{name: "two with the same address", nodes: []*corev1.Node{simulated(node("b", addr)), simulated(node("a", addr))}, want: []string{"a", "b"}},
 		{name: "one that has failed", nodes: []*corev1.Node{failed(simulated(node("a", addr)))}, err: "nodes recover a"},
+		{name: "one whose machine is gone", nodes: []*corev1.Node{gone(simulated(node("a", addr)))}, err: "its machine was terminated"},
 		{name: "one of two has failed", nodes: []*corev1.Node{failed(simulated(node("a", addr))), simulated(node("b", addr))}, want: []string{"b"}},
 		{name: "a real one that looks failed", nodes: []*corev1.Node{failed(node("a", addr))}},
 	} {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 var errNetwork = errors.New("the network was asked")
@@ -35,12 +36,17 @@ func node(name string, addresses ...string) *corev1.Node {
 }
 
 func simulated(n *corev1.Node) *corev1.Node {
-	n.Annotations[kwokAnnotation] = kwokFake
+	n.Annotations[mark.Kwok] = mark.Fake
 	return n
 }
 
 func failed(n *corev1.Node) *corev1.Node {
-	n.Annotations[failedAnnotation] = "true"
+	n.Annotations[mark.Failed] = mark.Yes
+	return n
+}
+
+func gone(n *corev1.Node) *corev1.Node {
+	n.Annotations[mark.Terminated] = mark.Yes
 	return n
 }
 

@@ -10,10 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/metrics/pkg/apis/metrics"
-)
 
-// kwokAnnotation marks, as in kwok, a node that is simulated.
-const kwokAnnotation, kwokFake = "kwok.x-k8s.io/node", "fake"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
+)
 
 // window is over how long usage is said to be measured: the kubelet's.
 const window = 15 * time.Second
@@ -48,7 +47,7 @@ func (s *source) measured(pod *corev1.Pod) error {
 
 // measures says why a node measures no usage, or else nil.
 func (s *source) measures(node *corev1.Node) error {
-	if node.Annotations[kwokAnnotation] != kwokFake {
+	if !mark.IsSimulated(node) {
 		return fmt.Errorf("node %s is not simulated", node.Name)
 	}
 	for _, c := range node.Status.Conditions {

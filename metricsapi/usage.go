@@ -51,6 +51,10 @@ func measures() [2]measure {
 
 // Check says what is wrong with the usage annotations of a pod.
 func Check(pod *corev1.Pod) error {
+	_, cpu := pod.Annotations[CPUAnnotation]
+	if _, memory := pod.Annotations[MemoryAnnotation]; !cpu && !memory {
+		return nil
+	}
 	_, err := readUsage(pod)
 	return err
 }

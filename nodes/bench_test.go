@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // BenchmarkPod is what a pod's start costs without kwok and the API server.
@@ -17,11 +19,11 @@ func BenchmarkPod(b *testing.B) {
 		b.Fatal(err)
 	}
 	l := newLedger(s, time.Now)
-	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{kwokAnnotation: kwokFake}}})
+	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{mark.Kwok: mark.Fake}}})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		pod := testPod(func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(i)) })
-		l.seePod(pod, false)
+		l.seePod(pod, false, nil)
 		if _, err := l.podPatch(string(pod.UID)); err != nil {
 			b.Fatal(err)
 		}

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxCount = 10000 // twice what upstream is tested with
-	maxZones = 26    // zone-a to zone-z
+	// MaxCount is how many nodes there may be: twice what upstream is tested with.
+	MaxCount = 10000
+	maxZones = 26 // zone-a to zone-z
 )
 
 // Config says what fleet to simulate.
@@ -38,6 +39,9 @@ type Config struct {
 	Zones int
 	// ProviderID returns the provider ID of a node; nil = none.
 	ProviderID func(name string) string
+	// CheckPod says what else than the annotations of this package is wrong with
+	// a pod that runs here, as far as it can be told; nil = nothing.
+	CheckPod func(*corev1.Pod) error
 	// Stages serves and heeds kwok's Stage objects for Pods and Nodes.
 	Stages bool
 	// Logger takes the fleet's log; nil = nowhere.
@@ -46,8 +50,8 @@ type Config struct {
 
 // Check says in a line what is wrong with the configuration, if anything is.
 func (c Config) Check() error {
-	if c.Count < 0 || c.Count > maxCount {
-		return usage.Errorf("%d nodes: choose 0 to %d", c.Count, maxCount)
+	if c.Count < 0 || c.Count > MaxCount {
+		return usage.Errorf("%d nodes: choose 0 to %d", c.Count, MaxCount)
 	}
 	_, err := c.shape()
 	return err

@@ -46,6 +46,7 @@ type run struct {
 	container *corev1.Container
 	kind      containerKind
 	behaviour behaviour
+	resizes   bool // it has the resources that it asks for
 	now       time.Time
 	wake      time.Time // of the next change; zero = none by itself
 }
@@ -166,7 +167,7 @@ func restarts(pod *corev1.Pod, kind containerKind, code int32) bool {
 // describe keeps the status in step with the spec, which a resize may change.
 func (r *run) describe(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
-	if s.State.Running != nil && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
+	if s.State.Running != nil && r.resizes && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
 		s.AllocatedResources = r.container.Resources.Requests
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}

@@ -106,7 +106,8 @@ type podFeed struct {
 	ledger *ledger
 	stages *stageSet
 	to     chan informer.Event[*corev1.Pod]
-	wrong  func(*corev1.Pod, error) // is told what is wrong with a pod's annotations
+	node   func(ctx context.Context, name string) (*corev1.Node, error) // as the server has it
+	tell   func(pod *corev1.Pod, reason, message string)                // makes a warning of it
 }
 
 var _ cache.ReflectorStore = (*podFeed)(nil)
@@ -123,19 +124,38 @@ func (f *podFeed) Add(obj any) error {
 // see takes in a pod; again says that it was listed for a node that has come to
 // life after its pods had been seen.
 func (f *podFeed) see(pod *corev1.Pod, again bool) {
-	what, wrong, ok := f.ledger.seePod(pod, again)
-	if !ok {
+	seen := f.ledger.seePod(pod, again, nil)
+	if !seen.heeded {
 		return
 	}
-	if wrong != nil {
-		f.wrong(pod, wrong)
+	if seen.wrong != nil {
+		f.tell(pod, "InvalidAnnotation", seen.wrong.Error())
 	}
+	if seen.rejected != nil {
+		if seen = f.ledger.seePod(pod, true, f.fresh(pod)); !seen.heeded {
+			return
+		}
+		if why := f.ledger.rejection(pod.UID); why != nil {
+			f.tell(pod, why.reason, why.message)
+		}
+	}
+	what := seen.due
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.ledger.now()); ok {
 		what = users
 	}
 	copied := *pod
 	annotate(&copied.ObjectMeta, what)
 	send(f.ctx, f.to, informer.Modified, &copied)
+}
+
+// fresh is a pod's node as it is now: what the watch of nodes has told of it may
+// be older than what the pod was bound for. If the server does not answer, that
+// has to do.
+func (f *podFeed) fresh(pod *corev1.Pod) *corev1.Node {
+	if node, err := f.node(f.ctx, pod.Spec.NodeName); err == nil {
+		return node
+	}
+	return f.ledger.lastNode(pod.Spec.NodeName)
 }
 
 func (f *podFeed) Update(obj any) error { return f.Add(obj) }

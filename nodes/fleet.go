@@ -12,12 +12,14 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // makers is how many nodes are made at a time.
@@ -66,6 +68,7 @@ func start(ctx context.Context, cfg Config, client kubernetes.Interface, stages 
 	}
 	running, cancel := context.WithCancel(context.Background())
 	f := &Fleet{client: client, ledger: newLedger(shape, time.Now), cancel: cancel}
+	f.ledger.check = cfg.CheckPod
 	if f.simulation, err = simulate(running, client, stages, f.ledger, log); err != nil {
 		cancel()
 		return nil, fmt.Errorf("simulated nodes: %w", err)
@@ -126,8 +129,8 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the nodes: %w", err)
 	}
-	if len(list.Items)+n > maxCount {
-		return nil, usage.Errorf("%d more nodes beside %d: no more than %d can be simulated", n, len(list.Items), maxCount)
+	if len(list.Items)+n > MaxCount {
+		return nil, usage.Errorf("%d more nodes beside %d: no more than %d can be simulated", n, len(list.Items), MaxCount)
 	}
 	taken := map[string]bool{}
 	for i := range list.Items {
@@ -177,14 +180,17 @@ func (f *Fleet) unmake(ctx context.Context, names []string, made []bool) {
 
 // node is a simulated node, or why it is none.
 func (f *Fleet) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if name == "" || len(path.IsValidPathSegmentName(name)) > 0 { // client-go would not even ask
+		return nil, usage.Errorf("there is no node %q", name)
+	}
 	node, err := f.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, usage.Errorf("there is no node %q", name)
 	case err != nil:
 		return nil, fmt.Errorf("node %s: %w", name, err)
-	case !simulated(node):
-		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, kwokAnnotation, kwokFake)
+	case !mark.IsSimulated(node):
+		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, mark.Kwok, mark.Fake)
 	}
 	return node, nil
 }

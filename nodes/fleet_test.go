@@ -3,18 +3,22 @@ package nodes
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 const patience = 20 * time.Second
@@ -74,7 +78,7 @@ func names(t *testing.T, f *Fleet) []string {
 }
 
 func TestFleetFillsUp(t *testing.T) {
-	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{kwokAnnotation: kwokFake}}}
+	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{mark.Kwok: mark.Fake}}}
 	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
 	client := fake.NewClientset(byHand, kubelet)
 	f := startFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})
@@ -121,7 +125,10 @@ func TestFleetUnknownNames(t *testing.T) {
 	for what, err := range map[string]error{
 		"remove unknown": f.Remove(t.Context(), "node-1", "node-9"),
 		"remove kubelet": f.Remove(t.Context(), "kubelet"),
-		"fail":           f.Fail(t.Context(), "node-9"),
+		"fail":           f.Fail(t.Context(), "node-1", "node-9"),
+		"terminate":      f.Terminate(t.Context(), "node-2", "kubelet"),
+		"no name":        f.Fail(t.Context(), ""),
+		"no name at all": f.Remove(t.Context(), "../node-1"),
 		"recover":        f.Recover(t.Context(), "kubelet"),
 	} {
 		if !errors.As(err, new(usage.Error)) {
@@ -131,7 +138,10 @@ func TestFleetUnknownNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"node-1", "node-2"}, names(t, f)); diff != "" {
 		t.Error(diff)
 	}
-	if err := f.Remove(t.Context(), "node-1", "node-2"); err != nil {
+	if list, err := f.List(t.Context()); err != nil || list[0].Failed || list[1].Terminated {
+		t.Errorf("something was done in spite of a wrong name: %+v, %v", list, err)
+	}
+	if err := f.Remove(t.Context(), "node-1", "node-2", "node-1"); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string(nil), names(t, f)); diff != "" {
@@ -178,4 +188,70 @@ func TestFleetFailsAndRecovers(t *testing.T) {
 		}
 	}
 	watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+}
+
+// What was done to a node is on the node: another fleet, after a restart, finds it.
+func TestFleetRemembers(t *testing.T) {
+	client := fake.NewClientset()
+	f := startFleet(t, client, Config{Count: 3})
+	if err := errors.Join(f.Fail(t.Context(), "node-2"), f.Terminate(t.Context(), "node-3")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = startFleet(t, client, Config{Count: 3})
+	list, err := f.List(t.Context())
+	if err != nil || len(list) != 3 || list[0].Failed || !list[1].Failed || !list[2].Terminated {
+		t.Errorf("after a restart: %+v, %v", list, err)
+	}
+	if err := f.Recover(t.Context(), "node-2", "node-3"); !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), "terminated") {
+		t.Errorf("recovery of a node without a machine: %v", err)
+	}
+	if list, err = f.List(t.Context()); err != nil || !list[1].Failed {
+		t.Errorf("node-2 recovered although node-3 could not: %+v, %v", list, err)
+	}
+}
+
+// A Pod that the scheduler did not place is looked at as a kubelet does, and its
+// node is asked for first: the watch may lag.
+func TestFleetRejects(t *testing.T) {
+	client := fake.NewClientset()
+	startFleet(t, client, Config{Count: 1, CPU: "2"})
+	for name, c := range map[string]struct{ cpu, want string }{"big": {"3", "OutOfcpu"}, "fits": {"1", ""}} {
+		pod := testPod(func(p *corev1.Pod) {
+			p.Name, p.UID = name, types.UID(name)
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(c.cpu)}
+		})
+		if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		got := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodPending })
+		if got.Status.Reason != c.want {
+			t.Errorf("pod %s: %s", name, describe(got))
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w, err := client.CoreV1().Events("n").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	list, err := client.CoreV1().Events("n").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
+	for _, e := range list.Items {
+		if told(&e) {
+			return
+		}
+	}
+	for e := range w.ResultChan() {
+		if e, ok := e.Object.(*corev1.Event); ok && told(e) {
+			return
+		}
+	}
+	t.Error("no event says that the pod was rejected")
 }

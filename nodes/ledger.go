@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // The ranges of addresses that no API object names: of nodes, and of the pods
@@ -25,11 +27,13 @@ const gone = "has gone or has failed"
 type ledger struct {
 	shape shape
 	now   func() time.Time
+	check func(*corev1.Pod) error // what else may be wrong with a pod; nil = nothing
 
 	mu     sync.Mutex
 	nodes  map[string]*nodeEntry
 	pods   map[types.UID]*podEntry
 	onNode map[string]map[types.UID]*podEntry // also of nodes that are not simulated
+	loads  map[string]*load                   // by node
 	pools  map[netip.Prefix]*pool             // by pod CIDR
 	hosts  *pool                              // nodes' own addresses
 }
@@ -47,6 +51,7 @@ func newLedger(s shape, now func() time.Time) *ledger {
 		nodes:  map[string]*nodeEntry{},
 		pods:   map[types.UID]*podEntry{},
 		onNode: map[string]map[types.UID]*podEntry{},
+		loads:  map[string]*load{},
 		pools:  map[netip.Prefix]*pool{},
 		hosts:  newPool(nodeRange),
 	}
@@ -63,7 +68,7 @@ func (l *ledger) seeNode(node *corev1.Node) (was, is bool, what due) {
 		l.nodes[node.Name] = e
 	}
 	was = e.live && e.node.UID == node.UID
-	e.node, e.live = node, simulated(node) && !failed(node)
+	e.node, e.live = node, mark.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {
 		l.hosts.free(e.addr)
 		e.addr = own[0]
@@ -124,6 +129,16 @@ func (l *ledger) liveNode(name string) (*corev1.Node, netip.Addr, error) {
 		return nil, netip.Addr{}, fmt.Errorf("node %s "+gone, name)
 	}
 	return e.node, e.addr, nil
+}
+
+// lastNode is a node as it was last seen, alive or not; nil if it is not known.
+func (l *ledger) lastNode(name string) *corev1.Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.nodes[name]; e != nil {
+		return e.node
+	}
+	return nil
 }
 
 // hostIPs are the addresses of a node; none if it is not simulated.

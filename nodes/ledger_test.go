@@ -9,11 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 func testNode(change func(*corev1.Node)) *corev1.Node {
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "n", Annotations: map[string]string{kwokAnnotation: kwokFake}},
+		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "n", Annotations: map[string]string{mark.Kwok: mark.Fake}},
 		Spec:       corev1.NodeSpec{PodCIDRs: []string{"10.244.1.0/24"}},
 	}
 	if change != nil {
@@ -41,7 +43,7 @@ func ip(l *ledger, uid string, change func(*corev1.Pod)) string {
 			change(p)
 		}
 	})
-	l.seePod(pod, false)
+	l.seePod(pod, false, nil)
 	return fmt.Sprint(l.podIPs(pod.UID))
 }
 
@@ -79,8 +81,8 @@ func TestHostPorts(t *testing.T) {
 	rejected := func(uid string, change func(*corev1.Pod)) bool {
 		pod := testPod(change)
 		pod.UID = types.UID(uid)
-		if what, _, _ := l.seePod(pod, false); what.stage != podStatusNow {
-			t.Fatalf("due of pod %s: %+v", uid, what)
+		if seen := l.seePod(pod, false, testNode(nil)); seen.due.stage != podStatusNow {
+			t.Fatalf("due of pod %s: %+v", uid, seen.due)
 		}
 		due, at, err := l.duePod(pod.UID)
 		if err != nil {
@@ -127,14 +129,14 @@ func TestNodeDue(t *testing.T) {
 		t.Errorf("a node that is well: %+v", what)
 	}
 	gone := node.DeepCopy()
-	gone.Annotations[failedAnnotation] = "true"
+	gone.Annotations[mark.Failed] = mark.Yes
 	if was, is, what := l.seeNode(gone); !was || is || what != (due{}) {
 		t.Errorf("a node that has failed: %v, %v, %+v", was, is, what)
 	}
 	for i := range gone.Status.Conditions {
 		gone.Status.Conditions[i].Status = corev1.ConditionUnknown
 	}
-	delete(gone.Annotations, failedAnnotation)
+	delete(gone.Annotations, mark.Failed)
 	if was, is, what := l.seeNode(gone); was || !is || what.stage != nodeStatusNow {
 		t.Errorf("a node that has recovered: %v, %v, %+v", was, is, what)
 	}

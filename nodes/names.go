@@ -6,18 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-const (
-	// fleetLabel marks the nodes that the fleet has made.
-	fleetLabel = "ctrlplane/fleet"
-	// failedAnnotation stops a node's heart-beat while it is "true".
-	failedAnnotation = "ctrlplane/failed"
-	// kwokAnnotation marks, as in kwok, any node that is simulated.
-	kwokAnnotation, kwokFake = "kwok.x-k8s.io/node", "fake"
-)
-
-func simulated(node *corev1.Node) bool { return node.Annotations[kwokAnnotation] == kwokFake }
-
-func failed(node *corev1.Node) bool { return node.Annotations[failedAnnotation] == "true" }
+// fleetLabel marks the nodes that the fleet has made.
+const fleetLabel = "ctrlplane/fleet"
 
 func made(node *corev1.Node) bool {
 	_, ok := node.Labels[fleetLabel]

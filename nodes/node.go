@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/pkg/version"
+
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // statusInterval is how often a node's status is written, on the average, when
@@ -31,7 +33,7 @@ func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node
 			Name: name,
 			// With the TTL and the old labels, which controllers would add, a node
 			// is written twice less.
-			Annotations: map[string]string{kwokAnnotation: kwokFake, corev1.ObjectTTLAnnotationKey: "0"},
+			Annotations: map[string]string{mark.Kwok: mark.Fake, corev1.ObjectTTLAnnotationKey: "0"},
 			Labels: map[string]string{
 				fleetLabel:                       "true",
 				corev1.LabelHostname:             name,
@@ -83,6 +85,19 @@ func (s shape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (co
 		}
 	}
 	return st, now.Add(intervalOf(node.Name))
+}
+
+// measured is a node with what its kubelet will say that it offers, if it has not
+// yet.
+func (s shape) measured(node *corev1.Node) *corev1.Node {
+	if len(node.Status.Allocatable) > 0 {
+		return node
+	}
+	copied := *node
+	if copied.Status.Allocatable = node.Status.Capacity; len(node.Status.Capacity) == 0 {
+		copied.Status.Allocatable = s.capacity
+	}
+	return &copied
 }
 
 // healthy are the conditions of a node that is well, in a kubelet's words.

@@ -12,7 +12,8 @@ import (
 // place is where a pod runs.
 type place struct {
 	hostIPs, podIPs []netip.Addr
-	portTaken       bool // another pod of the node holds one of its host ports
+	rejected        *rejection // why it does not run there; nil = it does
+	resize          *rejection // why it does not get what it asks for by now; nil = it has it
 }
 
 func finished(pod *corev1.Pod) bool {
@@ -32,8 +33,8 @@ func podStatus(pod *corev1.Pod, at place, now time.Time) (corev1.PodStatus, time
 		return st, time.Time{}
 	}
 	if st.StartTime == nil {
-		if at.portTaken {
-			fail(pod, &st, now, "NodePorts", "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports")
+		if at.rejected != nil {
+			fail(pod, &st, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
 			return st, time.Time{}
 		}
 		start := metav1.NewTime(now)
@@ -48,8 +49,11 @@ func podStatus(pod *corev1.Pod, at place, now time.Time) (corev1.PodStatus, time
 			return st, time.Time{}
 		}
 	}
-	wake := runContainers(pod, &st, now)
+	wake := runContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
+	if setResize(pod, &st, at.resize, now); at.resize != nil {
+		wake = sooner(wake, now.Add(resizeRetry))
+	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		return st, time.Time{}
 	}
@@ -72,10 +76,10 @@ func setAddresses(st *corev1.PodStatus, at place) {
 }
 
 // runContainers moves the containers on and sets the phase that follows.
-func runContainers(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) (wake time.Time) {
+func runContainers(pod *corev1.Pod, st *corev1.PodStatus, at place, now time.Time) (wake time.Time) {
 	behaviour, _ := behaviourOf(pod) // what is wrong has been told when the pod was first seen
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := run{pod: pod, container: c, kind: kind, behaviour: behaviour, now: now}
+		r := run{pod: pod, container: c, kind: kind, behaviour: behaviour, resizes: at.resize == nil, now: now}
 		s := r.advance(statusOf(was, c.Name))
 		wake = sooner(wake, r.wake)
 		return s
@@ -103,7 +107,7 @@ func runContainers(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) (wake t
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		s := (&run{pod: pod, container: &c, now: now}).advance(statusOf(st.EphemeralContainerStatuses, c.Name))
+		s := (&run{pod: pod, container: &c, resizes: true, now: now}).advance(statusOf(st.EphemeralContainerStatuses, c.Name))
 		s.Ready, s.Started = false, nil // it has no probes
 		extras = append(extras, s)
 	}

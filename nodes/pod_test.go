@@ -166,7 +166,7 @@ func TestStory(t *testing.T) {
 			func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](30) }, here,
 			[]string{"0s Running, ready, a: runs", "30s Failed, DeadlineExceeded, a: exit 143", "rests"},
 		},
-		"host port taken": {nil, place{portTaken: true}, []string{"0s Failed, NodePorts", "rests"}},
+		"host port taken": {nil, place{rejected: &rejection{"NodePorts", "taken"}}, []string{"0s Failed, NodePorts", "rests"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, story(testPod(c.change), c.at, 9)); diff != "" {

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,13 +11,14 @@ import (
 )
 
 type podEntry struct {
-	node    string
-	version string // the resource version that was seen last
-	ips     []lent
-	ports   []hostPort  // that it holds; nil = not decided yet
-	pod     *corev1.Pod // while something is due of it
-	ending  bool        // its deletion is under way
-	told    bool        // what is wrong with its annotations
+	node     string
+	version  string // the resource version that was seen last
+	ips      []lent
+	share    *share      // of its node's load; nil = not taken in, or finished
+	rejected *rejection  // by its node, for good; nil = not
+	pod      *corev1.Pod // while something is due of it
+	ending   bool        // its deletion is under way
+	told     string      // what is wrong with its annotations
 }
 
 // lent is an address and where it goes back to.
@@ -25,15 +27,23 @@ type lent struct {
 	from *pool
 }
 
-// seePod takes in the state of a pod and returns what is due of it. wrong is what
-// is wrong with its annotations, once. A pod that is seen again may be out of
-// date; ok is whether the pod is to be heeded.
-func (l *ledger) seePod(pod *corev1.Pod, again bool) (what due, wrong error, ok bool) {
+// sight is what comes of seeing a pod.
+type sight struct {
+	heeded   bool // false: it is not ours, or what was seen is out of date
+	due      due
+	wrong    error      // with its annotations, once
+	rejected *rejection // by its node, as far as that is known; look at the node as it is now
+}
+
+// seePod takes in the state of a pod. A pod that is seen again may be out of
+// date. fresh, unless it is nil, is the pod's node as it is now: what that
+// rejects is rejected for good.
+func (l *ledger) seePod(pod *corev1.Pod, again bool, fresh *corev1.Node) sight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.pods[pod.UID]
 	if again && (e == nil || e.version != pod.ResourceVersion) {
-		return due{}, nil, false // deleted or newer: the watch is ahead of the list
+		return sight{} // deleted or newer: the watch is ahead of the list
 	}
 	if e == nil {
 		e = &podEntry{node: pod.Spec.NodeName}
@@ -45,20 +55,58 @@ func (l *ledger) seePod(pod *corev1.Pod, again bool) (what due, wrong error, ok 
 	}
 	e.pod, e.version = nil, pod.ResourceVersion
 	if node := l.nodes[e.node]; node == nil || !node.live {
-		return due{}, nil, false
+		return sight{}
 	}
-	if !e.told {
-		e.told = true
-		_, wrong = behaviourOf(pod)
+	s := sight{heeded: true, wrong: l.news(pod, e)}
+	at := l.place(pod, e, fresh)
+	if at.rejected != nil && e.rejected == nil {
+		s.rejected = at.rejected
+		return s
 	}
-	at := l.place(pod, e)
 	if e.ending {
-		return due{}, wrong, true
+		return s
 	}
-	if what = podDue(pod, at, l.now()); what.stage != "" {
+	if s.due = podDue(pod, at, l.now()); s.due.stage != "" {
 		e.pod = pod
 	}
-	return what, wrong, true
+	return s
+}
+
+// rejection is why its node has rejected a pod; nil if it has not.
+func (l *ledger) rejection(uid types.UID) *rejection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.pods[uid]; e != nil {
+		return e.rejected
+	}
+	return nil
+}
+
+// news is what is wrong with a pod's annotations, unless that has been told.
+func (l *ledger) news(pod *corev1.Pod, e *podEntry) error {
+	if len(pod.Annotations) == 0 {
+		return nil
+	}
+	_, wrong := behaviourOf(pod)
+	if l.check != nil {
+		wrong = joinErrors(wrong, l.check(pod))
+	}
+	told := e.told
+	if e.told = ""; wrong != nil {
+		e.told = wrong.Error()
+	}
+	if e.told == told {
+		return nil
+	}
+	return wrong
+}
+
+// joinErrors is errors.Join on one line.
+func joinErrors(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
 
 func (l *ledger) forgetPod(uid types.UID) {
@@ -68,7 +116,7 @@ func (l *ledger) forgetPod(uid types.UID) {
 	if e == nil {
 		return
 	}
-	e.giveBack()
+	l.giveBack(e)
 	delete(l.pods, uid)
 	delete(l.onNode[e.node], uid)
 	if len(l.onNode[e.node]) == 0 {
@@ -110,25 +158,22 @@ func (l *ledger) duePod(uid types.UID) (*corev1.Pod, place, error) {
 		return nil, place{}, fmt.Errorf("node %s "+gone, e.node)
 	}
 	e.ending = e.pod.DeletionTimestamp != nil
-	return e.pod, l.place(e.pod, e), nil
+	return e.pod, l.place(e.pod, e, nil), nil
 }
 
 // place gives a pod what it takes of its node, or takes it back when the pod has
 // finished.
-func (l *ledger) place(pod *corev1.Pod, e *podEntry) place {
+func (l *ledger) place(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) place {
 	node := l.nodes[e.node]
 	at := place{hostIPs: node.hostIPs()}
 	if finished(pod) {
-		e.giveBack()
+		l.giveBack(e)
 		return at
 	}
-	if e.ports == nil {
-		ports := hostPorts(pod)
-		if at.portTaken = pod.Status.StartTime == nil && l.taken(e, ports); at.portTaken {
-			return at
-		}
-		e.ports = ports
+	if at.rejected = l.takeIn(pod, e, fresh); at.rejected != nil {
+		return at
 	}
+	at.resize = l.resize(pod, e)
 	if pod.Spec.HostNetwork {
 		at.podIPs = at.hostIPs
 		return at
@@ -184,13 +229,6 @@ func (l *ledger) pool(prefix netip.Prefix) *pool {
 		l.pools[prefix] = newPool(prefix)
 	}
 	return l.pools[prefix]
-}
-
-func (e *podEntry) giveBack() {
-	for _, ip := range e.ips {
-		ip.from.free(ip.addr)
-	}
-	e.ips, e.ports = nil, nil
 }
 
 // podIPs are the addresses of a pod; none of one that is not simulated.

@@ -51,8 +51,11 @@ func simulate(ctx context.Context, client kubernetes.Interface, stages stageClie
 	}
 	s.pods = &podFeed{
 		ctx: ctx, ledger: l, stages: s.stages, to: make(chan informer.Event[*corev1.Pod]),
-		wrong: func(pod *corev1.Pod, err error) {
-			s.recorder.Event(pod, corev1.EventTypeWarning, "InvalidAnnotation", err.Error())
+		node: func(ctx context.Context, name string) (*corev1.Node, error) {
+			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		},
+		tell: func(pod *corev1.Pod, reason, message string) {
+			s.recorder.Event(pod, corev1.EventTypeWarning, reason, message)
 		},
 	}
 	if err := s.startKwok(); err != nil {

@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/nodes/mark"
 )
 
 // Status is a simulated node at a glance.
@@ -18,6 +21,7 @@ type Status struct {
 	Name          string    `json:"name"`
 	Ready         string    `json:"ready"`         // True, False or Unknown, as its condition says
 	Failed        bool      `json:"failed"`        // by Fail: its heart-beat is stopped
+	Terminated    bool      `json:"terminated"`    // by Terminate: so is its heart-beat, for good
 	Own           bool      `json:"own"`           // made by the fleet, not by hand
 	Unschedulable bool      `json:"unschedulable"` // cordoned
 	Zone          string    `json:"zone,omitempty"`
@@ -37,7 +41,7 @@ func (f *Fleet) List(ctx context.Context) ([]Status, error) {
 	}
 	statuses := []Status{}
 	for i := range list.Items {
-		if node := &list.Items[i]; simulated(node) {
+		if node := &list.Items[i]; mark.IsSimulated(node) {
 			statuses = append(statuses, statusOfNode(node, f.ledger.podCount(node.Name)))
 		}
 	}
@@ -49,7 +53,8 @@ func statusOfNode(node *corev1.Node, pods int) Status {
 	s := Status{
 		Name:          node.Name,
 		Ready:         string(corev1.ConditionUnknown),
-		Failed:        failed(node),
+		Failed:        mark.HasFailed(node),
+		Terminated:    mark.IsTerminated(node),
 		Own:           made(node),
 		Unschedulable: node.Spec.Unschedulable,
 		Zone:          node.Labels[corev1.LabelTopologyZone],
@@ -70,44 +75,86 @@ func statusOfNode(node *corev1.Node, pods int) Status {
 
 // Remove deletes simulated nodes; if one of the names is wrong, none.
 func (f *Fleet) Remove(ctx context.Context, names ...string) error {
-	for _, name := range names {
-		if _, err := f.node(ctx, name); err != nil {
+	return f.each(ctx, names, nil, func(node *corev1.Node) error {
+		if err := f.client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("cannot remove node %s: %w", node.Name, err)
+		}
+		return nil
+	})
+}
+
+// Fail stops the heart-beat of nodes and all that they do for their pods, until
+// Recover; an annotation on the node remembers it. If one of the names is wrong,
+// none fails.
+func (f *Fleet) Fail(ctx context.Context, names ...string) error {
+	return f.each(ctx, names, nil, func(node *corev1.Node) error {
+		return f.annotate(ctx, node, mark.Failed, new(mark.Yes))
+	})
+}
+
+// Recover undoes Fail. If one of the nodes cannot recover, none does.
+func (f *Fleet) Recover(ctx context.Context, names ...string) error {
+	return f.each(ctx, names, recoverable, func(node *corev1.Node) error {
+		return f.annotate(ctx, node, mark.Failed, nil)
+	})
+}
+
+func recoverable(node *corev1.Node) error {
+	if mark.IsTerminated(node) {
+		return usage.Errorf("node %s was terminated and cannot recover: once it is not Ready, cloud-node-lifecycle-controller deletes it", node.Name)
+	}
+	return nil
+}
+
+// Terminate takes the machines of nodes away, as a cloud provider does: they
+// stop at once, and when they are not Ready any more, the cloud's loop finds that
+// the machines are gone and deletes the nodes. If one of the names is wrong, none
+// is terminated.
+func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
+	return f.each(ctx, names, nil, func(node *corev1.Node) error {
+		return f.annotate(ctx, node, mark.Terminated, new(mark.Yes))
+	})
+}
+
+// each does something to all simulated nodes of these names, if there are all of
+// them and check, which may be nil, has nothing against one.
+func (f *Fleet) each(ctx context.Context, names []string, check, do func(*corev1.Node) error) error {
+	var list []*corev1.Node
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		node, err := f.node(ctx, name)
+		if err == nil && check != nil {
+			err = check(node)
+		}
+		if err != nil {
 			return err
 		}
+		list = append(list, node)
 	}
-	for _, name := range names {
-		if err := f.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("cannot remove node %s: %w", name, err)
+	for _, node := range list {
+		if err := do(node); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Fail stops the heart-beat of a node and all that it does for its pods, until
-// Recover; an annotation on the node remembers it.
-func (f *Fleet) Fail(ctx context.Context, name string) error {
-	return f.setFailed(ctx, name, new("true"))
-}
-
-// Recover undoes Fail.
-func (f *Fleet) Recover(ctx context.Context, name string) error {
-	return f.setFailed(ctx, name, nil)
-}
-
-func (f *Fleet) setFailed(ctx context.Context, name string, value *string) error {
-	node, err := f.node(ctx, name)
-	if err != nil || failed(node) == (value != nil) {
-		return err
+// annotate gives an annotation of a node that value; nil removes it.
+func (f *Fleet) annotate(ctx context.Context, node *corev1.Node, key string, value *string) error {
+	if was, ok := node.Annotations[key]; ok == (value != nil) && (!ok || was == *value) {
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         node.UID,
-		"annotations": map[string]*string{failedAnnotation: value},
+		"annotations": map[string]*string{key: value},
 	}})
 	if err != nil {
-		return fmt.Errorf("node %s: %w", name, err)
+		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	if _, err := f.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("node %s: %w", name, err)
+	if _, err := f.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
 	return nil
 }

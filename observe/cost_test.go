@@ -74,7 +74,7 @@ func BenchmarkSync(b *testing.B) {
 		for b.Loop() {
 			q.Depth().Inc()
 			q.Depth().Dec()
-			q.Wait().Observe(0.001)
+			q.Wait().Observe(0)
 			q.Work().Observe(0.001)
 		}
 	})

@@ -109,8 +109,18 @@ type Delivered struct {
 	Object          Object `json:"object"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Queues are those that the handler added a key to, one entry an add.
-	Queues []string      `json:"queues,omitempty"`
-	Took   time.Duration `json:"tookNanos"` // in the handler
+	Queues []string `json:"queues,omitempty"`
+	// Adds are the numbers of these adds, each in its queue, from 1.
+	Adds []uint64 `json:"adds,omitempty"`
+	// Later are the keys that the handler has put off.
+	Later []Later       `json:"later,omitempty"`
+	Took  time.Duration `json:"tookNanos"` // in the handler
+}
+
+// Later is a key that is to be added to a queue when it is due.
+type Later struct {
+	Queue string    `json:"queue"`
+	Due   time.Time `json:"due"`
 }
 
 // Called is a controller's call of the API, when it has been answered. A watch
@@ -121,6 +131,7 @@ type Called struct {
 	Object      Object        `json:"object"`
 	Subresource string        `json:"subresource,omitempty"`
 	Status      int           `json:"status"` // HTTP; 0 if there was no answer
+	Began       time.Time     `json:"began,omitzero"`
 	Took        time.Duration `json:"tookNanos"`
 	// ResourceVersion is what a write made of the object.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
@@ -171,11 +182,23 @@ type Synced struct {
 	ID         uint64 `json:"id"` // of the sync, for Called and Logged
 	Key        string `json:"key,omitempty"`
 	KeyBasis   Basis  `json:"keyBasis,omitempty"`
-	// Cause is the Seq of the Delivered whose add this sync likely follows; 0 if unknown.
-	Cause   uint64        `json:"cause,omitempty"`
+	// Add is the number of the add that it follows, as in Delivered.Adds; 0 if
+	// unknown. Where several fit, it is the first of them, and LastAdd the last.
+	Add     uint64 `json:"add,omitempty"`
+	LastAdd uint64 `json:"lastAdd,omitempty"`
+	// Cause is the Seq of the Delivered whose handler made that add, CauseSync the
+	// ID of the sync that did; 0 if none did, or it is not known. Timed says that
+	// the queue's timer did.
+	Cause     uint64 `json:"cause,omitempty"`
+	CauseSync uint64 `json:"causeSync,omitempty"`
+	Timed     bool   `json:"timed,omitempty"`
+	// Sure says that this is certain: all adds that fit the time that the key waited
+	// come of the same.
+	Sure    bool          `json:"sure,omitempty"`
 	Waited  time.Duration `json:"waitedNanos"`       // in the queue
 	Took    time.Duration `json:"tookNanos"`         // the work
 	Retried bool          `json:"retried,omitempty"` // its key is to be added again after a while
+	Due     time.Time     `json:"due,omitzero"`      // when that is
 	Error   string        `json:"error,omitempty"`
 	// Reads and Writes are the calls that it made.
 	Reads  int `json:"reads,omitempty"`

@@ -25,6 +25,9 @@ type Options struct {
 	// Workers tells how many workers a queue of a controller has, 0 if that is
 	// not known; may be nil.
 	Workers func(controller, queue string) int
+	// Timers tells of what parts that have no queues will do by themselves; may be
+	// nil.
+	Timers func() []Timer
 	// Process tells about the process as a whole, asked once a second and for each
 	// snapshot; the rates and Settled are filled in here. May be nil.
 	Process func() Process
@@ -40,6 +43,9 @@ type Observer struct {
 	queues  *Queues
 	journal *Journal
 	sampler *sampler
+
+	versions versions
+	handlers handlers
 
 	mu        sync.Mutex
 	recorders map[string]*Recorder
@@ -83,6 +89,7 @@ func (o *Observer) Close() error {
 	<-o.ended
 	o.last.Store(new(o.process()))
 	o.asks.Store(nil)
+	o.handlers.clear()
 	o.queues.forget(func(q *queue) bool { return q.by != nil && q.by.observer == o })
 	return nil
 }
@@ -125,10 +132,6 @@ func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
 // Wait returns when there is a record after the given Seq, or ctx ends.
 func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
 
-// quiet is how long nothing may have been written or delivered before a control
-// plane is called settled: what unnamed queues and timers do cannot be seen.
-const quiet = 500 * time.Millisecond
-
 // Snapshot implements Source. Its error is always nil.
 func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	now := time.Now()
@@ -153,18 +156,62 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		o.sampler.fill(queueID{v.Controller, v.Name}, &v)
 		s.Queues = append(s.Queues, v)
 	}
+	behind := o.handlers.behind(now)
 	for _, r := range o.all() {
 		c := r.snapshot()
 		c.Running = running[r.name]
+		c.Behind = behind[r]
 		c.Failing = o.sampler.failing(r.name)
 		s.Controllers = append(s.Controllers, c)
 	}
 	s.Process = o.process()
 	o.sampler.rates(&s.Process, now)
-	s.Process.Busy = busy(s.Queues)
-	s.Process.Settled = s.Process.State == Ready && len(s.Process.Busy) == 0 &&
-		now.UnixNano()-o.latest.Load() > int64(quiet)
+	if s.Process.Busy = busy(&s); s.Process.Busy == nil {
+		s.Timers = o.timers()
+		s.Process.Quiet = o.quiet(now)
+		s.Process.Busy = s.soon(now.Add(soon))
+	}
+	s.Process.Settled = s.Process.State == Ready && s.Process.Busy == nil && s.Process.Quiet
 	return s, nil
+}
+
+// soon is how near a timer is that keeps a control plane from being settled.
+const soon = time.Second
+
+// soon names those who have something to do by then.
+func (s *Snapshot) soon(by time.Time) (names []string) {
+	add := func(name string, due time.Time) {
+		if !due.IsZero() && !due.After(by) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, q := range s.Queues {
+		// Parts that are no controllers, as the API server, poll.
+		if slices.ContainsFunc(s.Controllers, func(c Controller) bool { return c.Name == q.Controller && c.State != "" }) {
+			add(q.Controller, q.NextDue)
+		}
+	}
+	for _, t := range s.Timers {
+		add(t.Controller, t.Due)
+	}
+	return names
+}
+
+// quiet says whether nothing has been written or delivered for a while.
+func (o *Observer) quiet(now time.Time) bool {
+	latest := o.latest.Load()
+	since := now.UnixNano() - latest
+	return since > int64(noisy) || since > int64(still) && idle() && o.latest.Load() == latest
+}
+
+func (o *Observer) timers() []Timer {
+	asks := o.asks.Load()
+	if asks == nil || asks.Timers == nil {
+		return nil
+	}
+	list := asks.Timers()
+	slices.SortFunc(list, sooner)
+	return list
 }
 
 // more are the queues that are no client-go work queues, by controller and name.
@@ -197,23 +244,31 @@ func (o *Observer) all() []*Recorder {
 	return list
 }
 
-// busy names the owners of the queues that have keys to work on, the busiest first.
-func busy(queues []Queue) []string {
-	keys := map[string]int64{}
+// busy names those who have keys to work on or writes that are not answered, or
+// have not been told of the last write, the busiest first.
+func busy(s *Snapshot) []string {
+	work := map[string]int64{}
 	var names []string
-	for _, q := range queues {
+	add := func(name string, n int64) {
+		if n > 0 {
+			if work[name] == 0 {
+				names = append(names, name)
+			}
+			work[name] += n
+		}
+	}
+	for _, q := range s.Queues {
 		n := q.InFlight
 		if !q.Parked {
 			n += q.Depth
 		}
-		if n > 0 {
-			name := cmp.Or(q.Controller, q.Name)
-			if keys[name] == 0 {
-				names = append(names, name)
-			}
-			keys[name] += n
+		add(cmp.Or(q.Controller, q.Name), n)
+	}
+	for _, c := range s.Controllers {
+		if work[c.Name] == 0 {
+			add(c.Name, c.Writing+int64(len(c.Behind)))
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(keys[b], keys[a]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })
 	return names
 }

@@ -21,10 +21,11 @@ type queue struct {
 	closed atomic.Bool // its controller has ended
 
 	adds, gets, done, retries atomic.Int64
-	timed                     atomic.Int64 // adds that its timers made
 	maxDepth                  atomic.Int64 // since it was last sampled
 	wait, work                histogram
 
+	later   later
+	head    atomic.Uint64 // no add before it is pending
 	pending [pendingAdds]atomic.Pointer[add]
 	running [runningKeys]atomic.Pointer[work]
 }
@@ -32,32 +33,9 @@ type queue struct {
 func (q *queue) depth() int64    { return max(q.adds.Load()-q.gets.Load(), 0) }
 func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 
-// added is called when a key that did not wait is added.
-func (q *queue) added() {
-	at := q.adds.Add(1) - 1
-	q.series.adds.Add(1)
-	q.series.depth.Add(1)
-	raise(&q.maxDepth, int64(at)+1-q.gets.Load())
-	s := current()
-	if s == nil {
-		return
-	}
-	if s == q.born {
-		q.timed.Add(1)
-	}
-	if s.delivery == nil {
-		return
-	}
-	a := &add{queue: q, at: uint64(at), cause: s.delivery, next: s.delivery.adds.Load()}
-	for !s.delivery.adds.CompareAndSwap(a.next, a) {
-		a.next = s.delivery.adds.Load()
-	}
-	q.pending[a.at%pendingAdds].Store(a)
-}
-
 // got is called when a worker takes a key; the worker is the calling goroutine.
 func (q *queue) got() {
-	at := uint64(q.gets.Add(1) - 1)
+	q.gets.Add(1)
 	q.series.depth.Add(-1)
 	if q.by == nil {
 		return
@@ -72,25 +50,19 @@ func (q *queue) got() {
 	}{scope: scope{labels: q.by.labels, by: q.by, outer: outer}}
 	w.scope.work = &w.work
 	w.id, w.queue, w.started = q.by.observer.syncs.Add(1), q, time.Now()
-	if a := q.pending[at%pendingAdds].Load(); a != nil && a.at == at {
-		w.cause = a.cause
-		q.pending[at%pendingAdds].CompareAndSwap(a, nil)
-	}
-	for i := range q.running {
-		if q.running[i].CompareAndSwap(nil, &w.work) {
-			break
-		}
-	}
 	w.scope.enter()
 }
 
 // waited is called right after got, with how long the key was in the queue.
 func (q *queue) waited(d time.Duration) {
-	q.wait.observe(d, time.Now())
-	q.series.wait.observe(d.Seconds())
+	now := time.Now()
 	if w := current().sync(); w != nil && w.queue == q {
-		w.waited.Store(int64(d))
+		w.waited = d
+		q.follow(w, d, now)
+		w.show(q)
 	}
+	q.wait.observe(d, now)
+	q.series.wait.observe(d.Seconds())
 }
 
 // finished is called when a worker is done with a key after d.
@@ -139,21 +111,22 @@ func (q *queue) oldest() *work {
 func (q *queue) retried() {
 	q.retries.Add(1)
 	q.series.retries.Add(1)
-	if w := current().sync(); w != nil && w.queue == q {
-		w.retried.Store(true)
+	d, known := delay()
+	if known && d <= 0 {
+		return // it is added at once
 	}
-}
-
-// waiting lists causes of the keys that wait, the oldest first, n at most.
-func (q *queue) waiting(n int) []Object {
-	var list []Object
-	first, next := uint64(q.gets.Load()), uint64(q.adds.Load())
-	for at := first; at < next && at < first+pendingAdds && len(list) < n; at++ {
-		if a := q.pending[at%pendingAdds].Load(); a != nil && a.at == at {
-			list = append(list, a.cause.object)
-		}
+	if !known {
+		d = unknownDelay
 	}
-	return list
+	due := time.Now().Add(d)
+	q.later.put(due)
+	s := current()
+	if w := s.sync(); w != nil && w.queue == q {
+		w.retried.Store(&due)
+	}
+	if s != nil && s.delivery != nil && known {
+		s.delivery.putOff(q.name, due)
+	}
 }
 
 func (q *queue) underWay() []Running {
@@ -197,8 +170,8 @@ func (q *queue) snapshot(now time.Time) Queue {
 		Work:     q.work.durations(now),
 		Waiting:  q.waiting(10),
 	}
-	// Each retry ends in an add by a timer, or in none if the key waits by then.
-	s.Delayed = max(s.Retries-q.timed.Load(), 0)
+	delayed, due := q.later.pending(now)
+	s.Delayed, s.NextDue = int64(delayed), due
 	if q.by != nil {
 		s.Controller = q.by.name
 	}

@@ -19,6 +19,8 @@ type Recorder struct {
 	resource sync.Map // watched resource → nothing
 	writes   sync.Map // Write without a count → *atomic.Int64
 
+	writing atomic.Int64 // calls that are not answered yet, without chatter
+
 	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
 }
 
@@ -54,13 +56,24 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	began := time.Now()
 	within(&s.scope, handler)
 	now := time.Now()
-	d.Controller, d.Took, d.Queues = r.name, now.Sub(began), event.queues()
+	d.Controller, d.Took = r.name, now.Sub(began)
+	event.tell(d)
 	r.delivered.Add(1)
 	seq := r.observer.append(d, now)
 	event.seq.Store(seq)
 	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
 		r.observer.active(now)
 	}
+}
+
+// Calling notes a call that begins, and returns what is to be called when it has
+// been answered and taken down.
+func (r *Recorder) Calling(c *Called) (ended func()) {
+	if !c.Write() || c.Chatter() {
+		return func() {}
+	}
+	r.writing.Add(1)
+	return func() { r.writing.Add(-1) }
 }
 
 // Called takes down an API call that has been answered to the calling goroutine.
@@ -141,6 +154,7 @@ func (r *Recorder) Logged(l *Logged, key, failure string) {
 
 func (r *Recorder) synced(s *Synced, now time.Time) {
 	r.syncs.Add(1)
+	r.observer.active(now)
 	if s.Failed() {
 		r.failures.Add(1)
 	}
@@ -157,6 +171,7 @@ func (r *Recorder) snapshot() Controller {
 		Conflicts: r.conflicts.Load(),
 		Syncs:     r.syncs.Load(),
 		Failures:  r.failures.Load(),
+		Writing:   r.writing.Load(),
 	}
 	if s := r.state.Load(); s != nil {
 		c.State, c.Reason = s.State, s.Reason

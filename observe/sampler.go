@@ -157,7 +157,7 @@ func (s *sampler) learnFailures() {
 				s.order = slices.Delete(s.order, 0, 1)
 			}
 		}
-		f.KeyBasis, f.Error, f.Last = e.KeyBasis, e.Error, r.Time
+		f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
 		f.Times++
 	}
 }

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Process     Process      `json:"process"`
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
+	Timers      []Timer      `json:"timers,omitempty"`      // of parts that have no queues, the soonest first; only while nobody is busy
 	Journal     JournalStats `json:"journal"`
 }
 
@@ -34,10 +35,14 @@ type Process struct {
 
 	State   State     `json:"state,omitempty"`
 	Started time.Time `json:"started"`
-	// Settled says that, as far as can be seen, nothing is left to do; Busy names
-	// the controllers that are why not.
+	// Settled says that, as far as can be seen, nothing is left to do now or within
+	// a second; Busy names the controllers that are why not.
 	Settled bool     `json:"settled"`
 	Busy    []string `json:"busy,omitempty"`
+	// Quiet says that nobody is busy now, nothing has been written, delivered or
+	// synced a moment ago, and nothing in the process wants to run; or that for
+	// half a second nothing has.
+	Quiet bool `json:"quiet,omitempty"`
 
 	Requests     int64         `json:"requests"`     // to the API server since the start, from inside and outside
 	RequestRate  float64       `json:"requestRate"`  // a second, over the last 5 s
@@ -68,6 +73,8 @@ type Controller struct {
 
 	Running []Running `json:"running,omitempty"` // syncs under way
 	Failing []Failing `json:"failing,omitempty"` // keys whose last sync failed, newest first
+	Behind  []Behind  `json:"behind,omitempty"`  // by resource
+	Writing int64     `json:"writing,omitempty"` // writes that are not answered yet, without chatter
 }
 
 // Write counts one kind of write.
@@ -94,6 +101,14 @@ type Failing struct {
 	Error    string    `json:"error,omitempty"`
 	Times    int       `json:"times"` // in a row
 	Last     time.Time `json:"last"`
+	Due      time.Time `json:"due,omitzero"` // when it is tried again; zero if it is not put back
+}
+
+// Behind is a resource of which a controller has not been told all yet.
+type Behind struct {
+	Resource string `json:"resource"` // RESOURCE or RESOURCE.GROUP
+	Told     int64  `json:"told"`     // the version that its handler has been told last; 0 if none
+	Written  int64  `json:"written"`  // the newest there is
 }
 
 // Queue is one work queue. Depth, adds, retries and the durations mean what the
@@ -113,8 +128,10 @@ type Queue struct {
 	Done     int64 `json:"done"`
 	Retries  int64 `json:"retries"`
 	// Delayed is how many keys wait for a timer at most: a queue does not tell
-	// when it merges two, so this is inferred. -1 if unknown.
-	Delayed int64 `json:"delayedAtMost"`
+	// when it merges two, so this is inferred. -1 if unknown. NextDue is when the
+	// first is due; zero if none is, or it is unknown.
+	Delayed int64     `json:"delayedAtMost"`
+	NextDue time.Time `json:"nextDue,omitzero"`
 
 	AddRate  float64 `json:"addRate"`  // a second, over the last 5 s
 	DoneRate float64 `json:"doneRate"` // a second, over the last 5 s

@@ -10,15 +10,26 @@ type work struct {
 	id      uint64
 	queue   *queue
 	started time.Time
-	waited  atomic.Int64 // nanoseconds
-	cause   *delivery    // whose add it likely follows; nil if unknown
+	waited  time.Duration // in the queue
+	add     *add          // that it follows; nil if unknown
+	last    uint64        // the number of the last add that fits, if several do
+	sure    bool          // of what add comes of
 	over    atomic.Bool
 
 	key           atomic.Pointer[named]
-	failure       atomic.Pointer[string] // that its log tells
-	refused       atomic.Pointer[string] // what its last failed call met
-	retried       atomic.Bool
+	failure       atomic.Pointer[string]    // that its log tells
+	refused       atomic.Pointer[string]    // what its last failed call met
+	retried       atomic.Pointer[time.Time] // when its key is due again; nil if it was not put back
 	reads, writes atomic.Int32
+}
+
+// show puts w among the syncs that are under way, if there is room.
+func (w *work) show(q *queue) {
+	for i := range q.running {
+		if q.running[i].CompareAndSwap(nil, w) {
+			return
+		}
+	}
 }
 
 type named struct {
@@ -58,28 +69,33 @@ func (w *work) keyed() (string, Basis) {
 	if n := w.key.Load(); n != nil {
 		return n.key, n.basis
 	}
-	if w.cause != nil {
-		return w.cause.object.Key(), BasisEvent
+	if w.add != nil && w.add.cause != nil {
+		return w.add.cause.object.Key(), BasisEvent
 	}
 	return "", BasisUnknown
 }
 
 func (w *work) synced(took time.Duration) *Synced {
 	s := &Synced{
-		Queue:   w.queue.name,
-		ID:      w.id,
-		Waited:  time.Duration(w.waited.Load()),
-		Took:    took,
-		Retried: w.retried.Load(),
-		Reads:   int(w.reads.Load()),
-		Writes:  int(w.writes.Load()),
+		Queue:  w.queue.name,
+		ID:     w.id,
+		Waited: w.waited,
+		Took:   took,
+		Reads:  int(w.reads.Load()),
+		Writes: int(w.writes.Load()),
 	}
 	if w.queue.by != nil {
 		s.Controller = w.queue.by.name
 	}
 	s.Key, s.KeyBasis = w.keyed()
-	if w.cause != nil {
-		s.Cause = w.cause.seq.Load()
+	if due := w.retried.Load(); due != nil {
+		s.Retried, s.Due = true, *due
+	}
+	if a := w.add; a != nil {
+		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.last, a.timed, a.sync, w.sure
+		if a.cause != nil {
+			s.Cause = a.cause.seq.Load()
+		}
 	}
 	// A call may fail as expected; that the key is put back says that it was not.
 	if f := w.failure.Load(); f != nil {
@@ -88,36 +104,4 @@ func (w *work) synced(took time.Duration) *Synced {
 		s.Error = *f
 	}
 	return s
-}
-
-// delivery is an event while its handler runs, and while keys that it caused wait.
-type delivery struct {
-	object Object
-	seq    atomic.Uint64 // of its record; 0 until the handler has returned
-	adds   atomic.Pointer[add]
-}
-
-// add is a key that was added to a queue.
-type add struct {
-	queue *queue
-	at    uint64 // the how manieth of the queue
-	cause *delivery
-	next  *add // of the same delivery, older
-}
-
-// queues names the queues that keys were added to, in order.
-func (d *delivery) queues() []string {
-	n := 0
-	for a := d.adds.Load(); a != nil; a = a.next {
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	names := make([]string, n)
-	for a := d.adds.Load(); a != nil && n > 0; a = a.next {
-		n--
-		names[n] = a.queue.name
-	}
-	return names
 }

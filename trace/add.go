@@ -29,6 +29,13 @@ type adders struct {
 	keys    map[queueKey][]*Node
 	silent  map[objectKey][]*Node // events whose handlers added nothing at once
 	bySeq   map[uint64]*Node
+
+	// What queues tell of each add.
+	byAdd    map[addName][]*Node     // events, in order of time
+	followed map[addName][]time.Time // by a sync, for certain: when its key was added
+	only     map[*Node]uint64        // the add of a sync that several fit, where but one is left
+	late     map[queueName][]putOff
+	byID     map[uint64]*Node // syncs
 }
 
 type queueKey struct {
@@ -41,8 +48,12 @@ type objectKey struct{ controller, key string }
 // linkAdds finds why each sync's key was in its queue.
 func (g *graph) linkAdds() {
 	a := g.adders()
+	a.eliminate()
 	for _, s := range g.syncs {
 		if s.Open {
+			continue
+		}
+		if a.sure(s) {
 			continue
 		}
 		if e, certainty := a.event(s); e != nil {
@@ -61,6 +72,7 @@ func (g *graph) linkAdds() {
 
 func (g *graph) adders() *adders {
 	a := &adders{
+		byAdd: map[addName][]*Node{}, followed: map[addName][]time.Time{}, only: map[*Node]uint64{}, late: map[queueName][]putOff{}, byID: g.byID,
 		events: map[queueName][]*Node{}, longest: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, queued: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, silent: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}
@@ -70,6 +82,7 @@ func (g *graph) adders() *adders {
 			a.events[name] = append(a.events[name], e)
 			a.longest[name] = max(a.longest[name], e.Took)
 		}
+		a.number(e)
 		if len(e.queues) == 0 && e.Change != observe.Resynced {
 			k := objectKey{e.Controller, e.Object.Key()}
 			a.silent[k] = append(a.silent[k], e)
@@ -78,6 +91,12 @@ func (g *graph) adders() *adders {
 	for _, s := range g.syncs {
 		if s.Open {
 			continue
+		}
+		if s.put.Sure && s.put.LastAdd == 0 {
+			a.claim(addName{queueName{s.Controller, s.Queue}, s.put.Add}, s)
+		}
+		if due := s.put.Due; !due.IsZero() {
+			a.late[queueName{s.Controller, s.Queue}] = append(a.late[queueName{s.Controller, s.Queue}], putOff{due, s})
 		}
 		a.syncs[s.Controller] = append(a.syncs[s.Controller], s)
 		name := queueName{s.Controller, s.Queue}
@@ -111,7 +130,7 @@ func (a *adders) event(s *Node) (*Node, Certainty) {
 	case 0:
 		return nil, ""
 	case 1:
-		if e := running[0]; e == told || s.isKeyOf(e) && a.tally(e, s) {
+		if e := running[0]; s.put.Add == 0 && (e == told || s.isKeyOf(e) && a.tally(e, s)) {
 			return e, Exact
 		}
 	}

@@ -65,7 +65,7 @@ func (g *graph) call(r *observe.Record, c *observe.Called) {
 		return
 	}
 	n := &Node{
-		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: r.Time.Add(-c.Took), Took: c.Took, seq: r.Seq,
+		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: began(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonical(c.Object), Subresource: c.Subresource,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
 	}
@@ -82,11 +82,19 @@ func (g *graph) call(r *observe.Record, c *observe.Called) {
 	n.follow(s, Exact, ByCall)
 }
 
+// began is when a call did; older records do not tell.
+func began(r *observe.Record, c *observe.Called) time.Time {
+	if c.Began.IsZero() {
+		return r.Time.Add(-c.Took)
+	}
+	return c.Began
+}
+
 func (g *graph) event(r *observe.Record, d *observe.Delivered) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonical(d.Object), ResourceVersion: d.ResourceVersion,
-		queues: d.Queues, uid: d.Object.UID,
+		queues: d.Queues, adds: d.Adds, later: d.Later, uid: d.Object.UID,
 	}
 	g.events = append(g.events, n)
 	g.bySeq[r.Seq] = n
@@ -103,7 +111,7 @@ func (g *graph) sync(r *observe.Record, s *observe.Synced) {
 	n.Time, n.Took, n.Waited = r.Time.Add(-s.Took), s.Took, s.Waited
 	n.Controller, n.Queue, n.Key, n.KeyBasis = s.Controller, s.Queue, s.Key, s.KeyBasis
 	n.Retried, n.Error = s.Retried, s.Error
-	n.cause = s.Cause
+	n.cause, n.put = s.Cause, s
 }
 
 // logged keeps what a controller says of note while it syncs: klog's V(2) and

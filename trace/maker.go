@@ -86,7 +86,7 @@ func (m *makers) of(v *version, deletions map[*Node]int) (*Node, Certainty, Rule
 		return c, certainty, ByVersion
 	}
 	if v.deleted {
-		if d := m.deleters(v); len(d) == 1 && deletions[d[0]] == 1 {
+		if d := m.deleters(v); len(d) == 1 && (deletions[d[0]] == 1 || d[0].uid != "" && d[0].uid == v.uid()) {
 			return d[0], Exact, ByDeletion
 		}
 	}
@@ -152,7 +152,8 @@ func (m *makers) certain(c *Node, v *version) bool {
 func (m *makers) deleters(v *version) []*Node {
 	var list []*Node
 	for _, c := range m.named[v.place] {
-		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && m.around(c, v) {
+		other := c.uid != "" && v.uid() != "" && c.uid != v.uid() // an object that had the name before
+		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && !other && m.around(c, v) {
 			list = append(list, c)
 		}
 	}

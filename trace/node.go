@@ -95,9 +95,13 @@ type Node struct {
 	parent *Node
 	root   bool // of the tree that it is in
 	seq    uint64
-	cause  uint64   // of a sync: the Seq of the event that it follows by its place in the queue
+	cause  uint64   // of a sync: the Seq of the event whose add it follows, as the queue says
 	queues []string // of an event: where its handler added keys
 	uid    string   // of a write's object, where its events or its answer tell
+
+	adds  []uint64        // of an event: the numbers of these adds, each in its queue
+	later []observe.Later // of an event: the keys that its handler put off
+	put   *observe.Synced // of a sync: what its record says
 }
 
 // End is when it was over.

@@ -82,6 +82,16 @@ func (g *graph) versions() []*version {
 	return list
 }
 
+// uid is the object's; empty if no event tells.
+func (v *version) uid() string {
+	for _, e := range v.events {
+		if e.uid != "" {
+			return e.uid
+		}
+	}
+	return ""
+}
+
 // outside is the write that must have been.
 func (v *version) outside() *Node {
 	e := v.events[0]

@@ -24,9 +24,9 @@ func examples(t *testing.T) []string {
 		&observe.BootStep{Step: "etcd", Took: 41 * time.Millisecond},
 		&observe.ControllerChanged{Controller: "job-controller", State: "failed", Reason: "jobs.batch is forbidden"},
 		&observe.QueueChanged{Controller: "replicaset-controller", Queue: "replicaset", Depth: 3, MaxDepth: 12, InFlight: 5, Adds: 40, Gets: 37, Done: 32, Retries: 1},
-		&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: web, ResourceVersion: "812", Queues: []string{"replicaset"}, Took: 14 * time.Microsecond},
-		&observe.Called{Controller: "replicaset-controller", Verb: "update", Object: web, Subresource: "status", Status: 409, Took: 3 * time.Millisecond, Conflict: true, Error: "the object has been modified", Sync: 77},
-		&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", ID: 77, Key: "default/web-7d4b9c6f5", KeyBasis: observe.BasisLog, Cause: 4, Waited: 120 * time.Microsecond, Took: 9 * time.Millisecond, Retried: true, Error: "the object has been modified", Reads: 1, Writes: 4},
+		&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: web, ResourceVersion: "812", Queues: []string{"replicaset"}, Adds: []uint64{40}, Took: 14 * time.Microsecond},
+		&observe.Called{Controller: "replicaset-controller", Verb: "update", Object: web, Subresource: "status", Status: 409, Began: at.Add(-3 * time.Millisecond), Took: 3 * time.Millisecond, Conflict: true, Error: "the object has been modified", Sync: 77},
+		&observe.Synced{Controller: "replicaset-controller", Queue: "replicaset", ID: 77, Key: "default/web-7d4b9c6f5", KeyBasis: observe.BasisLog, Add: 40, Cause: 4, Sure: true, Waited: 120 * time.Microsecond, Took: 9 * time.Millisecond, Retried: true, Due: at.Add(5 * time.Millisecond), Error: "the object has been modified", Reads: 1, Writes: 4},
 		&observe.Logged{Controller: "replicaset-controller", Level: -2, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}, Sync: 77},
 	} {
 		if err == nil {

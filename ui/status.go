@@ -69,6 +69,9 @@ func headline(s observe.Snapshot) string {
 	if p.MemoryBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d MiB of memory", p.MemoryBytes>>20))
 	}
+	if hands := handsIn(s); hands != "" {
+		parts = append(parts, hands)
+	}
 	name := p.Name
 	if name == "" {
 		name = "it"
@@ -126,11 +129,12 @@ func wideRows(queues []observe.Queue) [][]string {
 	return rows
 }
 
-// troubleRows are the controllers that do not run, and keys that fail.
+// troubleRows are the controllers that do not run or that a hand is on, and keys
+// that fail.
 func troubleRows(controllers []observe.Controller) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
 	for _, c := range controllers {
-		if c.State != "running" && c.State != "" {
+		if c.State != "running" && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, c.Reason})
 		}
 		for i, f := range c.Failing {

@@ -60,6 +60,37 @@ func idle() observe.Snapshot {
 	return s
 }
 
+// meddled is idle but for the hands on its controllers.
+func meddled() observe.Snapshot {
+	s := idle()
+	s.Controllers = []observe.Controller{
+		{Name: "bootstrap-signer-controller", State: "off", Reason: "off by default"},
+		{Name: "deployment-controller", State: "running", Reason: "each call waits 2s, 30% of its update calls fail: 409"},
+		{Name: "job-controller", State: "off", Reason: "stopped"},
+		{Name: "namespace-controller", State: "running"},
+		{Name: "replicaset-controller", State: "paused", Reason: "its writes are held"},
+		{Name: "statefulset-controller", State: "running", Reason: "2 workers in place of 5"},
+	}
+	return s
+}
+
+func TestHands(t *testing.T) {
+	var got []string
+	for _, h := range Hands(meddled()) {
+		got = append(got, h.String())
+	}
+	want := []string{
+		"deployment-controller is running: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
+		"replicaset-controller is paused: its writes are held", "statefulset-controller is running: 2 workers in place of 5",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := Hands(working()); got != nil {
+		t.Errorf("of what nobody has touched: %v", got)
+	}
+}
+
 func TestStatus(t *testing.T) {
 	starting := idle()
 	starting.Process = observe.Process{Name: "default", State: observe.Starting}
@@ -75,6 +106,7 @@ func TestStatus(t *testing.T) {
 	}{
 		{"working", working(), []string{"", "wide", "json", "yaml"}},
 		{"idle", idle(), []string{"", "wide"}},
+		{"meddled", meddled(), []string{"", "wide"}},
 		{"starting", starting, []string{""}},
 		{"scraped", scraped, []string{"", "wide"}},
 	} {

@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,33 +16,31 @@ func newControllers(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "controllers",
-		Short: "List every controller: its aliases, whether it runs and, if not, why",
-		Long: `List every controller of a running control plane with its aliases, its state
-and, where it does not run, the reason; where no control plane runs, what "up"
-would run. The names and the aliases are what "up --controllers" takes.`,
+		Short: "List every controller: its state, workers, queue depth, errors and, if it does not run, why",
+		Long: `List every controller of a running control plane: its state, how many workers
+its queues have, how many keys wait in them, how many of its calls have failed,
+its aliases and, where it does not run or a hand is on it, the reason; where no
+control plane runs, what "up" would run. The names and the aliases are what
+"up --controllers" takes.`,
 		Example: `  ctrlplane controllers
-  ctrlplane controllers -o json
+  ctrlplane controllers -o wide
+  ctrlplane controllers -o json | jq '.items[] | select(.depth > 0) | .name'
   ctrlplane controllers pause replicaset
   ctrlplane controllers step replicaset 3
   ctrlplane controllers resume --all`,
 		Args: noVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
+				return usage.Errorf("--output: %q is not known: use wide, json or yaml, or leave it out", output)
 			}
 			list, err := listControllers(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(control.ControllerList{Items: list})
-			}
-			return printControllers(cmd.OutOrStdout(), list)
+			return printControllers(cmd.OutOrStdout(), list, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
 	cmd.AddCommand(controllersVerbs(t)...)
 	return cmd
 }
@@ -74,13 +68,4 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 		return nil, err
 	}
 	return client.Controllers(ctx)
-}
-
-func printControllers(out io.Writer, list []control.Controller) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTATE\tALIASES\tREASON")
-	for _, c := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, c.State, strings.Join(c.Aliases, ","), c.Reason)
-	}
-	return w.Flush()
 }

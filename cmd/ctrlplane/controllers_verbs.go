@@ -33,7 +33,7 @@ func controllersVerbs(t *target) []*cobra.Command {
 			func(ctx context.Context, g control.Gates, names string) ([]string, error) {
 				return g.Restore(ctx, names)
 			}),
-		newControllersDelay(t), newControllersFail(t), newControllersStep(t), newControllersHeld(t),
+		newControllersDelay(t), newControllersFail(t), newControllersScale(t), newControllersStep(t), newControllersHeld(t),
 	}
 }
 
@@ -69,7 +69,7 @@ func whichControllers(verb string, args []string, all bool) (string, error) {
 	case all:
 		return control.All, nil
 	case len(args) == 0 || slices.Contains(args, ""):
-		return "", usage.Errorf(`controllers %s: say which, or use --all: "ctrlplane controllers" lists them`, verb)
+		return "", usage.Errorf(`controllers %s: say which: "ctrlplane controllers" lists them`, verb)
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
 		return "", usage.Errorf(`controllers %s: %q: "ctrlplane controllers" lists what there is`, verb, args)
 	}
@@ -119,6 +119,34 @@ func newControllersDelay(t *target) *cobra.Command {
 		},
 	}
 	allFlag(cmd, &all)
+	return cmd
+}
+
+func newControllersScale(t *target) *cobra.Command {
+	var workers int
+	cmd := &cobra.Command{
+		Use:   "scale NAME… --workers N",
+		Short: "Run controllers with another number of workers, where upstream has a flag for it",
+		Long: `End controllers and begin them anew with another number of workers, as upstream's
+--concurrent-…-syncs would have it. Those that upstream has no such flag for are
+refused. A delay, a fault or a pause stays; what a paused one has held is
+refused, and comes again. It lasts until the control plane ends.`,
+		Example: `  ctrlplane controllers scale replicaset --workers 1
+  ctrlplane controllers scale replicaset deployment --workers 20`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := whichControllers("scale", args, false)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("workers") {
+				return usage.Errorf("controllers scale: say how many: --workers 3")
+			}
+			return doToControllers(cmd, t, "scaled", names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+				return g.Scale(ctx, names, workers)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&workers, "workers", 0, "how many keys each queue is to be worked on at a time")
 	return cmd
 }
 

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,56 +15,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newControllersStep(t *target) *cobra.Command {
-	return &cobra.Command{
-		Use:   "step NAME [N]",
-		Short: "Let the next N writes of a paused controller through, one at a time",
-		Long: `Let the next N writes of a paused controller through, one if N is left out. Each
-is answered before the next one goes, and is printed then. Where less is held,
-step waits for more; interrupt it to stop waiting.`,
-		Example: `  ctrlplane controllers step replicaset
-  ctrlplane controllers step replicaset 3`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return usage.Errorf("controllers step takes a controller and a number of writes, got %q", args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n := 1
-			if len(args) > 1 {
-				var err error
-				if n, err = strconv.Atoi(args[1]); err != nil || n < 1 {
-					return usage.Errorf("controllers step: %q is not a number of writes: use 1 or more", args[1])
-				}
-			}
-			client, err := t.control()
-			if err != nil {
-				return err
-			}
-			return step(cmd.Context(), cmd.OutOrStdout(), client.Gates(), args[0], n)
-		},
-	}
-}
-
-// step asks for one write at a time: whoever goes away leaves at most one under way.
-func step(ctx context.Context, out io.Writer, gates control.Gates, name string, n int) error {
-	for n > 0 {
-		s, err := gates.Step(ctx, name)
-		if err != nil {
-			return err
-		}
-		if s == nil { // nothing is held: go on waiting
-			continue
-		}
-		n--
-		if _, err := fmt.Fprintf(out, "%s: %s\n", writeLine(s.Held), outcome(s)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeLine is a write as one would say it: its verb and its object.
 func writeLine(h control.Held) string {
 	text := h.Verb + " " + h.Object.String()
@@ -75,16 +22,6 @@ func writeLine(h control.Held) string {
 		text += " (" + h.Subresource + ")"
 	}
 	return text
-}
-
-func outcome(s *control.Stepped) string {
-	switch {
-	case s.Error != "" && s.Status != 0:
-		return fmt.Sprintf("%d %s", s.Status, s.Error)
-	case s.Error != "":
-		return s.Error
-	}
-	return fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status))
 }
 
 func newControllersHeld(t *target) *cobra.Command {

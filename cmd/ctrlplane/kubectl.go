@@ -23,7 +23,8 @@ func newKubectl(t *target) *cobra.Command {
 		Use:   "kubectl [ARG…]",
 		Short: "The real kubectl, talking to the control plane",
 		Long: `The kubectl of this release, with the control plane as its cluster. Which one
-is said before the verb: "ctrlplane --name demo kubectl get pods".`,
+is said before the verb: "ctrlplane --name demo kubectl get pods". In a command
+of "ctrlplane run" it is that one's.`,
 		Example: `  ctrlplane kubectl create deployment web --image=nginx --replicas=3
   ctrlplane kubectl get pods --watch`,
 		DisableFlagParsing: true,

@@ -15,27 +15,33 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/nodes"
 )
 
 func newNodes(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes",
-		Short: "List, add, remove, fail and recover simulated nodes",
+		Short: "List, add, remove, fail, recover and terminate simulated nodes",
 		Long: `Work on the simulated nodes of a control plane that runs. A node that fails
 stops its heart-beat: node-lifecycle-controller marks it, its Pods are evicted
-and made anew elsewhere. "up --nodes" says how many there are from the start.`,
+and made anew elsewhere. A node that is terminated loses its machine at the
+cloud provider: it stops in the same way, and when node-lifecycle-controller has
+marked it, cloud-node-lifecycle-controller finds the machine gone and deletes
+it. "up --nodes" says how many there are from the start.`,
 		Example: `  ctrlplane nodes
   ctrlplane nodes add 3
   ctrlplane nodes fail node-2
   ctrlplane nodes recover node-2
+  ctrlplane nodes terminate node-2
   ctrlplane nodes remove node-2 node-3`,
 		Args: noVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, "") },
 	}
 	cmd.AddCommand(newNodesList(t), newNodesAdd(t),
 		newNodesVerb(t, "remove", "Delete nodes; what ran there is made anew elsewhere", control.Nodes.Remove),
-		newNodesVerb(t, "fail", "Stop the heart-beat of nodes", eachNode(control.Nodes.Fail)),
-		newNodesVerb(t, "recover", "Let the heart-beat of nodes that failed go on", eachNode(control.Nodes.Recover)))
+		newNodesVerb(t, "fail", "Stop the heart-beat of nodes", control.Nodes.Fail),
+		newNodesVerb(t, "recover", "Let the heart-beat of nodes that failed go on", control.Nodes.Recover),
+		newNodesVerb(t, "terminate", "Take the machines of nodes away, as a cloud provider does", control.Nodes.Terminate))
 	return cmd
 }
 
@@ -73,6 +79,9 @@ func newNodesAdd(t *target) *cobra.Command {
 				var err error
 				if n, err = strconv.Atoi(args[0]); err != nil || n < 1 {
 					return usage.Errorf("nodes add: %q is not a number of nodes: use 1 or more", args[0])
+				}
+				if n > nodes.MaxCount {
+					return usage.Errorf("nodes add: %d more nodes: no more than %d can be simulated", n, nodes.MaxCount)
 				}
 			}
 			client, err := t.control()
@@ -114,18 +123,7 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 }
 
 // past is what has become of nodes.
-var past = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered"}
-
-func eachNode(do func(control.Nodes, context.Context, string) error) func(control.Nodes, context.Context, ...string) error {
-	return func(nodes control.Nodes, ctx context.Context, names ...string) error {
-		for _, name := range names {
-			if err := do(nodes, ctx, name); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
+var past = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
 
 func listNodes(cmd *cobra.Command, t *target, output string) error {
 	client, err := t.control()
@@ -149,9 +147,12 @@ func printNodes(out io.Writer, list []control.Node) error {
 	fmt.Fprintln(w, "NAME\tREADY\tSTATE\tPODS\tCPU\tMEMORY\tPOD CIDR\tZONE\tAGE")
 	for _, n := range list {
 		var state []string
-		for name, is := range map[string]bool{"failed": n.Failed, "cordoned": n.Unschedulable, "made by hand": !n.Own} {
-			if is {
-				state = append(state, name)
+		for _, s := range []struct {
+			name string
+			is   bool
+		}{{"terminated", n.Terminated}, {"failed", n.Failed}, {"cordoned", n.Unschedulable}, {"made by hand", !n.Own}} {
+			if s.is {
+				state = append(state, s.name)
 			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Ready, strings.Join(state, ", "), n.Pods, n.MaxPods,

@@ -32,7 +32,7 @@ controller manager in one process: no containers, no downloads, no network.`,
 	}
 	t.flags(root)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newUp(t), newRun(t), newTop(t), newStatus(t), newWait(t), newTrace(t), newWhy(t), newControllers(t), newNodes(t), newKubeconfig(t), newKubectl(t), newVersion())
+	root.AddCommand(newUp(t), newRun(t), newTop(t), newStatus(t), newWait(t), newTrace(t), newWhy(t), newExplain(t), newLearn(t), newControllers(t), newNodes(t), newSnapshot(t), newReset(t), newKubeconfig(t), newKubectl(t), newVersion(), newChildVerb(t))
 	return root
 }
 

@@ -37,6 +37,7 @@ type runner struct {
 	settle  bool
 	timeout time.Duration
 	signals signals
+	report  reporting
 }
 
 func newRun(t *target) *cobra.Command {
@@ -48,7 +49,8 @@ func newRun(t *target) *cobra.Command {
 the command did. The control plane is ephemeral unless --name or --data-dir is
 given. Several runs at once do not meet.
 
-The command gets KUBECONFIG (a file in the data folder), CTRLPLANE_URL and
+The command gets KUBECONFIG (a file in the data folder), CTRLPLANE_URL,
+CTRLPLANE_DATA_DIR (other verbs of this program find the control plane by it) and
 USE_EXISTING_CLUSTER=true (for envtest), and else this environment, stdin,
 stdout and stderr. Nothing but the command writes to stdout.
 
@@ -65,11 +67,17 @@ it, or this program before the command ran.
   124  --timeout is over
   125  the control plane did not start, ended, did not stop, or did not settle
   126  the command cannot be executed
-  127  the command is not found`,
+  127  the command is not found
+
+With --report a page of what every controller did, and files for other programs,
+are written however the run ends: report.html, events.jsonl, junit.xml,
+objects.yaml and ctrlplane.log. On GitHub Actions and GitLab a short summary goes
+where these show it.`,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle -- kubectl apply -f manifests/
-  ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane --data-dir "${KUBECONFIG%/*}" wait -f x.yaml'`,
+  ctrlplane run --settle --report out/ -f manifests/ -- go test ./...
+  ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage.Errorf(`say what to run: "%s -- COMMAND [ARG…]"`, cmd.CommandPath())
@@ -95,6 +103,8 @@ func (r *runner) flags(cmd *cobra.Command) {
 	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 	f.BoolVar(&r.settle, "settle", false, "once the command has ended with 0, wait until nothing is left to do in any controller")
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, settling included; then it gets SIGTERM, and SIGKILL 10s later (default: for ever, and 1m to settle)")
+	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run into")
+	r.report.given = func() bool { return f.Changed("report") }
 }
 
 // conclude does not return from a run that did not end well, unless by bad usage.
@@ -119,6 +129,9 @@ func (r *runner) check() error {
 	if r.settle && r.up.server.Records < 0 {
 		return usage.Errorf("--settle looks at what is observed, --observe-records %d turns that off: use one of them", r.up.server.Records)
 	}
+	if err := r.report.check(r.up.server.Records); err != nil {
+		return err
+	}
 	return r.up.prepare()
 }
 
@@ -127,6 +140,10 @@ func (r *runner) run(ctx context.Context, args []string) (code int, err error) {
 	if err := r.check(); err != nil {
 		return exitOurs, err
 	}
+	if err := r.report.open(r.up, args); err != nil {
+		return exitOurs, err
+	}
+	defer func() { code, err = r.report.write(code, err) }()
 	c, err := newChild(args)
 	if err != nil {
 		return codeOfStart(err), err
@@ -140,6 +157,8 @@ func (r *runner) run(ctx context.Context, args []string) (code int, err error) {
 		return exitOurs, err
 	}
 	defer func() {
+		r.report.read(&r.up.server, r.signals)
+		r.report.begin("stop")
 		if stopErr := r.stop(); stopErr != nil {
 			err = errors.Join(err, stopErr)
 			if code == 0 {
@@ -157,6 +176,7 @@ func (r *runner) run(ctx context.Context, args []string) (code int, err error) {
 // command runs the command to its end.
 func (r *runner) command(c *child) (int, error) {
 	began := time.Now()
+	r.report.begin("command")
 	r.signals.more()
 	s := &r.up.server
 	if err := c.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL()); err != nil {
@@ -165,6 +185,7 @@ func (r *runner) command(c *child) (int, error) {
 	if code, err := r.await(c); err != nil || code != 0 || !r.settle {
 		return code, err
 	}
+	r.report.begin("settling")
 	return r.settled(began)
 }
 

@@ -81,6 +81,7 @@ func (c *child) start(kubeconfig, url string) error {
 	c.cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+kubeconfig,
 		"CTRLPLANE_URL="+url,
+		dataDirEnv+"="+filepath.Dir(kubeconfig),
 		"USE_EXISTING_CLUSTER=true")
 	c.choose()
 	if err := c.cmd.Start(); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -22,7 +23,10 @@ func (r *runner) start(ctx context.Context, c *child) error {
 	s := &r.up.server
 	p := newPatient()
 	defer p.close()
-	s.OnStage = p.stage
+	s.OnStage = func(st ctrlplane.Stage) {
+		r.report.follow(s)
+		p.stage(st)
+	}
 	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
 	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
 	var started atomic.Bool
@@ -31,14 +35,20 @@ func (r *runner) start(ctx context.Context, c *child) error {
 		if ctx.Err() != nil && !started.Load() {
 			runtime.Goexit() // a post-start hook: it takes the end of the start for a failure
 		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
+		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", r.report.log(s))
 		c.end()
+		r.report.write(exitOurs, errors.New("a part of Kubernetes gave up"))
 		os.Exit(exitOurs)
 	}
 	unhurried := context.AfterFunc(ctx, r.signals.stop)
 	defer unhurried()
 	err := s.Start(ctx)
 	started.Store(err == nil)
+	if err == nil && r.up.timed {
+		if err := r.up.tellTimings(ctx, os.Stderr, ui.Detect(os.Stderr, os.Environ())); err != nil {
+			s.OnWarning(err.Error())
+		}
+	}
 	return err
 }
 
@@ -53,7 +63,8 @@ func (r *runner) stop() error {
 			select {
 			case sig := <-r.signals.c:
 				if n > 0 {
-					os.Exit(codeOfSignal(sig))
+					code, _ := r.report.write(codeOfSignal(sig), errors.New("ended by a second signal before all had stopped"))
+					os.Exit(code)
 				}
 			case <-done:
 				return

@@ -28,6 +28,7 @@ type session struct {
 	look     look
 	progress *ui.Progress // until the live view opens
 	mode     ui.Mode
+	ready    func() error // called once the control plane is usable; may be nil
 
 	mu       sync.Mutex
 	warnings []string // all so far
@@ -62,6 +63,11 @@ func (u *up) serve(ctx context.Context, v *session) (err error) {
 	}
 	started.Store(true)
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if v.ready != nil {
+		if err := v.ready(); err != nil {
+			return err
+		}
+	}
 	if u.merge {
 		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
 			return err

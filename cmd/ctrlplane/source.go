@@ -14,19 +14,26 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// source is a control plane that can be looked at, with its objects.
+// source is a control plane that can be looked at, with its objects, and whose
+// controllers a hand can be laid on.
 type source struct {
 	observe.Source
 	observe.Inspector
+	control.Gates
 }
 
-// newSource shows the objects that cfg reaches beside what src knows.
+// newSource shows the objects and lays a hand on the controllers that cfg reaches,
+// beside what src knows.
 func newSource(src observe.Source, cfg *rest.Config) (source, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return source{}, err
 	}
-	return source{src, objects}, nil
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return source{}, err
+	}
+	return source{src, objects, client.Gates()}, nil
 }
 
 // restConfig is the way in to the control plane that runs.

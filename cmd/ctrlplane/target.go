@@ -3,13 +3,20 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
+
+// dataDirEnv is --data-dir for who gives no flag: "run" sets it for its command,
+// so that the verbs which that calls mean its control plane.
+const dataDirEnv = "CTRLPLANE_DATA_DIR"
 
 // target says which control plane a verb means.
 type target struct {
@@ -28,12 +35,16 @@ func (t *target) flags(root *cobra.Command) {
 // notRunning is the error that a control plane does not run.
 type notRunning struct{ error }
 
-// path is the data folder of a named control plane.
+// path is the data folder of a control plane: what a flag says, or else the
+// environment.
 func (t *target) path() (string, error) {
 	if err := datadir.ValidateName(t.name); err != nil {
 		return "", usage.Errorf("--name: %w", err)
 	}
-	return datadir.Path(t.name, t.dataDir)
+	if t.named() {
+		return datadir.Path(t.name, t.dataDir)
+	}
+	return datadir.Path(t.name, os.Getenv(dataDirEnv))
 }
 
 // running returns the data folder of the control plane that is meant. Where
@@ -48,10 +59,16 @@ func (t *target) running() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !running && !t.named() && os.Getenv(dataDirEnv) != "" {
+		return "", notRunning{fmt.Errorf("no control plane runs in %s, which %s names: unset that, or say which one with --name or --data-dir", path, dataDirEnv)}
+	}
 	if !running && !t.named() {
 		others, err := runningOthers()
 		if err != nil {
 			return "", err
+		}
+		if i := slices.IndexFunc(others, inKubeconfig); i >= 0 {
+			others = others[i : i+1]
 		}
 		if len(others) > 1 {
 			return "", fmt.Errorf("several control planes run: say which one with --data-dir: %s", strings.Join(others, ", "))
@@ -70,6 +87,11 @@ func (t *target) running() (string, error) {
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
+}
+
+// inKubeconfig tells whether KUBECONFIG names the control plane of a data folder.
+func inKubeconfig(dir string) bool {
+	return os.Getenv("KUBECONFIG") == filepath.Join(dir, ctrlplane.KubeconfigFile)
 }
 
 // runningOthers lists the data folders of the control planes that run now,

@@ -17,10 +17,19 @@ func newWaitSettled(w *waiting) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settled",
 		Short: "Wait until nothing is left to do in any controller",
-		Long: `Wait until no key is queued or in flight in any controller, none that failed is
-to be retried within the horizon, and nothing has been written or delivered for
-half a second: what unnamed queues and timers do cannot be seen, and is covered
-by that pause only. Leases and events do not count.
+		Long: `Wait until no key is queued or worked on in any controller or in the scheduler,
+none that was put back, to be retried or at a time of its own, comes within the
+horizon, no write of a controller is on its way, and every event handler has been
+told of the last write to what it watches. Leases and events do not count.
+Writes of a paused controller that are held do.
+
+Some things cannot be seen: queues without a name, informers of the scheduler
+and of the simulated nodes. They are covered by a pause: nothing has been
+written, delivered or synced for 10 ms, and then nothing in the whole process
+wants to run; or nothing for half a second, where the process is never idle. Of
+timers outside of queues, such as those of tolerations and of the periodic
+checks of nodes and volumes, nothing is known. With --etcd-endpoints writes are
+not seen in the store, so that events may be under way.
 
 If that takes too long the exit code is 1, and stderr says who is still busy and
 with what, a line a controller.`,
@@ -29,7 +38,7 @@ with what, a line a controller.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.settled(cmd.Context(), cmd.ErrOrStderr()) },
 	}
-	cmd.Flags().DurationVar(&w.horizon, "horizon", time.Second, "retries that are further away do not count")
+	cmd.Flags().DurationVar(&w.horizon, "horizon", time.Second, "keys that come later than this from now do not count")
 	return cmd
 }
 

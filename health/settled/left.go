@@ -1,10 +1,13 @@
 // Package settled waits until nothing is left to do in a control plane: no key
-// is queued, worked on or about to be tried again.
+// is queued, worked on or about to come, no write is on its way, and everybody
+// has been told of the last one.
 package settled
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,28 +29,39 @@ func Left(s observe.Snapshot, horizon time.Duration) []Work {
 	if s.Process.State != observe.Ready {
 		return []Work{{"control plane", []string{"it is " + cmp.Or(string(s.Process.State), "not known to be ready")}}}
 	}
-	l := &left{now: s.Time, horizon: horizon, queues: map[place]observe.Queue{}}
+	l := &left{now: s.Time, horizon: horizon, all: s.Controllers}
 	for _, q := range s.Queues {
-		l.queues[place{q.Controller, q.Name}] = q
 		l.queue(q)
 	}
 	for _, c := range s.Controllers {
 		l.controller(c)
 	}
-	if len(l.work) == 0 && !s.Process.Settled {
-		l.add("control plane", "something was written or delivered a moment ago")
+	l.handlers()
+	for _, t := range s.Timers {
+		if l.due(t.Due) {
+			l.add(t.Controller, fmt.Sprintf("%s is due in %s", cmp.Or(t.What, "something"), l.in(t.Due)))
+		}
+	}
+	if len(l.work) == 0 && !s.Process.Quiet {
+		l.add("control plane", "something was written, delivered or synced a moment ago")
 	}
 	return l.work
 }
-
-type place struct{ controller, queue string }
 
 // left collects work.
 type left struct {
 	now     time.Time
 	horizon time.Duration
-	queues  map[place]observe.Queue
+	all     []observe.Controller
 	work    []Work
+}
+
+// of is a controller; one without a state is a part that is none.
+func (l *left) of(name string) observe.Controller {
+	if i := slices.IndexFunc(l.all, func(c observe.Controller) bool { return c.Name == name }); i >= 0 {
+		return l.all[i]
+	}
+	return observe.Controller{}
 }
 
 func (l *left) add(where, what string) {
@@ -61,48 +75,82 @@ func (l *left) add(where, what string) {
 }
 
 func (l *left) queue(q observe.Queue) {
-	if q.Depth+q.InFlight > 0 {
-		l.add(cmp.Or(q.Controller, q.Name), fmt.Sprintf("queue %s has depth %d, %d in flight", q.Name, q.Depth, q.InFlight))
+	where := cmp.Or(q.Controller, q.Name)
+	depth := q.Depth
+	if q.Parked {
+		depth = 0
+	}
+	if depth+q.InFlight > 0 {
+		l.add(where, fmt.Sprintf("queue %s has depth %d, %d in flight", q.Name, q.Depth, q.InFlight))
+	}
+	of := l.of(q.Controller)
+	if of.State == "" || !l.due(q.NextDue) { // the API server's own queues poll
+		return
+	}
+	retries := l.retries(q, of.Failing)
+	for _, r := range retries {
+		l.add(where, r)
+	}
+	if len(retries) == 0 {
+		l.add(where, fmt.Sprintf("a key that was put back comes to queue %s in %s", q.Name, l.in(q.NextDue)))
 	}
 }
 
-func (l *left) controller(c observe.Controller) {
-	for _, r := range c.Running {
-		l.add(c.Name, fmt.Sprintf("sync of %s takes %s by now", key(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond)))
-	}
-	for _, f := range c.Failing {
-		if q, ok := l.queues[place{c.Name, f.Queue}]; ok && l.due(f, q) {
-			text := fmt.Sprintf("%s in queue %s has failed %s and will be retried", key(f.Key, f.KeyBasis), f.Queue, times(f.Times))
+// retries are the keys of a queue that have failed and are due.
+func (l *left) retries(q observe.Queue, failing []observe.Failing) (list []string) {
+	for _, f := range failing {
+		if f.Queue == q.Name && l.due(f.Due) && !f.Due.Before(q.NextDue) {
+			text := fmt.Sprintf("%s in queue %s has failed %s and is tried again in %s", key(f.Key, f.KeyBasis), f.Queue, times(f.Times), l.in(f.Due))
 			if f.Error != "" {
 				text += ": " + strings.Join(strings.Fields(f.Error), " ")
 			}
-			l.add(c.Name, text)
+			list = append(list, text)
 		}
 	}
+	return list
 }
 
-// A queue backs off exponentially, by its controller's choice from 5 ms or from
-// 1 s, and for no longer than 1000 s.
-const (
-	fastest = 5 * time.Millisecond
-	slowest = time.Second
-	longest = 1000 * time.Second
-)
-
-// due tells whether a key that fails may be tried again within the horizon. It
-// is not if no key of its queue waits for a timer, or if the retry is overdue
-// even for the slowest queue: then its controller has given up.
-func (l *left) due(f observe.Failing, q observe.Queue) bool {
-	return q.Delayed != 0 &&
-		!f.Last.Add(backoff(fastest, f.Times)).After(l.now.Add(l.horizon)) &&
-		!f.Last.Add(backoff(slowest, f.Times)).Add(time.Second).Before(l.now)
-}
-
-func backoff(base time.Duration, failures int) time.Duration {
-	for ; failures > 1 && base < longest; failures-- {
-		base *= 2
+func (l *left) controller(c observe.Controller) {
+	held := ""
+	if c.State == "paused" && c.Writing > 0 {
+		held = ", and its writes are held: it is paused"
 	}
-	return min(base, longest)
+	for _, r := range c.Running {
+		l.add(c.Name, fmt.Sprintf("sync of %s takes %s by now%s", key(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
+	}
+	if c.Writing > 0 {
+		l.add(c.Name, fmt.Sprintf("%s not answered yet", count(c.Writing, "write is", "writes are")))
+	}
+}
+
+// handlers adds, by resource, who has not been told of the last write.
+func (l *left) handlers() {
+	who := map[string][]string{}
+	newest := map[string]int64{}
+	for _, c := range l.all {
+		for _, b := range c.Behind {
+			who[b.Resource] = append(who[b.Resource], c.Name)
+			newest[b.Resource] = b.Written
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(who)) {
+		l.add("informers", fmt.Sprintf("version %d of %s has not reached %s", newest[resource], resource, few(who[resource])))
+	}
+}
+
+// few names three of a list at most.
+func few(names []string) string {
+	if len(names) > 3 {
+		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}
+
+// due says whether a moment, if there is one, is not further than the horizon.
+func (l *left) due(at time.Time) bool { return !at.IsZero() && !at.After(l.now.Add(l.horizon)) }
+
+func (l *left) in(at time.Time) time.Duration {
+	return max(at.Sub(l.now).Round(time.Millisecond), 0)
 }
 
 func key(name string, basis observe.Basis) string {
@@ -120,4 +168,11 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -15,9 +15,9 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func quietly(f func(*observe.Snapshot)) observe.Snapshot {
 	s := observe.Snapshot{
 		Time:        now,
-		Process:     observe.Process{State: observe.Ready, Settled: true},
+		Process:     observe.Process{State: observe.Ready, Quiet: true},
 		Queues:      []observe.Queue{{Controller: "job-controller", Name: "job", Adds: 4, Done: 4}},
-		Controllers: []observe.Controller{{Name: "job-controller"}},
+		Controllers: []observe.Controller{{Name: "job-controller", State: "running"}},
 	}
 	if f != nil {
 		f(&s)
@@ -25,19 +25,20 @@ func quietly(f func(*observe.Snapshot)) observe.Snapshot {
 	return s
 }
 
-// failing is a snapshot with a key that failed some time ago.
-func failing(ago time.Duration, times int, delayed int64) observe.Snapshot {
+// failing is a snapshot with a key that failed and is tried again after in.
+func failing(in time.Duration, times int) observe.Snapshot {
 	return quietly(func(s *observe.Snapshot) {
-		s.Queues[0].Delayed = delayed
+		s.Queues[0].Delayed, s.Queues[0].NextDue = 1, now.Add(in)
 		s.Controllers[0].Failing = []observe.Failing{
-			{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Error: "no\nquota", Times: times, Last: now.Add(-ago)},
+			{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Error: "no\nquota", Times: times, Last: now.Add(-time.Second), Due: now.Add(in)},
 		}
 	})
 }
 
 func TestLeft(t *testing.T) {
-	retry := func(times string) []Work {
-		return []Work{{"job-controller", []string{"shop/j in queue job has failed " + times + " and will be retried: no quota"}}}
+	job := func(what ...string) []Work { return []Work{{"job-controller", what}} }
+	of := func(f func(*observe.Queue, *observe.Controller)) observe.Snapshot {
+		return quietly(func(s *observe.Snapshot) { f(&s.Queues[0], &s.Controllers[0]) })
 	}
 	for _, test := range []struct {
 		name     string
@@ -48,10 +49,10 @@ func TestLeft(t *testing.T) {
 		{"starting", quietly(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
 			[]Work{{"control plane", []string{"it is starting"}}}},
 		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"it is not known to be ready"}}}},
-		{"a moment ago", quietly(func(s *observe.Snapshot) { s.Process.Settled = false }),
-			[]Work{{"control plane", []string{"something was written or delivered a moment ago"}}}},
+		{"a moment ago", quietly(func(s *observe.Snapshot) { s.Process.Quiet = false }),
+			[]Work{{"control plane", []string{"something was written, delivered or synced a moment ago"}}}},
 		{"queued and in flight", quietly(func(s *observe.Snapshot) {
-			s.Process.Settled = false
+			s.Process.Quiet = false
 			s.Queues[0].Depth, s.Queues[0].InFlight = 3, 1
 			s.Queues = append(s.Queues, observe.Queue{Name: "somebody's", Depth: 1})
 			s.Controllers[0].Running = []observe.Running{
@@ -66,16 +67,49 @@ func TestLeft(t *testing.T) {
 			}},
 			{"somebody's", []string{"queue somebody's has depth 1, 0 in flight"}},
 		}},
+		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
+		{"parked, but one is tried", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
+			job("queue job has depth 7, 1 in flight")},
 
-		{"failed just now", failing(time.Millisecond, 1, 1), retry("once")},
-		{"retry of a slow queue is ahead", failing(900*time.Millisecond, 1, 1), retry("once")},
-		{"retry of a slow queue may be late", failing(1900*time.Millisecond, 1, 1), retry("once")},
-		{"retry is overdue", failing(3*time.Second, 1, 1), nil},
-		{"no key waits for a timer", failing(time.Millisecond, 1, 0), nil},
-		{"timers are not known", failing(time.Millisecond, 3, -1), retry("3 times")},
-		{"retry is beyond the horizon", failing(0, 9, 1), nil}, // due in 1.28 s
-		{"retry comes into it", failing(300*time.Millisecond, 9, 1), retry("9 times")},
-		{"backing off for long", failing(time.Hour, 40, 1), nil},
+		{"tried again soon", failing(70*time.Millisecond, 1), job("shop/j in queue job has failed once and is tried again in 70ms: no quota")},
+		{"its timer is late", failing(-3*time.Millisecond, 3), job("shop/j in queue job has failed 3 times and is tried again in 0s: no quota")},
+		{"tried again at the horizon", failing(time.Second, 9), job("shop/j in queue job has failed 9 times and is tried again in 1s: no quota")},
+		{"beyond it", failing(time.Second+1, 9), nil},
+		{"put back by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
+			job("a key that was put back comes to queue job in 1s")},
+		{"put back, and another has failed for good", of(func(q *observe.Queue, c *observe.Controller) {
+			q.NextDue = now.Add(time.Second)
+			c.Failing = []observe.Failing{{Queue: "job", Key: "shop/j", Times: 1}, {Queue: "orphan", Key: "shop/k", Times: 1, Due: now}}
+		}), job("a key that was put back comes to queue job in 1s")},
+		{"put back in a part that is no controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
+		{"put back in a queue of nobody", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
+
+		{"a write on its way", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write is not answered yet")},
+		{"writes that are held", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Writing = "paused", 2
+			c.Running = []observe.Running{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
+		}), job("sync of shop/j takes 1s by now, and its writes are held: it is paused", "2 writes are not answered yet")},
+		{"paused, and nothing is held", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
+		{"not told", quietly(func(s *observe.Snapshot) {
+			lacks := func(name string, resources ...string) {
+				c := observe.Controller{Name: name}
+				for _, r := range resources {
+					c.Behind = append(c.Behind, observe.Behind{Resource: r, Told: 7, Written: 9})
+				}
+				s.Controllers = append(s.Controllers, c)
+			}
+			lacks("a", "nodes", "pods")
+			lacks("b", "pods")
+			lacks("c", "pods")
+			lacks("d", "pods")
+			lacks("e", "pods")
+		}), []Work{{"informers", []string{"version 9 of nodes has not reached a", "version 9 of pods has not reached a, b, c, 2 more"}}}},
+		{"a timer", quietly(func(s *observe.Snapshot) {
+			s.Timers = []observe.Timer{
+				{Controller: "simulated-kubelet", What: "Pod shop/j-1", Due: now.Add(200 * time.Millisecond)},
+				{Controller: "simulated-kubelet", What: "Pod shop/j-2", Due: now.Add(2 * time.Second)},
+			}
+		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200ms"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, Left(test.snapshot, time.Second)); diff != "" {
@@ -86,20 +120,12 @@ func TestLeft(t *testing.T) {
 }
 
 func TestHorizon(t *testing.T) {
-	s := failing(0, 9, 1)
+	s := failing(1280*time.Millisecond, 9)
 	if got := Left(s, 2*time.Second); len(got) != 1 {
 		t.Errorf("a retry in 1.28 s: got %v, want it within 2 s", got)
 	}
 	if got := Left(s, 0); got != nil {
 		t.Errorf("a retry in 1.28 s: got %v, want nothing with no horizon", got)
-	}
-}
-
-func TestFailureOfAQueueThatIsGone(t *testing.T) {
-	s := failing(0, 1, 1)
-	s.Queues = nil
-	if got := Left(s, time.Second); got != nil {
-		t.Errorf("got %v", got)
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	interval = 50 * time.Millisecond
-	looks    = 2 // in a row that must find nothing
+	interval = 25 * time.Millisecond  // between two looks
+	again    = 10 * time.Millisecond  // after one that found nothing
+	looks    = 2                      // in a row that must find nothing
+	news     = 500 * time.Millisecond // between two words on the progress
 )
 
 // Source gives snapshots of a control plane.
@@ -32,10 +34,7 @@ func (e *BusyError) Error() string {
 	for i, w := range e.Work {
 		names[i] = w.Where
 	}
-	if len(names) > 3 {
-		names = append(names[:3], fmt.Sprintf("%d more", len(e.Work)-3))
-	}
-	return fmt.Sprintf("not settled: %s: %v", strings.Join(names, ", "), e.Cause)
+	return fmt.Sprintf("not settled: %s: %v", few(names), e.Cause)
 }
 
 // Unwrap returns why the wait ended.
@@ -43,12 +42,12 @@ func (e *BusyError) Unwrap() error { return e.Cause }
 
 // Wait returns when two looks in a row find nothing left to do. If ctx reaches
 // its deadline first the error is a [*BusyError]. progress, if not nil, is told
-// what is left whenever that changes.
+// twice a second at most what is left, when others than before are busy.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
 	var work []Work
-	told := ""
+	told, last := "", time.Now()
 	for nothing := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
@@ -58,20 +57,22 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 			return err
 		}
 		nothing++
+		timer.Reset(again)
 		if work = Left(s, horizon); len(work) > 0 {
 			nothing = 0
+			timer.Reset(interval)
 		}
 		if nothing == looks {
 			return nil
 		}
-		if who := who(work); progress != nil && who != told {
-			told = who
+		if who := who(work); progress != nil && who != told && time.Since(last) >= news {
+			told, last = who, time.Now()
 			progress(work)
 		}
 		select {
 		case <-ctx.Done():
 			return ended(ctx, work)
-		case <-ticker.C:
+		case <-timer.C:
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/lucasb-eyer/go-colorful"
 )
@@ -37,9 +38,9 @@ func (s *Screen) SVG() string {
 
 // run is cells of a row that look the same.
 type run struct {
-	x, y, cells int
-	text        string
-	style       uv.Style
+	x, cells int
+	text     string
+	style    uv.Style
 }
 
 func picture(e *vt.Emulator) string {
@@ -47,24 +48,34 @@ func picture(e *vt.Emulator) string {
 	p := palette{}
 	for y := range e.Height() {
 		for _, r := range runs(e, y) {
-			text, ground := p.class(r.style.Fg, "text"), p.class(r.style.Bg, "ground")
-			if r.style.Attrs&uv.AttrReverse != 0 {
-				text, ground = ground, text
-			}
-			if ground != "ground" {
-				fmt.Fprintf(&back, "<rect%s class=%q/>\n", area(left(r.x), top(r.y), float64(r.cells)*cellWidth, cellHeight), ground)
-			}
-			draw(&front, r, fmt.Sprintf(" class=%q", text))
+			p.draw(&back, &front, r, top(y))
 		}
 	}
-	w, h := left(e.Width())+margin, top(e.Height())+margin
+	return svg(e.Width(), e.Height(), p, "", back.String()+front.String())
+}
+
+// svg is a picture of cols columns and rows rows with that in it.
+func svg(cols, rows int, p palette, style, content string) string {
+	w, h := left(cols)+margin, top(rows)+margin
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">
 <style>
 text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre }
-%s</style>
+%s%s</style>
 <rect width="%.0f" height="%.0f" rx="8" class="ground"/>
-%s%s</svg>
-`, w, h, w, h, fontSize, p.css(), w, h, back.String(), front.String())
+%s</svg>
+`, w, h, w, h, fontSize, p.css(), style, w, h, content)
+}
+
+// draw adds the background and the text of a run whose row begins at y.
+func (p *palette) draw(back, front *strings.Builder, r run, y float64) {
+	text, ground := p.class(r.style.Fg, "text"), p.class(r.style.Bg, "ground")
+	if r.style.Attrs&uv.AttrReverse != 0 {
+		text, ground = ground, text
+	}
+	if ground != "ground" {
+		fmt.Fprintf(back, "<rect%s class=%q/>\n", area(left(r.x), y, float64(r.cells)*cellWidth, cellHeight), ground)
+	}
+	draw(front, r, y, fmt.Sprintf(" class=%q", text))
 }
 
 func left(x int) float64 { return margin + float64(x)*cellWidth }
@@ -90,13 +101,14 @@ func runs(e *vt.Emulator, y int) []run {
 				continue
 			}
 		}
-		result = append(result, run{x, y, c.Width, text, c.Style})
+		result = append(result, run{x, c.Width, text, c.Style})
 	}
 	return result
 }
 
-// draw adds what is in the cells of a run; look are its attributes.
-func draw(b *strings.Builder, r run, look string) {
+// draw adds what is in the cells of a run whose row begins at y; look are its
+// attributes.
+func draw(b *strings.Builder, r run, y float64, look string) {
 	if r.style.Attrs&uv.AttrFaint != 0 {
 		look += ` opacity="0.6"`
 	}
@@ -110,7 +122,7 @@ func draw(b *strings.Builder, r run, look string) {
 			}
 			t, w, h := shapeOf(marks[from])
 			w += float64(to - from - 1)
-			fmt.Fprintf(b, "<rect%s%s/>\n", area(left(r.x+from), top(r.y)+t*cellHeight, w*cellWidth, h*cellHeight), look)
+			fmt.Fprintf(b, "<rect%s%s/>\n", area(left(r.x+from), y+t*cellHeight, w*cellWidth, h*cellHeight), look)
 		}
 		return
 	}
@@ -125,7 +137,7 @@ func draw(b *strings.Builder, r run, look string) {
 	}
 	// The length keeps columns straight in whatever font there is.
 	fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		left(r.x), top(r.y)+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
+		left(r.x), y+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
 }
 
 func area(x, y, w, h float64) string {
@@ -142,6 +154,9 @@ func (p *palette) class(c color.Color, own string) string {
 	}
 	made, _ := colorful.MakeColor(c) // what is transparent is black
 	name := made.Hex()
+	if basic, ok := c.(ansi.BasicColor); ok && int(basic) < len(ansi16) {
+		name = ansi16[basic]
+	}
 	for i, n := range p.names {
 		if n == name {
 			return fmt.Sprintf("c%d", i)
@@ -161,12 +176,25 @@ func (p *palette) css() string {
 		darkBack, darkText, dark.String(), lightBack, lightText, light.String())
 }
 
-// turned is the colour that is as far from white as this one is from black.
+// ansi16 are the terminal's sixteen colours, those of a terminal on a dark background.
+var ansi16 = [16]string{
+	"#484f58", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#bc8cff", "#39c5cf", "#b1bac4",
+	"#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc",
+}
+
+// The lightest that a colour, other than a grey, may be on a light background.
+const lightest = 0.36
+
+// turned is the colour that is as far from white as this one is from black, and
+// far enough to be read.
 func turned(name string) string {
 	c, err := colorful.Hex(name)
 	if err != nil {
 		return name // of Hex itself, so there is none
 	}
 	h, s, l := c.Hsl()
-	return colorful.Hsl(h, s, 1-l).Clamped().Hex()
+	if l = 1 - l; s > 0.2 {
+		l = min(l, lightest)
+	}
+	return colorful.Hsl(h, s, l).Clamped().Hex()
 }

@@ -55,7 +55,7 @@ func TestPicture(t *testing.T) {
 }
 
 func TestTurned(t *testing.T) {
-	for dark, light := range map[string]string{"#000000": "#ffffff", "#ffffff": "#000000", "#87d787": "#287828"} {
+	for dark, light := range map[string]string{"#000000": "#ffffff", "#ffffff": "#000000", "#87d787": "#287828", "#3fb950": "#2f893b", "#8b949e": "#616a74"} {
 		if got := turned(dark); got != light {
 			t.Errorf("%s becomes %s, want %s", dark, got, light)
 		}

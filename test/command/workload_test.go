@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,4 +35,71 @@ func web(t *testing.T, dir string, replicas int32) string {
 		t.Fatal(err)
 	}
 	return made.Name
+}
+
+const budget = `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+`
+
+// A person's way through a rollout, a roll-back and the maintenance of a node:
+// kubectl's own commands end when they should, with what they should say.
+func TestKubectlRollout(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := up(t, dir, "--nodes", "2", "--node-zones", "2")
+	path := filepath.Join(t.TempDir(), "budget.yaml")
+	overwrite(t, path, budget)
+	for _, step := range []struct{ args, says string }{
+		{"create deployment web --image=registry.invalid/web:1 --replicas=4", "created"},
+		{"apply -f " + path, "poddisruptionbudget.policy/web created"},
+		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"wait deployment/web --for=condition=Available --timeout=60s", "condition met"},
+		{"set image deployment/web web=registry.invalid/web:2", "image updated"},
+		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"rollout history deployment/web", "REVISION"},
+		{"rollout undo deployment/web", "rolled back"},
+		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"get deployment web -o jsonpath={.spec.template.spec.containers[0].image}", "registry.invalid/web:1"},
+		{"wait pod -l app=web --for=condition=Ready --timeout=60s", "condition met"},
+		{"drain node-1 --timeout=60s", "node/node-1 drained"},
+		{"get pods --field-selector=spec.nodeName=node-1 -o name", ""},
+		{"get node node-1 -o jsonpath={.spec.unschedulable}", "true"},
+		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"uncordon node-1", "node/node-1 uncordoned"},
+		{"scale deployment web --replicas=6", "scaled"},
+		{"wait deployment/web --for=jsonpath={.status.readyReplicas}=6 --timeout=60s", "condition met"},
+		{"create job once --image=registry.invalid/job", "created"},
+		{"wait job/once --for=condition=Complete --timeout=60s", "condition met"},
+		{"logs job/once", "Nothing runs in it"},
+		{"top pods -l app=web", "web-"},
+		{"delete deployment web --cascade=foreground --timeout=60s", "deleted"},
+		{"wait pod -l app=web --for=delete --timeout=60s", ""},
+	} {
+		got := tells(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
+		if !strings.Contains(got, step.says) || step.says == "" && got != "" {
+			t.Errorf("kubectl %s: %q, want %q", step.args, got, step.says)
+		}
+	}
+	// A drain beyond the budget waits until its time is up, and evicts nobody.
+	client, err := p.client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := web(t, dir, 1)
+	overwrite(t, path, strings.Replace(budget, "maxUnavailable: 1", "maxUnavailable: 0", 1))
+	tells(t, dir, "kubectl", "apply", "-f", path)
+	tells(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
+	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("%d pods, %v", len(pods.Items), err)
+	}
+	drain := command(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
+	if _, stderr, code := output(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
+		t.Errorf("a drain beyond the budget: exit code %d: %s", code, stderr)
+	}
+	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {
+		t.Errorf("the pod that the budget keeps: %v", err)
+	}
 }

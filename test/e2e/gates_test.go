@@ -2,11 +2,12 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/stepping"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -33,7 +36,7 @@ func TestGates(t *testing.T) {
 	cmd.Env = append(os.Environ(), gatesEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	ran := strings.Count(string(out), "\n--- PASS: TestGate")
-	if err != nil || ran < 7 || strings.Contains(string(out), "--- SKIP") {
+	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
 	t.Logf("%d passed", ran)
@@ -46,6 +49,14 @@ func hand(t *testing.T) (ns string, gates control.Gates) {
 		t.Skip("TestGates runs it, where nobody else needs the controllers")
 	}
 	return namespace(t), looker(t).Gates()
+}
+
+// quiet waits until nothing is left of the namespaces of earlier tests.
+func quiet(t *testing.T) {
+	t.Helper()
+	await(t, "end of what earlier tests have left", all(plane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
+		return !slices.ContainsFunc(l.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil })
+	})
 }
 
 // do is for verbs that have to succeed.
@@ -63,7 +74,7 @@ func numbered(from, to int) (all []*appsv1.Deployment) {
 	for i := from; i < to; i++ {
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = fmt.Sprintf("web-%d", i)
-		d.Spec.Replicas = new(int32(4))
+		d.Spec.Replicas = new(int32(5))
 		labels := map[string]string{"app": d.Name}
 		d.Spec.Selector, d.Spec.Template.Labels = selecting(labels), labels
 		all = append(all, d)
@@ -108,20 +119,20 @@ func depth(queue string) func(context.Context) (int64, error) {
 	}
 }
 
-// In the middle of 50 × 4 Pods, no Pod is created any more though the queue
+// In the middle of 200 × 5 Pods, no Pod is created any more though the queue
 // grows; three steps create three; then all is as it would have been.
 func TestGatePauseStepResume(t *testing.T) {
 	ns, gates := hand(t)
 	ctx := t.Context()
-	all := numbered(0, 50)
-	createAll(t, ns, all[:25])
+	all := numbered(0, 200)
+	createAll(t, ns, all[:100])
 	await(t, "first Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) >= 20 })
 	if names := do(t)(gates.Pause(ctx, "replicaset,replicaset-controller")); !slices.Equal(names, []string{"replicaset-controller"}) {
 		t.Errorf("paused: %v", names)
 	}
 	paused := countPods(t, ns)
-	createAll(t, ns, all[25:])
-	await(t, "growing queue", depth("replicaset"), func(n int64) bool { return n >= 10 })
+	createAll(t, ns, all[100:])
+	await(t, "growing queue", depth("replicaset"), func(n int64) bool { return n >= 95 })
 	held, err := gates.Held(ctx, "replicaset", 50)
 	if err != nil || held.Total == 0 || !slices.ContainsFunc(held.Items, func(h control.Held) bool {
 		return h.Verb == "create" && h.Object.Kind == "Pod" && h.Object.Namespace == ns && strings.HasPrefix(h.Object.Name, "web-") && len(h.Body) > 0
@@ -142,7 +153,10 @@ func TestGatePauseStepResume(t *testing.T) {
 		}
 		if s.Verb == "create" && s.Object.Resource == "pods" {
 			made++
-			get(t, pods(ns), s.Object.Name) // it is there when the step is over
+			pod := get(t, pods(ns), s.Object.Name) // it is there when the step is over
+			if len(s.Before) != 0 || !strings.Contains(string(s.After), string(pod.UID)) || strings.Contains(string(s.After), "managedFields") {
+				t.Errorf("before: %s, after: %s", s.Before, s.After)
+			}
 		}
 		if got := countPods(t, ns); got != paused+made {
 			t.Fatalf("%d Pods after %d were let through, %d when it was paused", got, made, paused)
@@ -151,7 +165,7 @@ func TestGatePauseStepResume(t *testing.T) {
 
 	do(t)(gates.Resume(ctx, "replicaset"))
 	await(t, "all Pods", listPods(ns), func(l []corev1.Pod) bool {
-		return len(l) == 200 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+		return len(l) == 1000 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	})
 	if c := stateOf(t, "replicaset-controller"); c.State != "running" || c.Reason != "" {
 		t.Errorf("state: %+v", c)
@@ -165,47 +179,58 @@ func listPods(ns string) func(context.Context) ([]corev1.Pod, error) {
 	}
 }
 
-// ten are controllers of every kind, with those that others depend on.
-const ten = "deployment,replicaset,job,cronjob,statefulset,daemonset,garbagecollector,namespace,endpointslice,storage-version-migrator-controller"
+// roundsEnv is how often every controller is stopped and started; 20 unless set.
+const roundsEnv = "CTRLPLANE_GATE_ROUNDS"
 
 // Controllers that are stopped do nothing; when they are started they do what
-// they have missed, and leave nothing of their earlier lives behind.
+// they have missed, and leave nothing of their earlier lives behind: no
+// goroutine, no event handler, no queue.
 func TestGateStopAndStart(t *testing.T) {
 	ns, gates := hand(t)
+	quiet(t)
 	ctx := t.Context()
-	round := func(names string, stopped, started int) {
+	rounds := 20
+	if n, err := strconv.Atoi(os.Getenv(roundsEnv)); err == nil {
+		rounds = n
+	}
+	round := func() {
 		t.Helper()
-		if got := do(t)(gates.Stop(ctx, names)); len(got) < stopped {
-			t.Errorf("stopped: %v", got)
+		stopped := do(t)(gates.Stop(ctx, control.All))
+		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
+			t.Errorf("stopped: %v", stopped)
 		}
-		do(t)(gates.Stop(ctx, names)) // twice is once
+		if again := do(t)(gates.Stop(ctx, control.All)); len(again) != 0 { // twice is once
+			t.Errorf("stopped again: %v", again)
+		}
 		if c := stateOf(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
 			t.Errorf("state: %+v", c)
 		}
 		created := create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-		if got := do(t)(gates.Start(ctx, names)); len(got) < started {
-			t.Errorf("started: %v", got)
+		s, err := plane.server.Observer().Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
 		}
-		do(t)(gates.Start(ctx, names))
+		if started := do(t)(gates.Start(ctx, control.All)); !slices.Equal(started, stopped) {
+			t.Errorf("started: %v", started)
+		}
+		do(t)(gates.Start(ctx, "deployment,replicaset"))
 		awaitPods(t, ns, "app=web", 3)
 		if d := get(t, deployments(ns), "web"); d.UID != created.UID {
 			t.Errorf("another Deployment: %s", show(d))
 		}
+		set := list(t, plane.client.AppsV1().ReplicaSets(ns), "").Items[0]
+		if n := deliveredTo(t, "deployment-controller", observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: set.Name, UID: string(set.UID)}, s.Journal.Last); n != 1 {
+			t.Errorf("%d handlers of the deployment controller were told of its ReplicaSet", n)
+		}
 		remove(t, deployments(ns), "web")
 		await(t, "collection of the garbage", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
 	}
-	round(ten, 10, 10)
-	before := runtime.NumGoroutine()
-	const rounds = 8
+	round()
+	before := lifeNow(t)
 	for range rounds {
-		round(ten, 10, 10)
+		round()
 	}
-	// One that each life of each controller leaves would be 80.
-	await(t, "end of goroutines", func(context.Context) (int, error) { return runtime.NumGoroutine() - before, nil },
-		func(more int) bool { return more < 3*rounds })
-	for range 2 {
-		round(control.All, 35, 35)
-	}
+	awaitNoMore(t, before, rounds)
 	for _, u := range plane.server.Units() {
 		if u.State == "failed" || u.Reason == "stopped" {
 			t.Errorf("%+v", u)
@@ -308,15 +333,174 @@ func TestGateRefusals(t *testing.T) {
 	}
 }
 
-// All that runs is paused, and is left so, with writes held: TestMain's Close
-// has to succeed all the same. It is the last test in this file.
-func TestGateLeftPaused(t *testing.T) {
+// Each step shows what it has changed: how an object comes, changes and goes.
+func TestGateStepsShowChanges(t *testing.T) {
 	ns, gates := hand(t)
 	ctx := t.Context()
-	do(t)(gates.Pause(ctx, control.All))
+	quiet(t)
+	do(t)(gates.Pause(ctx, "replicaset"))
+	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	seen := map[string]string{}
+	until := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		err := stepping.UntilSettled(ctx, gates, plane.server.Observer(), "replicaset", func(s *control.Stepped) error {
+			diff, err := s.Diff()
+			if err != nil || s.Error != "" || s.Unseen != "" {
+				t.Errorf("%s %s: %s %s, %v", s.Verb, s.Object, s.Error, s.Unseen, err)
+			}
+			seen[s.Verb+" "+s.Object.Resource+" "+s.Subresource] = diff
+			return nil
+		})
+		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+			t.Fatalf("%v: %v", err, busy.Work)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	until()
+	if got := countPods(t, ns); got != 3 {
+		t.Errorf("%d Pods", got)
+	}
+	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(1)) })
+	until()
+	if got := countPods(t, ns); got != 1 {
+		t.Errorf("%d Pods", got)
+	}
+	for write, says := range map[string][]string{
+		"create pods ":              {"--- /dev/null\n+++ Pod " + ns + "/web-", "+  generateName: web-", "+  phase: Pending"},
+		"update replicasets status": {"--- ReplicaSet " + ns + "/web-", "-  replicas: ", "+  replicas: 1\n"},
+		"delete pods ":              {"--- Pod " + ns + "/web-", "+++ /dev/null\n", "-  phase: Pending"},
+	} {
+		for _, words := range says {
+			if !strings.Contains(seen[write], words) {
+				t.Errorf("%s: no %q in\n%s", write, words, seen[write])
+			}
+		}
+	}
+	do(t)(gates.Resume(ctx, "replicaset"))
+}
+
+// Two people have a hand on one controller: whoever pauses it second changes
+// nothing, and whoever resumes it first does so for both.
+func TestGateOfTwo(t *testing.T) {
+	ns, one := hand(t)
+	ctx := t.Context()
+	two := plane.server.Gates()
+	do(t)(one.Pause(ctx, "replicaset"))
+	do(t)(two.Pause(ctx, "replicaset-controller"))
+	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	stepped := make(chan string)
+	for _, gates := range []control.Gates{one, two} {
+		go func() {
+			s, err := gates.Step(ctx, "replicaset")
+			if err != nil || s == nil {
+				t.Errorf("%+v, %v", s, err)
+				s = &control.Stepped{}
+			}
+			stepped <- s.Object.String()
+		}()
+	}
+	if first, second := <-stepped, <-stepped; first == second {
+		t.Errorf("both have let the same write through: %s", first)
+	}
+	do(t)(two.Resume(ctx, "replicaset"))
+	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is not paused: pause it first") {
+		t.Errorf("a step after the other's resume: %v", err)
+	}
+	do(t)(one.Resume(ctx, "replicaset"))
+	awaitPods(t, ns, "app=web", 3)
+}
+
+// What is scaled has so many workers, and keeps the hand that is on it.
+func TestGateScale(t *testing.T) {
+	ns, gates := hand(t)
+	ctx := t.Context()
+	do(t)(gates.Delay(ctx, "deployment", time.Hour))
+	if names := do(t)(gates.Scale(ctx, "deployment,garbagecollector", 3)); len(names) != 2 {
+		t.Errorf("scaled: %v", names)
+	}
+	createAll(t, ns, numbered(0, 8))
+	c := await(t, "work that waits", func(context.Context) (control.Controller, error) { return stateOf(t, "deployment-controller"), nil },
+		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth == 5 })
+	if c.Workers["deployment"] != 3 || c.Reason != "each call waits 1h0m0s, 3 workers in place of 5" {
+		t.Errorf("%+v", c)
+	}
+	if c := stateOf(t, "garbage-collector-controller"); c.Workers["garbage_collector_attempt_to_delete"] != 3 {
+		t.Errorf("%+v", c)
+	}
+	do(t)(gates.Restore(ctx, "deployment"))
+	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 40 })
+	do(t)(gates.Scale(ctx, "garbagecollector", 20))
+	remove(t, deployments(ns), "web-3")
+	awaitPods(t, ns, "app=web-3", 0)
+	do(t)(gates.Scale(ctx, "deployment", 5))
+	do(t)(gates.Stop(ctx, "job"))
+	if _, err := gates.Scale(ctx, "deployment,job", 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
+		t.Errorf("of one that is stopped: %v", err)
+	}
+	do(t)(gates.Start(ctx, "job"))
+	if c := stateOf(t, "deployment-controller"); c.Workers["deployment"] != 5 || c.Reason != "" {
+		t.Errorf("all or nothing: %+v", c)
+	}
+}
+
+// hold1000 has the replicaset controller hold a thousand writes, one a worker:
+// what becomes of Pods that somebody else removes.
+func hold1000(t *testing.T, ns string, gates control.Gates) {
+	t.Helper()
+	ctx := t.Context()
+	do(t)(gates.Scale(ctx, "replicaset", 1000))
+	do(t)(gates.Pause(ctx, "replicaset"))
+	if err := pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "thousand held writes", func(ctx context.Context) (int, error) {
+		held, err := gates.Held(ctx, "replicaset", 1)
+		return held.Total, err
+	}, func(n int) bool { return n == 1000 })
+	if c := stateOf(t, "replicaset-controller"); c.Held != 1000 || c.Workers["replicaset"] != 1000 || c.InFlight != 1000 ||
+		c.Reason != "its writes are held, 1000 workers in place of 5" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func singles(n int) (all []*appsv1.ReplicaSet) {
+	for i := range n {
+		labels := map[string]string{"app": fmt.Sprint("single-", i)}
+		all = append(all, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("single-", i)},
+			Spec:       appsv1.ReplicaSetSpec{Selector: selecting(labels), Template: newDeployment("registry.invalid/app:1").Spec.Template},
+		})
+		all[i].Spec.Template.Labels = labels
+	}
+	return all
+}
+
+// All that is held goes with one call, also a thousand writes, and all is as it
+// would have been. Then as much is held again, and left so: TestMain's Close has to
+// succeed all the same. It is the last test in this file.
+func TestGateThousand(t *testing.T) {
+	ns, gates := hand(t)
+	ctx := t.Context()
+	for _, rs := range singles(1000) {
+		create(t, plane.client.AppsV1().ReplicaSets(ns), rs)
+	}
+	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
+	hold1000(t, ns, gates)
+	first := list(t, pods(ns), "").Items
+	if len(first) != 0 {
+		t.Errorf("%d Pods while the controller is paused", len(first))
+	}
 	do(t)(gates.Resume(ctx, control.All))
-	do(t)(gates.Pause(ctx, "replicaset,endpointslice"))
-	createAll(t, ns, numbered(0, 40))
-	await(t, "held writes", func(ctx context.Context) (control.HeldList, error) { return gates.Held(ctx, "replicaset", 1) },
-		func(l control.HeldList) bool { return l.Total >= 5 })
+	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
+	do(t)(gates.Scale(ctx, "replicaset", 5))
+	if c := stateOf(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
+		t.Errorf("%+v", c)
+	}
+	hold1000(t, ns, gates)
+	do(t)(gates.Pause(ctx, control.All))
+	do(t)(gates.Delay(ctx, "deployment", time.Hour))
 }

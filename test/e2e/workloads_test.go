@@ -44,12 +44,17 @@ func TestWorkloads(t *testing.T) {
 	if os.Getenv(workloadsEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWorkload[A-Z]", "-test.v")
+	const tests = "^TestWorkload[A-Z]"
+	listed, err := exec.CommandContext(t.Context(), os.Args[0], "-test.list="+tests).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+tests, "-test.v")
 	cmd.Env = append(os.Environ(), workloadsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestWorkload")
-	if err != nil || ran < 13 || strings.Contains(string(out), "--- SKIP") {
-		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
+	ran, want := strings.Count(string(out), "\n--- PASS: TestWorkload"), strings.Count(string(listed), "TestWorkload")
+	if err != nil || ran != want || ran == 0 {
+		t.Fatalf("%v; %d of %d passed:\n%s", err, ran, want, out)
 	}
 	t.Logf("%d passed", ran)
 }
@@ -64,24 +69,21 @@ func workload(t *testing.T) (ns string) {
 	return namespace(t)
 }
 
-// ownNode adds a node that only Pods of this test run on: those that select pool.
+// ownNode makes a simulated node that only Pods of this test run on: those that
+// select pool. No other Pod may land on it, not even before it is tainted, for
+// tests let their nodes fail.
 func ownNode(t *testing.T, pool string) string {
 	t.Helper()
-	c := looker(t)
-	names, err := c.Add(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Remove(context.Background(), names...); err != nil {
-			t.Error(err)
-		}
-	})
-	modify(t, plane.client.CoreV1().Nodes(), names[0], func(n *corev1.Node) {
-		n.Labels["pool"] = pool
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule})
-	})
-	return names[0]
+	name := unique("own")
+	createShared(t, plane.client.CoreV1().Nodes(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+			Labels:      map[string]string{"pool": pool, corev1.LabelHostname: name},
+		},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule}}},
+	}, name)
+	return name
 }
 
 // onPool makes Pods run on the nodes of a pool only.
@@ -130,7 +132,16 @@ func TestWorkloadRollout(t *testing.T) {
 	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2" })
 	awaitRollout(t, ns, 3)
 	awaitReplicaSet(t, ns, "registry.invalid/app:2", 3)
-	awaitReplicaSet(t, ns, "registry.invalid/app:1", 0)
+	old := awaitReplicaSet(t, ns, "registry.invalid/app:1", 0)
+
+	// Back: the ReplicaSet of the first revision is used again.
+	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:1" })
+	awaitRollout(t, ns, 3)
+	again := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
+	if again.UID != old.UID || again.Annotations["deployment.kubernetes.io/revision"] != "3" {
+		t.Errorf("after the way back: %s", show(again.ObjectMeta))
+	}
+	awaitReplicaSet(t, ns, "registry.invalid/app:2", 0)
 }
 
 func TestWorkloadJobs(t *testing.T) {
@@ -205,31 +216,53 @@ func TestWorkloadAutoscaling(t *testing.T) {
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
 			MaxReplicas:    3,
+			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
+				ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0))},
+			},
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
 			}}},
 		},
 	})
-	awaitRunning(t, ns, "app=web", 3)
+	for _, p := range awaitRunning(t, ns, "app=web", 3) {
+		modify(t, pods(ns), p.Name, func(p *corev1.Pod) { p.Annotations["kwok.x-k8s.io/usage-cpu"] = "5m" })
+	}
+	awaitRunning(t, ns, "app=web", 1)
+}
+
+// A CronJob that is due runs its Job to completion and says so.
+func TestWorkloadCronJob(t *testing.T) {
+	ns := workload(t)
+	startDue(t, ns, batchv1.CronJobSpec{})
+	c := await(t, "success", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
+		return c.Status.LastSuccessfulTime != nil && len(c.Status.Active) == 0
+	})
+	if c.Status.LastScheduleTime == nil || c.Status.LastSuccessfulTime.Before(c.Status.LastScheduleTime) {
+		t.Errorf("status: %s", show(c.Status))
+	}
+	awaitEvent(t, ns, "CronJob", "tick", "SawCompletedJob")
 }
 
 func TestWorkloadDaemonSet(t *testing.T) {
 	ns := workload(t)
 	pool := unique("pool")
-	first := ownNode(t, pool)
+	nodes := []string{ownNode(t, pool), ownNode(t, pool), ownNode(t, pool), ownNode(t, pool), ownNode(t, pool)}
 	tmpl := template(webLabels)
 	onPool(&tmpl.Spec, pool)
 	create(t, plane.client.AppsV1().DaemonSets(ns), &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
 		Spec:       appsv1.DaemonSetSpec{Selector: selecting(webLabels), Template: tmpl},
 	})
-	if p := awaitRunning(t, ns, "app=web", 1)[0]; p.Spec.NodeName != first {
-		t.Errorf("it runs on %s, want %s", p.Spec.NodeName, first)
+	check := func() {
+		t.Helper()
+		slices.Sort(nodes)
+		if got := nodesOf(awaitRunning(t, ns, "app=web", len(nodes))); !slices.Equal(got, nodes) {
+			t.Errorf("it runs on %v, want %v", got, nodes)
+		}
 	}
-	second := ownNode(t, pool)
-	if l := awaitRunning(t, ns, "app=web", 2); !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.Spec.NodeName == second }) {
-		t.Errorf("none runs on the new node: %s", show(l))
-	}
+	check()
+	nodes = append(nodes, ownNode(t, pool))
+	check()
 }
 
 func TestWorkloadLoadBalancer(t *testing.T) {

@@ -11,10 +11,18 @@ func (m model) do(a action) (model, tea.Cmd) {
 	if a == quit {
 		return m.quit()
 	}
-	if m.overlay != noOverlay {
+	if m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce) {
 		return m.inOverlay(a), nil
 	}
 	switch a {
+	case pauseResume, stepOnce, stopStart:
+		return m.handOn(a)
+	case showStep:
+		if m.stepped == nil {
+			m.said = "no write has been let through from here yet"
+			break
+		}
+		m.overlay, m.page = stepOverlay, list{}
 	case moveUp, moveDown, halfUp, halfDown, pageUp, pageDown, toTop, toEnd:
 		return m.move(a), nil
 	case open:
@@ -88,7 +96,7 @@ func (m model) answered(key string) (model, tea.Cmd) {
 
 func (m model) inOverlay(a action) model {
 	switch a {
-	case back, help, showWarnings, open:
+	case back, help, showWarnings, showStep, open:
 		m.overlay = noOverlay
 	default:
 		lines := len(m.overlayLines(m.width))

@@ -12,6 +12,7 @@ const lastSyncs = 5
 
 // controllerDetails tells what is known of a controller.
 func (m model) controllerDetails(s *sheet, sc screen) {
+	m.heldDetails(s, sc.controller)
 	s.field("", sc.purpose)
 	c, ok := m.controller(sc.controller)
 	if !ok {
@@ -42,6 +43,9 @@ func (m model) controllerState(s *sheet, c observe.Controller) {
 		state = append(state, span{": " + clean(c.Reason), plain})
 	}
 	s.entry("state", 0, state)
+	if m.doing != "" {
+		s.entry("", 0, text(m.doing+m.theme.tail(), accent))
+	}
 	if len(c.Aliases) > 0 {
 		s.field("also", clean(strings.Join(c.Aliases, ", ")))
 	}

@@ -22,8 +22,23 @@ func (m model) notice() line {
 			l = append(line{{fmt.Sprintf(" %d warnings, w shows all. The last: ", unread), caution}}, l[1:]...)
 		}
 		return l
+	case len(m.hands()) > 0:
+		return m.handsLine()
 	}
 	return nil
+}
+
+// handsLine tells what is done to controllers by hand.
+func (m model) handsLine() line {
+	var words []string
+	for _, h := range m.hands() {
+		s := h.String()
+		if m.held != nil && m.held.of == h.Controller && m.held.list.Total > 0 {
+			s += fmt.Sprintf(" (%s)", count(m.held.list.Total))
+		}
+		words = append(words, clean(s))
+	}
+	return line{{" by hand: ", caution}, {strings.Join(words, "; "), plain}}
 }
 
 // footer is the last line: the question, the filter that is being typed, or
@@ -37,6 +52,16 @@ func (m model) footer(w int) line {
 		}
 		return line{{question, strong}, {" [s]", lit}, {"top  ", plain},
 			{"[l]", lit}, {"eave it running  ", plain}, {"[esc]", lit}, {" cancel", plain}}
+	case m.intent != nil:
+		verb, what := "Stop", " Its workers, handlers and queues end."
+		if m.intent.start {
+			verb, what = "Start", " It is built and run anew."
+		}
+		if w < 100 {
+			what = ""
+		}
+		return line{{" " + verb + " " + m.intent.controller + "?", strong}, {what + "  ", plain},
+			{"[y]", lit}, {"es  ", plain}, {"[esc]", lit}, {" cancel", plain}}
 	case m.typing:
 		l := line{{" /", lit}, {m.filter() + m.theme.either("▏", "_"), plain}}
 		return between(l, text("enter keeps it, esc drops it ", faint), w, m.theme.tail())
@@ -45,11 +70,23 @@ func (m model) footer(w int) line {
 	for _, s := range sections() {
 		for _, b := range s.bindings {
 			if b.hint != "" && (b.on == nil || b.on(m)) {
+				b.hint = m.hinted(b)
 				fields = append(fields, hint(b, len(fields)))
 			}
 		}
 	}
 	return append(text(" ", plain), joined(fields, w-1, "  ")...)
+}
+
+// hinted is what a key would do now.
+func (m model) hinted(b binding) string {
+	switch state := m.stateOf(m.selected()); {
+	case b.action == pauseResume && state == statePaused:
+		return "resume"
+	case b.action == stopStart && (state == stateOff || state == stateFailed):
+		return "start"
+	}
+	return b.hint
 }
 
 // hint names a key and what it does. The way to the help and the way out stay.

@@ -72,6 +72,9 @@ func (m model) stateLine(p observe.Process) line {
 	if m.frozen {
 		l = append(l, span{"on hold, space goes on  ", caution})
 	}
+	if n := len(m.hands()); n > 0 && m.lost == "" {
+		l = append(l, span{fmt.Sprintf("%d by hand  ", n), caution})
+	}
 	switch {
 	case m.lost != "":
 		return append(l, span{m.theme.either("○ ", "") + "lost", bad})

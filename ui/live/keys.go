@@ -34,6 +34,10 @@ const (
 	toggleYAML
 	freeze
 	showWarnings
+	pauseResume
+	stepOnce
+	showStep
+	stopStart
 	help
 	quit
 	stopNow
@@ -61,6 +65,9 @@ func onObject(m model) bool     { return m.top().kind == objectScreen && m.inspe
 func canOpen(m model) bool      { return inFeed(m) || m.top().kind != controllerScreen }
 func inFeed(m model) bool       { return m.top().focus == feedPane }
 func withWarnings(m model) bool { return len(m.warnings) > 0 }
+func canHand(m model) bool      { return m.gates != nil && m.top().kind != objectScreen }
+func canStep(m model) bool      { return canHand(m) && m.stateOf(m.selected()) == statePaused }
+func withStep(m model) bool     { return m.stepped != nil }
 
 func sections() []section {
 	return []section{
@@ -93,6 +100,12 @@ func sections() []section {
 			{sortReverse, []string{"r", "S"}, "reverse the order", "", nil},
 			{toggleIdle, []string{"i"}, "hide what is idle, or not", "hide idle", onQueues},
 		}},
+		{"Controllers", []binding{
+			{pauseResume, []string{"p"}, "hold what it writes, or let all go", "pause", canHand},
+			{stepOnce, []string{"s"}, "let the next held write through", "step", canStep},
+			{showStep, []string{"d"}, "what the last step has changed", "diff", withStep},
+			{stopStart, []string{"x"}, "end it, or begin it anew", "stop", canHand},
+		}},
 		{"Leave", []binding{
 			{quit, []string{"q"}, "leave the view", "quit", nil},
 			{stopNow, []string{"ctrl+c"}, "stop at once; if attached, only leave", "", nil},
@@ -123,6 +136,8 @@ func (m model) key(msg tea.KeyPressMsg) (model, tea.Cmd) {
 		return m, tea.Quit
 	case m.asking:
 		return m.answered(key)
+	case m.intent != nil:
+		return m.intended(key)
 	case m.typing:
 		return m.edited(msg), nil
 	}

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -28,7 +29,7 @@ const (
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
-	Source  observe.Source // an observe.Inspector shows objects, too
+	Source  observe.Source // an observe.Inspector shows objects, too; control.Gates let keys lay a hand on controllers
 	Environ []string       // as of os.Environ
 	NoColor bool
 
@@ -116,8 +117,9 @@ func (m model) atOnce() Leave {
 // newModel is the view before its first pull.
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
+	gates, _ := o.Source.(control.Gates)
 	m := model{
-		ctx: ctx, source: o.Source, inspector: inspector,
+		ctx: ctx, source: o.Source, inspector: inspector, gates: gates,
 		purpose: o.Purpose, warn: o.Warnings,
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -17,6 +18,7 @@ type model struct {
 	ctx                 context.Context // of what commands ask the source
 	source              observe.Source
 	inspector           observe.Inspector // nil = objects cannot be shown
+	gates               control.Gates     // nil = no hand can be laid on controllers
 	purpose             func(string) string
 	warn                func() []string
 	ephemeral, attached bool
@@ -36,7 +38,8 @@ type model struct {
 	retry      time.Time // no pull before
 	lost       string    // why the last pull failed
 	warnings   []string
-	read       int // of the warnings
+	read       int   // of the warnings
+	held       *held // of the controller that keys are for; nil unless it is paused
 
 	// What is shown of it.
 	rows     []row    // in order, filtered
@@ -50,12 +53,18 @@ type model struct {
 	screens  []screen // what esc goes back through; the last is shown
 
 	// What the next key is for.
-	asking  bool // whether to stop
-	typing  bool // a filter
+	asking  bool    // whether to stop
+	typing  bool    // a filter
+	intent  *intent // what x asks; nil = nothing
 	overlay overlay
 	page    list   // of the overlay
 	said    string // why the last key did nothing
 	clicked string // what a second click opens
+
+	// What is done to controllers.
+	doing    string    // to one of them now; empty = nothing
+	stepping bool      // a step waits, or is under way
+	stepped  *stepSeen // the last one; nil if there was none
 
 	streams int // IDs given
 	leave   Leave
@@ -68,6 +77,7 @@ const (
 	noOverlay overlay = iota
 	helpOverlay
 	warningsOverlay
+	stepOverlay
 )
 
 // pane is a half of the screen.

@@ -40,7 +40,7 @@ func (m model) wheel(e tea.Mouse) model {
 
 // click selects a line, and a second one opens it; on a heading it sorts.
 func (m model) click(e tea.Mouse) model {
-	if e.Button != tea.MouseLeft || m.asking || m.overlay != noOverlay {
+	if e.Button != tea.MouseLeft || m.asking || m.intent != nil || m.overlay != noOverlay {
 		return m
 	}
 	a, s, was := m.areas(), m.top(), m.clicked

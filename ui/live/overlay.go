@@ -12,21 +12,31 @@ func (m model) overlayScreen() []string {
 		state = count(min(l.top+h, len(all))) + " of " + count(len(all))
 	}
 	title := "Help"
-	if m.overlay == warningsOverlay {
+	switch m.overlay {
+	case warningsOverlay:
 		title = "Warnings"
+	case stepOverlay:
+		title = shorten(m.stepped.title, m.width-12, m.theme.tail())
 	}
 	lines := []string{m.title(title, state, true, m.width)}
 	for i := l.top; i < len(all) && i < l.top+h; i++ {
 		lines = append(lines, m.theme.render(all[i], m.width, false))
 	}
 	lines = pad(lines, m.height-1)
-	return append(lines, m.theme.render(line{{" esc", strong}, {" back", faint}, {"  j k", strong}, {" scroll", faint}}, m.width, false))
+	keys := line{{" esc", strong}, {" back", faint}, {"  j k", strong}, {" scroll", faint}}
+	if m.overlay == stepOverlay && canStep(m) {
+		keys = append(keys, span{"  s", strong}, span{" step", faint})
+	}
+	return append(lines, m.theme.render(keys, m.width, false))
 }
 
 // overlayHeight is how many rows are between the title and the footer.
 func (m model) overlayHeight() int { return max(m.height-2, 1) }
 
 func (m model) overlayLines(w int) []line {
+	if m.overlay == stepOverlay {
+		return m.stepped.diff
+	}
 	if m.overlay == warningsOverlay {
 		var lines []line
 		for _, warning := range m.warnings {

@@ -30,6 +30,7 @@ func tick() tea.Cmd {
 // want is what a pull is to bring.
 type want struct {
 	snapshot bool
+	held     string // the controller whose held writes are wanted; empty = none
 	queries  []ask
 }
 
@@ -41,6 +42,7 @@ type ask struct {
 // pulled is what a pull has brought. What came before an error is of use.
 type pulled struct {
 	snapshot *observe.Snapshot
+	held     *held
 	answers  []answer
 	warnings []string
 	err      error
@@ -56,6 +58,9 @@ type answer struct {
 // has never had.
 func (m model) wanted() want {
 	w := want{snapshot: !m.frozen || !m.known}
+	if w.snapshot {
+		w.held = m.holds()
+	}
 	shown := []screen{m.screens[0]}
 	if len(m.screens) > 1 {
 		shown = append(shown, m.top())
@@ -72,7 +77,7 @@ func (w want) empty() bool { return !w.snapshot && len(w.queries) == 0 }
 
 // pull asks the source.
 func (m model) pull(w want) tea.Cmd {
-	outer, source, warn := m.ctx, m.source, m.warn
+	outer, source, gates, warn := m.ctx, m.source, m.gates, m.warn
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
@@ -87,6 +92,9 @@ func (m model) pull(w want) tea.Cmd {
 				return p
 			}
 			p.snapshot = &s
+		}
+		if w.held != "" {
+			p.held = askHeld(ctx, gates, w.held)
 		}
 		for _, q := range w.queries {
 			page, err := source.Records(ctx, q.query)
@@ -136,7 +144,7 @@ func (m model) apply(p pulled) model {
 			m = m.restart() // it is another one, whose records begin anew
 			p.answers = nil
 		}
-		m.snapshot, m.known = *s, true
+		m.snapshot, m.known, m.held = *s, true, p.held
 		m = m.arrange(false)
 	}
 	if len(p.answers) == 0 {

@@ -46,7 +46,7 @@ func (r row) rank() int {
 	switch {
 	case r.active():
 		return 0
-	case r.state == stateFailed:
+	case r.state == stateFailed, r.state == statePaused:
 		return 1
 	case r.state == stateOff:
 		return 3

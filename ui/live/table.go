@@ -157,7 +157,7 @@ func stateStyle(state string) style {
 		return faint
 	case stateFailed:
 		return bad
-	case stateOff, "stopping":
+	case stateOff, statePaused, "stopping":
 		return caution
 	}
 	return accent

@@ -21,6 +21,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.ticked(time.Time(msg))
 	case pulled:
 		return m.apply(msg), nil
+	case handed:
+		return m.took(msg), nil
 	case inspected:
 		return m.saw(msg), nil
 	case tea.KeyPressMsg:

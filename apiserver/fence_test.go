@@ -1,0 +1,176 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/server"
+)
+
+// fenced is a fence before a handler that waits to be let go.
+type fenced struct {
+	fence   *fence
+	handler http.Handler
+	entered chan string // names of requests that the handler has
+	let     chan struct{}
+}
+
+func newFenced() *fenced {
+	f := &fenced{entered: make(chan string, 10), let: make(chan struct{})}
+	config := &server.RecommendedConfig{Config: server.Config{
+		BuildHandlerChainFunc: func(h http.Handler, _ *server.Config) http.Handler { return h },
+	}}
+	f.fence = buildFence(config)
+	f.handler = config.BuildHandlerChainFunc(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		info, _ := request.RequestInfoFrom(req.Context())
+		f.entered <- info.Name
+		<-f.let
+	}), nil)
+	return f
+}
+
+// send is a request of somebody; the channel gets the answer.
+func (f *fenced) send(ctx context.Context, who, verb, name string) <-chan *httptest.ResponseRecorder {
+	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "pods", Name: name}
+	ctx = request.WithUser(request.WithRequestInfo(ctx, info), &user.DefaultInfo{Name: who})
+	answer := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil).WithContext(ctx))
+		answer <- w
+	}()
+	synctest.Wait()
+	return answer
+}
+
+func (f *fenced) in() (names []string) {
+	for {
+		select {
+		case name := <-f.entered:
+			names = append(names, name)
+		default:
+			return names
+		}
+	}
+}
+
+func TestFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		f := newFenced()
+		first := f.send(ctx, "alice", "update", "first")
+		closed := make(chan error, 1)
+		go func() { closed <- f.fence.close(ctx) }()
+		synctest.Wait()
+
+		held := f.send(ctx, "bob", "delete", "held")
+		f.send(ctx, "bob", "get", "read")
+		f.send(ctx, user.APIServerUser, "create", "nested") // on behalf of the first
+		given, giveUp := context.WithCancel(ctx)
+		gone := f.send(given, "bob", "create", "gone")
+		if got := strings.Join(f.in(), " "); got != "first read nested" {
+			t.Errorf("passed: %q", got)
+		}
+		select {
+		case err := <-closed:
+			t.Fatalf("closed while a write is on its way: %v", err)
+		default:
+		}
+		giveUp()
+		synctest.Wait()
+		if w := <-gone; w.Code != http.StatusConflict {
+			t.Errorf("one that gave up: %d", w.Code)
+		}
+		close(f.let)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if w := <-first; w.Code != http.StatusOK {
+			t.Errorf("the first: %d", w.Code)
+		}
+		own := f.send(ctx, user.APIServerUser, "create", "own") // there is nothing any more that it is for
+		if got := f.in(); len(got) != 0 {
+			t.Errorf("passed a closed fence: %v", got)
+		}
+		if err := f.fence.close(ctx); err == nil {
+			t.Error("closed twice")
+		}
+		f.fence.open()
+		for name, answer := range map[string]<-chan *httptest.ResponseRecorder{"held": held, "own": own} {
+			w := <-answer
+			var s metav1.Status
+			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != http.StatusConflict || s.Reason != metav1.StatusReasonConflict || !strings.Contains(s.Message, "was put back to another state") {
+				t.Errorf("%s: %d %s, %v", name, w.Code, w.Body, err)
+			}
+		}
+		if w := <-f.send(ctx, "bob", "create", "after"); w.Code != http.StatusOK {
+			t.Errorf("after it: %d", w.Code)
+		}
+	})
+}
+
+// A write that does not end keeps the fence open.
+func TestFenceGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFenced()
+		slow := f.send(t.Context(), "alice", "update", "slow")
+		ctx, cancel := context.WithTimeout(t.Context(), drainWrites)
+		defer cancel()
+		closed := make(chan error, 1)
+		go func() { closed <- f.fence.close(ctx) }()
+		synctest.Wait()
+		held := f.send(t.Context(), "bob", "create", "held")
+		began := time.Now()
+		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 writes are still on their way") || time.Since(began) != drainWrites {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		if w := <-held; w.Code != http.StatusConflict {
+			t.Errorf("held: %d", w.Code)
+		}
+		close(f.let)
+		for _, answer := range []<-chan *httptest.ResponseRecorder{slow, f.send(t.Context(), "bob", "create", "after")} {
+			if w := <-answer; w.Code != http.StatusOK {
+				t.Errorf("got %d", w.Code)
+			}
+		}
+		if err := f.fence.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestChanges(t *testing.T) {
+	for want, all := range map[bool][]request.RequestInfo{
+		true: {
+			{Verb: "create", Resource: "pods"}, {Verb: "deletecollection", Resource: "pods"},
+			{Verb: "create", Resource: "pods", Subresource: "binding"}, {Verb: "patch", Resource: "nodes", Subresource: "status"},
+			{Verb: "create", APIGroup: "example.com", Resource: "leases"},
+		},
+		false: {
+			{Verb: "get", Resource: "pods"}, {Verb: "watch", Resource: "pods"},
+			{Verb: "create", Resource: "pods", Subresource: "exec"}, {Verb: "create", Resource: "serviceaccounts", Subresource: "token"},
+			{Verb: "create", APIGroup: "authorization.k8s.io", Resource: "subjectaccessreviews"},
+			{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases"},
+		},
+	} {
+		for _, info := range all {
+			info.IsResourceRequest = true
+			if changes(&info) != want {
+				t.Errorf("%+v: want %v", info, want)
+			}
+		}
+	}
+	if changes(&request.RequestInfo{Verb: "post", Path: "/ctrlplane/v1/reset"}) {
+		t.Error("what is no resource is held")
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/childproc"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+func newChildVerb(t *target) *cobra.Command {
+	u := &up{target: t}
+	cmd := &cobra.Command{
+		Use:   childproc.Verb,
+		Short: "Start a control plane for the program that started this one",
+		Long: `Start a control plane for the program that started this one, such as a test. It
+is ephemeral unless --name or --data-dir is given. When it is ready one line of
+JSON is written to stdout: protocol, version, kubernetes, pid, url, dataDir and
+kubeconfig. It is stopped when stdin ends, however the other program has ended.`,
+		Args:   noArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !t.named() && !cmd.Flags().Changed("ephemeral") {
+				u.ephemeral = true
+			}
+			return u.serveParent(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	u.flags(cmd)
+	return cmd
+}
+
+// serveParent serves until in ends.
+func (u *up) serveParent(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := u.prepare(); err != nil {
+		return err
+	}
+	// With the parent gone, a write to stderr would end this process before it has
+	// cleaned up.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // what ends it does not matter
+		stop(errors.New("stdin has ended"))
+	}()
+	quiet := ui.NewProgress(io.Discard, ui.Mode{})
+	defer quiet.Close()
+	return u.serve(ctx, &session{up: u, look: lookNone, progress: quiet, ready: func() error {
+		s := &u.server
+		err := json.NewEncoder(out).Encode(childproc.Ready{
+			Protocol:   childproc.Protocol,
+			Version:    ctrlplane.Version(),
+			Kubernetes: ctrlplane.KubernetesVersion,
+			PID:        os.Getpid(),
+			URL:        s.URL(),
+			DataDir:    s.DataDir(),
+			Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
+		})
+		if err != nil {
+			return fmt.Errorf("cannot tell that it is ready: %w", err)
+		}
+		return nil
+	}})
+}

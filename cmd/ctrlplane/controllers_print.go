@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/control"
+)
+
+// printControllers writes the list as JSON, as YAML, as a table (format "") or
+// as one with all numbers ("wide").
+func printControllers(out io.Writer, list []control.Controller, format string) error {
+	switch format {
+	case "json":
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(control.ControllerList{Items: list})
+	case "yaml":
+		data, err := yaml.Marshal(control.ControllerList{Items: list})
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && format != "wide" })
+	for i, c := range columns {
+		fmt.Fprint(w, separator(i)+c.head)
+	}
+	fmt.Fprintln(w)
+	for _, controller := range list {
+		for i, c := range columns {
+			fmt.Fprint(w, separator(i)+cmp.Or(c.cell(controller), "-"))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "\t"
+}
+
+type controllerColumn struct {
+	head string
+	wide bool
+	cell func(control.Controller) string // empty = nothing to say
+}
+
+func controllerColumns() []controllerColumn {
+	number := func(head string, wide bool, of func(control.Work) int64) controllerColumn {
+		return controllerColumn{head, wide, func(c control.Controller) string {
+			if n := of(c.Work); n > 0 || c.State == "running" || c.State == "paused" {
+				return strconv.FormatInt(n, 10)
+			}
+			return ""
+		}}
+	}
+	return []controllerColumn{
+		{"NAME", false, func(c control.Controller) string { return c.Name }},
+		{"STATE", false, func(c control.Controller) string { return c.State }},
+		{"WORKERS", false, workersCell},
+		number("DEPTH", false, func(w control.Work) int64 { return w.Depth }),
+		number("IN FLIGHT", true, func(w control.Work) int64 { return w.InFlight }),
+		number("RETRIES", true, func(w control.Work) int64 { return w.Retries }),
+		number("SYNCS", true, func(w control.Work) int64 { return w.Syncs }),
+		number("FAILED", true, func(w control.Work) int64 { return w.Failures }),
+		number("WRITES", true, func(w control.Work) int64 { return w.Writes }),
+		number("CONFLICTS", true, func(w control.Work) int64 { return w.Conflicts }),
+		number("ERRORS", false, func(w control.Work) int64 { return w.Errors }),
+		{"ALIASES", false, func(c control.Controller) string { return strings.Join(c.Aliases, ",") }},
+		{"REASON", false, reasonCell},
+	}
+}
+
+// workersCell is 5, or 20+20+1 for several queues.
+func workersCell(c control.Controller) string {
+	var numbers []string
+	for _, queue := range slices.Sorted(maps.Keys(c.Workers)) {
+		numbers = append(numbers, strconv.Itoa(c.Workers[queue]))
+	}
+	return strings.Join(numbers, "+")
+}
+
+func reasonCell(c control.Controller) string {
+	if c.Held > 0 {
+		return fmt.Sprintf("%s (%d)", c.Reason, c.Held)
+	}
+	return c.Reason
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/explain"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+func newExplain(t *target) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "explain [NAME...]",
+		Short: "Say how a controller works: what it watches, how it decides, how it fails",
+		Long: `Say of each controller that is named what it is for, what it watches and writes,
+its queues and what a key is, how it decides, its flags with their values, what
+it may do, what its failures look like and where its source is.
+
+What can be observed is asked of the control plane that runs; without one, the
+rest is said. Aliases work, and names without "-controller". Without a name,
+there is a line for each controller.`,
+		Example: `  ctrlplane explain
+  ctrlplane explain replicaset
+  ctrlplane explain namespace garbagecollector -o yaml
+  ctrlplane explain kube-scheduler | less`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "" && output != "json" && output != "yaml" {
+				return usage.Errorf("--output: %q is not known: use json or yaml, or leave it out", output)
+			}
+			aliases := map[string][]string{}
+			for _, c := range ctrlplane.Controllers() {
+				aliases[c.Name] = c.Aliases
+			}
+			if len(args) == 0 {
+				return listExplained(cmd, aliases, output)
+			}
+			pages, err := explained(t, args, explain.NewNames(aliases))
+			if err != nil {
+				return err
+			}
+			k, err := whatIsKnown(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			k.Aliases = aliases
+			return writeExplained(cmd, pages, k, output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
+	return cmd
+}
+
+// explained are the pages that are meant, each once.
+func explained(t *target, words []string, names explain.Names) (pages []explain.Page, err error) {
+	seen := map[string]bool{}
+	for _, word := range words {
+		name, nearest, ok := names.Resolve(word)
+		if !ok {
+			hint := fmt.Sprintf("%q lists them", t.command("explain"))
+			if nearest != "" {
+				hint = fmt.Sprintf("did you mean %q?", nearest)
+			}
+			return nil, usage.Errorf("unknown controller %q: %s", word, hint)
+		}
+		if page, ok := explain.Find(name); ok && !seen[name] {
+			pages = append(pages, page)
+			seen[name] = true
+		}
+	}
+	return pages, nil
+}
+
+// whatIsKnown asks the control plane that runs. Where none is named and none
+// runs, flags have their defaults, and the rest is not known.
+func whatIsKnown(ctx context.Context, t *target) (k explain.Known, err error) {
+	k.Versions = modules()
+	cfg, err := t.restConfig()
+	if errors.As(err, new(notRunning)) && !t.named() {
+		k.Flags, err = controllers.DefaultFlags()
+		return k, err
+	}
+	if err != nil {
+		return k, err
+	}
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return k, err
+	}
+	s, err := client.Snapshot(ctx)
+	if err != nil {
+		return k, err
+	}
+	k.Snapshot = &s
+	if k.Flags, err = client.Flags(ctx); err != nil {
+		return k, err
+	}
+	roles, err := rbac.NewForConfig(cfg)
+	if err != nil {
+		return k, err
+	}
+	k.RBAC, err = explain.ReadRBAC(ctx, roles)
+	return k, err
+}
+
+// modules are the versions of what is linked.
+func modules() map[string]string {
+	versions := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			versions[m.Path] = m.Version
+		}
+	}
+	return versions
+}
+
+func writeExplained(cmd *cobra.Command, pages []explain.Page, k explain.Known, output string) error {
+	var entries []explain.Entry
+	for _, p := range pages {
+		entries = append(entries, p.Entry(k))
+	}
+	if output != "" {
+		return encode(cmd, entries, output)
+	}
+	for i, e := range entries {
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		if err := e.Write(cmd.OutOrStdout(), explainStyle()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listExplained(cmd *cobra.Command, aliases map[string][]string, output string) error {
+	if output != "" {
+		return encode(cmd, explain.List(aliases), output)
+	}
+	return explain.WriteList(cmd.OutOrStdout(), explainStyle())
+}
+
+// encode writes a list as {"items": […]}, as other verbs do.
+func encode[T any](cmd *cobra.Command, items []T, output string) error {
+	list := map[string][]T{"items": items}
+	if output == "yaml" {
+		data, err := yaml.Marshal(list)
+		if err != nil {
+			return err
+		}
+		_, err = cmd.OutOrStdout().Write(data)
+		return err
+	}
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc.SetIndent("", "  ")
+	return enc.Encode(list)
+}
+
+func explainStyle() explain.Style {
+	m := ui.Detect(os.Stdout, os.Environ())
+	s := explain.Style{Color: m.Color, ASCII: m.ASCII}
+	if m.Width != nil {
+		s.Width = m.Width()
+	}
+	return s
+}

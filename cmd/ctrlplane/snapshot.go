@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+func newSnapshot(t *target) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Save, list, restore, delete and compare states",
+		Long: `Save all objects under a name, and go back to them, of a control plane that runs
+or of one that is stopped. Snapshots are files of yours: every control plane of
+this user can be put back to them, and "up --from NAME" starts a new one.
+
+A restore happens in place: watches go on and see what changes, revisions never
+go back. Controllers, scheduler and simulated nodes are ended before it and begin
+anew after it. Writes that come meanwhile fail with a conflict (409).
+
+Leases are no part of the state: they say what lives now. Time goes on: what a
+restored object was to do by the clock until now is done at once.`,
+		Example: `  ctrlplane snapshot save base
+  ctrlplane snapshot diff base
+  ctrlplane snapshot restore base
+  ctrlplane up --name other --from base
+  ctrlplane snapshot delete base`,
+		Args: noVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSnapshotSave(t), newSnapshotList(), newSnapshotRestore(t), newSnapshotDelete(), newSnapshotDiff(t))
+	return cmd
+}
+
+// snapshots are those of the control plane that is meant, running or stopped.
+func (t *target) snapshots() (control.Snapshots, error) {
+	client, err := t.control()
+	if err == nil {
+		return client.Snapshots(), nil
+	}
+	if !errors.As(err, new(notRunning)) {
+		return nil, err
+	}
+	path, pathErr := t.path()
+	if pathErr != nil {
+		return nil, pathErr
+	}
+	if _, statErr := os.Stat(filepath.Join(path, "etcd")); statErr != nil {
+		return nil, err // there is none
+	}
+	return ctrlplane.Stopped{Dir: path, Name: t.name}, nil
+}
+
+func newSnapshotSave(t *target) *cobra.Command {
+	var overwrite bool
+	cmd := &cobra.Command{
+		Use:   "save [NAME]",
+		Short: "Save all objects, as of one moment; without a name under the time",
+		Args:  atMost("snapshot save", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := time.Now().Format("20060102-150405")
+			if len(args) > 0 {
+				name = args[0]
+			}
+			store, err := snapshot.UserStore()
+			if err != nil {
+				return err
+			}
+			if err := store.Free(name, overwrite); err != nil {
+				return err
+			}
+			from, err := t.snapshots()
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			file, err := from.Save(cmd.Context())
+			if err != nil {
+				return err
+			}
+			head, err := snapshot.DecodeHeader(file)
+			if err != nil {
+				return fmt.Errorf("the snapshot did not arrive as it was sent: %w", err)
+			}
+			if err := store.Save(name, file, overwrite); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s saved: %d objects, %s, in %s\n", name, head.Objects, size(int64(len(file))), brief(time.Since(began)))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace a snapshot of that name")
+	return cmd
+}
+
+func newSnapshotRestore(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore NAME",
+		Short: "Put the control plane back to a snapshot, while it runs",
+		Args:  exactly("snapshot restore", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := snapshot.UserStore()
+			if err != nil {
+				return err
+			}
+			file, err := store.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := snapshot.DecodeHeader(file); err != nil {
+				return fmt.Errorf("snapshot %q is refused: %w", args[0], err)
+			}
+			to, err := t.snapshots()
+			if err != nil {
+				return err
+			}
+			done, err := to.Restore(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored: %s\n", args[0], outcomeOf(done))
+			return err
+		},
+	}
+}
+
+func newReset(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Put a control plane that runs back to how it was right after its start",
+		Long: `Put a control plane that runs back to how it was right after its start: with the
+manifests of "up -f", and with what the data folder held then. It works as
+"snapshot restore" does.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := t.control()
+			if err != nil {
+				return err
+			}
+			done, err := client.Snapshots().Reset(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", outcomeOf(done))
+			return err
+		},
+	}
+}
+
+func newSnapshotDelete() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete NAME…",
+		Short: "Delete snapshots",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf(`snapshot delete: say which: "ctrlplane snapshot list" lists them`)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := snapshot.UserStore()
+			if err != nil {
+				return err
+			}
+			for _, name := range args {
+				if err := store.Delete(name); err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s deleted\n", name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// outcomeOf says what a restore has done.
+func outcomeOf(r control.Restored) string {
+	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, brief(r.Took))
+}
+
+// brief is a duration to the millisecond.
+func brief(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+func atMost(verb string, n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage.Errorf("%s takes one name, got %q", verb, args)
+		}
+		return nil
+	}
+}
+
+func exactly(verb string, n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage.Errorf(`%s takes one name, got %q: "ctrlplane snapshot list" lists them`, verb, args)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/snapshot/objects"
+)
+
+// now is how a diff calls the state of the control plane.
+const now = "now"
+
+func newSnapshotDiff(t *target) *cobra.Command {
+	var output string
+	var events bool
+	cmd := &cobra.Command{
+		Use:   "diff A [B]",
+		Short: "Say which objects differ between two snapshots, or from what there is now",
+		Long: `Say which objects differ between two snapshots, or between one and the control
+plane as it is now, and how. Left out are managedFields, resource versions,
+Leases and, unless --events is given, Events; the values of Secrets are masked.`,
+		Example: `  ctrlplane snapshot diff base
+  ctrlplane snapshot diff base later -o name`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usage.Errorf(`snapshot diff takes one or two names, got %q: "ctrlplane snapshot list" lists them`, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"", "json", "yaml", "name"}, output) {
+				return usage.Errorf("--output: %q is not known: use json, yaml or name, or leave it out", output)
+			}
+			before, err := savedState(args[0])
+			if err != nil {
+				return err
+			}
+			var after snapshot.State
+			to := now
+			if len(args) > 1 {
+				to = args[1]
+				after, err = savedState(to)
+			} else {
+				after, err = currentState(cmd.Context(), t)
+			}
+			if err != nil {
+				return err
+			}
+			return printDiff(cmd.OutOrStdout(), objects.Diff(before, after, events), output, args[0], to)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, yaml or name (default: unified diffs)")
+	cmd.Flags().BoolVar(&events, "events", false, "compare Events, too")
+	return cmd
+}
+
+func savedState(name string) (snapshot.State, error) {
+	store, err := snapshot.UserStore()
+	if err != nil {
+		return snapshot.State{}, err
+	}
+	file, err := store.Load(name)
+	if err != nil {
+		return snapshot.State{}, err
+	}
+	_, state, err := snapshot.Decode(file)
+	if err != nil {
+		return state, fmt.Errorf("snapshot %q is refused: %w", name, err)
+	}
+	return state, nil
+}
+
+func currentState(ctx context.Context, t *target) (snapshot.State, error) {
+	from, err := t.snapshots()
+	if err != nil {
+		return snapshot.State{}, err
+	}
+	file, err := from.Save(ctx)
+	if err != nil {
+		return snapshot.State{}, err
+	}
+	_, state, err := snapshot.Decode(file)
+	return state, err
+}
+
+func printDiff(out io.Writer, list []objects.Difference, output, from, to string) error {
+	switch output {
+	case "json":
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"items": list})
+	case "yaml":
+		text, err := yaml.Marshal(map[string]any{"items": list})
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	}
+	for _, d := range list {
+		text := fmt.Sprintf("%s %s\n", d, d.Change)
+		if output == "" {
+			var err error
+			if text, err = d.Unified(from, to); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// snapshotList is what "snapshot list -o json" prints.
+type snapshotList struct {
+	Dir   string            `json:"dir"`
+	Items []snapshot.Listed `json:"items"`
+}
+
+func newSnapshotList() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what was saved, the newest first",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "" && output != "json" {
+				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+			}
+			store, err := snapshot.UserStore()
+			if err != nil {
+				return err
+			}
+			list, err := store.List()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc.SetIndent("", "  ")
+				return enc.Encode(snapshotList{store.Dir, list})
+			}
+			return printSnapshots(cmd.OutOrStdout(), list)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	return cmd
+}
+
+func printSnapshots(out io.Writer, list []snapshot.Listed) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tFROM\tKUBERNETES\tOBJECTS\tSIZE\tAGE")
+	for _, l := range list {
+		if l.Error != "" {
+			fmt.Fprintf(w, "%s\t\t\t\t%s\t%s\n", l.Name, size(l.Size), l.Error)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", l.Name, l.Plane, l.Kubernetes, l.Objects, size(l.Size), duration.HumanDuration(time.Since(l.Created)))
+	}
+	return w.Flush()
+}

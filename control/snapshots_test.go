@@ -1,0 +1,73 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// fakeSnapshots has one state, and takes any but one that is bad.
+type fakeSnapshots struct{ state []byte }
+
+func (f *fakeSnapshots) Save(context.Context) ([]byte, error) {
+	if f.state == nil {
+		return nil, errors.New("etcd is gone")
+	}
+	return f.state, nil
+}
+
+func (f *fakeSnapshots) Restore(_ context.Context, file []byte) (Restored, error) {
+	if string(file) == "bad" {
+		return Restored{}, usage.Errorf("the snapshot is refused: it is damaged")
+	}
+	f.state = file
+	return Restored{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}, nil
+}
+
+func (f *fakeSnapshots) Reset(context.Context) (Restored, error) {
+	f.state = nil
+	return Restored{Counts: snapshot.Counts{Deleted: 3}}, nil
+}
+
+func TestSnapshots(t *testing.T) {
+	long := bytes.Repeat([]byte{0, 1, 2, 0xff, '\n', '"'}, 1<<20)
+	f := &fakeSnapshots{state: long}
+	c, ctx := testClient(t, Plane{Nodes: fakeNodes{}, Snapshots: f}).Snapshots(), t.Context()
+	if got, err := c.Save(ctx); err != nil || !bytes.Equal(got, long) {
+		t.Errorf("save: %d bytes, %v", len(got), err)
+	}
+	other := append(long, 'x')
+	done, err := c.Restore(ctx, other)
+	if want := (Restored{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}); err != nil || done != want {
+		t.Errorf("restore: %+v, %v", done, err)
+	}
+	if !bytes.Equal(f.state, other) {
+		t.Errorf("%d bytes have arrived", len(f.state))
+	}
+	if _, err := c.Restore(ctx, []byte("bad")); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "it is damaged") {
+		t.Errorf("refused: %v", err)
+	}
+	if done, err := c.Reset(ctx); err != nil || done.Deleted != 3 {
+		t.Errorf("reset: %+v, %v", done, err)
+	}
+	if _, err := c.Save(ctx); err == nil || !strings.Contains(err.Error(), "etcd is gone") {
+		t.Errorf("save of what is gone: %v", err)
+	}
+}
+
+// A control plane that cannot be saved says so.
+func TestSnapshotsAbsent(t *testing.T) {
+	_, err := testClient(t, Plane{Nodes: fakeNodes{}}).Snapshots().Save(t.Context())
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusNotFound {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package controllers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// content is an object, or a patch of one, as it goes over the line.
+type content struct{ value any }
+
+// decode reads a body of that media type.
+func decode(media string, data []byte) (c content, err error) {
+	switch media, _, _ = mime.ParseMediaType(media); media {
+	case "application/apply-patch+yaml":
+		data, err = yaml.YAMLToJSON(data)
+	case runtime.ContentTypeProtobuf:
+		data, err = fromProtobuf(data)
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, utiljson.Unmarshal(data, &c.value)
+}
+
+func fromProtobuf(data []byte) ([]byte, error) {
+	obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(*kind)
+	return json.Marshal(obj)
+}
+
+// text is a field of the object; empty if there is none.
+func (c content) text(path ...string) string {
+	v := c.value
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	s, _ := v.(string)
+	return s
+}
+
+// shown is the content without managed fields and without a Secret's values. It
+// changes c.
+func (c content) shown(of observe.Object) (json.RawMessage, error) {
+	m, ok := c.value.(map[string]any)
+	secret := of.Group == "" && of.Resource == "secrets"
+	switch {
+	case !ok && secret:
+		return nil, nil // a list of changes, any of which may hold a value
+	case ok:
+		if meta, ok := m["metadata"].(map[string]any); ok {
+			delete(meta, "managedFields")
+			if annotations, ok := meta["annotations"].(map[string]any); ok && secret {
+				mask(annotations, corev1.LastAppliedConfigAnnotation, false)
+			}
+		}
+		if secret {
+			maskAll(m, "data")
+			maskAll(m, "stringData")
+		}
+	}
+	return json.Marshal(c.value)
+}
+
+func maskAll(m map[string]any, field string) {
+	values, ok := m[field].(map[string]any)
+	if !ok { // nothing there that is to be shown
+		delete(m, field)
+	}
+	for name := range values {
+		mask(values, name, field == "data")
+	}
+}
+
+// mask replaces a value of a Secret by how long it is.
+func mask(values map[string]any, name string, encoded bool) {
+	s, ok := values[name].(string)
+	if !ok {
+		return // a patch deletes it
+	}
+	n := len(s)
+	if decoded, err := base64.StdEncoding.DecodeString(s); err == nil && encoded {
+		n = len(decoded)
+	}
+	values[name] = fmt.Sprintf("*** (%d bytes)", n)
+}

@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+func newSupervisor(t *testing.T, args ...string) *Supervisor {
+	t.Helper()
+	s, err := New(Config{Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.0.0.0/9", Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Upstream's flags set what is read as the number of workers, and nothing else
+// that is known as one.
+func TestConcurrencyFlags(t *testing.T) {
+	s := newSupervisor(t)
+	for name, c := range concurrencies {
+		to, err := s.scaleOf(name, 7)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := c.of(to.component); got != 7 {
+			t.Errorf("--%s=7 sets %d workers of %s", c.flag, got, name)
+		}
+		for other, o := range concurrencies {
+			if other != name && o.of(to.component) != o.of(s.component) {
+				t.Errorf("--%s changes the workers of %s, too", c.flag, other)
+			}
+		}
+		if s.units[name] == nil {
+			t.Errorf("no controller %s", name)
+		}
+	}
+}
+
+func TestScaleOf(t *testing.T) {
+	s := newSupervisor(t, "concurrent-replicaset-syncs=9")
+	to, err := s.scaleOf(names.ReplicaSetController, 2)
+	if err != nil || to.note != "2 workers in place of 9" {
+		t.Fatalf("%+v, %v", to, err)
+	}
+	if got := s.Workers(names.ReplicaSetController, "replicaset"); got != 9 {
+		t.Errorf("%d workers before", got)
+	}
+	u := s.units[names.ReplicaSetController]
+	u.scale.Store(to)
+	if got := s.Workers(names.ReplicaSetController, "replicaset"); got != 2 {
+		t.Errorf("%d workers", got)
+	}
+	u.newGate(looker{})
+	u.set(Running, "", nil)
+	if got := u.status(); got.State != Running || got.Reason != "2 workers in place of 9" {
+		t.Errorf("got %+v", got)
+	}
+	if to, err := s.scaleOf(names.ReplicaSetController, 9); to != nil || err != nil {
+		t.Errorf("back to what is configured: %+v, %v", to, err)
+	}
+}
+
+func TestBadScales(t *testing.T) {
+	g := gates{newSupervisor(t)}
+	for spec, test := range map[string]struct {
+		n    int
+		want string
+	}{
+		"replicaset":       {0, "0 workers: choose 1 to 1000"},
+		"deployment":       {-3, "-3 workers: choose 1 to 1000"},
+		"job,replicasett":  {2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		control.All:        {2, `unknown controller "*": "ctrlplane controllers" lists them`},
+		"job,nodeipam":     {2, "controller node-ipam-controller: how many workers it has is fixed: upstream has no flag for it"},
+		"endpointslice":    {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
+		"statefulset":      {1001, "1001 workers: choose 1 to 1000"},
+		"garbagecollector": {4, errNotStarted.Error()},
+	} {
+		_, err := g.Scale(t.Context(), spec, test.n)
+		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("%s to %d: %v, want %s", spec, test.n, err, test.want)
+		}
+		if !errors.Is(err, errNotStarted) && !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s to %d: %T is no usage error", spec, test.n, err)
+		}
+	}
+}
+
+func TestHandIsLaidAnew(t *testing.T) {
+	before, after := newGate(), newGate()
+	before.setDelay(time.Second)
+	before.setFault(control.Fault{Rate: 0.5, Code: "500"})
+	mustPause(t, before)
+	after.lay(before.hand())
+	was, _ := before.note()
+	if is, paused := after.note(); is != was || !paused {
+		t.Errorf("got %q, %t, want %q", is, paused, was)
+	}
+	after.lay(hand{})
+	if after.touched() || after.meddles.Load() {
+		t.Error(fmt.Sprint("no hand is one: ", after.hand()))
+	}
+}

@@ -1,0 +1,10 @@
+//go:build unix
+
+package ctrlplanetest_test
+
+import (
+	"errors"
+	"syscall"
+)
+
+func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -1,0 +1,102 @@
+package ctrlplanetest_test
+
+import (
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// newT stands for the *testing.T that a test is given.
+func newT() *recorder {
+	t := newRecorder("Example")
+	t.loud = true
+	return t
+}
+
+func Example() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Shared(t) // TestMain calls ctrlplanetest.Main
+	namespace := cp.Namespace(t)
+	web := cp.Apply(t, "testdata/web.yaml")
+	cp.WaitHealthy(t, web...)
+
+	d, err := cp.Client().AppsV1().Deployments(namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(d.Status.ReadyReplicas, "Pods are ready")
+	// Output: 2 Pods are ready
+}
+
+func ExampleStart() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Nodes: 3}) // ends with the test
+	nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes.Items {
+		fmt.Println(n.Name)
+	}
+	// Output:
+	// node-1
+	// node-2
+	// node-3
+}
+
+func ExamplePlane_Events() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Shared(t)
+	namespace := cp.Namespace(t)
+	cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
+	for _, r := range cp.Events(t, namespace) {
+		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.Chatter() {
+			fmt.Println(call.Controller, "has created a", call.Object.Kind)
+		}
+	}
+	// Output: deployment-controller has created a ReplicaSet
+}
+
+func ExamplePlane_Named() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Shared(t)
+	cp.Namespace(t)
+	cp.Apply(t, "testdata/web.yaml")
+	web := cp.Named(t, "deploy/web", "svc/web")
+	cp.WaitHealthy(t, web...)
+	fmt.Println(strings.HasPrefix(web[0].GetNamespace(), "example-"))
+	// Output: true
+}
+
+func ExamplePlane_WaitSettled() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Shared(t)
+	cp.Namespace(t)
+	cp.Apply(t, "testdata/web.yaml")
+	cp.WaitSettled(t)
+	cp.WaitHealthy(t, cp.Named(t, "deploy/web")...) // at once
+	fmt.Println("rolled out")
+	// Output: rolled out
+}
+
+func ExamplePlane_Restore() {
+	t := newT()
+	defer t.end()
+	cp := ctrlplanetest.Start(t)
+	saved := cp.Snapshot(t)
+	cp.Apply(t, "testdata/widgets.yaml")
+	cp.Restore(t, saved)
+	_, err := cp.Client().Discovery().ServerResourcesForGroupVersion("example.com/v1")
+	fmt.Println(apierrors.IsNotFound(err))
+	// Output: true
+}

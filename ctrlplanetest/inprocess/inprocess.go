@@ -1,0 +1,53 @@
+// Package inprocess runs the control plane of ctrlplanetest in the test's own
+// process. That needs no installed program, and links Kubernetes' server into the
+// test: docs/testing.md says what that costs. One control plane runs in a process
+// at a time.
+//
+//	func TestMain(m *testing.M) {
+//		ctrlplanetest.Main(m, ctrlplanetest.Options{Backend: inprocess.Backend{}})
+//	}
+package inprocess
+
+import (
+	"context"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/logfile"
+)
+
+// Backend runs a control plane in this process.
+type Backend struct {
+	// Configure, if not nil, may change the Server before it starts.
+	Configure func(*ctrlplane.Server)
+}
+
+// Start implements ctrlplanetest.Backend.
+func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanetest.Running, error) {
+	s := &ctrlplane.Server{
+		Name:                  "ctrlplane-test",
+		Nodes:                 max(o.Nodes, 0),
+		Manifests:             o.Manifests,
+		Controllers:           o.Controllers,
+		NoScheduler:           o.NoScheduler,
+		FeatureGates:          o.FeatureGates,
+		RuntimeConfig:         o.RuntimeConfig,
+		APIServerArgs:         o.APIServerArgs,
+		ControllerManagerArgs: o.ControllerManagerArgs,
+		SchedulerArgs:         o.SchedulerArgs,
+		Records:               o.Records,
+	}
+	if o.Nodes == 0 {
+		s.Nodes = 1
+	}
+	if o.LogFile != "" {
+		s.Log = &logfile.Config{Path: o.LogFile}
+	}
+	if b.Configure != nil {
+		b.Configure(s)
+	}
+	if err := s.Start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

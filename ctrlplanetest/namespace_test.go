@@ -1,0 +1,146 @@
+package ctrlplanetest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+)
+
+var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+
+// makeWidget makes one with finalizers.
+func makeWidget(t *testing.T, cp *ctrlplanetest.Plane, namespace, name string, finalizers ...string) *unstructured.Unstructured {
+	t.Helper()
+	client, err := dynamic.NewForConfig(cp.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
+	w.SetName(name)
+	w.SetFinalizers(finalizers)
+	if w, err = client.Resource(widgets).Namespace(namespace).Create(t.Context(), w, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// isGone checks that there is no such namespace.
+func isGone(t *testing.T, cp *ctrlplanetest.Plane, namespace string) {
+	t.Helper()
+	_, err := cp.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("namespace %s: %v, want that it is gone", namespace, err)
+	}
+}
+
+func newPod(name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/c:1"}}},
+	}
+}
+
+// TestManyNamespaces is what one start is for: a hundred tests, side by side.
+func TestManyNamespaces(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	const n = 100
+	names := make([]string, n)
+	t.Run("all", func(t *testing.T) {
+		for i := range names {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				names[i] = cp.Namespace(t)
+				pod, err := cp.Client().CoreV1().Pods(names[i]).Create(t.Context(), newPod("p"), metav1.CreateOptions{})
+				if err != nil {
+					t.Fatal(err) // at once: there is a ServiceAccount
+				}
+				cp.WaitHealthy(t, pod)
+			})
+		}
+	})
+	seen := map[string]bool{}
+	for _, name := range names {
+		seen[name] = true
+		isGone(t, cp, name)
+	}
+	if len(seen) != n {
+		t.Errorf("%d tests had %d namespaces", n, len(seen))
+	}
+}
+
+func TestNamespaceOfATest(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	r := newRecorder("TestÄ/__with a very long name, which is cut where there is no room left for it")
+	var name string
+	r.do(func(tb testing.TB) {
+		name = cp.Namespace(tb)
+		cp.Apply(tb, "testdata/web.yaml")
+		cp.WaitHealthy(tb, cp.Named(tb, "deploy/web", "svc/web")...)
+	})
+	if r.failed {
+		t.Error(r.said())
+	}
+	if want := "test-with-a-very-long-name-which-is-cut-where-ther-"; !strings.HasPrefix(name, want) {
+		t.Errorf("got %s, want %s…", name, want)
+	}
+	isGone(t, cp, name)
+}
+
+// TestNamespaceThatStays has what nobody takes away.
+func TestNamespaceThatStays(t *testing.T) {
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
+	r := newRecorder("TestStays")
+	var name string
+	r.do(func(tb testing.TB) {
+		name = cp.Namespace(tb)
+		makeWidget(t, cp, name, "w", "example.com/stay")
+	})
+	for _, want := range []string{
+		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
+		"Widget w: it is being deleted, but nobody has taken away its finalizer",
+		"example.com/stay",
+		"does the controller that takes finalizers away run until the namespace is deleted?",
+		"what controllers did in namespace " + name,
+	} {
+		if !r.failed || !strings.Contains(r.said(), want) {
+			t.Errorf("got %s\nwant %s", r.said(), want)
+		}
+	}
+}
+
+// TestSubtests checks whose namespace Apply uses.
+func TestSubtests(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	outer := cp.Namespace(t)
+	t.Run("without one", func(t *testing.T) {
+		t.Run("deeper", func(t *testing.T) {
+			if got := cp.Apply(t, "testdata/web.yaml")[0].GetNamespace(); got != outer {
+				t.Errorf("got %s, want that of the outer test, %s", got, outer)
+			}
+		})
+	})
+	t.Run("with one", func(t *testing.T) {
+		own := cp.Namespace(t)
+		if got := cp.Named(t, "deploy/web")[0].GetNamespace(); got != own || own == outer {
+			t.Errorf("got %s, want its own, %s, not %s", got, own, outer)
+		}
+	})
+	if got := cp.Named(t, "deploy/web")[0].GetNamespace(); got != outer {
+		t.Errorf("got %s, want %s", got, outer)
+	}
+	if got := cp.Named(newRecorder("TestOther"), "deploy/web")[0].GetNamespace(); got != "default" {
+		t.Errorf("got %s, want default", got)
+	}
+	cp.WaitHealthy(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: outer, Name: "web"}})
+}

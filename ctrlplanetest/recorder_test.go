@@ -1,0 +1,83 @@
+package ctrlplanetest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// recorder is a testing.TB that can fail without failing the test that looks.
+type recorder struct {
+	testing.TB
+	name string
+	loud bool // whether it prints what is logged
+
+	mu       sync.Mutex
+	logs     []string
+	failed   bool
+	cleanups []func()
+	ended    context.CancelFunc
+	ctx      context.Context
+}
+
+func newRecorder(name string) *recorder {
+	r := &recorder{name: name}
+	r.ctx, r.ended = context.WithCancel(context.Background())
+	return r
+}
+
+// do runs a test to its end, Cleanup included.
+func (r *recorder) do(test func(testing.TB)) {
+	r.part(func() { test(r) })
+	r.end()
+}
+
+func (r *recorder) end() {
+	r.ended()
+	for len(r.cleanups) > 0 {
+		last := r.cleanups[len(r.cleanups)-1]
+		r.cleanups = r.cleanups[:len(r.cleanups)-1]
+		r.part(last)
+	}
+}
+
+// part runs what FailNow may end.
+func (r *recorder) part(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+func (r *recorder) add(s string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logs = append(r.logs, s)
+	if r.loud {
+		fmt.Fprintln(os.Stderr, s)
+	}
+}
+
+// said is all that was logged.
+func (r *recorder) said() string { return strings.Join(slices.Clone(r.logs), "\n") }
+
+func (r *recorder) Name() string                 { return r.name }
+func (r *recorder) Helper()                      {}
+func (r *recorder) Context() context.Context     { return r.ctx }
+func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Failed() bool                 { r.mu.Lock(); defer r.mu.Unlock(); return r.failed }
+func (r *recorder) Log(args ...any)              { r.add(fmt.Sprint(args...)) }
+func (r *recorder) Logf(f string, args ...any)   { r.add(fmt.Sprintf(f, args...)) }
+func (r *recorder) Fail()                        { r.mu.Lock(); defer r.mu.Unlock(); r.failed = true }
+func (r *recorder) Error(args ...any)            { r.Log(args...); r.Fail() }
+func (r *recorder) Errorf(f string, args ...any) { r.Logf(f, args...); r.Fail() }
+func (r *recorder) FailNow()                     { r.Fail(); runtime.Goexit() }
+func (r *recorder) Fatal(args ...any)            { r.Log(args...); r.FailNow() }
+func (r *recorder) Fatalf(f string, args ...any) { r.Logf(f, args...); r.FailNow() }

@@ -1,0 +1,65 @@
+package ctrlplanetest
+
+import (
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// State is that of a whole control plane at one moment.
+type State struct{ file []byte }
+
+// Snapshot saves the state of the control plane.
+func (p *Plane) Snapshot(t testing.TB) State {
+	t.Helper()
+	ctx, stop := p.context(t)
+	defer stop()
+	file, err := p.control.Snapshots().Save(ctx)
+	if err != nil {
+		t.Fatalf("ctrlplanetest: snapshot: %v", because(ctx, err))
+	}
+	return State{file}
+}
+
+// Restore puts the control plane back to a state that was saved, in place:
+// connections stay, informers and watches see what changes, and controllers begin
+// anew. It is for all namespaces: nothing else may run beside it.
+func (p *Plane) Restore(t testing.TB, s State) {
+	t.Helper()
+	if err := p.restore(t, s); err != nil {
+		t.Fatalf("ctrlplanetest: restore: %v", err)
+	}
+}
+
+func (p *Plane) restore(t testing.TB, s State) error {
+	ctx, stop := p.context(t)
+	defer stop()
+	_, err := p.control.Snapshots().Restore(ctx, s.file)
+	return because(ctx, err)
+}
+
+// isolatedEnv is set in tests that Isolate is for: package testing lets no test
+// set the environment that is parallel, or may become so.
+const isolatedEnv = "CTRLPLANETEST_ISOLATED"
+
+// Isolate takes back at the end of the test all that happens from now on, in all
+// namespaces and outside of them. The test cannot be parallel.
+func (p *Plane) Isolate(t testing.TB) {
+	t.Helper()
+	t.Setenv(isolatedEnv, t.Name())
+	ctx, stop := p.context(t)
+	defer stop()
+	page, err := p.control.Records(ctx, observe.Query{Limit: 1})
+	if err != nil {
+		t.Fatalf("ctrlplanetest: %v", because(ctx, err))
+	}
+	before := p.Snapshot(t)
+	t.Cleanup(func() {
+		if t.Failed() && !p.explained(t) {
+			p.explain(t, "", page.Next)
+		}
+		if err := p.restore(t, before); err != nil {
+			t.Errorf("ctrlplanetest: what %s has changed could not be taken back: %v", t.Name(), err)
+		}
+	})
+}

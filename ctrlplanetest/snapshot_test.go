@@ -1,0 +1,77 @@
+package ctrlplanetest_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+)
+
+func makeConfigMap(t *testing.T, cp *ctrlplanetest.Plane, name string) {
+	t.Helper()
+	_, err := cp.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// there tells whether a ConfigMap is.
+func there(t *testing.T, cp *ctrlplanetest.Plane, name string) bool {
+	t.Helper()
+	_, err := cp.Client().CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestSnapshot(t *testing.T) {
+	cp := ctrlplanetest.Start(t)
+	makeConfigMap(t, cp, "before")
+	saved := cp.Snapshot(t)
+	makeConfigMap(t, cp, "after")
+	pod, err := cp.Client().CoreV1().Pods("default").Create(t.Context(), newPod("p"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp.WaitHealthy(t, pod)
+	cp.Restore(t, saved)
+	if !there(t, cp, "before") || there(t, cp, "after") {
+		t.Error("the restored state is another")
+	}
+	cp.WaitGone(t, pod)
+	cp.Namespace(t) // controllers act again
+
+	r := newRecorder("TestRestored")
+	r.do(func(tb testing.TB) { cp.Restore(tb, ctrlplanetest.State{}) })
+	if !r.failed || !strings.Contains(r.said(), "ctrlplanetest: restore: ") {
+		t.Errorf("no state at all: %s", r.said())
+	}
+}
+
+// TestIsolate has tests that leave things lying about.
+func TestIsolate(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	for range 2 {
+		t.Run("litter", func(t *testing.T) {
+			cp.Isolate(t)
+			makeConfigMap(t, cp, "litter")
+		})
+		if there(t, cp, "litter") {
+			t.Fatal("it is still there")
+		}
+	}
+	t.Run("refused in parallel", func(t *testing.T) {
+		cp.Isolate(t)
+		defer func() {
+			if recover() == nil {
+				t.Error("the test is parallel now")
+			}
+		}()
+		t.Parallel()
+	})
+}

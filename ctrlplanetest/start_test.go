@@ -1,0 +1,197 @@
+package ctrlplanetest_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+)
+
+// await asks until it is so.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func gone(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// pidOf is the process that a control plane runs in.
+func pidOf(t *testing.T, kubeconfig string) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// TestStart has a control plane that is told apart by all Options, and of which
+// nothing is left.
+func TestStart(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	logFile := filepath.Join(t.TempDir(), "log")
+	var kubeconfig string
+	var pid int
+	r := newRecorder("TestStarted")
+	r.do(func(tb testing.TB) {
+		cp := ctrlplanetest.Start(tb, ctrlplanetest.Options{
+			Nodes:                 2,
+			Manifests:             []string{"testdata/widgets.yaml"},
+			Controllers:           []string{"*", "-job"},
+			NoScheduler:           true,
+			FeatureGates:          "ContextualLogging=true",
+			RuntimeConfig:         "api/beta=true",
+			APIServerArgs:         []string{"max-requests-inflight=401"},
+			ControllerManagerArgs: []string{"node-monitor-period=4s"},
+			Records:               100,
+			LogFile:               logFile,
+			Backend:               ctrlplanetest.Binary{Flags: []string{"--node-zones=2"}},
+		})
+		kubeconfig, pid = cp.Kubeconfig(), pidOf(t, cp.Kubeconfig())
+		nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(nodes.Items) != 2 || nodes.Items[1].Labels["topology.kubernetes.io/zone"] != "zone-b" {
+			t.Errorf("nodes: %v, %v", nodes, err)
+		}
+		s, err := cp.Source().Snapshot(t.Context())
+		if err != nil || s.Journal.Size != 100 {
+			t.Errorf("it keeps %d records, %v", s.Journal.Size, err)
+		}
+		for _, c := range s.Controllers {
+			if (c.Name == "job-controller" || c.Name == "kube-scheduler") && c.State == "running" {
+				t.Errorf("%s runs", c.Name)
+			}
+		}
+		if gone(logFile) {
+			t.Error("no log file")
+		}
+	})
+	if r.failed {
+		t.Error(r.said())
+	}
+	if !gone(filepath.Dir(kubeconfig)) {
+		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
+	}
+	if alive(pid) {
+		t.Errorf("process %d still runs", pid)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+func TestStartOfWhatIsNoControlPlane(t *testing.T) {
+	for _, tc := range []struct{ role, want string }{
+		{"chatterbox", `does not say what it should, but "hello, this is not ctrlplane": is that ctrlplane?`},
+		{"newer", "is version v9.9.9 and speaks protocol 99, these tests speak 1: install the version of ctrlplane that go.mod requires"},
+		{"older", "is too old for these tests: install the version of ctrlplane that go.mod requires"},
+		{"no file", "kubeconfig of "},
+		{"crashing", "did not start: it has ended: exit status 1: ctrlplane: the disk is full"},
+	} {
+		t.Run(tc.role, func(t *testing.T) { refuses(t, actor(t, tc.role), tc.want) })
+	}
+	t.Run("mute", func(t *testing.T) {
+		o := actor(t, "mute")
+		o.StartTimeout = 100 * time.Millisecond
+		refuses(t, o, "is not ready: timed out after 100ms")
+	})
+	t.Run("no such file", func(t *testing.T) {
+		refuses(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is no program that can be run")
+	})
+	t.Run("environment names none", func(t *testing.T) {
+		t.Setenv("CTRLPLANE", "testdata")
+		refuses(t, ctrlplanetest.Options{}, "$CTRLPLANE is no program that can be run")
+	})
+	t.Run("none in PATH", func(t *testing.T) {
+		t.Setenv("CTRLPLANE", "")
+		t.Setenv("PATH", t.TempDir())
+		refuses(t, ctrlplanetest.Options{}, `there is no program ctrlplane in PATH, and $CTRLPLANE names none: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
+	})
+}
+
+// TestStartRefused has Options that cannot be.
+func TestStartRefused(t *testing.T) {
+	refuses(t, ctrlplanetest.Options{Timeout: -1}, "Options.Timeout: -1ns is less than 0")
+	refuses(t, ctrlplanetest.Options{FeatureGates: "NoSuchGate=true"}, "NoSuchGate")
+	refuses(t, ctrlplanetest.Options{Manifests: []string{"/no/such/file"}}, "/no/such/file")
+	refuses(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Flags: []string{"--no-such-flag"}}}, "unknown flag: --no-such-flag")
+	refuses(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is less than 0")
+	refuses(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
+	r := newRecorder("Two")
+	r.do(func(tb testing.TB) { ctrlplanetest.Start(tb, ctrlplanetest.Options{}, ctrlplanetest.Options{}) })
+	if want := "2 Options are given: put all that they say into one"; !strings.Contains(r.said(), want) {
+		t.Errorf("got %q, want %q", r.said(), want)
+	}
+}
+
+// refuses checks that there is no start, and why.
+func refuses(t *testing.T, o ctrlplanetest.Options, want string) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	r := newRecorder("Refused")
+	r.do(func(tb testing.TB) { ctrlplanetest.Start(tb, o) })
+	if !r.failed || !strings.HasPrefix(r.said(), "ctrlplanetest: ") || !strings.Contains(r.said(), want) {
+		t.Errorf("got %q, want %q", r.said(), want)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+// TestKilled kills a process of tests: its control plane must not stay.
+func TestKilled(t *testing.T) {
+	cmd, line := playing(t, "victim")
+	kubeconfig := strings.TrimSpace(line)
+	pid := pidOf(t, kubeconfig)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	await(t, "the end of the control plane", func() bool { return !alive(pid) })
+	if !gone(filepath.Dir(kubeconfig)) {
+		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
+	}
+}
+
+// TestDied has a control plane that dies during a test.
+func TestDied(t *testing.T) {
+	r := newRecorder("TestDies")
+	r.do(func(tb testing.TB) {
+		cp := ctrlplanetest.Start(tb)
+		object := cp.Named(tb, "deployment/never")
+		t.Cleanup(func() { os.RemoveAll(filepath.Dir(cp.Kubeconfig())) }) // as the next start would
+		process, err := os.FindProcess(pidOf(t, cp.Kubeconfig()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		defer func() {
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("that was noticed after %v", took)
+			}
+		}()
+		cp.WaitHealthy(tb, object...)
+	})
+	if n := strings.Count(r.said(), "the control plane has ended during the tests: "); n < 2 {
+		t.Errorf("it is said %d times, want by the wait and by the end of the test: %s", n, r.said())
+	}
+}

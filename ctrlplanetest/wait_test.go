@@ -1,0 +1,164 @@
+package ctrlplanetest_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// impatient is a control plane whose waits are short: for what is in vain.
+func impatient(t *testing.T) *ctrlplanetest.Plane {
+	return ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
+}
+
+// TestFailuresSayWhy has tests that fail, on one control plane.
+func TestFailuresSayWhy(t *testing.T) {
+	cp := impatient(t)
+	for _, tc := range []struct {
+		name string
+		test func(testing.TB)
+		want []string
+	}{
+		{"too big a Pod", func(tb testing.TB) {
+			namespace := cp.Namespace(tb)
+			pod := newPod("big")
+			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}
+			pod, err := cp.Client().CoreV1().Pods(namespace).Create(tb.Context(), pod, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cp.WaitHealthy(tb, pod)
+		}, []string{"1 of 1 object not healthy: Pod too-big-a-pod-", "Insufficient cpu", "timed out after 4s"}},
+		{"a quota", func(tb testing.TB) {
+			namespace := cp.Namespace(tb)
+			forbidPods(t, cp.Client(), namespace)
+			cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
+		}, []string{
+			"exceeded quota: none",
+			"what controllers did in namespace a-quota-",
+			"created ReplicaSet web-",
+			"could not create Pod: 403 pods \"web-",
+			"times more in ",
+			"not healthy in namespace a-quota-",
+			"Deployment a-quota-",
+		}},
+		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.Named(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "nobody has deleted it"}},
+		{"not settled", func(tb testing.TB) {
+			stop := keepWriting(t, cp.Client(), cp.Namespace(tb))
+			defer stop()
+			cp.WaitSettled(tb)
+		}, []string{"not settled: "}},
+		{"no such kind", func(tb testing.TB) { cp.Named(tb, "gadget/g") }, []string{"the server knows no kind gadget"}},
+		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
+		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &gadget{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
+		{"no such file", func(tb testing.TB) { cp.Apply(tb, "testdata/none.yaml") }, []string{"testdata/none.yaml"}},
+		{"refused manifest", func(tb testing.TB) { cp.Apply(tb, "testdata/bad.yaml") }, []string{"testdata/bad.yaml", `spec.replicaz`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRecorder(tc.name)
+			r.do(tc.test)
+			if !r.failed {
+				t.Fatal("it does not fail")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(r.said(), want) {
+					t.Errorf("got %s\nwant %q", r.said(), want)
+				}
+			}
+		})
+	}
+}
+
+// gadget is of a type that client-go does not know.
+type gadget struct{ corev1.Pod }
+
+func (*gadget) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+func forbidPods(t *testing.T, client kubernetes.Interface, namespace string) {
+	t.Helper()
+	_, err := client.CoreV1().ResourceQuotas(namespace).Create(t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keepWriting makes and deletes Pods until it is stopped.
+func keepWriting(t *testing.T, client kubernetes.Interface, namespace string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pods := client.CoreV1().Pods(namespace)
+		for ctx.Err() == nil {
+			_, err := pods.Create(ctx, newPod("p"), metav1.CreateOptions{})
+			if err == nil {
+				err = pods.Delete(ctx, "p", metav1.DeleteOptions{})
+			}
+			if err != nil && ctx.Err() == nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// TestWaitSettled looks at what a settled control plane has left to do.
+func TestWaitSettled(t *testing.T) {
+	cp := ctrlplanetest.Start(t)
+	namespace := cp.Namespace(t)
+	cp.Apply(t, "testdata/web.yaml")
+	cp.WaitSettled(t)
+	d, err := cp.Client().AppsV1().Deployments(namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || d.Status.ReadyReplicas != 2 {
+		t.Errorf("settled with %d Pods ready, %v", d.Status.ReadyReplicas, err)
+	}
+	zero := int64(0)
+	if err := cp.Client().AppsV1().Deployments(namespace).Delete(t.Context(), "web", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+	cp.WaitGone(t, d)
+}
+
+// TestEvents checks that events are of one namespace.
+func TestEvents(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	var namespaces [2]string
+	for i := range namespaces {
+		t.Run("apply", func(t *testing.T) {
+			namespaces[i] = cp.Namespace(t)
+			cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
+			pods := map[string]bool{}
+			for _, r := range cp.Events(t, namespaces[i]) {
+				c, ok := r.Event.(*observe.Called)
+				if !ok || c.Controller != "replicaset-controller" || c.Verb != "create" || c.Object.Resource != "pods" {
+					continue
+				}
+				if c.Object.Namespace != namespaces[i] {
+					t.Errorf("%v is of namespace %s", c.Object, c.Object.Namespace)
+				}
+				pods[c.Object.Name] = true
+			}
+			if len(pods) != 2 {
+				t.Errorf("replicaset-controller has created Pods %v, want 2", pods)
+			}
+		})
+	}
+	if all := cp.Events(t, ""); len(all) <= len(cp.Events(t, namespaces[0])) {
+		t.Errorf("%d events of all namespaces", len(all))
+	}
+}

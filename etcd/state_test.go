@@ -1,0 +1,214 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// stores are both kinds of a Server, with a client of each.
+func stores(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
+	t.Run("embedded", func(t *testing.T) {
+		s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+		test(t, s, dialEmbedded(t, s))
+	})
+	t.Run("external", func(t *testing.T) {
+		files := newTestFiles(t)
+		s := start(t, Config{Endpoints: []string{cluster(t, files)}, CAFile: files.ca, CertFile: files.cert, KeyFile: files.key})
+		c, err := s.client()
+		must(t, err)
+		t.Cleanup(func() { must(t, c.Close()) })
+		test(t, s, c)
+	})
+}
+
+const prefix = "/registry"
+
+func readAt(t *testing.T, s *Server, revision int64) snapshot.State {
+	t.Helper()
+	state, err := s.Read(deadline(t), prefix, revision)
+	must(t, err)
+	return state
+}
+
+// All is read as of one revision, page by page, and nothing beside the prefix.
+func TestRead(t *testing.T) {
+	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		const keys = page + 1
+		for i := range keys {
+			put(t, c, fmt.Sprintf("%s/k/%05d", prefix, i), "old")
+		}
+		put(t, c, prefix+"-other", "x")
+		put(t, c, "compact_rev_key", "x")
+		at, err := s.Revision(deadline(t))
+		must(t, err)
+		put(t, c, prefix+"/k/00000", "new")
+		put(t, c, prefix+"/z", "new")
+
+		old := readAt(t, s, at)
+		if len(old.Entries) != keys || old.Revision != at || string(old.Entries[0].Value) != "old" || old.Entries[0].Key != "/k/00000" {
+			t.Errorf("%d entries at %d, first %+v", len(old.Entries), old.Revision, old.Entries[0])
+		}
+		now := readAt(t, s, 0)
+		if len(now.Entries) != keys+1 || now.Revision != at+2 || string(now.Entries[0].Value) != "new" || now.Entries[0].Revision != at+1 {
+			t.Errorf("%d entries at %d, first %+v", len(now.Entries), now.Revision, now.Entries[0])
+		}
+		if _, err := c.Compact(deadline(t), at+1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Read(deadline(t), prefix, at); err == nil || !strings.Contains(err.Error(), "compacted") {
+			t.Errorf("compacted: %v", err)
+		}
+	})
+}
+
+// Whatever there is, it is made equal to what is wanted, and who watches sees no
+// object change its identity under its name.
+func TestWriteRandom(t *testing.T) {
+	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		random := rand.New(rand.NewPCG(3, 4))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		watch := c.Watch(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithPrevKV())
+		var last Written
+		for range 30 {
+			var want snapshot.State
+			for i := range 300 {
+				if random.IntN(3) > 0 {
+					value := fmt.Appendf(nil, `{"metadata":{"uid":"%d"},"v":%d}`, random.IntN(2), random.IntN(2))
+					want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/pods/ns/%03d", i), Value: value})
+				}
+			}
+			before := readAt(t, s, 0)
+			done, err := s.Write(deadline(t), prefix, want)
+			must(t, err)
+			got := readAt(t, s, 0)
+			if diff := cmp.Diff(want.Entries, got.Entries, cmpopts.IgnoreFields(snapshot.Entry{}, "Revision")); diff != "" {
+				t.Fatalf("-want +got:\n%s", diff)
+			}
+			if plan := snapshot.NewPlan(before, want); done.Counts != plan.Counts || done.Revision != got.Revision {
+				t.Errorf("done %+v, planned %+v, at %d", done, plan.Counts, got.Revision)
+			}
+			for key, revision := range done.Latest {
+				if i := slices.IndexFunc(got.Entries, func(e snapshot.Entry) bool { return e.Key == key }); i >= 0 && got.Entries[i].Revision != revision {
+					t.Errorf("%s was written at %d, not %d", key, got.Entries[i].Revision, revision)
+				}
+			}
+			last = done
+		}
+		var seen int64
+		for seen < last.Revision {
+			select {
+			case r := <-watch:
+				for _, e := range r.Events {
+					if seen = e.Kv.ModRevision; !e.IsModify() {
+						continue
+					}
+					was, _ := snapshot.UID(e.PrevKv.Value)
+					if is, _ := snapshot.UID(e.Kv.Value); is != was {
+						t.Fatalf("%s became another object", e.Kv.Key)
+					}
+				}
+			case <-deadline(t).Done():
+				t.Fatalf("seen %d of %d", seen, last.Revision)
+			}
+		}
+	})
+}
+
+// What was to end by itself still does.
+func TestWriteTTL(t *testing.T) {
+	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		lease, err := c.Grant(deadline(t), 1000)
+		must(t, err)
+		for _, key := range []string{"a", "b"} {
+			if _, err := c.Put(deadline(t), prefix+"/events/ns/"+key, "x", clientv3.WithLease(lease.ID)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		saved := readAt(t, s, 0)
+		if len(saved.TTLs) != 1 || saved.TTLs[0] > 1000*time.Second || saved.TTLs[0] < 900*time.Second || saved.Entries[1].TTL != 1 {
+			t.Fatalf("TTLs: %v, %+v", saved.TTLs, saved.Entries)
+		}
+		if _, err := c.Delete(deadline(t), prefix, clientv3.WithPrefix()); err != nil {
+			t.Fatal(err)
+		}
+		saved.TTLs[0] = 500 * time.Second
+		if _, err := s.Write(deadline(t), prefix, saved); err != nil {
+			t.Fatal(err)
+		}
+		again := readAt(t, s, 0)
+		if len(again.TTLs) != 1 || again.TTLs[0] > 501*time.Second || again.TTLs[0] < 400*time.Second || len(again.Entries) != 2 {
+			t.Errorf("TTLs: %v", again.TTLs)
+		}
+	})
+}
+
+// A write that somebody else's gets in between begins anew; where they go on
+// all the time it gives up.
+func TestWriteBesideOthers(t *testing.T) {
+	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+	c := dialEmbedded(t, s)
+	want := snapshot.State{Entries: []snapshot.Entry{{Key: "/pods/ns/p", Value: []byte(`{"v":0}`)}}}
+	w := func(interfere func()) error {
+		var done Written
+		done.Latest = map[string]int64{}
+		return s.withClient(deadline(t), func(ctx context.Context, client *clientv3.Client) error {
+			now, err := readState(ctx, client, prefix, 0)
+			must(t, err)
+			interfere()
+			return (&writer{ctx: ctx, client: client, prefix: prefix, want: want, done: &done}).commit(snapshot.NewPlan(now, want).Puts)
+		})
+	}
+	if err := w(func() { put(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, errMoved) {
+		t.Errorf("written over what nobody has seen: %v", err)
+	}
+	if v, _ := get(t, c, prefix+"/pods/ns/p"); v != `{"v":1}` {
+		t.Errorf("got %s", v)
+	}
+	if _, err := s.Write(deadline(t), prefix, want); err != nil {
+		t.Error(err)
+	}
+
+	ctx, cancel := context.WithCancel(deadline(t))
+	cancel()
+	if _, err := s.Write(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Objects that are as long as etcd takes them go through, one by one.
+func TestWriteLong(t *testing.T) {
+	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+	var want snapshot.State
+	for i := range 5 {
+		value := fmt.Appendf(nil, `{"v":%q}`, strings.Repeat(fmt.Sprint(i), 1400<<10))
+		want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/configmaps/ns/%d", i), Value: value})
+	}
+	if done, err := s.Write(deadline(t), prefix, want); err != nil || done.Created != 5 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if got := readAt(t, s, 0); len(got.Entries) != 5 || len(got.Entries[4].Value) != len(want.Entries[4].Value) {
+		t.Error("not all is there")
+	}
+}
+
+// A store that has gone does not make anybody wait.
+func TestReadOfClosed(t *testing.T) {
+	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+	closeServer(t, s)
+	if _, err := s.Read(deadline(t), prefix, 0); err == nil {
+		t.Error("read")
+	}
+}

@@ -1,0 +1,59 @@
+// Command operator is an example: a small operator made with controller-runtime,
+// and tested with ctrlplanetest.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+func main() {
+	ctrl.SetLogger(zap.New())
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "operator:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(cfg, ctrl.Options{})
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+// newManager has all controllers of the operator.
+func newManager(cfg *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	o.Scheme, o.Metrics.BindAddress = scheme, "0" // none are served
+	mgr, err := ctrl.NewManager(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	return mgr, (&reconciler{mgr.GetClient()}).setup(mgr)
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := addToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+
+	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	scheme, err := newScheme()
+	if err != nil {
+		panic(err)
+	}
+	ctrlplanetest.Main(m, ctrlplanetest.Options{
+		Manifests: []string{"config/crd.yaml", "config/registry.yaml"},
+		Scheme:    scheme,
+		Timeout:   2 * time.Minute, // the garbage collector takes a while to learn of a new kind
+	})
+}
+
+// operate runs the operator until all Cleanups of later calls are over: namespaces
+// that they delete need it. It returns a client that has no cache.
+func operate(t *testing.T, cfg *rest.Config) client.Client {
+	t.Helper()
+	// Several operators in a process are for tests only.
+	mgr, err := newManager(cfg, ctrl.Options{Controller: config.Controller{SkipNameValidation: ptr.To(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background()) // t.Context() ends before the Cleanups
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// tester is what each test has.
+type tester struct {
+	*testing.T
+	cp        *ctrlplanetest.Plane
+	client    client.Client
+	namespace string
+}
+
+func TestOperator(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	c := operate(t, cp.RESTConfig())
+	for name, test := range map[string]func(*tester){
+		"rollout":            testRollout,
+		"deletion":           testDeletion,
+		"namespace deletion": testNamespaceDeletion,
+		"host is taken":      testHostIsTaken,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(&tester{t, cp, c, cp.Namespace(t)})
+		})
+	}
+}
+
+func (t *tester) site(name, host string) *Site {
+	t.Helper()
+	s := &Site{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name},
+		Spec:       SiteSpec{Host: host, Image: "registry.example/shop:1", Replicas: 2},
+	}
+	if err := t.client.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (t *tester) get(name string, into client.Object) {
+	t.Helper()
+	if err := t.client.Get(t.Context(), client.ObjectKey{Namespace: t.namespace, Name: name}, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// owner is the Site that the registry has for a host.
+func (t *tester) owner(host string) string {
+	t.Helper()
+	var registry corev1.ConfigMap
+	if err := t.client.Get(t.Context(), hosts, &registry); err != nil {
+		t.Fatal(err)
+	}
+	return registry.Data[host]
+}
+
+// testRollout applies a manifest and scales what comes of it.
+func testRollout(t *tester) {
+	t.cp.WaitHealthy(t, t.cp.Apply(t, "config/site.yaml")...)
+	var d appsv1.Deployment
+	t.get("shop", &d)
+	if d.Status.ReadyReplicas != 2 || !metav1.IsControlledBy(&d, t.found("shop")) {
+		t.Errorf("%d Pods are ready, owners are %v", d.Status.ReadyReplicas, d.OwnerReferences)
+	}
+	if got, want := t.owner("shop.example"), t.namespace+"/shop"; got != want {
+		t.Errorf("the host belongs to %q, want %q", got, want)
+	}
+	s := t.found("shop")
+	s.Spec.Replicas = 5
+	if err := t.client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.cp.WaitHealthy(t, s)
+	if t.get("shop", &d); d.Status.ReadyReplicas != 5 {
+		t.Errorf("%d Pods are ready, want 5", d.Status.ReadyReplicas)
+	}
+}
+
+func (t *tester) found(name string) *Site {
+	t.Helper()
+	s := &Site{}
+	t.get(name, s)
+	return s
+}
+
+// testDeletion checks the finalizer and, through owner references, the garbage
+// collector's work.
+func testDeletion(t *tester) {
+	s := t.site("old", "old.example")
+	t.cp.WaitHealthy(t, s)
+	if err := t.client.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	owned := t.cp.Named(t, "deploy/old", "service/old")
+	t.cp.WaitGone(t, append(owned, s)...)
+	if got := t.owner("old.example"); got != "" {
+		t.Errorf("the host still belongs to %s", got)
+	}
+}
+
+// testNamespaceDeletion has upstream's controller delete a namespace with a Site
+// in it: the finalizer must not stop that.
+func testNamespaceDeletion(t *tester) {
+	s := t.site("gone", "gone.example")
+	t.cp.WaitHealthy(t, s)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
+	if err := t.client.Delete(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	t.cp.WaitGone(t, ns, s)
+	if got := t.owner("gone.example"); got != "" {
+		t.Errorf("the host still belongs to %s", got)
+	}
+}
+
+// testHostIsTaken has two Sites with one host.
+func testHostIsTaken(t *tester) {
+	first := t.site("first", "one.example")
+	t.cp.WaitHealthy(t, first)
+	second := t.site("second", "one.example")
+	if err := t.client.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	t.cp.WaitHealthy(t, second) // it is tried again until the host is free
+	if got := t.owner("one.example"); !strings.HasSuffix(got, "/second") {
+		t.Errorf("the host belongs to %q", got)
+	}
+}

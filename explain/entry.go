@@ -1,0 +1,158 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Known is what a control plane tells of itself.
+type Known struct {
+	// Snapshot is what it observed; nil = none was asked.
+	Snapshot *observe.Snapshot
+	// Aliases are other names of controllers, by name.
+	Aliases map[string][]string
+	// Flags are those of kube-controller-manager; without a control plane they
+	// have defaults only.
+	Flags []control.Flag
+	// RBAC is who may do what; nil = nobody was asked.
+	RBAC *RBAC
+	// Versions are those of the modules that are inside, by path.
+	Versions map[string]string
+}
+
+// Entry is all there is to say of a controller.
+type Entry struct {
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases,omitempty"`
+	Group   string   `json:"group"`
+	Purpose string   `json:"purpose"`
+
+	// Asked says that a control plane runs and was asked, Observed that it could
+	// tell what the controller does: else state, watches and writes are not known.
+	Asked    bool            `json:"asked"`
+	Observed bool            `json:"observed"`
+	State    string          `json:"state,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Watches  []string        `json:"watches,omitempty"`
+	Writes   []observe.Write `json:"writes,omitempty"` // so far
+	Queues   []Queue         `json:"queues,omitempty"`
+
+	Decides     []string       `json:"decides"`
+	Here        []string       `json:"here,omitempty"` // what is different in ctrlplane
+	Flags       []control.Flag `json:"flags,omitempty"`
+	Settings    []string       `json:"settings,omitempty"` // flags of "ctrlplane up"
+	As          []string       `json:"as,omitempty"`
+	Permissions []Permission   `json:"permissions,omitempty"`
+	Fails       []Failure      `json:"fails"`
+	Source      []Source       `json:"source"`
+	Drawing     string         `json:"drawing,omitempty"`
+}
+
+// Queue is a work queue; its numbers mean what the workqueue_* metrics mean.
+type Queue struct {
+	Name    string `json:"name"` // empty: it has none, and cannot be observed
+	Key     string `json:"key,omitempty"`
+	Workers int    `json:"workers,omitempty"` // 0 if not known
+	Depth   int64  `json:"depth"`
+	Adds    int64  `json:"adds"`
+	Retries int64  `json:"retries"`
+	seen    bool
+}
+
+// Source is a file of the code.
+type Source struct {
+	Module  string `json:"module"`
+	Version string `json:"version,omitempty"` // empty if not known
+	Path    string `json:"path"`              // in the module
+}
+
+// Entry joins the page with what is known.
+func (p Page) Entry(k Known) Entry {
+	e := Entry{
+		Name: p.Name, Aliases: slices.Concat(p.Aliases, k.Aliases[p.Name]), Group: p.Group, Purpose: p.Purpose,
+		Decides: p.Decides, Here: p.Here, Flags: p.flags(k.Flags), Settings: p.Settings, As: users(p.As),
+		Fails: p.Fails, Drawing: p.Drawing,
+	}
+	for _, path := range p.Source {
+		e.Source = append(e.Source, source(path, k.Versions))
+	}
+	var queues []observe.Queue
+	if k.Snapshot != nil {
+		e.Asked = true
+		if i := slices.IndexFunc(k.Snapshot.Controllers, func(c observe.Controller) bool { return c.Name == p.Name }); i >= 0 {
+			c := k.Snapshot.Controllers[i]
+			e.Observed = true
+			e.State, e.Reason, e.Watches, e.Writes = c.State, c.Reason, c.Watches, c.Writes
+		}
+		queues = k.Snapshot.Queues
+	}
+	e.Queues = p.queues(queues)
+	if k.RBAC != nil {
+		e.Permissions = k.RBAC.Permissions(e.As)
+	}
+	return e
+}
+
+// queues are those that the controller has with, where none was observed, those
+// that it is said to have.
+func (p Page) queues(all []observe.Queue) []Queue {
+	var list []Queue
+	for _, q := range all {
+		if q.Controller == p.Name {
+			list = append(list, Queue{
+				Name: q.Name, Key: p.Queues[q.Name], Workers: q.Workers, Depth: q.Depth, Adds: q.Adds, Retries: q.Retries, seen: true,
+			})
+		}
+	}
+	for name, key := range p.Queues {
+		if !slices.ContainsFunc(list, func(q Queue) bool { return q.Name == name }) {
+			list = append(list, Queue{Name: name, Key: key})
+		}
+	}
+	// One without a name is the least worth knowing.
+	slices.SortFunc(list, func(a, b Queue) int {
+		if (a.Name == "") != (b.Name == "") {
+			return strings.Compare(b.Name, a.Name)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+// flags are those of the set that bears the controller's name, and those that
+// the page names besides.
+func (p Page) flags(all []control.Flag) []control.Flag {
+	var list []control.Flag
+	for _, f := range all {
+		if f.Set == p.Name || slices.Contains(p.Flags, f.Name) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// users are what the API server calls them: names without a colon are service
+// accounts in kube-system.
+func users(as []string) []string {
+	all := make([]string, len(as))
+	for i, who := range as {
+		if all[i] = who; !strings.Contains(who, ":") {
+			all[i] = accountPrefix + who
+		}
+	}
+	return all
+}
+
+// source splits an import path where its module ends.
+func source(path string, versions map[string]string) Source {
+	elements := 2
+	if strings.HasPrefix(path, "github.com/") {
+		elements = 3
+	}
+	parts := strings.SplitN(path, "/", elements+1)
+	module := strings.Join(parts[:elements], "/")
+	return Source{Module: module, Version: versions[module], Path: parts[elements]}
+}

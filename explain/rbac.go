@@ -1,0 +1,133 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+)
+
+const (
+	accountPrefix = "system:serviceaccount:" + metav1.NamespaceSystem + ":"
+	groupPrefix   = "group:"
+)
+
+// Permission is what a user may do because of one role.
+type Permission struct {
+	User      string `json:"user"` // group:NAME for a group
+	Role      string `json:"role"` // ClusterRole NAME, or Role NAME
+	Namespace string `json:"namespace,omitempty"`
+	Rules     []Rule `json:"rules"`
+}
+
+// Rule is what is allowed: verbs on resources or paths.
+type Rule struct {
+	Verbs []string `json:"verbs"`
+	On    []string `json:"on"`              // RESOURCE[.GROUP][/SUBRESOURCE], or /path
+	Named []string `json:"named,omitempty"` // only objects of these names
+}
+
+// RBAC is who may do what in a control plane.
+type RBAC struct {
+	clusterBindings []rbacv1.ClusterRoleBinding
+	bindings        []rbacv1.RoleBinding
+	rules           map[string][]rbacv1.PolicyRule // by role, as key has it
+}
+
+// ReadRBAC asks a control plane for all its roles and bindings.
+func ReadRBAC(ctx context.Context, client rbac.RbacV1Interface) (*RBAC, error) {
+	all := metav1.ListOptions{}
+	clusterRoles, err := client.ClusterRoles().List(ctx, all)
+	if err != nil {
+		return nil, fmt.Errorf("explain: permissions: %w", err)
+	}
+	roles, err := client.Roles("").List(ctx, all)
+	if err != nil {
+		return nil, fmt.Errorf("explain: permissions: %w", err)
+	}
+	clusterBindings, err := client.ClusterRoleBindings().List(ctx, all)
+	if err != nil {
+		return nil, fmt.Errorf("explain: permissions: %w", err)
+	}
+	bindings, err := client.RoleBindings("").List(ctx, all)
+	if err != nil {
+		return nil, fmt.Errorf("explain: permissions: %w", err)
+	}
+	return newRBAC(clusterRoles.Items, roles.Items, clusterBindings.Items, bindings.Items), nil
+}
+
+func newRBAC(clusterRoles []rbacv1.ClusterRole, roles []rbacv1.Role, clusterBindings []rbacv1.ClusterRoleBinding, bindings []rbacv1.RoleBinding) *RBAC {
+	r := &RBAC{clusterBindings: clusterBindings, bindings: bindings, rules: map[string][]rbacv1.PolicyRule{}}
+	for _, role := range clusterRoles {
+		r.rules[key(rbacv1.RoleRef{Kind: "ClusterRole", Name: role.Name}, "")] = role.Rules
+	}
+	for _, role := range roles {
+		r.rules[key(rbacv1.RoleRef{Kind: "Role", Name: role.Name}, role.Namespace)] = role.Rules
+	}
+	return r
+}
+
+// key of a role that a binding in a namespace refers to.
+func key(ref rbacv1.RoleRef, namespace string) string {
+	if ref.Kind == "ClusterRole" {
+		namespace = ""
+	}
+	return ref.Kind + "/" + namespace + "/" + ref.Name
+}
+
+// Permissions are what these users, or groups with groupPrefix, may do by
+// bindings that name them.
+func (r *RBAC) Permissions(who []string) []Permission {
+	var all []Permission
+	for _, w := range who {
+		for _, b := range r.clusterBindings {
+			all = r.add(all, w, b.Subjects, b.RoleRef, "")
+		}
+		for _, b := range r.bindings {
+			all = r.add(all, w, b.Subjects, b.RoleRef, b.Namespace)
+		}
+	}
+	return all
+}
+
+func (r *RBAC) add(all []Permission, who string, subjects []rbacv1.Subject, ref rbacv1.RoleRef, namespace string) []Permission {
+	if !slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool { return subject(s) == who }) {
+		return all
+	}
+	p := Permission{User: who, Role: ref.Kind + " " + ref.Name, Namespace: namespace}
+	for _, rule := range r.rules[key(ref, namespace)] {
+		p.Rules = append(p.Rules, simplify(rule))
+	}
+	return append(all, p)
+}
+
+func subject(s rbacv1.Subject) string {
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		return "system:serviceaccount:" + s.Namespace + ":" + s.Name
+	case rbacv1.GroupKind:
+		return groupPrefix + s.Name
+	}
+	return s.Name
+}
+
+func simplify(rule rbacv1.PolicyRule) Rule {
+	out := Rule{Verbs: slices.Sorted(slices.Values(rule.Verbs)), On: slices.Clone(rule.NonResourceURLs), Named: rule.ResourceNames}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			name, sub, _ := strings.Cut(resource, "/")
+			if group != "" {
+				name += "." + group
+			}
+			if sub != "" {
+				name += "/" + sub
+			}
+			out.On = append(out.On, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package explain
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Style is what can be shown where the output goes. The zero value is for a
+// file: plain text.
+type Style struct {
+	Width int  // columns; 0 = as if they were 80
+	Color bool // colours and bold; they never say anything alone
+	ASCII bool // nothing beyond that
+}
+
+const (
+	plainWidth = 80
+	maxWidth   = 100 // longer lines are hard to read
+	minWidth   = 30  // most words fit
+)
+
+func (s Style) width() int {
+	if s.Width <= 0 {
+		return plainWidth
+	}
+	return max(min(s.Width, maxWidth), minWidth)
+}
+
+func (s Style) paint(style lipgloss.Style, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return style.Render(text)
+}
+
+func (s Style) strong(text string) string { return s.paint(lipgloss.NewStyle().Bold(true), text) }
+func (s Style) faint(text string) string  { return s.paint(lipgloss.NewStyle().Faint(true), text) }
+func (s Style) heading(text string) string {
+	return s.paint(lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Cyan), text)
+}
+
+func (s Style) state(state string) string {
+	color := lipgloss.Yellow
+	switch state {
+	case "running":
+		color = lipgloss.Green
+	case "failed":
+		color = lipgloss.Red
+	}
+	return s.paint(lipgloss.NewStyle().Foreground(color), state)
+}
+
+// wrap breaks text into lines that, behind their indents, fit the width. A word
+// that is too long for one stays whole: names are to be copied.
+func (s Style) wrap(text, first, rest string) (lines []string) {
+	line, indent := first, ansi.StringWidth(first)
+	width := indent
+	for word := range strings.FieldsSeq(s.plain(text)) {
+		w := ansi.StringWidth(word)
+		if width > indent && width+1+w > s.width() {
+			lines = append(lines, line)
+			line, indent = rest, ansi.StringWidth(rest)
+			width = indent
+		}
+		if width > indent {
+			line, width = line+" ", width+1
+		}
+		line, width = line+word, width+w
+	}
+	return append(lines, line)
+}
+
+var (
+	asciiText = strings.NewReplacer("…", "...", "×", "x", "÷", "/", "·", "-", "•", "*", "–", "-", "—", "-", "“", `"`, "”", `"`, "’", "'")
+	// A drawing keeps its columns.
+	asciiDrawing = strings.NewReplacer("─", "-", "│", "|", "┌", "+", "┐", "+", "└", "+", "┘", "+", "├", "+", "┤", "+",
+		"┬", "+", "┴", "+", "┼", "+", "▶", ">", "◀", "<", "▲", "^", "▼", "v", "…", "~")
+)
+
+func (s Style) plain(text string) string {
+	if !s.ASCII {
+		return text
+	}
+	return asciiText.Replace(text)
+}
+
+func (s Style) drawing(text string) string {
+	if !s.ASCII {
+		return text
+	}
+	return asciiDrawing.Replace(text)
+}

@@ -1,0 +1,180 @@
+package explain
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with a file of testdata, in which ^[ is an escape.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	got = strings.ReplaceAll(got, "\x1b", "^[")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// some is a page that has everything, and does not change as pages do.
+var some = Page{
+	Name: "some-controller", Group: "workloads",
+	Purpose: "Makes things out of other things. It stops when there are enough of them, which may take a while.",
+	Queues:  map[string]string{"some": "namespace and name of a Thing", "": "something else"},
+	Decides: []string{"Counts Things, and makes 1, 2, 4… at once × as long as that goes well, for it knows what can go wrong.", "Sleeps."},
+	Here:    []string{"Nothing is made."},
+	Fails:   []Failure{{`event NoThings: "nothing to make 3 Things of"`, "There is nothing. Get something."}},
+	As:      []string{"some-controller"},
+	Flags:   []string{"things"}, Settings: []string{"nodes", "pod-cidr"},
+	Source:  []string{"k8s.io/kubernetes/pkg/some/some.go", "k8s.io/kubernetes/pkg/some/other.go", "github.com/ctrlplane/ctrlplane/some.go"},
+	Drawing: "┌──────┐\n│ Some ├──▶ thing\n└──────┘\n",
+}
+
+var running = Known{
+	Snapshot: &observe.Snapshot{
+		Controllers: []observe.Controller{
+			{Name: "other-controller", State: "failed"},
+			{Name: "some-controller", State: "paused", Reason: "its writes are held", Watches: []string{"pods", "things.example.com"},
+				Writes: []observe.Write{{Verb: "create", Resource: "things.example.com", Count: 1200}, {Verb: "update", Resource: "pods/status", Count: 1}}},
+		},
+		Queues: []observe.Queue{
+			{Controller: "other-controller", Name: "other"},
+			{Controller: "some-controller", Name: "unheard_of", Depth: 3},
+			{Controller: "some-controller", Name: "some", Workers: 5, Depth: 2, Adds: 1, Retries: 4},
+		},
+	},
+	Aliases: map[string][]string{"some-controller": {"some", "sm"}},
+	Flags: []control.Flag{
+		{Set: "generic", Name: "things", Default: "1", Value: "2", Usage: "How many\nthings."},
+		{Set: "generic", Name: "other", Value: "x"},
+		{Set: "some-controller", Name: "concurrent-some-syncs", Default: "5", Value: "5", Usage: "The number of things that are made at the same time, as far as that is possible here."},
+		{Set: "some-controller", Name: "some-file", Default: "", Value: "/x"},
+	},
+	Versions: map[string]string{"k8s.io/kubernetes": "v1.37.1"},
+	RBAC: newRBAC([]rbacv1.ClusterRole{{ObjectMeta: named("things", ""), Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"example.com"}, Resources: []string{"things"}, ResourceNames: []string{"a", "b"}, Verbs: []string{"update", "get"}},
+	}}}, nil, []rbacv1.ClusterRoleBinding{{
+		RoleRef:  rbacv1.RoleRef{Kind: "ClusterRole", Name: "things"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "kube-system", Name: "some-controller"}},
+	}}, nil),
+}
+
+func text(t *testing.T, e Entry, s Style) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := e.Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	stopped := Known{Flags: running.Flags, Aliases: running.Aliases}
+	nobody := running
+	nobody.RBAC = newRBAC(nil, nil, nil, nil)
+	blind := running
+	blind.Snapshot = &observe.Snapshot{}
+	for name, tc := range map[string]struct {
+		known Known
+		style Style
+	}{
+		"running": {running, Style{}},
+		"color":   {running, Style{Color: true, Width: 200}},
+		"narrow":  {running, Style{Width: 40, ASCII: true}},
+		"stopped": {stopped, Style{Width: 80}},
+		"nobody":  {nobody, Style{Width: 60}},
+		"blind":   {blind, Style{}},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, text(t, some.Entry(tc.known), tc.style)) })
+	}
+}
+
+// All pages keep to the width and to ASCII where they have to, and colours
+// change nothing but colours.
+func TestTextOfAll(t *testing.T) {
+	for _, p := range Pages() {
+		e := p.Entry(Known{Snapshot: &observe.Snapshot{}})
+		for _, width := range []int{0, 1, 50, 80, 300} {
+			s := Style{Width: width, ASCII: true}
+			got := text(t, e, s)
+			for l := range strings.Lines(got) {
+				l = strings.TrimSuffix(l, "\n")
+				if strings.HasSuffix(l, " ") || strings.ContainsFunc(l, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsControl(r) }) {
+					t.Errorf("%s at %d: %q", p.Name, width, l)
+				}
+				// A word that does not fit stays whole.
+				if ansi.StringWidth(l) > s.width() && strings.Count(strings.TrimSpace(l), " ") > 4 {
+					t.Errorf("%s at %d has %d columns: %s", p.Name, width, ansi.StringWidth(l), l)
+				}
+			}
+			if width == 80 && p.Drawing != "" && !strings.Contains(got, strings.TrimSpace(strings.Split(asciiDrawing.Replace(p.Drawing), "\n")[2])) {
+				t.Errorf("%s has no drawing in 80 columns:\n%s", p.Name, got)
+			}
+		}
+		if got, want := ansi.Strip(text(t, e, Style{Color: true})), text(t, e, Style{}); got != want {
+			t.Errorf("%s in colour: %s", p.Name, cmp.Diff(want, got))
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for _, s := range []Style{{}, {Width: 40}, {Width: 40, ASCII: true, Color: true}} {
+		var b bytes.Buffer
+		if err := WriteList(&b, s); err != nil {
+			t.Fatal(err)
+		}
+		got := ansi.Strip(b.String())
+		for _, g := range Groups {
+			if !strings.Contains(got, "\n"+g.Title+"\n") && !strings.HasPrefix(got, g.Title+"\n") {
+				t.Errorf("%+v: no heading %s", s, g.Title)
+			}
+		}
+		for _, p := range Pages() {
+			if strings.Count(got, "\n  "+p.Short()[:min(len(p.Short()), 30)]) < 1 {
+				t.Errorf("%+v: no line of %s", s, p.Name)
+			}
+		}
+		for l := range strings.Lines(got) {
+			if w := ansi.StringWidth(strings.TrimSuffix(l, "\n")); s.Width > 0 && w > s.Width {
+				t.Errorf("%+v: %d columns: %s", s, w, l)
+			}
+		}
+	}
+	items := List(running.Aliases)
+	if len(items) != len(Pages()) {
+		t.Errorf("%d items of %d pages", len(items), len(Pages()))
+	}
+}
+
+// What is known of one controller is not put down to another.
+func TestEntry(t *testing.T) {
+	e := Page{Name: "third-controller", Queues: map[string]string{"x": "y"}}.Entry(running)
+	if !e.Asked || e.Observed || e.State != "" || len(e.Watches)+len(e.Writes)+len(e.Flags)+len(e.Permissions)+len(e.Aliases) > 0 {
+		t.Errorf("%+v", e)
+	}
+	if diff := cmp.Diff([]Queue{{Name: "x", Key: "y"}}, e.Queues, cmp.AllowUnexported(Queue{})); diff != "" {
+		t.Error(diff)
+	}
+}

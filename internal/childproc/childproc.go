@@ -1,0 +1,22 @@
+// Package childproc is what "ctrlplane child" and the program that starts it say to
+// each other. The child writes one Ready, a line of JSON, to stdout; it ends when
+// its stdin ends, so that it never outlives its parent.
+package childproc
+
+// Verb is what the command line calls it.
+const Verb = "child"
+
+// Protocol is raised when what the two say to each other, or what is served below
+// control.Path, changes its meaning.
+const Protocol = 1
+
+// Ready is what the child says once its control plane is usable.
+type Ready struct {
+	Protocol   int    `json:"protocol"`
+	Version    string `json:"version"`    // of ctrlplane
+	Kubernetes string `json:"kubernetes"` // the version that is served
+	PID        int    `json:"pid"`
+	URL        string `json:"url"`
+	DataDir    string `json:"dataDir"`
+	Kubeconfig string `json:"kubeconfig"` // a file
+}

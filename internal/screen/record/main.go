@@ -1,0 +1,146 @@
+// Command record writes a film of a terminal in which a controller is paused,
+// stepped and asked why, for the documentation.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/screen"
+)
+
+const (
+	patience = time.Minute             // for each step
+	typing   = 35 * time.Millisecond   // between keys
+	reading  = 1200 * time.Millisecond // between commands
+)
+
+// line is what is typed, and what has to be seen before the next one; empty if
+// there is nothing to be read.
+type line struct{ types, shows string }
+
+// story is what the film tells.
+var story = []line{
+	{"ctrlplane controllers pause replicaset", `(?m)^paused: replicaset-controller$`},
+	{"kubectl create deployment web --image=nginx --replicas=2", `deployment.apps/web created`},
+	{"kubectl get pods  # nobody makes them", `No resources found`},
+	{"ctrlplane controllers held replicaset", `(?m)^create  Pod default/web-\S+- +\S+$`},
+	{"ctrlplane controllers step replicaset | head -20  # let one write through", `create Pod default/web-\S+: 201 Created`},
+	{"kubectl get pods", `(?m)^web-\S+ +1/1 +Running`},
+	{"clear", ""},
+	{"ctrlplane controllers step replicaset --until settled | tail -25", `\+  readyReplicas: 2`},
+	{"kubectl get pods", `(?s)web-\S+ +1/1 +Running.*web-\S+ +1/1 +Running`},
+	{"clear", ""},
+	{"ctrlplane controllers resume replicaset", `(?m)^resumed: replicaset-controller$`},
+	{"ctrlplane why $(kubectl get pods -o name | tail -1)", `created Deployment web .*from outside`},
+}
+
+func main() {
+	program := flag.String("ctrlplane", "bin/ctrlplane", "the program to show")
+	out := flag.String("o", "docs/hands.svg", "the file to write")
+	flag.Parse()
+	if err := run(*program, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
+
+func run(program, out string) (err error) {
+	if program, err = filepath.Abs(program); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "record-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "KUBECONFIG="+filepath.Join(dir, "kubeconfig"),
+		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"), "PS1=$ ", "CLICOLOR_FORCE=1")
+	if err := install(program, filepath.Join(dir, "bin")); err != nil {
+		return err
+	}
+	up := exec.Command(program, "up", "--ui", "none")
+	up.Env, up.Stderr = env, os.Stderr
+	if err := up.Start(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, up.Process.Signal(os.Interrupt), up.Wait()) }()
+	wait := exec.Command("sh", "-c", "until ctrlplane wait settled --quiet 2>/dev/null; do sleep 0.2; done")
+	wait.Env = env
+	if err := wait.Run(); err != nil {
+		return err
+	}
+	film, err := record(env, dir)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(film.SVG()), 0o644)
+}
+
+// install makes the program, and the kubectl in it, commands of their own.
+func install(program, bin string) error {
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return err
+	}
+	kubectl := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", program)
+	return errors.Join(os.Symlink(program, filepath.Join(bin, "ctrlplane")),
+		os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755))
+}
+
+// record tells the story in a shell.
+func record(env []string, dir string) (film *screen.Film, err error) {
+	shell := exec.Command("sh", "-i")
+	shell.Env, shell.Dir = env, dir
+	s, err := screen.Start(shell, 112, 30)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := shows(ctx, s, `^\$\n`); err != nil {
+		return nil, err
+	}
+	film = s.Film(ctx)
+	for _, l := range story {
+		if err := tell(ctx, s, l); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.types, err)
+		}
+	}
+	return film, nil
+}
+
+// tell types a line as a person does, and waits for its end: the next prompt.
+func tell(ctx context.Context, s *screen.Screen, l line) error {
+	for _, key := range strings.Split(l.types+"\r", "") {
+		if err := s.Send(key); err != nil {
+			return err
+		}
+		<-time.After(typing)
+	}
+	if err := shows(ctx, s, l.shows); err != nil {
+		return err
+	}
+	if err := shows(ctx, s, `(^|\n)\$\n*$`); err != nil {
+		return err
+	}
+	if l.shows != "" {
+		<-time.After(reading)
+	}
+	return nil
+}
+
+// shows waits until the screen's text matches.
+func shows(ctx context.Context, s *screen.Screen, pattern string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no %s", pattern))
+	defer cancel()
+	return s.Await(ctx, regexp.MustCompile(pattern).MatchString)
+}

@@ -1,0 +1,92 @@
+// Package stepping lets the held writes of a paused controller through, one
+// after the other, until nothing is left to do.
+package stepping
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	interval = 50 * time.Millisecond
+	looks    = 3 // in a row that must find nothing
+	horizon  = time.Second
+)
+
+// UntilSettled steps a controller until it holds nothing and the control plane
+// has settled, and tells each of every write. What other controllers hold that
+// are paused, too, nobody lets through, so their work does not count. If ctx
+// reaches its deadline first the error is a [*settled.BusyError].
+func UntilSettled(ctx context.Context, gates control.Gates, src settled.Source, name string, each func(*control.Stepped) error) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	var left []settled.Work
+	for nothing := 0; nothing < looks; {
+		held, err := gates.Held(ctx, name, 0)
+		if err == nil && !held.Paused {
+			return usage.Errorf("controller %s: it is not paused: pause it first", held.Controller)
+		}
+		var did bool
+		if err == nil && held.Total > 0 {
+			did, err = stepOne(ctx, gates, name, each)
+		}
+		if err == nil && !did {
+			left, err = work(ctx, src, held.Controller)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ended(ctx, left)
+		case err != nil:
+			return err
+		case did:
+			nothing = 0
+			continue
+		case len(left) > 0:
+			nothing = 0
+		default:
+			nothing++
+		}
+		select {
+		case <-ctx.Done():
+			return ended(ctx, left)
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+func stepOne(ctx context.Context, gates control.Gates, name string, each func(*control.Stepped) error) (bool, error) {
+	s, err := gates.Step(ctx, name)
+	if err != nil || s == nil { // somebody else has let it through
+		return false, err
+	}
+	return true, each(s)
+}
+
+// work is what is left to do, but for what other paused controllers hold up.
+func work(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
+	s, err := src.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(settled.Left(s, horizon), func(w settled.Work) bool {
+		return w.Where != name && slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
+			return c.Name == w.Where && c.State == "paused"
+		})
+	}), nil
+}
+
+func ended(ctx context.Context, left []settled.Work) error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return cause
+	}
+	return &settled.BusyError{Work: left, Cause: cause}
+}

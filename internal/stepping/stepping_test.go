@@ -1,0 +1,110 @@
+package stepping
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// plane is a control plane whose controller job-controller holds writes: each
+// entry is how many, after that many looks at a snapshot.
+type plane struct {
+	control.Gates
+	held    int
+	running bool
+	later   []int // held anew at each snapshot
+	stuck   bool  // another controller is always busy
+	paused  bool  // and is paused
+	looks   int
+}
+
+func (p *plane) Held(context.Context, string, int) (control.HeldList, error) {
+	return control.HeldList{Controller: "job-controller", Paused: !p.running, Total: p.held}, nil
+}
+
+func (p *plane) Step(context.Context, string) (*control.Stepped, error) {
+	p.held--
+	return &control.Stepped{Status: 200}, nil
+}
+
+func (p *plane) Snapshot(context.Context) (observe.Snapshot, error) {
+	p.looks++
+	s := observe.Snapshot{Process: observe.Process{State: observe.Ready, Settled: true}}
+	if len(p.later) > 0 {
+		p.held, p.later = p.held+p.later[0], p.later[1:]
+		s.Queues = append(s.Queues, observe.Queue{Controller: "job-controller", Name: "job", InFlight: 1})
+	}
+	if p.stuck {
+		s.Queues = append(s.Queues, observe.Queue{Controller: "namespace-controller", Name: "namespace", InFlight: 1})
+	}
+	if p.paused {
+		s.Controllers = append(s.Controllers, observe.Controller{Name: "namespace-controller", State: "paused"})
+	}
+	return s, nil
+}
+
+func until(t *testing.T, ctx context.Context, p *plane) (steps int, err error) {
+	t.Helper()
+	err = UntilSettled(ctx, p, p, "job", func(*control.Stepped) error { steps++; return nil })
+	return steps, err
+}
+
+func TestStepsAllThatCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{held: 3, later: []int{0, 2, 0, 0, 1}, stuck: true, paused: true}
+		steps, err := until(t, t.Context(), p)
+		if err != nil || steps != 6 || p.held != 0 {
+			t.Errorf("%d steps, %d left: %v", steps, p.held, err)
+		}
+		if want := 5 + looks; p.looks != want {
+			t.Errorf("%d looks, want %d", p.looks, want)
+		}
+	})
+}
+
+func TestOthersAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := errors.New("timed out after 1s")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
+		defer cancel()
+		steps, err := until(t, ctx, &plane{held: 1, stuck: true})
+		busy, ok := errors.AsType[*settled.BusyError](err)
+		if !ok || !errors.Is(err, late) || steps != 1 {
+			t.Fatalf("%d steps, %v", steps, err)
+		}
+		if len(busy.Work) != 1 || busy.Work[0].Where != "namespace-controller" {
+			t.Errorf("left: %v", busy.Work)
+		}
+	})
+}
+
+func TestOfOneThatIsNotPaused(t *testing.T) {
+	_, err := until(t, t.Context(), &plane{held: 1, running: true})
+	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller: it is not paused: pause it first" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEndsWithItsCaller(t *testing.T) {
+	full := errors.New("the disk is full")
+	err := UntilSettled(t.Context(), &plane{held: 2}, &plane{}, "job", func(*control.Stepped) error { return full })
+	if diff := cmp.Diff(full.Error(), err.Error()); diff != "" {
+		t.Error(diff)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := until(t, ctx, &plane{stuck: true}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

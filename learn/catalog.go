@@ -1,0 +1,54 @@
+package learn
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+)
+
+//go:embed lessons/*.md
+var files embed.FS
+
+// All are the lessons that come with the program, in their order.
+func All() ([]*Lesson, error) {
+	names, err := fs.Glob(files, "lessons/*.md")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var list []*Lesson
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		l, err := Parse(path.Base(name), data)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// Find returns the lesson with a number, a name or a part of it.
+func Find(list []*Lesson, word string) (*Lesson, error) {
+	var names []string
+	for _, l := range list {
+		number, name, _ := strings.Cut(l.Name, "-")
+		if word == l.Name || word == name || strings.TrimLeft(word, "0") == strings.TrimLeft(number, "0") {
+			return l, nil
+		}
+		names = append(names, name)
+	}
+	hint := `"ctrlplane learn --list" lists them, and a file's name ends in .md`
+	if near, ok := suggest.Nearest(word, names); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, fmt.Errorf("there is no lesson %q: %s", word, hint)
+}

@@ -1,0 +1,128 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func TestJudge(t *testing.T) {
+	choices := &Ask{Choices: []Choice{{Text: "x", Why: "not x"}, {Text: "y", Right: true}}}
+	text := &Ask{Pattern: "replica-?set(-controller)?", Answer: "replicaset", Wrong: []Wrong{{"deployment.*", "no Pods"}}}
+	n := 4.0
+	num := &Ask{Number: &n, Wrong: []Wrong{{"5", "one is yours"}}}
+	for _, tc := range []struct {
+		ask    *Ask
+		answer string
+		want   verdict
+	}{
+		{choices, "b", verdict{right: true}},
+		{choices, " B ", verdict{right: true}},
+		{choices, "2", verdict{right: true}},
+		{choices, "a", verdict{why: "not x"}},
+		{choices, "c", verdict{again: true, why: "Type the letter of one of the answers."}},
+		{choices, "0", verdict{again: true, why: "Type the letter of one of the answers."}},
+		{choices, "y", verdict{again: true, why: "Type the letter of one of the answers."}},
+		{choices, "", verdict{again: true, why: "Type the letter of one of the answers."}},
+		{text, "ReplicaSet", verdict{right: true}},
+		{text, "replica-set-controller ", verdict{right: true}},
+		{text, "the replicaset", verdict{}},
+		{text, "deployment-controller", verdict{why: "no Pods"}},
+		{num, "4", verdict{right: true}},
+		{num, "4.0", verdict{right: true}},
+		{num, "5", verdict{why: "one is yours"}},
+		{num, "3", verdict{}},
+		{num, "four", verdict{again: true, why: "Type a number."}},
+	} {
+		if got := tc.ask.judge(tc.answer, n); got != tc.want {
+			t.Errorf("%q: got %+v, want %+v", tc.answer, got, tc.want)
+		}
+	}
+	for _, a := range []*Ask{choices, text, num} {
+		if s := a.solution(n); !a.judge(s, n).right {
+			t.Errorf("the solution %q is taken for wrong", s)
+		}
+	}
+}
+
+func TestHolds(t *testing.T) {
+	three, four := "3", 4.0
+	pod := "pod/x"
+	for _, tc := range []struct {
+		name  string
+		check Check
+		is    value
+		want  bool
+	}{
+		{"is", Check{Count: "pods", Is: &three}, number(3), true},
+		{"is, as a number", Check{Object: pod, Path: ".a", Is: &three}, value{text: " 3.0\n"}, true},
+		{"is not", Check{Count: "pods", Is: &three}, number(2), false},
+		{"is, of nothing", Check{Object: pod, Path: ".a", Is: &three}, value{gone: true}, false},
+		{"not", Check{Count: "pods", Not: &three}, number(2), true},
+		{"not, but is", Check{Count: "pods", Not: &three}, number(3), false},
+		{"at least", Check{Count: "pods", AtLeast: &four}, number(4), true},
+		{"less", Check{Count: "pods", AtLeast: &four}, number(3), false},
+		{"at most", Check{Count: "pods", AtMost: &four}, number(5), false},
+		{"no number", Check{Command: "ls", AtLeast: &four}, value{text: "x"}, false},
+		{"matches", Check{Command: "ls", Matches: "^a$"}, value{text: "a"}, true},
+		{"matches not", Check{Command: "ls", Matches: "^a$"}, value{text: "ab"}, false},
+		{"there", Check{Object: pod}, value{text: "x"}, true},
+		{"not there", Check{Object: pod}, value{gone: true}, false},
+		{"gone", Check{Object: pod, Gone: true}, value{gone: true}, true},
+		{"not gone", Check{Object: pod, Gone: true}, value{text: "x"}, false},
+		{"all gone", Check{Count: "pods", Gone: true}, number(0), true},
+		{"one left", Check{Count: "pods", Gone: true}, number(1), false},
+		{"some", Check{Count: "pods"}, number(1), true},
+		{"none", Check{Count: "pods"}, number(0), false},
+		{"empty field", Check{Object: pod, Path: ".a"}, value{}, false},
+		{"command", Check{Command: "true"}, value{}, true},
+		{"command fails", Check{Command: "false"}, value{gone: true}, false},
+		{"settled", Check{Settled: true}, value{text: "true"}, true},
+		{"not settled", Check{Settled: true}, value{}, false},
+	} {
+		if got := tc.check.holds(tc.is); got != tc.want {
+			t.Errorf("%s: got %t", tc.name, got)
+		}
+	}
+}
+
+func TestRecords(t *testing.T) {
+	yes, no := true, false
+	called := &observe.Called{Controller: "c", Verb: "update", Object: observe.Object{Resource: "deployments", Namespace: "lesson-1"}, Subresource: "status", Status: 409, Conflict: true, Error: "too old"}
+	synced := &observe.Synced{Queue: "deployment", Key: "lesson-1/web", Retried: true, Error: "too old"}
+	logged := &observe.Logged{Message: "Setting expectations", Attrs: []observe.Attr{{Key: "e", Value: "&{2 0 lesson-1/web x}"}}}
+	delivered := &observe.Delivered{Change: observe.Added, Object: observe.Object{Resource: "namespaces", Name: "lesson-1-house"}}
+	for _, tc := range []struct {
+		r    Records
+		e    observe.Event
+		want bool
+	}{
+		{Records{}, called, true},
+		{Records{Verb: "update", Resource: "deployments/status", Status: 409, Conflict: &yes, Failed: &yes, Says: "old"}, called, true},
+		{Records{Resource: "deployments"}, called, false},
+		{Records{Verb: "create"}, called, false},
+		{Records{Conflict: &no}, called, false},
+		{Records{Status: 200}, called, false},
+		{Records{Says: "new"}, called, false},
+		{Records{Queue: "deployment", Retried: &yes}, synced, true},
+		{Records{Queue: "replicaset"}, synced, false},
+		{Records{Says: "e=&"}, logged, true},
+		{Records{Says: "fulfilled"}, logged, false},
+		{Records{Verb: "added", Resource: "namespaces"}, delivered, true},
+		{Records{Verb: "deleted"}, delivered, false},
+	} {
+		if got := tc.r.selects(tc.e); got != tc.want {
+			t.Errorf("%v of %+v: got %t", &tc.r, tc.e, got)
+		}
+	}
+	ours, others := &shell{namespace: "lesson-1"}, &shell{namespace: "lesson-10"}
+	for _, e := range []observe.Event{called, synced, logged, delivered} {
+		if !ours.ours(e) || others.ours(e) {
+			t.Errorf("%+v: ours %t, others' %t", e, ours.ours(e), others.ours(e))
+		}
+	}
+	ten := &observe.Called{Object: observe.Object{Resource: "pods", Namespace: "lesson-10"}}
+	if ours.ours(ten) {
+		t.Error("what is in lesson-10 is taken for lesson-1's")
+	}
+}

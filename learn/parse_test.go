@@ -1,0 +1,184 @@
+package learn
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const front = "---\ntitle: T\nsummary: S\n---\n"
+
+// Each mistake is told with its line and reason.
+func TestMistakes(t *testing.T) {
+	do := func(yaml string) string { return front + "## One\n```do\nsay: x\nrun: y\n" + yaml + "\n```\n" } // its YAML begins on line 7
+	for name, tc := range map[string]struct {
+		text string
+		line int
+		says string
+	}{
+		"empty":                {"", 1, "front matter"},
+		"no front matter":      {"# Title\n", 1, "front matter"},
+		"open front matter":    {"---\ntitle: T\n", 1, "no end"},
+		"no title":             {"---\nsummary: S\n---\n## One\n", 2, "no title"},
+		"no summary":           {"---\ntitle: T\n---\n## One\n", 2, "no summary"},
+		"front field":          {"---\ntitle: T\nsumary: S\n---\n", 3, `"sumary": did you mean "summary"?`},
+		"front type":           {"---\ntitle: T\nsummary: S\nminutes: ten\n---\n", 4, `"ten" is not a number`},
+		"negative nodes":       {"---\ntitle: T\nsummary: S\nnodes: -1\n---\n", 4, "0 or more"},
+		"namespace":            {"---\ntitle: T\nsummary: S\nnamespaces: [a, B_]\n---\n", 4, `"B_"`},
+		"object":               {"---\ntitle: T\nsummary: S\nobjects: [crd]\n---\n", 4, "KIND/NAME"},
+		"no step":              {front, 5, "no step"},
+		"text before":          {front + "hello\n", 5, "before the first step"},
+		"block before":         {front + "```sh\nls\n```\n", 5, "before the first step"},
+		"empty heading":        {front + "##  \n", 5, "empty"},
+		"open block":           {front + "## One\n```do\nsay: x\n", 6, "no end"},
+		"unknown block":        {front + "## One\n\n```aks\n```\n", 7, `"aks": did you mean "ask"?`},
+		"strange block":        {front + "## One\n```brainfuck\n```\n", 6, "use one of"},
+		"file name":            {front + "## One\n```sh file=../x\n```\n", 6, "without a folder"},
+		"needs":                {front + "## One\n<!-- needs: go and git -->\n", 6, "one program"},
+		"empty do":             {front + "## One\n```do\n```\n", 7, "empty"},
+		"no say":               {front + "## One\n```do\nrun: x\n```\n", 6, "what the reader is to do"},
+		"no run":               {front + "## One\n```do\nsay: x\n```\n", 6, "no command"},
+		"yaml":                 {do("until: [\n"), 9, ""},
+		"field":                {do("untill: []"), 9, `"untill": did you mean "until"?`},
+		"check field":          {do("until:\n- objekt: a/b"), 10, `"objekt": did you mean "object"?`},
+		"duration":             {do("within: soon"), 9, "a duration such as 30s"},
+		"check type":           {do("until:\n- count: pods\n  atLeast: many"), 11, "a number"},
+		"null check":           {do("until:\n-"), 10, "empty"},
+		"no measure":           {do("until:\n- is: 3"), 10, "measures one of"},
+		"two measures":         {do("until:\n- settled: true\n- count: pods\n  object: pod/x"), 11, "not 2: object, count"},
+		"object name":          {do("until:\n- object: web"), 10, "KIND/NAME"},
+		"no path":              {do("until:\n- object: pod/web\n  is: 3"), 10, "path"},
+		"bad path":             {do("until:\n- object: pod/web\n  path: '{.a[}'"), 10, "JSONPath"},
+		"stray path":           {do("until:\n- count: pods\n  path: .a"), 10, "path is for object"},
+		"selector":             {do("until:\n- count: pods\n  where: 'a=(b'"), 10, "label selector"},
+		"fields":               {do("until:\n- count: pods\n  fields: 'a'"), 10, "field selector"},
+		"queue number":         {do("until:\n- queue: deployment\n  of: dept"), 10, "depth, inFlight"},
+		"stray of":             {do("until:\n- count: pods\n  of: depth"), 10, "of is for queue"},
+		"controller state":     {do("until:\n- controller: job"), 10, "which state"},
+		"gone":                 {do("until:\n- queue: job\n  of: depth\n  gone: true"), 10, "gone is for"},
+		"settled":              {do("until:\n- settled: true\n  is: 1"), 10, "all that can be expected"},
+		"pattern":              {do("until:\n- command: ls\n  matches: '('"), 10, "missing closing"},
+		"record kind":          {do("until:\n- records: {kind: sung}"), 10, `"sung"`},
+		"negative within":      {do("within: -1s"), 9, "more than 0"},
+		"nothing to run":       {front + "## One\n```run\nsay: x\n```\n", 6, "neither"},
+		"nothing to show":      {front + "## One\n```show\nsay: x\n```\n", 6, "not 0"},
+		"two to show":          {front + "## One\n```show\ntrace: a/b\nheld: c\n```\n", 6, "not 2"},
+		"trace":                {front + "## One\n```show\ntrace: web\n```\n", 7, "KIND/NAME"},
+		"why":                  {front + "## One\n```show\nwhy: pod\n```\n", 7, "where"},
+		"stray depth":          {front + "## One\n```show\nheld: job\ndepth: 3\n```\n", 6, "for trace"},
+		"stray says":           {front + "## One\n```show\nheld: job\nsays: a\n```\n", 6, "says is for log"},
+		"no question":          {front + "## One\n```ask\nnumber: 3\n```\n", 6, "no question"},
+		"no answer":            {front + "## One\n```ask\nquestion: x\n```\n", 6, "not 0"},
+		"one choice":           {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n```\n", 9, "2 to 9"},
+		"no right choice":      {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, why: b}\n- {text: c, why: d}\n```\n", 9, "one has to be right, not 0"},
+		"unexplained choice":   {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c}\n```\n", 10, `why "c" is wrong`},
+		"answer does not fit":  {front + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not fit`},
+		"wrong without reason": {front + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "why it is wrong"},
+		"measure expects":      {front + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "expects nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("x.md", []byte(tc.text))
+			var m *Mistake
+			if !errors.As(err, &m) {
+				t.Fatalf("got %v, want a mistake", err)
+			}
+			if m.Line != tc.line || !strings.Contains(m.Why, tc.says) || strings.Contains(m.Error(), "\n") {
+				t.Errorf("got %q, want line %d and %q", m, tc.line, tc.says)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	text := "---\r\ntitle: T\r\nsummary: S\r\n---\r\n## One\r\n<!-- needs: go -->\r\n<!-- a remark -->\r\nSome *prose*.\r\n\r\n```yaml file=a.yaml\r\na: 1\r\n```\r\n" +
+		"````text\r\n```\r\n````\r\n```do\r\nsay: x\r\nrun: [a, b]\r\nuntil:\r\n- {count: pods, is: 3}\r\nwithin: 5s\r\n```\r\n## Two\r\n"
+	l, err := Parse("dir/07-some.md", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Name != "07-some" || l.Namespace() != "lesson-7" || len(l.Steps) != 2 || l.Steps[0].Needs != "go" {
+		t.Fatalf("got %+v", l)
+	}
+	parts := l.Steps[0].Parts
+	if len(parts) != 4 {
+		t.Fatalf("got %d parts", len(parts))
+	}
+	if p := parts[0].(Prose); p.Text != "Some *prose*." || p.Line != 8 {
+		t.Errorf("got %+v", p)
+	}
+	if c := parts[1].(*Code); c.File != "a.yaml" || c.Text != "a: 1" {
+		t.Errorf("got %+v", c)
+	}
+	if c := parts[2].(*Code); c.Text != "```" {
+		t.Errorf("got %+v", c)
+	}
+	d := parts[3].(*Do)
+	if len(d.Run) != 2 || d.Within != 5*time.Second || *d.Until[0].Is != "3" || d.Until[0].Line != 20 {
+		t.Errorf("got %+v, check on line %d", d, d.Until[0].Line)
+	}
+}
+
+func TestNamespace(t *testing.T) {
+	for name, want := range map[string]string{
+		"01-deployment": "lesson-1", "10-no": "lesson-10", "My Lesson_3": "lesson-my-lesson-3", "2026": "lesson-2026", "00-x": "lesson-00-x",
+		strings.Repeat("long", 40): "lesson-" + strings.Repeat("long", 10),
+	} {
+		if got := (&Lesson{Name: name}).Namespace(); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// The lessons that come with the program.
+func TestAll(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 10 {
+		t.Errorf("%d lessons", len(all))
+	}
+	for _, l := range all {
+		questions, tasks, shows := 0, 0, 0
+		for _, s := range l.Steps {
+			for _, p := range s.Parts {
+				switch p := p.(type) {
+				case *Ask:
+					questions++
+				case *Do:
+					if len(p.Until) > 0 {
+						tasks++
+					}
+				case *Show:
+					shows++
+				}
+			}
+		}
+		if questions < 2 || tasks < 2 || shows < 1 || l.Minutes == 0 || len(l.Traces) == 0 {
+			t.Errorf("%s: %d questions, %d tasks with checks, %d shows, %d minutes, traces %q", l.Name, questions, tasks, shows, l.Minutes, l.Traces)
+		}
+	}
+	for word, want := range map[string]string{"1": "01-deployment", "01": "01-deployment", "queue": "03-queue", "10": "10-no", "07-node": "07-node"} {
+		if l, err := Find(all, word); err != nil || l.Name != want {
+			t.Errorf("%s: got %v, %v", word, l, err)
+		}
+	}
+	for word, want := range map[string]string{"11": "--list", "quueue": `"queue"`, "": "--list"} {
+		if _, err := Find(all, word); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", word, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(front + "## One\n```do\nsay: x\nrun: y\nuntil:\n- {object: a/b, path: .c, is: 1}\n```\n")
+	f.Add(front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c, why: d}\n```\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := Parse("x.md", []byte(text))
+		var m *Mistake
+		if err != nil && (!errors.As(err, &m) || m.Line < 1) || err == nil && len(l.Steps) == 0 {
+			t.Errorf("got %+v, %v", l, err)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package learn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Progress is how far a reader has come.
+type Progress struct {
+	Last    string          `json:"last,omitempty"` // the lesson that was done last, by name or path
+	Lessons map[string]Mark `json:"lessons"`
+}
+
+// Mark is how far a reader has come in a lesson.
+type Mark struct {
+	Step int  `json:"step"` // the one to go on with, from 0
+	Of   int  `json:"of"`   // how many it had
+	Done bool `json:"done,omitempty"`
+}
+
+// ReadProgress reads the file; where there is none nothing was done.
+func ReadProgress(path string) (Progress, error) {
+	p := Progress{Lessons: map[string]Mark{}}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, fmt.Errorf("%s does not parse: %w: remove it to begin anew", path, err)
+	}
+	if p.Lessons == nil {
+		p.Lessons = map[string]Mark{}
+	}
+	return p, nil
+}
+
+// Reach notes that a step of a lesson begins, or the end, and writes the file.
+func (p *Progress) Reach(path, lesson string, step, of int) error {
+	m := p.Lessons[lesson]
+	m.Step, m.Of = step, of
+	if step >= of {
+		m.Step, m.Done = 0, true
+	}
+	p.Last, p.Lessons[lesson] = lesson, m
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	next := path + ".new"
+	if err := os.WriteFile(next, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// From is the step to go on with; 0 if the lesson is another by now.
+func (p *Progress) From(lesson string, steps int) int {
+	if m := p.Lessons[lesson]; m.Of == steps {
+		return m.Step
+	}
+	return 0
+}

@@ -1,0 +1,68 @@
+package learn
+
+import (
+	"context"
+	"path/filepath"
+)
+
+const help = `What you can type:
+
+- any command: it runs in a shell; with "&" at its end it runs on by itself
+- ` + "`hint`" + `: a hint; after the last one, what does it
+- ` + "`check`" + `, or Enter: what is still missing
+- ` + "`skip`" + `: have it done
+- ` + "`view`" + `: the live view; ` + "`q`" + ` comes back
+- ` + "`stop`" + `: end what runs by itself
+- ` + "`shell`" + `: what to say in another shell to be here
+- ` + "`quit`" + `: leave; "ctrlplane learn --resume" goes on
+`
+
+// prompt is what stands before what the reader types.
+func (r *runner) prompt() string { return r.code(r.shell.namespace) + " $ " }
+
+// general obeys what can be typed anywhere: what it does not know it runs, in a
+// shell. It says whether the line was one that runs nothing.
+func (r *runner) general(ctx context.Context, line string) (bool, error) {
+	switch line {
+	case "help", "?":
+		r.printf("%s\n", r.markdown(help))
+	case "quit", "exit":
+		return true, errLeft
+	case "shell":
+		r.printf("  %s\n", r.code(envCommand(filepath.Join(r.tools, envFile))))
+	case "view":
+		return true, r.foreground(ctx, "ctrlplane top")
+	default:
+		return false, r.foreground(ctx, line)
+	}
+	return true, nil
+}
+
+// foreground runs what the reader has typed; that it fails is theirs to see.
+func (r *runner) foreground(ctx context.Context, line string) error {
+	if r.Busy != nil {
+		r.Busy.Store(true)
+		defer r.Busy.Store(false)
+	}
+	_, err := r.execute(ctx, line, r.out)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// pause waits until the reader wants to go on; commands may be run meanwhile.
+func (r *runner) pause(ctx context.Context) error {
+	if r.Auto || r.quiet {
+		return nil
+	}
+	for {
+		line, err := r.ask(ctx, r.faint("Enter goes on ")+r.prompt())
+		if err != nil || line == "" || line == "next" || line == "skip" {
+			return err
+		}
+		if _, err := r.general(ctx, line); err != nil {
+			return err
+		}
+	}
+}

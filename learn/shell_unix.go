@@ -1,0 +1,57 @@
+//go:build !windows
+
+package learn
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// interpreter runs a command line that is its last argument.
+var interpreter = []string{"sh", "-c"}
+
+// envFile is what another shell reads to be where the lesson is.
+const envFile = "env"
+
+func envText(tools, kubeconfig, namespace string) string {
+	return fmt.Sprintf("export KUBECONFIG=%s NS=%s PATH=%s:\"$PATH\"\n", quote(kubeconfig), namespace, quote(tools))
+}
+
+// envCommand reads the file.
+func envCommand(path string) string { return ". " + quote(path) }
+
+// shims are kubectl and ctrlplane for the lesson's control plane and namespace.
+func shims(program string, target []string, kubeconfig, namespace string) map[string]string {
+	words := []string{quote(program)}
+	for _, t := range target {
+		words = append(words, quote(t))
+	}
+	ctrlplane := strings.Join(words, " ")
+	return map[string]string{
+		"kubectl": fmt.Sprintf("#!/bin/sh\nexec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quote(kubeconfig)),
+		"ctrlplane": fmt.Sprintf(`#!/bin/sh
+case "$*" in *--metrics*) exec %s "$@" ;; esac # of another process
+case "$1" in
+trace|why|wait) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
+kubectl) shift; set -- kubectl --kubeconfig %s "$@" ;;
+esac
+exec %s "$@"
+`, words[0], namespace, quote(kubeconfig), ctrlplane),
+	}
+}
+
+// quote makes a word of a shell's.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// group gives a command a process group of its own, so that the terminal's keys
+// do not reach it and all of it can be ended.
+func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// They fail where there is nobody left.
+func endGroup(cmd *exec.Cmd)  { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// alive says whether there is such a process.
+func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH }

@@ -1,0 +1,45 @@
+package learn
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// interpreter runs a command line that is its last argument.
+var interpreter = []string{"cmd", "/C"}
+
+// envFile is what another shell reads to be where the lesson is.
+const envFile = "env.cmd"
+
+func envText(tools, kubeconfig, namespace string) string {
+	return fmt.Sprintf("@set KUBECONFIG=%s\r\n@set NS=%s\r\n@set PATH=%s;%%PATH%%\r\n", kubeconfig, namespace, tools)
+}
+
+// envCommand reads the file.
+func envCommand(path string) string { return `"` + path + `"` }
+
+// shims are kubectl and ctrlplane for the lesson's control plane and namespace.
+func shims(program string, target []string, kubeconfig, _ string) map[string]string {
+	ctrlplane := `"` + strings.Join(append([]string{program}, target...), `" "`) + `"`
+	return map[string]string{
+		"kubectl.cmd":   fmt.Sprintf("@%s kubectl --kubeconfig \"%s\" %%*\r\n", ctrlplane, kubeconfig),
+		"ctrlplane.cmd": fmt.Sprintf("@%s %%*\r\n", ctrlplane),
+	}
+}
+
+func group(*exec.Cmd) {}
+
+// They fail where there is nobody left.
+func endGroup(cmd *exec.Cmd)  { _ = cmd.Process.Kill() }
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+// alive says whether there is such a process.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	return p.Release() == nil
+}

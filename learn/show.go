@@ -1,0 +1,204 @@
+package learn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// mostLines is how much is shown unless a lesson says.
+const mostLines = 40
+
+// show shows what the controllers did, once they have done it.
+func (r *runner) show(ctx context.Context, s *Show) error {
+	if r.quiet {
+		return nil
+	}
+	if s.Held == "" {
+		r.settle(ctx)
+	}
+	var text, whole string
+	var err error
+	switch {
+	case s.Trace != "":
+		text, whole, err = r.trace(ctx, s)
+	case s.Why != "":
+		text, whole, err = r.why(ctx, s)
+	case s.Queues != nil:
+		text, err = r.queues(ctx, s)
+	case s.Activity != nil:
+		text, err = r.activity(ctx, s)
+	case s.Held != "":
+		text, err = r.heldList(ctx, s)
+	case s.Log != "":
+		text, err = r.log(ctx, s)
+	default:
+		whole = r.named(s.Command)
+		text, err = r.printed(ctx, s.Command)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("line %d: %w", s.Line, err)
+	}
+	if s.Say != "" {
+		r.printf("%s\n", r.wrap("", "", r.inline(r.named(s.Say))))
+	}
+	r.present(text, whole, s.Lines)
+	return nil
+}
+
+// present writes a text two columns to the right, as far as it fits; command
+// gives all of it.
+func (r *runner) present(text, command string, most int) {
+	if most == 0 {
+		most = mostLines
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if command != "" {
+		r.printf("  %s\n", r.faint("$ ")+r.strong(command))
+	}
+	for i, l := range lines {
+		if i == most {
+			r.printf("  %s\n", r.faint(fmt.Sprintf("and %d lines more", len(lines)-most)))
+			break
+		}
+		if width := r.columns(); width > 4 {
+			l = ansi.Truncate(l, width-3, r.mark("…", "~"))
+		}
+		r.printf("%s\n", strings.TrimRight("  "+l, " "))
+	}
+	r.printf("\n")
+}
+
+// printed is what a command writes; it has to succeed.
+func (r *runner) printed(ctx context.Context, line string) (string, error) {
+	var out bytes.Buffer
+	shell := *r.shell
+	shell.in = nil // it has nothing to ask
+	code, err := shell.run(ctx, line, &out)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("%q has failed with code %d: %s", line, code, lastLine(out.String()))
+	}
+	return out.String(), err
+}
+
+// queues are what queues have done since the last Do or Act began.
+func (r *runner) queues(ctx context.Context, s *Show) (string, error) {
+	now, err := r.plane.control.Snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "QUEUE\tCONTROLLER\tADDS\tSYNCS\tRETRIES\tWAITING NOW")
+	for _, name := range s.Queues {
+		q, ok := queueOf(now, name)
+		if !ok {
+			return "", fmt.Errorf("there is no queue %q", name)
+		}
+		then, _ := queueOf(r.probe.then, name)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", q.Name, q.Controller, q.Adds-then.Adds, q.Done-then.Done, q.Retries-then.Retries, q.Depth)
+	}
+	err = w.Flush()
+	return b.String(), err
+}
+
+// activity are the writes of controllers since the last Do or Act began.
+func (r *runner) activity(ctx context.Context, s *Show) (string, error) {
+	var names []string
+	for _, a := range s.Activity {
+		name, err := r.plane.controller(a)
+		if err != nil {
+			return "", err
+		}
+		names = append(names, name)
+	}
+	q := observe.Query{After: r.probe.since, Kinds: []observe.Kind{observe.KindCalled}, Notable: true}
+	page, err := r.plane.control.Records(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, rec := range page.Records {
+		if slices.Contains(names, rec.Event.(*observe.Called).Controller) && r.shell.ours(rec.Event) {
+			rec.Time = rec.Time.Local()
+			b.WriteString(ui.Line(rec) + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		return strings.Join(names, ", ") + " wrote nothing.", nil
+	}
+	return b.String(), nil
+}
+
+// log is what a controller said in its syncs since the last Do or Act began.
+func (r *runner) log(ctx context.Context, s *Show) (string, error) {
+	name, err := r.plane.controller(s.Log)
+	if err != nil {
+		return "", err
+	}
+	says := regexp.MustCompile(s.Says) // compiled when it was read, too
+	q := observe.Query{After: r.probe.since, Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
+	page, err := r.plane.control.Records(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, rec := range page.Records {
+		l := rec.Event.(*observe.Logged)
+		line := l.Message
+		for _, a := range l.Attrs {
+			line += "  " + a.Key + "=" + a.Value
+		}
+		if says.MatchString(line) && r.shell.ours(l) {
+			b.WriteString(rec.Time.Local().Format("15:04:05.000") + "  " + line + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		return name + " said nothing of that.", nil
+	}
+	return b.String(), nil
+}
+
+// heldList are the writes that a controller has held.
+func (r *runner) heldList(ctx context.Context, s *Show) (string, error) {
+	name, err := r.plane.controller(s.Held)
+	if err != nil {
+		return "", err
+	}
+	list, err := r.plane.control.Gates().Held(ctx, name, mostLines)
+	if err != nil {
+		return "", err
+	}
+	if list.Total == 0 {
+		return name + " holds no write.", nil
+	}
+	var b strings.Builder
+	for _, h := range list.Items {
+		b.WriteString(heldLine(h) + "\n")
+	}
+	if more := list.Total - len(list.Items); more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return b.String(), nil
+}
+
+func heldLine(h control.Held) string {
+	line := h.Verb + " " + h.Object.String()
+	if h.Subresource != "" {
+		line += " (" + h.Subresource + ")"
+	}
+	return line
+}

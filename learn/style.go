@@ -1,0 +1,105 @@
+package learn
+
+import (
+	"regexp"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// textWidth is how wide prose is at most: longer lines are hard to read.
+const textWidth = 80
+
+// style draws text. Colours are the terminal's own sixteen, and never say
+// anything alone.
+type style struct{ ui.Mode }
+
+func (s style) paint(l lipgloss.Style, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return l.Render(text)
+}
+
+func (s style) strong(t string) string { return s.paint(lipgloss.NewStyle().Bold(true), t) }
+func (s style) faint(t string) string  { return s.paint(lipgloss.NewStyle().Faint(true), t) }
+func (s style) em(t string) string     { return s.paint(lipgloss.NewStyle().Italic(true), t) }
+func (s style) code(t string) string {
+	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
+}
+func (s style) good(t string) string {
+	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
+}
+func (s style) bad(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
+func (s style) cue(t string) string {
+	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
+}
+
+// mark is a character, or what stands for it where there is ASCII only.
+func (s style) mark(unicode, ascii string) string {
+	if s.ASCII {
+		return ascii
+	}
+	return unicode
+}
+
+// columns is how wide a line may be; 0 = as wide as it is.
+func (s style) columns() int {
+	if s.Width == nil {
+		return 0
+	}
+	return max(s.Width(), 0)
+}
+
+// prose is how wide text is set.
+func (s style) proseWidth() int {
+	if c := s.columns(); c > 0 {
+		return min(max(c-1, 20), textWidth)
+	}
+	return textWidth
+}
+
+// wrap sets a text behind a first lead, and its further lines behind another.
+func (s style) wrap(first, rest, text string) string {
+	var b strings.Builder
+	lead, column := first, ansi.StringWidth(first)
+	for i, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }) {
+		width := ansi.StringWidth(word)
+		if i > 0 && column+1+width > s.proseWidth() {
+			b.WriteString("\n")
+			lead, column = rest, ansi.StringWidth(rest)
+		} else if i > 0 {
+			lead, column = " ", column+1
+		}
+		b.WriteString(lead + strings.ReplaceAll(word, hardBlank, " "))
+		column += width
+	}
+	return b.String() + "\n"
+}
+
+// hardBlank is a blank at which no line ends, until wrap has set the text.
+const hardBlank = "\u00a0"
+
+var inline = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*\\s][^*]*\\*")
+
+// inline draws code, **strong** and *emphasis*. Without colours code keeps its
+// marks where it could not be told from the text else: if it has blanks.
+func (s style) inline(text string) string {
+	return inline.ReplaceAllStringFunc(text, func(m string) string {
+		if m[0] == '`' && len(m) < textWidth-10 {
+			m = strings.ReplaceAll(m, " ", hardBlank)
+		}
+		switch {
+		case m[0] == '`' && (s.Color || !strings.ContainsAny(m, " "+hardBlank)):
+			return s.code(strings.Trim(m, "`"))
+		case m[0] == '`':
+			return `"` + strings.Trim(m, "`") + `"`
+		case strings.HasPrefix(m, "**"):
+			return s.strong(strings.Trim(m, "*"))
+		}
+		return s.em(strings.Trim(m, "*"))
+	})
+}

@@ -1,0 +1,273 @@
+package observe_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// bench is a controller whose queues are client-go's.
+type bench struct {
+	*observe.Observer
+	by  *observe.Recorder
+	all *observe.Queues
+}
+
+func newBench(t testing.TB) bench {
+	all := observe.NewQueues()
+	o := observe.New(observe.Options{Records: 1 << 16, Queues: all, Process: func() observe.Process { return observe.Process{State: observe.Ready} }})
+	t.Cleanup(func() { o.Close() })
+	return bench{o, o.Recorder("c"), all}
+}
+
+func queueOf[T comparable](b bench, name string) (q workqueue.TypedRateLimitingInterface[T]) {
+	b.by.Do(func() {
+		q = workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, time.Minute),
+			workqueue.TypedRateLimitingQueueConfig[T]{Name: name, MetricsProvider: queues.Provider{Queues: b.all}})
+	})
+	return q
+}
+
+func (b bench) look(t *testing.T) observe.Queue {
+	t.Helper()
+	s, err := b.Snapshot(t.Context())
+	if err != nil || len(s.Queues) != 1 {
+		t.Fatalf("%d queues, %v", len(s.Queues), err)
+	}
+	return s.Queues[0]
+}
+
+func events[E observe.Event](t *testing.T, b bench) (list []E) {
+	t.Helper()
+	page, err := b.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range page.Records {
+		if e, ok := r.Event.(E); ok {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// For how long a key is put back is read off the goroutine's own stack. This
+// fails if a release of Go or of client-go ever shows it otherwise.
+func TestWhenKeysAreDue(t *testing.T) {
+	type pair struct{ namespace, name string }
+	t.Run("string", func(t *testing.T) { testDue(t, "default/web") })
+	t.Run("int", func(t *testing.T) { testDue(t, 7) })
+	t.Run("pointer", func(t *testing.T) { testDue(t, &pair{"default", "web"}) })
+	t.Run("interface", func(t *testing.T) { testDue[any](t, pair{"default", "web"}) })
+}
+
+func testDue[T comparable](t *testing.T, key T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.Close()
+		q := queueOf[T](b, "q")
+		defer q.ShutDown()
+		want := func(when string, n int64, in time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			got := b.look(t)
+			if got.Delayed != n || n > 0 && time.Until(got.NextDue) != in || n == 0 && !got.NextDue.IsZero() {
+				t.Errorf("%s: %d, the next in %v; want %d, in %v", when, got.Delayed, time.Until(got.NextDue), n, in)
+			}
+		}
+		q.AddAfter(key, 0)
+		q.AddAfter(key, -time.Second)
+		want("added at once", 0, 0)
+		q.AddAfter(key, time.Hour)
+		q.AddAfter(key, 1234567*time.Nanosecond)
+		want("twice put back", 2, 1234567*time.Nanosecond)
+		time.Sleep(time.Second)
+		want("once it has come", 1, time.Hour-time.Second)
+		q.AddRateLimited(key)
+		q.AddRateLimited(key)
+		want("after two failures", 3, 5*time.Millisecond)
+		time.Sleep(7 * time.Millisecond)
+		want("the first is due", 3, -2*time.Millisecond) // its timer may be late
+		time.Sleep(time.Second)
+		want("when both are tried", 1, time.Hour-2*time.Second-7*time.Millisecond)
+	})
+}
+
+// Where the compiler keeps the delay elsewhere, as with keys of several words,
+// the key may come within a second.
+func TestWhenAKeyIsDueIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.Close()
+		q := queueOf[struct{ namespace, name string }](b, "q")
+		defer q.ShutDown()
+		q.AddAfter(struct{ namespace, name string }{"default", "web"}, 10*time.Millisecond)
+		if got := b.look(t); got.Delayed != 1 || time.Until(got.NextDue) != 10*time.Millisecond && time.Until(got.NextDue) != time.Second {
+			t.Errorf("%d, the next in %v", got.Delayed, time.Until(got.NextDue))
+		}
+	})
+}
+
+func TestRecordsTellWhatIsPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.Close()
+		q := queueOf[string](b, "q")
+		defer q.ShutDown()
+		began := time.Now()
+		b.by.Deliver(&observe.Delivered{Change: observe.Updated}, func() { q.AddAfter("a", time.Second) })
+		time.Sleep(time.Second)
+		b.by.Do(func() {
+			key, _ := q.Get()
+			q.AddRateLimited(key)
+			q.Done(key)
+		})
+		d := events[*observe.Delivered](t, b)[0]
+		if len(d.Queues) != 0 || len(d.Later) != 1 || d.Later[0].Queue != "q" || !d.Later[0].Due.Equal(began.Add(time.Second)) {
+			t.Errorf("delivered: %+v", d)
+		}
+		s := events[*observe.Synced](t, b)[0]
+		if !s.Timed || s.Add != 1 || s.Cause != 0 || !s.Retried || !s.Due.Equal(began.Add(time.Second+5*time.Millisecond)) {
+			t.Errorf("synced: %+v", s)
+		}
+	})
+}
+
+// A key that is added while it is worked on is queued anew behind those that
+// come later: positions mislead, the time that each key waits does not.
+func TestWhichAddASyncFollows(t *testing.T) {
+	b := newBench(t)
+	q := queueOf[string](b, "q")
+	defer q.ShutDown()
+	seq := map[string]uint64{} // of the last delivery, by key
+	deliver := func(key string) {
+		b.by.Deliver(&observe.Delivered{Change: observe.Updated, Object: observe.Object{Resource: "x", Name: key}}, func() { q.Add(key) })
+		page, err := b.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindDelivered}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq[key] = page.Records[len(page.Records)-1].Seq
+	}
+	deliver("a")
+	b.by.Do(func() {
+		a, _ := q.Get()
+		deliver("a") // again
+		deliver("b")
+		deliver("c")
+		q.Done(a)
+		for range 3 {
+			key, _ := q.Get()
+			b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+			if key == "c" {
+				q.Add("d") // by the sync
+			}
+			q.Done(key)
+		}
+		key, _ := q.Get()
+		b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+		q.Done(key)
+	})
+	syncs := events[*observe.Synced](t, b)
+	if len(syncs) != 5 {
+		t.Fatalf("%d syncs", len(syncs))
+	}
+	for i, want := range []struct {
+		key string
+		add uint64
+	}{{"b", 3}, {"c", 4}, {"a", 2}} {
+		s := syncs[i+1]
+		if s.Key != want.key || s.Add != want.add || s.Cause != seq[want.key] || !s.Sure {
+			t.Errorf("sync %d: %+v, want key %s by event %d", i+1, s, want.key, seq[want.key])
+		}
+	}
+	if c, d := syncs[2], syncs[4]; d.CauseSync != c.ID || d.Cause != 0 || !d.Sure {
+		t.Errorf("what a sync adds: %+v, want the cause %d", d, c.ID)
+	}
+}
+
+// Many handlers and workers at once: what is said to be sure is true.
+func TestSureCausesAreTrueUnderLoad(t *testing.T) {
+	const handlers, keys, each = 8, 40, 2000
+	b := newBench(t)
+	q := queueOf[string](b, "q")
+	var workers, adders sync.WaitGroup
+	for range 3 {
+		workers.Go(func() {
+			b.by.Do(func() {
+				for {
+					key, end := q.Get()
+					if end {
+						return
+					}
+					b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+					q.Done(key)
+				}
+			})
+		})
+	}
+	for h := range handlers {
+		adders.Go(func() {
+			for i := range each {
+				key := strconv.Itoa((i*7 + h*13) % keys)
+				b.by.Deliver(&observe.Delivered{Change: observe.Updated, Object: observe.Object{Resource: "x", Name: key}}, func() { q.Add(key) })
+			}
+		})
+	}
+	adders.Wait()
+	q.ShutDownWithDrain()
+	workers.Wait()
+	byAdd := map[uint64]*observe.Delivered{}
+	for _, d := range events[*observe.Delivered](t, b) {
+		for _, n := range d.Adds {
+			byAdd[n] = d
+		}
+	}
+	syncs, sure := events[*observe.Synced](t, b), 0
+	for _, s := range syncs {
+		if !s.Sure {
+			continue
+		}
+		sure++
+		if d := byAdd[s.Add]; d == nil || d.Object.Name != s.Key {
+			t.Errorf("sync of %s is said to follow add %d, by the event of %+v", s.Key, s.Add, d)
+		}
+	}
+	t.Logf("%d of %d syncs have a cause that is sure", sure, len(syncs))
+	if len(syncs) < keys || sure*2 < len(syncs) {
+		t.Errorf("%d of %d syncs have a cause that is sure", sure, len(syncs))
+	}
+}
+
+func TestTimersAreInTheSnapshot(t *testing.T) {
+	now := time.Now()
+	at := func(i int) observe.Timer {
+		return observe.Timer{Controller: "c", What: fmt.Sprint(i), Due: now.Add(time.Duration(i))}
+	}
+	o := observe.New(observe.Options{Timers: func() []observe.Timer { return []observe.Timer{at(2), at(1)} }})
+	defer o.Close()
+	s, err := o.Snapshot(t.Context())
+	if err != nil || !slices.Equal(s.Timers, []observe.Timer{at(1), at(2)}) {
+		t.Errorf("got %v, %v", s.Timers, err)
+	}
+}
+
+// What it costs to put a key back, with what is read off the stack.
+func BenchmarkPutBack(b *testing.B) {
+	of := newBench(b)
+	q := queueOf[string](of, "q")
+	defer q.ShutDown()
+	b.ReportAllocs()
+	for b.Loop() {
+		q.AddAfter("key", 0)
+	}
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/manifests"
+)
+
+// testCase is one of junit.xml: an object that is to be healthy at the end.
+type testCase struct {
+	suite, name string
+	failure     string // why it is not; empty = it is
+	skipped     string // why nobody can tell
+	seconds     float64
+}
+
+// systemNamespaces hold what a control plane has for itself.
+var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"}
+
+// noted are kinds that say something of other objects, and are never waited for.
+var noted = map[schema.GroupKind]bool{
+	{Kind: "Event"}: true, {Kind: "Endpoints"}: true, {Group: "discovery.k8s.io", Kind: "EndpointSlice"}: true,
+	{Group: "coordination.k8s.io", Kind: "Lease"}: true, {Group: "apps", Kind: "ControllerRevision"}: true,
+}
+
+// given are objects that every namespace has, or that the API server makes.
+var given = map[string]bool{
+	"ConfigMap kube-root-ca.crt": true, "ServiceAccount default": true, "Service kubernetes": true,
+}
+
+// cases are the objects of manifests, and those in the namespaces of users that
+// no other object controls. reasons says why objects are not healthy.
+func cases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string) []testCase {
+	var all []testCase
+	done := map[types.UID]bool{}
+	add := func(suite string, u *unstructured.Unstructured) {
+		reason, bad := reasons[u.GetUID()]
+		c := testCase{suite: suite, name: health.RefOf(u).String()}
+		if bad {
+			c.failure = string(health.Of(u).Status) + ": " + reason
+		}
+		done[u.GetUID()] = true
+		all = append(all, c)
+	}
+	there := map[health.Ref]*unstructured.Unstructured{}
+	for i := range objects {
+		there[anyVersion(health.RefOf(&objects[i]))] = &objects[i]
+	}
+	for _, m := range applied {
+		u := find(there, anyVersion(health.RefOf(m.Unstructured)))
+		switch {
+		case u == nil:
+			all = append(all, testCase{suite: "manifests", name: m.String(), skipped: "it is not there any more"})
+		case !done[u.GetUID()]:
+			add("manifests", u)
+		}
+	}
+	for i := range objects {
+		if u := &objects[i]; !done[u.GetUID()] && counts(u) {
+			add("namespace "+u.GetNamespace(), u)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b testCase) int { return cmp.Compare(a.suite, b.suite) })
+	return all
+}
+
+// counts tells whether an object is one that somebody made and waits for.
+func counts(u *unstructured.Unstructured) bool {
+	return u.GetNamespace() != "" && !slices.Contains(systemNamespaces, u.GetNamespace()) &&
+		metav1.GetControllerOf(u) == nil && !noted[u.GroupVersionKind().GroupKind()] &&
+		!given[u.GetKind()+" "+u.GetName()]
+}
+
+func anyVersion(r health.Ref) health.Ref {
+	r.Version = ""
+	return r
+}
+
+// find looks up an object of a manifest, whose namespace may be left out.
+func find(there map[health.Ref]*unstructured.Unstructured, r health.Ref) *unstructured.Unstructured {
+	if u := there[r]; u != nil || r.Namespace != "" {
+		return u
+	}
+	r.Namespace = metav1.NamespaceDefault
+	return there[r]
+}

@@ -1,0 +1,191 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var began = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// hostile are names and messages that nobody should take for more than text.
+var hostile = []string{
+	`</script><script>document.title="broken"</script>`, `<img src=x onerror=alert(1)>`, `"quoted" 'and' &amp; <!-- `, `${7*7} {{.}} ]]>`,
+	"control \x00\x07\x1b[31m red\nnext line\r", "right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8",
+	"a-name-that-is-very-long-" + fmt.Sprintf("%0400d", 7), "עברית and العربية", "::error::injected %0A | `pipe` *bold* [link](http://example.com/)",
+}
+
+// journal is a source with records of our own.
+type journal struct {
+	mu      sync.Mutex
+	records []observe.Record
+	first   uint64 // Seq of the oldest that is kept
+	wake    chan struct{}
+	now     observe.Snapshot
+}
+
+func newJournal() *journal { return &journal{first: 1, wake: make(chan struct{})} }
+
+func (j *journal) add(at time.Duration, e observe.Event) uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seq := j.now.Journal.Last + 1
+	j.now.Journal.Last = seq
+	j.records = append(j.records, observe.Record{Seq: seq, Time: began.Add(at), Event: e})
+	close(j.wake)
+	j.wake = make(chan struct{})
+	return seq
+}
+
+// forget drops the oldest records.
+func (j *journal) forget(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.records, j.first = j.records[n:], j.first+uint64(n)
+}
+
+func (j *journal) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p := observe.Page{Next: j.now.Journal.Last}
+	if q.After+1 < j.first {
+		p.Missed = j.first - q.After - 1
+	}
+	for _, r := range j.records {
+		if r.Seq > q.After && q.Match(&r) {
+			p.Records = append(p.Records, r)
+		}
+	}
+	return p, nil
+}
+
+func (j *journal) Snapshot(context.Context) (observe.Snapshot, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.now, nil
+}
+
+func (j *journal) Wait(ctx context.Context, after uint64) error {
+	for {
+		j.mu.Lock()
+		last, wake := j.now.Journal.Last, j.wake
+		j.mu.Unlock()
+		if last > after {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// rollouts is a run of some seconds with many syncs of several controllers, some
+// of which fail.
+func rollouts(syncs int) *journal {
+	j := newJournal()
+	at := time.Duration(0)
+	for _, s := range []struct {
+		name string
+		took time.Duration
+	}{{"data folder", 2}, {"certificates", 5}, {"options", 6}, {"API server", 610}, {"controllers", 240}, {"readiness", 9}} {
+		at += s.took * time.Millisecond
+		j.add(at, &observe.BootStep{Step: s.name, Took: s.took * time.Millisecond})
+	}
+	names := []string{"deployment", "replicaset", "endpointslice", "garbage-collector", "namespace", "job", "statefulset", "disruption", "serviceaccount", "resourcequota"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, name := range names {
+		j.add(at, &observe.ControllerChanged{Controller: name + "-controller", State: "running"})
+	}
+	j.add(at, &observe.ControllerChanged{Controller: "broken-controller", State: "failed", Reason: hostile[0]})
+	for i := range syncs {
+		at += time.Duration(rng.IntN(int(5*time.Second) / syncs))
+		name := names[min(rng.IntN(len(names)), rng.IntN(len(names)))]
+		by, key := name+"-controller", fmt.Sprintf("shop/web-%d", rng.IntN(40))
+		s := &observe.Synced{
+			Controller: by, Queue: name, ID: uint64(i + 1), Key: key, KeyBasis: observe.BasisLog,
+			Waited: time.Duration(rng.ExpFloat64() * float64(20*time.Millisecond)), Took: time.Duration(rng.ExpFloat64() * float64(4*time.Millisecond)),
+		}
+		if i%7 == 0 {
+			c := &observe.Called{
+				Controller: by, Verb: []string{"create", "update", "patch", "delete"}[i%4], Status: 200, Took: s.Took / 2, Sync: s.ID,
+				Object: observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "shop", Name: "web"},
+			}
+			switch {
+			case i%91 == 0:
+				c.Status, c.Conflict, c.Error = 409, true, `Operation cannot be fulfilled on replicasets.apps "web": the object has been modified`
+				s.Error, s.Retried = c.Error, true
+			case i%119 == 0:
+				c.Status, c.Error = 403, hostile[i%len(hostile)]
+			}
+			s.Writes++
+			j.add(at, c)
+		}
+		if i%500 == 3 {
+			s.Key = hostile[(i/500)%len(hostile)]
+		}
+		j.add(at, s)
+		if i%(syncs/5+1) == 0 {
+			j.add(at, &observe.QueueChanged{Queue: "active", Controller: "scheduler", Depth: int64(rng.IntN(30)), MaxDepth: 40})
+		}
+	}
+	j.add(at, &observe.QueueChanged{Queue: "active", Controller: "scheduler"})
+	j.add(at, &observe.Logged{Controller: "job-controller", Level: 4, Message: hostile[1], Attrs: []observe.Attr{{Key: "key", Value: hostile[2]}}})
+	j.now.Time = began.Add(at)
+	j.now.Process = observe.Process{Version: "v0.4.0", Kubernetes: "v1.37.1"}
+	for i, name := range names {
+		j.now.Controllers = append(j.now.Controllers, observe.Controller{Name: name + "-controller", State: "running", Syncs: int64(syncs / (i + 1)), Changes: int64(syncs / 20), Reads: 40, Delivered: 900, Conflicts: int64(i)})
+	}
+	j.now.Controllers = append(j.now.Controllers, observe.Controller{Name: "broken-controller", State: "failed", Reason: hostile[0]})
+	return j
+}
+
+// object reads YAML. One that has no UID gets one from its name.
+func object(t testing.TB, manifest string) unstructured.Unstructured {
+	t.Helper()
+	u := unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
+		t.Fatalf("%v in\n%s", err, manifest)
+	}
+	if u.GetUID() == "" {
+		u.SetUID(types.UID("uid-of-" + u.GetName()))
+	}
+	return u
+}
+
+func nobody(string) string { return "" }
+
+// written writes a report of a journal, and returns its folder.
+func written(t testing.TB, j *journal, s *state, o Outcome) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	r, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Follow(j); err != nil {
+		t.Fatal(err)
+	}
+	s.snapshot = j.now
+	r.state = s
+	if err := r.Write(o, io.Discard, nobody); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	return dir
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Names of the files in the folder of a report.
+const (
+	PageFile    = "report.html"
+	EventsFile  = "events.jsonl"
+	JUnitFile   = "junit.xml"
+	ObjectsFile = "objects.yaml"
+	LogFile     = "ctrlplane.log"
+)
+
+// folder is where a report goes. Its files are made in a folder of their own in
+// it, and put into place when they are whole.
+type folder struct {
+	path    string // absolute
+	staging string
+}
+
+func openFolder(path string) (*folder, error) {
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		err = os.MkdirAll(abs, 0o777)
+	}
+	f := &folder{path: abs}
+	if err == nil {
+		f.staging, err = os.MkdirTemp(abs, ".unfinished-*")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write a report to %s: %w: name another folder", path, cause(err))
+	}
+	return f, nil
+}
+
+// cause leaves out of err the system call and the paths.
+func cause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// create begins a file.
+func (f *folder) create(name string) (*os.File, error) {
+	return os.Create(filepath.Join(f.staging, name))
+}
+
+// write makes a file whole.
+func (f *folder) write(name string, content func(io.Writer) error) error {
+	file, err := f.create(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	out := bufio.NewWriter(file)
+	if err := errors.Join(content(out), out.Flush(), file.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return f.place(name)
+}
+
+// place gives a whole file its name.
+func (f *folder) place(name string) error {
+	if err := os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)); err != nil {
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	return nil
+}
+
+// close removes what has no place.
+func (f *folder) close() error { return os.RemoveAll(f.staging) }

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLogSince(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.log")
+	write := func(path, text string) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprint(f, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(m logMark, want string) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := m.copySince(&b); err != nil || b.String() != want {
+			t.Errorf("%q, %v, want %q", &b, err, want)
+		}
+	}
+	fresh := markLog(path)
+	check(fresh, "")
+	write(path, "old ")
+	write(path, "lines ")
+	check(fresh, "old lines ")
+	later := markLog(path)
+	check(later, "")
+	write(path, "new ")
+	check(later, "new ")
+	for range 2 { // it is set aside twice
+		_ = os.Rename(path+".1", path+".2") // there is none the first time
+		if err := os.Rename(path, path+".1"); err != nil {
+			t.Fatal(err)
+		}
+		write(path, "more ")
+	}
+	check(later, "new more more ")
+	check(fresh, "old lines new more more ")
+	if err := os.Remove(path + ".2"); err != nil {
+		t.Fatal(err)
+	}
+	check(later, "more more ")
+}
+
+// TestFolderIsGone removes it while the report is under way.
+func TestFolderIsGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	r, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Follow(rollouts(10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	err = r.Write(Outcome{Began: began}, io.Discard, nobody)
+	want := "the report in " + dir + " is not complete: events.jsonl: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, filepath.Join(file, "in it")} {
+		if _, err := Open(path, nil); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	f, err := openFolder(filepath.Join(dir, "a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("full")
+	if err := f.write("x", func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return failed }); !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(f.path, "x")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("half a file has its name: %v", err)
+	}
+	if err := f.close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(f.path); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"time"
+)
+
+// The elements of junit.xml, in the form that Jenkins' xunit plugin has a schema
+// of (junit-10.xsd) and that other CI services read.
+type (
+	xmlSuites struct {
+		XMLName  xml.Name   `xml:"testsuites"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Time     string     `xml:"time,attr"` // seconds
+		Suites   []xmlSuite `xml:"testsuite"`
+	}
+	xmlSuite struct {
+		Name      string    `xml:"name,attr"`
+		Tests     int       `xml:"tests,attr"`
+		Failures  int       `xml:"failures,attr"`
+		Errors    int       `xml:"errors,attr"`
+		Skipped   int       `xml:"skipped,attr"`
+		Time      string    `xml:"time,attr"`
+		Timestamp string    `xml:"timestamp,attr"`
+		Cases     []xmlCase `xml:"testcase"`
+	}
+	xmlCase struct {
+		Name    string      `xml:"name,attr"`
+		Class   string      `xml:"classname,attr"`
+		Time    string      `xml:"time,attr"`
+		Failure *xmlMessage `xml:"failure,omitempty"`
+		Skipped *xmlMessage `xml:"skipped,omitempty"`
+	}
+	xmlMessage struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// writeJUnit writes a suite for the command, and one for the manifests and each
+// namespace.
+func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
+	command := testCase{suite: "command", name: o.command(), seconds: o.Took.Seconds()}
+	if o.failed() {
+		command.failure = o.verdict() + ": " + o.reason()
+	}
+	all := xmlSuites{Name: "ctrlplane run", Time: seconds(o.Took.Seconds())}
+	for _, c := range append([]testCase{command}, objects...) {
+		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
+			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Time: "0.000", Timestamp: o.Began.UTC().Format(time.RFC3339)})
+		}
+		suite := &all.Suites[len(all.Suites)-1]
+		suite.add(c)
+		all.Tests++
+		if c.failure != "" {
+			all.Failures++
+		}
+	}
+	all.Suites[0].Time = all.Time
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	out := xml.NewEncoder(w)
+	out.Indent("", "  ")
+	if err := out.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *xmlSuite) add(c testCase) {
+	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: seconds(c.seconds)}
+	s.Tests++
+	switch {
+	case c.failure != "":
+		s.Failures++
+		one.Failure = &xmlMessage{"NotHealthy", c.failure, c.failure}
+		if c.suite == "command" {
+			one.Failure.Type = "Command"
+		}
+	case c.skipped != "":
+		s.Skipped++
+		one.Skipped = &xmlMessage{Message: c.skipped}
+	}
+	s.Cases = append(s.Cases, one)
+}
+
+// seconds is never in digits that the schema has not.
+func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// maxMarks is how many marks a page has at most: what a browser draws at once.
+const maxMarks = 20000
+
+// kind is what a mark of the timeline stands for.
+type kind int
+
+const (
+	syncKind kind = iota
+	writeKind
+	readKind // only those that failed
+	stateKind
+	logKind // only warnings and errors
+)
+
+// tone is how it went.
+type tone int
+
+const (
+	fine tone = iota
+	conflict
+	failed
+)
+
+// mark is one thing that a controller did, on the timeline.
+type mark struct {
+	kind       kind
+	controller string
+	at         time.Time // when it began
+	took       time.Duration
+	tone       tone
+	what       string // the queue, the verb and resource, the state
+	about      string // the key or the object
+	note       string // the error, the message
+	seq        uint64
+}
+
+// row is a mark for the page: kind, lane, start and duration in milliseconds,
+// tone, what, about, note, seq.
+type row [9]any
+
+func (m *mark) row(lane int, zero time.Time) row {
+	return row{m.kind, lane, millis(m.at.Sub(zero)), millis(m.took), m.tone, m.what, m.about, m.note, m.seq}
+}
+
+// millis is a duration in milliseconds, to the microsecond.
+func millis(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }
+
+// marks keeps those that matter most when there are too many for a page.
+type marks struct {
+	list []mark
+	max  int
+	left uint64 // out
+}
+
+func (m *marks) add(one mark) {
+	m.list = append(m.list, one)
+	if len(m.list) >= 2*m.max {
+		m.prune()
+	}
+}
+
+// prune leaves out the least: short syncs that went well first, failures last.
+func (m *marks) prune() {
+	if len(m.list) <= m.max {
+		return
+	}
+	slices.SortStableFunc(m.list, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.took, a.took))
+	})
+	m.left += uint64(len(m.list) - m.max)
+	m.list = slices.Clone(m.list[:m.max])
+	slices.SortFunc(m.list, func(a, b mark) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+func (m *mark) weight() int {
+	switch {
+	case m.kind == stateKind:
+		return 3
+	case m.tone != fine:
+		return 2
+	case m.kind == writeKind:
+		return 1
+	}
+	return 0
+}
+
+// lanes names the controllers of the marks, the busiest first.
+func (m *marks) lanes() []string {
+	counts := map[string]int{}
+	for i := range m.list {
+		counts[m.list[i].controller]++
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return names
+}

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+var secretKind = schema.GroupKind{Kind: "Secret"}
+
+// writeObjects writes documents of YAML. incomplete says what is not among them.
+func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete error) error {
+	if _, err := fmt.Fprintf(w, "# %s. Values of Secrets are masked, managed fields left out.\n", count(len(objects), "object")); err != nil {
+		return err
+	}
+	if incomplete != nil {
+		for line := range strings.SplitSeq(incomplete.Error(), "\n") {
+			if _, err := fmt.Fprintf(w, "# Not complete: %s\n", printable(line)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, u := range objects {
+		data, err := yaml.Marshal(clean(u).Object)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean is a copy without managed fields and, of a Secret, without its values.
+func clean(u unstructured.Unstructured) *unstructured.Unstructured {
+	c := u.DeepCopy()
+	unstructured.RemoveNestedField(c.Object, "metadata", "managedFields")
+	if c.GroupVersionKind().GroupKind() == secretKind {
+		mask(c)
+	}
+	return c
+}
+
+// mask replaces the values of a Secret by how long they are, so that it still
+// is one.
+func mask(u *unstructured.Unstructured) {
+	delete(u.Object, "stringData") // the server never answers with it
+	values, ok := u.Object["data"].(map[string]any)
+	if !ok {
+		delete(u.Object, "data")
+	}
+	for key, value := range values {
+		text, _ := value.(string)
+		n := len(text)
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+			n = len(decoded)
+		}
+		values[key] = base64.StdEncoding.EncodeToString([]byte(masked(n)))
+	}
+	// It holds the values once more.
+	annotations := u.GetAnnotations()
+	if applied, ok := annotations[corev1.LastAppliedConfigAnnotation]; ok {
+		annotations[corev1.LastAppliedConfigAnnotation] = masked(len(applied))
+		u.SetAnnotations(annotations)
+	}
+}
+
+func masked(n int) string { return fmt.Sprintf("*** (%d bytes)", n) }

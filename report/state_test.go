@@ -1,0 +1,183 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/fake"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/manifests"
+)
+
+const (
+	stuckDeployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: shop, name: web, generation: 1}
+spec: {replicas: 2}`
+	itsReplicaSet = `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {namespace: shop, name: web-1, generation: 1, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: uid-of-web, controller: true}]}
+spec: {replicas: 2}`
+	failedPod = `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: default, name: alone}
+status: {phase: Failed}`
+	settings  = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: settings}}`
+	rootCA    = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kube-root-ca.crt}}`
+	ofSystem  = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: cm}}`
+	namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}, status: {phase: Active}}`
+)
+
+func objectsOf(t *testing.T, texts ...string) (list []unstructured.Unstructured) {
+	t.Helper()
+	for _, text := range texts {
+		list = append(list, object(t, text))
+	}
+	return list
+}
+
+func TestUnhealthy(t *testing.T) {
+	s := &state{objects: objectsOf(t, stuckDeployment, itsReplicaSet, failedPod, settings, namespace)}
+	reasons := s.judge(func(u *unstructured.Unstructured) string { return "why of " + u.GetName() })
+	if len(reasons) != 3 || reasons["uid-of-web"] != "why of web" {
+		t.Errorf("reasons: %v", reasons)
+	}
+	var got []string
+	for _, u := range s.unhealthy {
+		got = append(got, fmt.Sprintf("%s %s: %s, %d below", u.Ref, u.Status, u.Reason, u.Below))
+	}
+	want := []string{"Deployment shop/web InProgress: why of web, 1 below", "Pod default/alone Failed: why of alone, 0 below"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCases(t *testing.T) {
+	s := &state{objects: objectsOf(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
+	reasons := s.judge(func(*unstructured.Unstructured) string { return "why" })
+	var applied []manifests.Object
+	for _, text := range []string{
+		namespace, stuckDeployment, stuckDeployment, "{apiVersion: v1, kind: Pod, metadata: {name: alone}}", "{apiVersion: v1, kind: Pod, metadata: {name: gone}}",
+	} {
+		u := object(t, text)
+		applied = append(applied, manifests.Object{Unstructured: &u})
+	}
+	want := []testCase{
+		{suite: "manifests", name: "Namespace shop"},
+		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: why"},
+		{suite: "manifests", name: "Pod default/alone", failure: "Failed: why"},
+		{suite: "manifests", name: "Pod gone", skipped: "it is not there any more"},
+		{suite: "namespace shop", name: "ConfigMap shop/settings"},
+	}
+	if diff := cmp.Diff(want, cases(s.objects, applied, reasons), cmp.AllowUnexported(testCase{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	s := &state{}
+	for i := range maxEvents + 5 {
+		s.objects = append(s.objects, object(t, fmt.Sprintf(
+			`{apiVersion: v1, kind: Event, metadata: {name: e%d, namespace: shop}, type: Warning, reason: R%d, lastTimestamp: "%s", involvedObject: {kind: Pod, namespace: shop, name: p}, source: {component: kubelet}}`,
+			i, i, began.Add(time.Duration(-i)*time.Second).Format(time.RFC3339))))
+	}
+	series := object(t, `{apiVersion: v1, kind: Event, metadata: {name: s}, eventTime: "2026-07-01T12:00:05.000000Z", series: {count: 7, lastObservedTime: "2026-07-01T12:00:09.000000Z"}, involvedObject: {kind: Node, name: node-1}, reportingComponent: scheduler}`)
+	odd := object(t, `{apiVersion: v1, kind: Event, metadata: {name: odd}, count: many}`)
+	s.objects = append(s.objects, series, odd)
+	s.readEvents()
+	if len(s.events) != maxEvents || s.leftEvents != 7 {
+		t.Errorf("%d events, %d left out", len(s.events), s.leftEvents)
+	}
+	want := event{At: began.Add(9 * time.Second), Object: "Node node-1", From: "scheduler", Count: 7}
+	got := s.events[len(s.events)-1]
+	got.At = got.At.UTC()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the newest (-want +got):\n%s", diff)
+	}
+	if first := s.events[0]; first.Reason != fmt.Sprint("R", maxEvents-2) || !first.Warning || first.From != "kubelet" || first.Object != "Pod shop/p" {
+		t.Errorf("the oldest is %+v", first)
+	}
+}
+
+// server is one made of fakes.
+func server(t *testing.T, objects ...string) (*reader, *dynamicfake.FakeDynamicClient) {
+	t.Helper()
+	kinds := &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}
+	lists := map[schema.GroupVersionResource]string{}
+	serve := func(gv schema.GroupVersion, resource, kind string, verbs ...string) {
+		kinds.Resources = append(kinds.Resources, &metav1.APIResourceList{GroupVersion: gv.String(), APIResources: []metav1.APIResource{
+			{Name: resource, Kind: kind, Namespaced: true, Verbs: verbs}, {Name: resource + "/status", Kind: kind, Verbs: []string{"list"}},
+		}})
+		lists[gv.WithResource(resource)] = kind + "List"
+	}
+	serve(schema.GroupVersion{Version: "v1"}, "configmaps", "ConfigMap", "get", "list")
+	serve(schema.GroupVersion{Group: "example.com", Version: "v1"}, "widgets", "Widget", "list")
+	serve(schema.GroupVersion{Group: "copy.example.com", Version: "v1"}, "configmaps", "ConfigMap", "list")
+	serve(schema.GroupVersion{Group: "authorization.k8s.io", Version: "v1"}, "subjectaccessreviews", "SubjectAccessReview", "create")
+	var there []runtime.Object
+	for _, text := range objects {
+		u := object(t, text)
+		there = append(there, &u)
+	}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
+	return &reader{kinds, client}, client
+}
+
+func TestAllObjects(t *testing.T) {
+	r, client := server(t, settings, ofSystem,
+		`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: a, name: w}}`,
+		`{apiVersion: copy.example.com/v1, kind: ConfigMap, metadata: {namespace: shop, name: settings, uid: uid-of-settings}}`)
+	names := func(list []unstructured.Unstructured) (names []string) {
+		for _, u := range list {
+			names = append(names, u.GetAPIVersion()+" "+health.RefOf(&u).String())
+		}
+		return names
+	}
+	list, err := r.all(t.Context())
+	want := []string{"example.com/v1 Widget a/w", "v1 ConfigMap kube-system/cm", "v1 ConfigMap shop/settings"}
+	if diff := cmp.Diff(want, names(list)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	client.PrependReactor("list", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("the conversion webhook is away")
+	})
+	list, err = r.all(t.Context())
+	if diff := cmp.Diff(want[1:], names(list)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err == nil || !strings.Contains(err.Error(), "list widgets.example.com: the conversion webhook is away") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestServerIsAway(t *testing.T) {
+	r, err := Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no answer within 100ms"))
+	defer cancel()
+	r.Read(ctx, &rest.Config{Host: "https://127.0.0.1:1"})
+	if err := r.state.incomplete; err == nil || !strings.Contains(err.Error(), "not all that was there at the end could be read") {
+		t.Errorf("got %v", err)
+	}
+	if err := r.folder.close(); err != nil {
+		t.Fatal(err)
+	}
+}

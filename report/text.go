@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// printable is a text in one line without what terminals, and readers of a log,
+// could take for more than text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// short cuts a text after n runes.
+func short(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return s
+}
+
+// count is "1 object" or "2 objects".
+func count[N int | int64 | uint64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
+// thousands is a number with its digits in groups of three.
+func thousands[N int | int64 | uint64](n N) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// span is a duration for people: three digits.
+func span(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	}
+	return fmt.Sprintf("%d µs", d.Microseconds())
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// timeline is what the page draws. Times are milliseconds from the beginning of
+// the run.
+type timeline struct {
+	End    float64    `json:"end"`
+	Stages []stageRow `json:"stages"`
+	Lanes  []string   `json:"lanes"` // controllers
+	Marks  []row      `json:"marks"` // in the order of what happened
+	Queues []curve    `json:"queues"`
+}
+
+// stageRow is name, start, duration and error.
+type stageRow [4]any
+
+// curve is the depth of a queue over time.
+type curve struct {
+	Controller string       `json:"controller"`
+	Queue      string       `json:"queue"`
+	Max        int64        `json:"max"`
+	Exact      bool         `json:"exact"` // else counted once a second
+	Points     [][2]float64 `json:"points"`
+}
+
+func newTimeline(d *digest, o *Outcome) timeline {
+	d.marks.prune()
+	zero := o.Began
+	t := timeline{End: millis(o.Took), Stages: []stageRow{}, Marks: make([]row, 0, len(d.marks.list)), Lanes: d.marks.lanes()}
+	lane := map[string]int{}
+	for i, name := range t.Lanes {
+		lane[name] = i
+	}
+	for i := range d.marks.list {
+		m := &d.marks.list[i]
+		t.Marks = append(t.Marks, m.row(lane[m.controller], zero))
+		t.End = max(t.End, millis(m.at.Add(m.took).Sub(zero)))
+	}
+	stages := slices.Concat(d.stages, o.Stages)
+	slices.SortStableFunc(stages, func(a, b Stage) int { return a.At.Compare(b.At) })
+	for _, s := range stages {
+		t.Stages = append(t.Stages, stageRow{s.Name, millis(s.At.Sub(zero)), millis(s.Took), s.Error})
+	}
+	t.Queues = d.depths.curves(zero)
+	return t
+}
+
+// curves are those of all queues that ever had a key, the deepest first.
+func (d *depths) curves(zero time.Time) []curve {
+	curves := []curve{}
+	for name, q := range d.queues {
+		points, exact := q.curve()
+		c := curve{Controller: name.controller, Queue: name.queue, Exact: exact, Max: highest(points)}
+		if c.Max == 0 {
+			continue
+		}
+		for _, p := range points {
+			c.Points = append(c.Points, [2]float64{millis(p.at.Sub(zero)), float64(p.depth)})
+		}
+		curves = append(curves, c)
+	}
+	slices.SortFunc(curves, func(a, b curve) int {
+		return cmp.Or(cmp.Compare(b.Max, a.Max), cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Queue, b.Queue))
+	})
+	return curves
+}

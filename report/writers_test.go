@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/manifests"
+)
+
+func timedOut() *Outcome {
+	return &Outcome{
+		Command: []string{"go", "test", "-run", "A B", "./..."}, Code: 124, Began: began, Took: 12345 * time.Millisecond,
+		Err: errors.New("the command was ended, because it took longer than 10s"),
+	}
+}
+
+func deploymentRef(name string) health.Ref {
+	return health.Ref{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: name}
+}
+
+func TestJUnit(t *testing.T) {
+	var b bytes.Buffer
+	err := writeJUnit(&b, timedOut(), []testCase{
+		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: Pod shop/web-1 fits on no node: <2 & \"3\""},
+		{suite: "manifests", name: "Job gone", skipped: "it is not there any more"},
+		{suite: "namespace shop", name: "ConfigMap shop/c"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "junit.xml", b.String())
+}
+
+// TestJUnitIsXML reads back what nobody should be able to break.
+func TestJUnitIsXML(t *testing.T) {
+	var cases []testCase
+	for _, text := range hostile {
+		cases = append(cases, testCase{suite: "namespace " + text, name: text, failure: text})
+	}
+	var b bytes.Buffer
+	if err := writeJUnit(&b, &Outcome{Command: hostile, Code: 1, Began: began}, cases); err != nil {
+		t.Fatal(err)
+	}
+	var read xmlSuites
+	if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	if read.Tests != len(hostile)+1 || read.Failures != read.Tests || len(read.Suites) != read.Tests {
+		t.Errorf("%d tests, %d failures, %d suites of %d", read.Tests, read.Failures, len(read.Suites), len(hostile)+1)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	s := &summary{
+		Outcome: timedOut(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
+		unhealthy: []unhealthy{{State: health.State{Ref: deploymentRef("web"), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
+	}
+	for range maxNamed + 1 {
+		s.unhealthy = append(s.unhealthy, unhealthy{State: health.State{Ref: deploymentRef("other, 100%: more")}, Reason: "why"})
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"summary.md": s.markdown,
+		"github.log": s.annotations,
+		"gitlab.log": func(w io.Writer) error { return s.section(w, 1782907200, "https://gitlab.example.com/x") },
+		"passed.md":  (&summary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}).markdown,
+		"passed.gitlab": func(w io.Writer) error {
+			return (&summary{Outcome: &Outcome{Command: []string{"true"}}}).section(w, 1, "")
+		},
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
+
+// TestNamesAreNoCommands looks for what a CI service would take for its own.
+func TestNamesAreNoCommands(t *testing.T) {
+	for _, text := range append(hostile, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
+		s := &summary{
+			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text)}, folder: "/" + text,
+			unhealthy: []unhealthy{{State: health.State{Ref: deploymentRef(text)}, Reason: text}},
+		}
+		var actions, job, page bytes.Buffer
+		if err := errors.Join(s.annotations(&actions), s.section(&job, 1, text), s.markdown(&page)); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(actions.String(), "\n"); n != 2 {
+			t.Errorf("%q makes %d lines of annotations", text, n)
+		}
+		if n := strings.Count(job.String(), "\x1b"); n != 4 {
+			t.Errorf("%q makes %d escapes in a job's log", text, n)
+		}
+		for _, r := range page.String() {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+				t.Errorf("%q leaves %q in Markdown", text, r)
+			}
+		}
+		if strings.Contains(page.String(), "<script") || strings.Contains(page.String(), "<img") {
+			t.Errorf("%q is markup in Markdown: %s", text, &page)
+		}
+	}
+}
+
+func TestTell(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "summary.md")
+	if err := os.WriteFile(file, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	project := t.TempDir()
+	s := &summary{Outcome: timedOut(), folder: filepath.Join(project, "a b", "out")}
+	tell := func(env map[string]string) string {
+		t.Helper()
+		var log bytes.Buffer
+		if err := s.tell(&log, func(name string) string { return env[name] }); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	if got := tell(nil); got != "" {
+		t.Errorf("nobody asked for %q", got)
+	}
+	if got := tell(map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": file}); !strings.HasPrefix(got, "::error title=ctrlplane run timed out::") {
+		t.Errorf("on GitHub: %q", got)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(data), "before\n### ctrlplane run: timed out\n") {
+		t.Errorf("summary: %q, %v", data, err)
+	}
+	env := map[string]string{"GITLAB_CI": "true", "CI_PROJECT_DIR": project, "CI_JOB_URL": "https://gitlab.example.com/g/p/-/jobs/7"}
+	if got, want := tell(env), "report: https://gitlab.example.com/g/p/-/jobs/7/artifacts/file/a%20b/out/report.html\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("on GitLab: %q, want %q at the end", got, want)
+	}
+	env["CI_PROJECT_DIR"] = t.TempDir()
+	if got := tell(env); strings.Contains(got, "artifacts") {
+		t.Errorf("the folder is not in the project: %q", got)
+	}
+	if err := s.tell(io.Discard, func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": project}[name] }); err == nil {
+		t.Error("no error for a summary that cannot be written")
+	}
+}
+
+func TestObjectsAreMasked(t *testing.T) {
+	secret := object(t, `
+apiVersion: v1
+kind: Secret
+metadata:
+  namespace: shop
+  name: s
+  managedFields: [{manager: kubectl}]
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"password":"aHVudGVyMg=="}}', keep: this}
+type: Opaque
+data: {password: aHVudGVyMg==, odd: "not base64!", empty: ""}
+stringData: {password: hunter2}`)
+	config := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, managedFields: [{manager: m}]}, data: {a: \"\\u0007</script>\\u202e\"}}")
+	odd := object(t, "{apiVersion: v1, kind: Secret, metadata: {name: odd}, data: hunter2}")
+	var b bytes.Buffer
+	if err := writeObjects(&b, []unstructured.Unstructured{secret, config, odd}, errors.New("list widgets: no\nanswer")); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "objects.yaml", b.String())
+	for _, value := range []string{"hunter2", "aHVudGVyMg", "not base64"} {
+		if strings.Contains(b.String(), value) {
+			t.Errorf("the value %s is there", value)
+		}
+	}
+	if secret.GetManagedFields() == nil && secret.Object["stringData"] == nil {
+		t.Error("the object itself was changed")
+	}
+	path := filepath.Join(t.TempDir(), ObjectsFile)
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := manifests.Load([]string{path})
+	if err != nil || len(loaded) != 3 {
+		t.Errorf("%d objects are read back: %v", len(loaded), err)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, tc := range []struct {
+		o    Outcome
+		want string
+	}{
+		{Outcome{}, "passed"},
+		{Outcome{Code: 3}, "failed with exit code 3"},
+		{Outcome{Code: 124}, "failed with exit code 124"},
+		{Outcome{Code: 124, Err: errors.New("x")}, "timed out"},
+		{Outcome{Code: 130, Err: errors.New("x")}, "ended by signal 2"},
+		{Outcome{Code: 143}, "ended by signal 15"},
+		{Outcome{Code: 255}, "failed with exit code 255"},
+		{Outcome{Code: 127, Err: errors.New("x")}, "failed with exit code 127"},
+	} {
+		if got := tc.o.verdict(); got != tc.want {
+			t.Errorf("%d, %v: %q, want %q", tc.o.Code, tc.o.Err, got, tc.want)
+		}
+	}
+	o := Outcome{Command: []string{"sh", "-c", "echo 'a' $B", ""}}
+	if got, want := o.command(), `sh -c 'echo '\''a'\'' $B' ''`; got != want {
+		t.Errorf("command %s, want %s", got, want)
+	}
+}

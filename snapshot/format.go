@@ -1,0 +1,168 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Format is the version of the form that this program writes, and the highest
+// that it reads.
+const Format = 1
+
+const mark = "ctrlplane snapshot "
+
+// maxEntry bounds what a length in a file may ask for; etcd takes 1.5 MiB.
+const maxEntry = 64 << 20
+
+// Header is what a file says of itself.
+type Header struct {
+	// Kubernetes and Program are the versions of what has written it.
+	Kubernetes string    `json:"kubernetes"`
+	Program    string    `json:"program,omitempty"`
+	Created    time.Time `json:"created"`
+	// Plane is the name of the control plane, Origin stands for the key that
+	// signs its service account tokens.
+	Plane  string `json:"plane,omitempty"`
+	Origin string `json:"origin,omitempty"`
+	// Revision is the store's.
+	Revision int64 `json:"revision"`
+	// Objects is how many entries there are, Bytes how long their values are.
+	Objects int   `json:"objects"`
+	Bytes   int64 `json:"bytes"`
+	// TTLs are those of the State, in seconds.
+	TTLs []int64 `json:"ttls,omitempty"`
+}
+
+// errDamaged is why a file is not taken.
+var errDamaged = errors.New("it is damaged: take another one, or save it again")
+
+// Encode writes a state down. What h says of the state is filled in.
+func Encode(h Header, s State) ([]byte, error) {
+	h.Revision, h.Objects, h.Bytes, h.TTLs = s.Revision, len(s.Entries), 0, nil
+	for _, e := range s.Entries {
+		h.Bytes += int64(len(e.Value))
+	}
+	for _, ttl := range s.TTLs {
+		h.TTLs = append(h.TTLs, int64(ttl/time.Second))
+	}
+	head, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: header: %w", err)
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s%d\n%s\n", mark, Format, head)
+	zip, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	var lengths []byte
+	for _, e := range s.Entries {
+		lengths = binary.AppendUvarint(lengths[:0], uint64(len(e.Key)))
+		lengths = binary.AppendUvarint(lengths, uint64(len(e.Value)))
+		lengths = binary.AppendUvarint(lengths, uint64(e.TTL))
+		for _, part := range [][]byte{lengths, []byte(e.Key), e.Value} {
+			if _, err := zip.Write(part); err != nil {
+				return nil, fmt.Errorf("snapshot: %w", err)
+			}
+		}
+	}
+	if err := zip.Close(); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	sum := sha256.Sum256(out.Bytes())
+	return append(out.Bytes(), sum[:]...), nil
+}
+
+// DecodeHeader checks all of a file and returns what it says of itself.
+func DecodeHeader(data []byte) (Header, error) {
+	h, _, err := open(data)
+	return h, err
+}
+
+// open checks the form and the checksum and returns what is compressed.
+func open(data []byte) (h Header, body []byte, err error) {
+	first, rest, ok := bytes.Cut(data, []byte("\n"))
+	text, ours := strings.CutPrefix(string(first), mark)
+	if !ok || !ours || len(text) > 9 {
+		return h, nil, errors.New("it is no snapshot: take a file that \"ctrlplane snapshot save\" has written")
+	}
+	var format int
+	if _, err := fmt.Sscanf(text, "%d", &format); err != nil || fmt.Sprint(format) != text || format < 1 {
+		return h, nil, errDamaged
+	}
+	if format > Format {
+		return h, nil, fmt.Errorf("it has form %d, this program reads up to %d: use the ctrlplane that wrote it, or a newer one", format, Format)
+	}
+	if len(rest) < sha256.Size {
+		return h, nil, errDamaged
+	}
+	end := len(data) - sha256.Size
+	if sum := sha256.Sum256(data[:end]); !bytes.Equal(sum[:], data[end:]) {
+		return h, nil, errDamaged
+	}
+	head, body, ok := bytes.Cut(rest[:len(rest)-sha256.Size], []byte("\n"))
+	if !ok || json.Unmarshal(head, &h) != nil {
+		return h, nil, errDamaged
+	}
+	return h, body, nil
+}
+
+// Decode reads what Encode has written, or says why it cannot be used.
+func Decode(data []byte) (Header, State, error) {
+	h, body, err := open(data)
+	if err != nil {
+		return h, State{}, err
+	}
+	s := State{Revision: h.Revision}
+	for _, seconds := range h.TTLs {
+		s.TTLs = append(s.TTLs, time.Duration(seconds)*time.Second)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return h, State{}, errDamaged
+	}
+	r := bufio.NewReader(zip)
+	for range h.Objects {
+		e, err := readEntry(r)
+		if err != nil || e.TTL > len(s.TTLs) {
+			return h, State{}, errDamaged
+		}
+		if n := len(s.Entries); n > 0 && s.Entries[n-1].Key >= e.Key {
+			return h, State{}, errDamaged
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		return h, State{}, errDamaged
+	}
+	return h, s, nil
+}
+
+func readEntry(r *bufio.Reader) (e Entry, err error) {
+	var lengths [3]uint64
+	for i := range lengths {
+		if lengths[i], err = binary.ReadUvarint(r); err != nil {
+			return e, err
+		}
+		if lengths[i] > maxEntry {
+			return e, errDamaged
+		}
+	}
+	key := make([]byte, lengths[0])
+	e.Value, e.TTL = make([]byte, lengths[1]), int(lengths[2])
+	if _, err := io.ReadFull(r, key); err != nil {
+		return e, err
+	}
+	_, err = io.ReadFull(r, e.Value)
+	e.Key = string(key)
+	return e, err
+}

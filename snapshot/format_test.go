@@ -1,0 +1,131 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() State {
+	return State{Revision: 42, TTLs: []time.Duration{time.Minute, time.Hour}, Entries: []Entry{
+		{Key: "/configmaps/default/a", Value: []byte("k8s\x00one")},
+		{Key: "/events/default/a", Value: []byte(strings.Repeat("two", 1000)), TTL: 2},
+		{Key: "/events/default/b", Value: []byte{}, TTL: 1},
+	}}
+}
+
+func mustEncode(t *testing.T, h Header, s State) []byte {
+	t.Helper()
+	file, err := Encode(h, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestRoundTrip(t *testing.T) {
+	head := Header{Kubernetes: "v1.37.1", Program: "v0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Plane: "p", Origin: "o"}
+	for name, s := range map[string]State{"some": sample(), "empty": {Revision: 7}} {
+		file := mustEncode(t, head, s)
+		h, got, err := Decode(file)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(s, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+		if h.Objects != len(s.Entries) || h.Revision != s.Revision || h.Plane != "p" || !h.Created.Equal(head.Created) {
+			t.Errorf("%s: header %+v", name, h)
+		}
+		if again, err := DecodeHeader(file); err != nil || !cmp.Equal(again, h) {
+			t.Errorf("%s: header alone: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// No file with one bit that is not as it was is taken, and none that is cut short.
+func TestDamaged(t *testing.T) {
+	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sample())
+	for i := range file {
+		for bit := range 8 {
+			bad := bytes.Clone(file)
+			bad[i] ^= 1 << bit
+			if _, _, err := Decode(bad); err == nil {
+				t.Fatalf("bit %d of byte %d of %d is wrong, and nobody cares", bit, i, len(file))
+			}
+		}
+		if _, _, err := Decode(file[:i]); err == nil {
+			t.Fatalf("%d of %d bytes are enough", i, len(file))
+		}
+	}
+	if _, _, err := Decode(append(bytes.Clone(file), 0)); err == nil {
+		t.Error("a byte too many is taken")
+	}
+}
+
+// What has a good checksum, but was not written by Encode, is refused, too.
+func TestMalformed(t *testing.T) {
+	signed := func(text string) []byte {
+		sum := sha256.Sum256([]byte(text))
+		return append([]byte(text), sum[:]...)
+	}
+	unsorted := sample()
+	unsorted.Entries[0], unsorted.Entries[1] = unsorted.Entries[1], unsorted.Entries[0]
+	nowhere := sample()
+	nowhere.Entries[0].TTL = 3
+	for name, file := range map[string][]byte{
+		"no header":             signed("ctrlplane snapshot 1\n"),
+		"header is no JSON":     signed("ctrlplane snapshot 1\nx\n"),
+		"no entries":            signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
+		"form 0":                signed("ctrlplane snapshot 0\n{}\n"),
+		"form is no number":     signed("ctrlplane snapshot 1x\n{}\n"),
+		"unsorted":              mustEncode(t, Header{}, unsorted),
+		"TTL that is not there": mustEncode(t, Header{}, nowhere),
+	} {
+		if _, _, err := Decode(file); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, text := range []string{"", "\n", "x", "ctrlplane snapshot", "ctrlplane snapshot 1", "ctrlplane snapshot 99999999999999999999\n"} {
+		if _, _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "no snapshot") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", Format+1)))
+	if err == nil || !strings.Contains(err.Error(), "it has form 2, this program reads up to 1") {
+		t.Errorf("newer form: %v", err)
+	}
+}
+
+func TestCheckKubernetes(t *testing.T) {
+	for theirs, ok := range map[string]bool{
+		"v1.37.1": true, "v1.37.0": true, "v1.37.9": true, "v1.36.0": true, "v1.37.1-rc.0": true,
+		"v1.35.9": false, "v1.38.0": false, "v0.37.1": false, "v2.37.1": false, "": false, "x": false,
+	} {
+		if err := CheckKubernetes(theirs, "v1.37.1"); (err == nil) != ok {
+			t.Errorf("%q: %v", theirs, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	file, err := Encode(Header{Kubernetes: "v1.37.1"}, sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sum := sha256.Sum256(data)
+		for _, file := range [][]byte{data, append(bytes.Clone(data), sum[:]...)} {
+			h, s, err := Decode(file)
+			if err == nil && h.Objects != len(s.Entries) {
+				t.Errorf("%d of %d objects", len(s.Entries), h.Objects)
+			}
+		}
+	})
+}

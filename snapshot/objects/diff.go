@@ -1,0 +1,146 @@
+package objects
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// How an object differs.
+const (
+	Added    = "added"
+	Removed  = "removed"
+	Changed  = "changed"
+	Replaced = "replaced" // another object has the name
+)
+
+// Difference is an object that is not the same in two states. Secrets are
+// masked; managedFields are left out.
+type Difference struct {
+	Change    string         `json:"change"`
+	Kind      string         `json:"kind"` // KIND or KIND.GROUP; of what cannot be read, the key
+	Namespace string         `json:"namespace,omitempty"`
+	Name      string         `json:"name"`
+	Before    map[string]any `json:"before,omitempty"`
+	After     map[string]any `json:"after,omitempty"`
+}
+
+// String is how the object is called.
+func (d Difference) String() string {
+	if d.Namespace == "" {
+		return d.Kind + " " + d.Name
+	}
+	return d.Kind + " " + d.Namespace + "/" + d.Name
+}
+
+// Diff lists what differs between two states, by key. Events are left out
+// unless they are asked for.
+func Diff(before, after snapshot.State, events bool) []Difference {
+	keys := map[string][2][]byte{}
+	for i, s := range []snapshot.State{before, after} {
+		for _, e := range s.Entries {
+			if snapshot.Transient(e.Key) || !events && snapshot.Folder(e.Key) == "events" {
+				continue
+			}
+			pair := keys[e.Key]
+			pair[i] = e.Value
+			keys[e.Key] = pair
+		}
+	}
+	list := []Difference{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if pair := keys[key]; !bytes.Equal(pair[0], pair[1]) {
+			if d, ok := compare(key, pair[0], pair[1]); ok {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// compare is false for what differs only in what nobody asks for.
+func compare(key string, before, after []byte) (d Difference, ok bool) {
+	was, is := describe(key, before), describe(key, after)
+	known := is
+	switch {
+	case before == nil:
+		d.Change = Added
+	case after == nil:
+		d.Change, known = Removed, was
+	case was.GetUID() != is.GetUID():
+		d.Change = Replaced
+	case reflect.DeepEqual(was, is):
+		return d, false
+	default:
+		d.Change = Changed
+	}
+	d.Kind, d.Namespace, d.Name = known.GetKind(), known.GetNamespace(), known.GetName()
+	if group := known.GroupVersionKind().Group; group != "" {
+		d.Kind += "." + group
+	}
+	if d.Name == "" {
+		d.Name = strings.TrimPrefix(key, "/") // a range of ports has none
+	}
+	mask(was, is)
+	if was != nil {
+		d.Before = was.Object
+	}
+	if is != nil {
+		d.After = is.Object
+	}
+	return d, true
+}
+
+// describe is what a value holds, without what is noise; nil for no value.
+func describe(key string, value []byte) *unstructured.Unstructured {
+	if value == nil {
+		return nil
+	}
+	u := read(value)
+	if u == nil {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Unreadable",
+			"metadata": map[string]any{"name": strings.TrimPrefix(key, "/")},
+			"value":    fmt.Sprintf("%d bytes, SHA-256 %x", len(value), sha256.Sum256(value)),
+		}}
+	}
+	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+	unstructured.RemoveNestedField(u.Object, "metadata", "resourceVersion")
+	return u
+}
+
+// mask hides what Secrets hold, but not where they differ.
+func mask(was, is *unstructured.Unstructured) {
+	values := func(u *unstructured.Unstructured) map[string]any {
+		if u == nil || u.GetKind() != "Secret" || u.GroupVersionKind().Group != "" {
+			return nil
+		}
+		data, _, _ := unstructured.NestedMap(u.Object, "data")
+		return data
+	}
+	before, after := values(was), values(is)
+	for side, u := range map[string]*unstructured.Unstructured{"before": was, "after": is} {
+		data := maps.Clone(values(u))
+		for name := range data {
+			data[name] = "***"
+			if b, a := before[name], after[name]; b != nil && a != nil && b != a {
+				data[name] = "*** (" + side + ")"
+			}
+		}
+		if len(data) > 0 {
+			u.Object["data"] = data
+		}
+		if u != nil && u.GetKind() == "Secret" {
+			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+		}
+	}
+}

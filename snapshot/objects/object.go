@@ -1,0 +1,68 @@
+// Package objects reads the values of a snapshot as objects: by client-go's
+// scheme, and as JSON where that is how they are stored.
+package objects
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// read decodes a value as the API server stores it; nil if that is not possible,
+// as with one that is encrypted.
+func read(value []byte) *unstructured.Unstructured {
+	if len(value) > 0 && value[0] == '{' {
+		u := &unstructured.Unstructured{}
+		if json.Unmarshal(value, &u.Object) != nil {
+			return nil
+		}
+		return u
+	}
+	obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(value, nil, nil)
+	if err != nil {
+		return nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(*kind)
+	return u
+}
+
+// WithoutTokens is the state without the tokens of service accounts that
+// Secrets hold, and the CA beside them: where these are strangers the token
+// controller makes new ones.
+func WithoutTokens(s snapshot.State) snapshot.State {
+	entries := make([]snapshot.Entry, len(s.Entries))
+	copy(entries, s.Entries)
+	for i, e := range entries {
+		if snapshot.Folder(e.Key) != "secrets" {
+			continue
+		}
+		obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(e.Value, nil, nil)
+		secret, ok := obj.(*corev1.Secret)
+		if err != nil || !ok || secret.Type != corev1.SecretTypeServiceAccountToken {
+			continue
+		}
+		delete(secret.Data, corev1.ServiceAccountTokenKey)
+		delete(secret.Data, corev1.ServiceAccountRootCAKey)
+		secret.SetGroupVersionKind(*kind)
+		var out bytes.Buffer
+		if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(secret, &out); err != nil {
+			panic(fmt.Sprintf("snapshot: a Secret that was decoded: %v", err))
+		}
+		entries[i].Value = out.Bytes()
+	}
+	s.Entries = entries
+	return s
+}

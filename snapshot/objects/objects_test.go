@@ -1,0 +1,122 @@
+package objects
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// stored is an object as the API server keeps it.
+func stored(t *testing.T, obj runtime.Object) []byte {
+	t.Helper()
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	if !ok {
+		t.Fatal("no protobuf")
+	}
+	data, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func configMap(value, manager string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "c", UID: "uid", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: manager}},
+	}, Data: map[string]string{"v": value}}
+}
+
+func secret(of corev1.SecretType, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "hush"}}, Type: of, Data: data}
+}
+
+func entry(key string, value []byte) snapshot.Entry { return snapshot.Entry{Key: key, Value: value} }
+
+func TestDiff(t *testing.T) {
+	widget := func(uid, size string) []byte {
+		return []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"ns","uid":"` + uid + `"},"spec":{"size":` + size + `}}`)
+	}
+	before := snapshot.State{Entries: []snapshot.Entry{
+		entry("/configmaps/ns/c", stored(t, configMap("1", "alice"))),
+		entry("/configmaps/ns/same", stored(t, configMap("1", "alice"))),
+		entry("/events/ns/e", stored(t, configMap("1", "alice"))),
+		entry("/example.com/widgets/ns/w", widget("1", "1")),
+		entry("/leases/ns/l", []byte("1")),
+		entry("/pods/ns/hidden", []byte("k8s:enc:x")),
+		entry("/secrets/ns/s", stored(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("b"), "gone": []byte("c")}))),
+	}}
+	after := snapshot.State{Entries: []snapshot.Entry{
+		entry("/configmaps/ns/c", stored(t, configMap("2", "bob"))),
+		entry("/configmaps/ns/same", stored(t, configMap("1", "bob"))),
+		entry("/example.com/widgets/ns/w", widget("2", "2")),
+		entry("/leases/ns/l", []byte("2")),
+		entry("/pods/ns/hidden", []byte("k8s:enc:y")),
+		entry("/secrets/ns/s", stored(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("c")}))),
+	}}
+	var got []string
+	list := Diff(before, after, true)
+	for _, d := range list {
+		got = append(got, d.String()+" "+d.Change)
+	}
+	want := []string{
+		"ConfigMap ns/c changed", "ConfigMap ns/c removed", // the event is one for this test
+		"Widget.example.com ns/w replaced", "Unreadable pods/ns/hidden changed", "Secret ns/s changed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if n := len(Diff(before, after, false)); n != len(want)-1 {
+		t.Errorf("without events: %d", n)
+	}
+
+	text, err := list[0].Unified("base", "now")
+	wantText := `--- ConfigMap ns/c (base)
++++ ConfigMap ns/c (now)
+@@ -1,6 +1,6 @@
+ apiVersion: v1
+ data:
+-  v: "1"
++  v: "2"
+ kind: ConfigMap
+ metadata:
+   name: c
+`
+	if err != nil || text != wantText {
+		t.Errorf("%v, got:\n%s\nwant:\n%s", err, text, wantText)
+	}
+	text, err = list[4].Unified("base", "now")
+	if err != nil || strings.Contains(text, "Yg==") || strings.Contains(text, "hush") ||
+		!strings.Contains(text, "-  other: '*** (before)'\n+  other: '*** (after)'\n   same: '***'") || !strings.Contains(text, "-  gone: '***'") {
+		t.Errorf("%v, got:\n%s", err, text)
+	}
+	text, err = list[1].Unified("base", "now")
+	if err != nil || !strings.Contains(text, "+++ /dev/null\n") {
+		t.Errorf("%v, got:\n%s", err, text)
+	}
+}
+
+func TestWithoutTokens(t *testing.T) {
+	token := secret(corev1.SecretTypeServiceAccountToken, map[string][]byte{"token": []byte("t"), "ca.crt": []byte("c"), "namespace": []byte("n"), "extra": []byte("e")})
+	opaque := stored(t, secret("Opaque", map[string][]byte{"token": []byte("t")}))
+	s := snapshot.State{Entries: []snapshot.Entry{
+		entry("/secrets/ns/a", stored(t, token)), entry("/secrets/ns/b", opaque), entry("/secrets/ns/c", []byte("k8s:enc:x")),
+	}}
+	got := WithoutTokens(s)
+	if string(s.Entries[0].Value) != string(stored(t, token)) {
+		t.Error("the state itself was changed")
+	}
+	delete(token.Data, "token")
+	delete(token.Data, "ca.crt")
+	for i, want := range [][]byte{stored(t, token), opaque, []byte("k8s:enc:x")} {
+		if string(got.Entries[i].Value) != string(want) {
+			t.Errorf("entry %d: %q, want %q", i, got.Entries[i].Value, want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// value is an object as JSON.
+func value(uid, text string) []byte {
+	return fmt.Appendf(nil, `{"metadata":{"uid":%q},"text":%q}`, uid, text)
+}
+
+func state(entries ...Entry) State {
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	return State{Entries: entries}
+}
+
+func TestPlan(t *testing.T) {
+	now := state(
+		Entry{Key: "/pods/a/same", Value: value("1", "x"), Revision: 1},
+		Entry{Key: "/pods/a/changed", Value: value("2", "new"), Revision: 2},
+		Entry{Key: "/pods/a/another", Value: value("30", "x"), Revision: 3},
+		Entry{Key: "/pods/b/gone", Value: value("4", "x"), Revision: 4},
+		Entry{Key: "/namespaces/a", Value: value("5", "x"), Revision: 5},
+		Entry{Key: "/namespaces/b", Value: value("6", "x"), Revision: 6},
+		Entry{Key: "/leases/a/alive", Value: value("7", "x"), Revision: 7},
+		Entry{Key: "/leases/b/orphan", Value: value("8", "x"), Revision: 8},
+		Entry{Key: "/masterleases/10.0.0.1", Value: []byte("x"), Revision: 9},
+		Entry{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:1"), Revision: 10},
+	)
+	want := state(
+		Entry{Key: "/pods/a/same", Value: value("1", "x")},
+		Entry{Key: "/pods/a/changed", Value: value("2", "old")},
+		Entry{Key: "/pods/a/another", Value: value("3", "x")},
+		Entry{Key: "/namespaces/a", Value: value("5", "x")},
+		Entry{Key: "/namespaces/c", Value: value("9", "x")},
+		Entry{Key: "/pods/c/back", Value: value("10", "x"), TTL: 1},
+		Entry{Key: "/leases/c/dead", Value: value("11", "x")},
+		Entry{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:2")},
+	)
+	got := NewPlan(now, want)
+	wanted := Plan{
+		Deletes: []Write{
+			{Key: "/leases/b/orphan", Was: 8},
+			{Key: "/pods/b/gone", Was: 4},
+			{Key: "/pods/a/another", Was: 3},
+			{Key: "/pods/a/secret", Was: 10},
+			{Key: "/namespaces/b", Was: 6},
+		},
+		Puts: []Write{
+			{Key: "/namespaces/c", Value: value("9", "x")},
+			{Key: "/pods/a/another", Value: value("3", "x")},
+			{Key: "/pods/a/changed", Value: value("2", "old"), Was: 2},
+			{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:2")},
+			{Key: "/pods/c/back", Value: value("10", "x"), TTL: 1},
+		},
+		Counts: Counts{Created: 2, Updated: 1, Deleted: 3, Replaced: 2},
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Carried out on any state, a plan makes the other one of it.
+func TestPlanRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	some := func() State {
+		var s State
+		for i := range 30 {
+			if random.IntN(2) == 0 {
+				key := fmt.Sprintf("/%s/ns/%02d", []string{"pods", "widgets.x/w", "namespaces"}[i%3], i)
+				s.Entries = append(s.Entries, Entry{Key: key, Value: value(fmt.Sprint(random.IntN(2)), fmt.Sprint(random.IntN(2))), Revision: int64(i + 1)})
+			}
+		}
+		return state(s.Entries...)
+	}
+	for range 2000 {
+		now, want := some(), some()
+		plan := NewPlan(now, want)
+		there := map[string][]byte{}
+		for _, e := range now.Entries {
+			there[e.Key] = e.Value
+		}
+		for _, w := range plan.Deletes {
+			if e, ok := now.find(w.Key); !ok || e.Revision != w.Was {
+				t.Fatalf("deletes %+v, there is %+v", w, e)
+			}
+			delete(there, w.Key)
+		}
+		for _, w := range plan.Puts {
+			old, ok := there[w.Key]
+			if ok != (w.Was > 0) || ok && !sameObject(old, w.Value) {
+				t.Fatalf("puts %+v over %s", w, old)
+			}
+			there[w.Key] = w.Value
+		}
+		wanted := map[string][]byte{}
+		for _, e := range want.Entries {
+			wanted[e.Key] = e.Value
+		}
+		if diff := cmp.Diff(wanted, there); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+		if n := NewPlan(want, want); n.Total() != 0 {
+			t.Fatalf("the same is changed: %+v", n)
+		}
+	}
+}
+
+func TestUID(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid")}}
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	if !ok {
+		t.Fatal("no protobuf")
+	}
+	proto, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string][]byte{"protobuf": proto, "JSON": text} {
+		if uid, ok := UID(v); uid != "the-uid" || !ok {
+			t.Errorf("%s: %q, %v", name, uid, ok)
+		}
+	}
+	for name, v := range map[string][]byte{"encrypted": []byte("k8s:enc:aescbc:v1:key1:xxx"), "cut short": proto[:12], "nothing": nil} {
+		if uid, ok := UID(v); uid != "" || ok {
+			t.Errorf("%s: %q, %v", name, uid, ok)
+		}
+	}
+}
+
+func TestFolder(t *testing.T) {
+	for key, want := range map[string][2]string{
+		"/pods/ns/a":                              {"pods", "ns"},
+		"/namespaces/a":                           {"namespaces", ""},
+		"/services/specs/ns/a":                    {"services/specs", "ns"},
+		"/services/endpoints/ns/a":                {"services/endpoints", "ns"},
+		"/ranges/servicenodeports":                {"ranges/servicenodeports", ""},
+		"/example.com/widgets/ns/a":               {"example.com/widgets", "ns"},
+		"/apiregistration.k8s.io/apiservices/v1.": {"apiregistration.k8s.io/apiservices", ""},
+		"/masterleases/10.0.0.1":                  {"masterleases", ""},
+	} {
+		if got := [2]string{Folder(key), namespaceOf(key)}; got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}

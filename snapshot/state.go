@@ -1,0 +1,76 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is what a store has held at one revision.
+type State struct {
+	// Revision is the store's, of the control plane that the state was read from.
+	Revision int64
+	// Entries are in the order of their keys.
+	Entries []Entry
+	// TTLs are how long entries had left to live.
+	TTLs []time.Duration
+}
+
+// Entry is a key and what is kept there.
+type Entry struct {
+	// Key begins with a slash: the prefix of the API server is left out.
+	Key   string
+	Value []byte
+	// TTL says which of State.TTLs is this entry's, from 1; 0 = it stays.
+	TTL int
+	// Revision is that of the last write; 0 in a state that was read from a file.
+	Revision int64
+}
+
+// transient are the folders of keys that are heart-beats of running processes.
+var transient = []string{"leases", "masterleases", "peerserverleases"}
+
+// Transient says of a key that it is no part of the state: Leases and the API
+// server's own, which say that a process lives.
+func Transient(key string) bool { return slices.Contains(transient, Folder(key)) }
+
+// Folder is the part of a key that stands for a resource: "pods", or for a
+// custom resource "example.com/widgets".
+func Folder(key string) string {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
+	if strings.Contains(first, ".") || first == "services" || first == "ranges" {
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
+}
+
+// namespaceOf is the namespace of what is kept at a key that has one: the part
+// before the name.
+func namespaceOf(key string) string {
+	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(key, "/"+Folder(key)), "/"), "/")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0]
+}
+
+// find returns the entry of a key.
+func (s State) find(key string) (Entry, bool) {
+	i, ok := slices.BinarySearchFunc(s.Entries, key, func(e Entry, key string) int { return strings.Compare(e.Key, key) })
+	if !ok {
+		return Entry{}, false
+	}
+	return s.Entries[i], true
+}
+
+// Kept is the state without what is transient.
+func (s State) Kept() State {
+	kept := State{Revision: s.Revision, TTLs: s.TTLs}
+	for _, e := range s.Entries {
+		if !Transient(e.Key) {
+			kept.Entries = append(kept.Entries, e)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,182 @@
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// folder cannot be the name of a control plane, whose folders lie beside it.
+const folder = "_snapshots"
+
+// unfinished begins the name of a file that is being written.
+const unfinished = ".new-"
+
+// maxName is how long a name may be.
+const maxName = 63
+
+var names = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
+
+// Store is a folder with snapshots, each a file by its name.
+type Store struct{ Dir string }
+
+// UserStore is where all control planes of the user have theirs.
+func UserStore() (Store, error) {
+	beside, err := datadir.Path("default", "")
+	if err != nil {
+		return Store{}, err
+	}
+	return Store{filepath.Join(filepath.Dir(beside), folder)}, nil
+}
+
+// CheckName refuses what cannot name a snapshot.
+func CheckName(name string) error {
+	if len(name) > maxName || !names.MatchString(name) || !filepath.IsLocal(name) { // "con" is no file name on Windows
+		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxName)
+	}
+	return nil
+}
+
+// Path is the file of a name.
+func (s Store) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+// Free says whether a name can be saved to.
+func (s Store) Free(name string, overwrite bool) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	_, err := os.Lstat(s.Path(name))
+	if err == nil && !overwrite {
+		return fmt.Errorf("snapshot %q exists already: choose another name, or use --overwrite", name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.explain("cannot be looked at", name, err)
+	}
+	return nil
+}
+
+// Save writes a snapshot down, all of it or nothing; then it survives a crash
+// of the machine.
+func (s Store) Save(name string, data []byte, overwrite bool) error {
+	if err := s.Free(name, overwrite); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return s.explain("cannot be written", name, err)
+	}
+	if err := WriteFile(s.Path(name), data, true); err != nil {
+		return s.explain("cannot be written", name, err)
+	}
+	return nil
+}
+
+// Load reads a snapshot; what is in it is not checked. The error for a name that
+// is not there says which one may be meant.
+func (s Store) Load(name string) ([]byte, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(s.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, s.unknown(name)
+	}
+	if err != nil {
+		return nil, s.explain("cannot be read", name, err)
+	}
+	return data, nil
+}
+
+// Delete removes a snapshot.
+func (s Store) Delete(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	err := os.Remove(s.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.unknown(name)
+	}
+	if err != nil {
+		return s.explain("cannot be removed", name, err)
+	}
+	return nil
+}
+
+// unknown is for a name that is not there.
+func (s Store) unknown(name string) error {
+	known, err := s.Names()
+	if err != nil {
+		return err
+	}
+	if near, ok := suggest.Nearest(name, known); ok {
+		return usage.Errorf("unknown snapshot %q: did you mean %q?", name, near)
+	}
+	if len(known) == 0 {
+		return usage.Errorf(`unknown snapshot %q: there is none yet: "ctrlplane snapshot save %s" makes one`, name, name)
+	}
+	return usage.Errorf(`unknown snapshot %q: "ctrlplane snapshot list" lists them`, name)
+}
+
+// Names lists what there is, sorted.
+func (s Store) Names() ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("snapshots in %s cannot be listed (%w): look into that", s.Dir, err)
+	}
+	var list []string
+	for _, e := range entries {
+		if CheckName(e.Name()) == nil && !e.IsDir() {
+			list = append(list, e.Name())
+		}
+	}
+	return list, nil
+}
+
+// Listed is a snapshot at a glance.
+type Listed struct {
+	Name  string `json:"name"`
+	Size  int64  `json:"size"`            // of the file
+	Error string `json:"error,omitempty"` // why it cannot be used
+	Header
+}
+
+// List reads all there are, the newest first.
+func (s Store) List() ([]Listed, error) {
+	names, err := s.Names()
+	if err != nil {
+		return nil, err
+	}
+	list := []Listed{}
+	for _, name := range names {
+		data, err := os.ReadFile(s.Path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		}
+		l := Listed{Name: name, Size: int64(len(data))}
+		if err == nil {
+			l.Header, err = DecodeHeader(data)
+		}
+		if err != nil {
+			l.Error = err.Error()
+		}
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b Listed) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.Name, b.Name))
+	})
+	return list, nil
+}
+
+func (s Store) explain(what, name string, err error) error {
+	const advice = "make room there, or set XDG_STATE_HOME to a folder that can be written to"
+	return fmt.Errorf("snapshot %q %s (%w): %s", name, what, err, advice)
+}

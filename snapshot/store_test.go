@@ -1,0 +1,102 @@
+package snapshot
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+func TestStore(t *testing.T) {
+	s := Store{filepath.Join(t.TempDir(), "made", "when needed")}
+	if list, err := s.List(); err != nil || len(list) != 0 {
+		t.Errorf("empty: %v, %v", list, err)
+	}
+	older := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(1, 0)}, sample())
+	newer := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(2, 0)}, sample())
+	for name, file := range map[string][]byte{"a": older, "b.c-d_e": newer, "broken": newer[:100]} {
+		if err := s.Save(name, file, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, foreign := range []string{unfinished + "123", "README.TXT"} {
+		if err := os.WriteFile(s.Path(foreign), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.List()
+	if err != nil || len(list) != 3 || list[0].Name != "b.c-d_e" || list[1].Name != "a" || list[2].Name != "broken" || list[2].Error == "" || list[1].Objects != 3 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if data, err := s.Load("a"); err != nil || string(data) != string(older) {
+		t.Errorf("load: %v", err)
+	}
+	info, err := os.Stat(s.Path("a"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if err := s.Save("a", newer, false); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("overwritten: %v", err)
+	}
+	if err := s.Save("a", newer, true); err != nil {
+		t.Error(err)
+	}
+	if err := s.Delete("a"); err != nil {
+		t.Error(err)
+	}
+	for _, fail := range []func() error{
+		func() error { return s.Delete("a") },
+		func() error { _, err := s.Load("brokn"); return err },
+	} {
+		if err := fail(); !errors.As(err, new(usage.Error)) || !strings.HasPrefix(err.Error(), "unknown snapshot") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := s.Load("brokn"); !strings.Contains(err.Error(), `did you mean "broken"?`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStoreNames(t *testing.T) {
+	s := Store{t.TempDir()}
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", unfinished + "1", strings.Repeat("a", 64)} {
+		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.Free(name, true)} {
+			if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+		if _, err := s.Load(name); !errors.As(err, new(usage.Error)) {
+			t.Errorf("load %q: %v", name, err)
+		}
+	}
+	if entries, err := os.ReadDir(s.Dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// Where nothing can be written nothing is left behind, and a snapshot that was
+// there stays.
+func TestStoreFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Store{file}.Save("a", []byte("x"), false)
+	if err == nil || !strings.Contains(err.Error(), "cannot be written") && !strings.Contains(err.Error(), "cannot be looked at") {
+		t.Errorf("got %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Store{dir}).Save("a", []byte("x"), true); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

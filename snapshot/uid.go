@@ -1,0 +1,55 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// protoMark begins what Kubernetes has encoded in protobuf.
+var protoMark = []byte("k8s\x00")
+
+// UID is that of the object in a value as the API server stores it, empty if it
+// has none; false if the value cannot be read, being encrypted for one.
+func UID(value []byte) (string, bool) {
+	if message, ok := bytes.CutPrefix(value, protoMark); ok {
+		// Unknown: 2 = raw; every object: 1 = metadata; ObjectMeta: 5 = uid.
+		for _, number := range []protowire.Number{2, 1, 5} {
+			if message, ok = field(message, number); !ok {
+				return "", false
+			}
+		}
+		return string(message), true
+	}
+	var object struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(value, &object); err != nil {
+		return "", false
+	}
+	return object.Metadata.UID, true
+}
+
+// field returns the bytes of a field of a message, none if it is not set; false
+// if the message is damaged.
+func field(message []byte, number protowire.Number) ([]byte, bool) {
+	for len(message) > 0 {
+		found, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, false
+		}
+		message = message[n:]
+		if found == number && kind == protowire.BytesType {
+			value, n := protowire.ConsumeBytes(message)
+			return value, n >= 0
+		}
+		if n = protowire.ConsumeFieldValue(found, kind, message); n < 0 {
+			return nil, false
+		}
+		message = message[n:]
+	}
+	return nil, true
+}

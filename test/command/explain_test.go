@@ -1,0 +1,130 @@
+package command_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/explain"
+)
+
+// explained runs the verb, which has to succeed.
+func explained(t *testing.T, args ...string) string {
+	t.Helper()
+	out, stderr, code := output(t, command(t, args...))
+	if code != 0 || stderr != "" {
+		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+	}
+	return out
+}
+
+type explanations struct {
+	Items []explain.Entry `json:"items"`
+}
+
+// Without a control plane there is still a lot to say.
+func TestExplainOffline(t *testing.T) {
+	t.Parallel()
+	out := explained(t, "explain")
+	for _, want := range []string{"\nPods and nodes\n", "\n  replicaset  ", "\n  kube-scheduler  "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the list does not have %q:\n%s", want, out)
+		}
+	}
+	out = explained(t, "explain", "nodelifecycle")
+	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane runs", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the page does not have %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes, so far") {
+		t.Errorf("colours in a pipe, or something observed:\n%s", out)
+	}
+
+	var list explanations
+	if err := json.Unmarshal([]byte(explained(t, "explain", "garbagecollector", "job", "garbage-collector", "-o", "json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 2 || list.Items[0].Name != "garbage-collector-controller" || list.Items[0].Observed || list.Items[1].Name != "job-controller" {
+		t.Errorf("%+v", list)
+	}
+	var items struct{ Items []explain.Item }
+	if err := yaml.UnmarshalStrict([]byte(explained(t, "explain", "-o", "yaml")), &items); err != nil || len(items.Items) != len(explain.Pages()) {
+		t.Errorf("%d items, %v", len(items.Items), err)
+	}
+}
+
+func TestExplainColours(t *testing.T) {
+	t.Parallel()
+	for env, colour := range map[string]bool{"CLICOLOR_FORCE=1": true, "NO_COLOR=1": false} {
+		cmd := command(t, "explain", "job")
+		cmd.Env = append(cmd.Env, "TERM=xterm-256color", env)
+		if out, _, code := output(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
+			t.Errorf("%s: exit code %d, colours wanted: %v:\n%q", env, code, colour, out)
+		}
+	}
+	cmd := command(t, "explain", "job")
+	cmd.Env = append(cmd.Env, "LC_ALL=C")
+	if out, _, _ := output(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
+		t.Errorf("no ASCII where the locale wants it:\n%s", out)
+	}
+}
+
+func TestExplainRefuses(t *testing.T) {
+	t.Parallel()
+	refused(t, command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
+	refused(t, command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
+	refused(t, command(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
+	refused(t, command(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+}
+
+// The flags of "up" that pages name are there.
+func TestExplainSettings(t *testing.T) {
+	t.Parallel()
+	help := explained(t, "up", "--help")
+	for _, p := range explain.Pages() {
+		for _, name := range p.Settings {
+			if !strings.Contains(help, " --"+name+" ") {
+				t.Errorf("%s: up has no flag --%s", p.Name, name)
+			}
+		}
+	}
+}
+
+// What runs is asked.
+func TestExplainOfAPlane(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "plane")
+	p := up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+	var list explanations
+	p.await(t, "running", func() bool {
+		list = explanations{}
+		if err := json.Unmarshal([]byte(explained(t, "--data-dir", dir, "explain", "job", "ttl", "-o", "json")), &list); err != nil || len(list.Items) != 2 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list.Items[0].State == "running"
+	})
+	job, ttl := list.Items[0], list.Items[1]
+	if !job.Observed || !slices.Equal(job.Watches, []string{"jobs.batch", "pods"}) || len(job.Permissions) == 0 || job.Source[0].Version == "" {
+		t.Errorf("%+v", job)
+	}
+	if q := job.Queues[0]; q.Name != "job" || q.Workers != 7 || q.Key == "" {
+		t.Errorf("%+v", q)
+	}
+	if f := job.Flags[0]; f.Name != "concurrent-job-syncs" || f.Value != "7" || f.Default != "5" {
+		t.Errorf("%+v", f)
+	}
+	if ttl.State != "off" || ttl.Reason != "turned off by --controllers" {
+		t.Errorf("%+v", ttl)
+	}
+	out := explained(t, "--data-dir", dir, "explain", "job")
+	for _, want := range []string{"job-controller  running", "\nWatches\n  jobs.batch, pods\n", "--concurrent-job-syncs=7  default 5\n", "ClusterRole system:controller:job-controller\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the page does not have %q:\n%s", want, out)
+		}
+	}
+}

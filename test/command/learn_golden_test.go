@@ -1,0 +1,142 @@
+package command_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/trace"
+)
+
+var updateTraces = flag.Bool("update", false, "note what came of the lessons in learn/testdata")
+
+// Marks of a line: what comes of a lesson each time, and what may come of it.
+const (
+	always    = "= "
+	sometimes = "? "
+)
+
+// goldenTrace compares which writes a trace ties to which with those of earlier
+// runs. Updating again widens what may be: remove the file to begin anew.
+func goldenTrace(t *testing.T, name, file string) {
+	t.Helper()
+	got := links(t, file)
+	path := filepath.Join("..", "..", "learn", "testdata", name+".golden")
+	want := map[string]string{}
+	data, err := os.ReadFile(path)
+	if err != nil && !*updateTraces {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			want[line[2:]] = line[:2]
+		}
+	}
+	if *updateTraces {
+		noteLinks(t, path, want, got)
+		return
+	}
+	for link, mark := range want {
+		if mark == always && !got[link] {
+			t.Errorf("missing: %s", link)
+		}
+	}
+	for link := range got {
+		switch {
+		case want[link] != "":
+		case racy(link):
+			t.Logf("new, as controllers met: %s", link)
+		default:
+			t.Errorf("new: %s", link)
+		}
+	}
+}
+
+// racy says whether a link is one of those that depend on who comes first:
+// statuses, that are written as often as there is something new, conflicts, and
+// writes that were given up.
+func racy(link string) bool {
+	return strings.Contains(link, "/status") || strings.Contains(link, "(409)") || strings.Contains(link, "(0)")
+}
+
+func noteLinks(t *testing.T, path string, want map[string]string, got map[string]bool) {
+	t.Helper()
+	first := len(want) == 0
+	for link := range got {
+		switch {
+		case first:
+			want[link] = always
+		case want[link] == "":
+			want[link] = sometimes
+		}
+	}
+	for link := range want {
+		if !got[link] || racy(link) {
+			want[link] = sometimes
+		}
+	}
+	var b strings.Builder
+	for _, link := range slices.Sorted(maps.Keys(want)) {
+		b.WriteString(want[link] + link + "\n")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// links are the writes of a trace, each with the write that led to it: without
+// times, names and versions.
+func links(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree trace.Tree
+	if err := json.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	var walk func(nodes []*trace.Node, above string)
+	walk = func(nodes []*trace.Node, above string) {
+		for _, n := range nodes {
+			from := above
+			if n.Kind == trace.Call || n.Kind == trace.Outside {
+				from = phrase(n)
+				all[strings.TrimPrefix(above+" > "+from, " > ")] = true
+			}
+			walk(n.Children, from)
+		}
+	}
+	walk(tree.Roots, "")
+	return all
+}
+
+// phrase is what a write was: who, verb and kind.
+func phrase(n *trace.Node) string {
+	who := n.Controller
+	if n.Kind == trace.Outside {
+		who = "outside"
+	}
+	what := n.Object.Kind
+	if what == "" {
+		what = n.Object.Resource
+	}
+	if n.Subresource != "" {
+		what += "/" + n.Subresource
+	}
+	text := fmt.Sprintf("%s %s %s", who, n.Verb, what)
+	if n.Kind == trace.Call && (n.Status == 0 || n.Status >= 400) {
+		text += fmt.Sprintf(" (%d)", n.Status)
+	}
+	return text
+}

@@ -1,0 +1,187 @@
+package command_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// lessonTime is how long all lessons together may take on a busy machine.
+const lessonTime = 8 * time.Minute
+
+func TestLearnRefused(t *testing.T) {
+	for args, tc := range map[string]struct {
+		code int
+		says string
+	}{
+		"learn 99":                 {2, `there is no lesson "99"`},
+		"learn quueue":             {2, `did you mean "queue"?`},
+		"learn nowhere.md":         {2, "nowhere.md"},
+		"learn 1 2":                {2, "one lesson"},
+		"learn --resume":           {1, "nothing to resume"},
+		"learn --resume --auto":    {2, "use one of them"},
+		"learn --dir x":            {2, "say which"},
+		"--name demo learn 1":      {1, "--name demo up"},
+		"learn 1 --boil":           {2, "unknown flag"},
+		"--name Demo learn --auto": {2, "--name"},
+	} {
+		t.Run(args, func(t *testing.T) { refused(t, command(t, strings.Fields(args)...), tc.code, tc.says) })
+	}
+	t.Run("mistake", func(t *testing.T) {
+		file := lessonFile(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
+		refused(t, command(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
+	})
+}
+
+func TestLearnList(t *testing.T) {
+	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
+		stdout, stderr, code := output(t, command(t, args...))
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "Who says no") {
+			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+		}
+	}
+}
+
+// TestLearnAuto does all lessons by themselves, on one control plane, and
+// compares what came of them with what came of them before.
+func TestLearnAuto(t *testing.T) {
+	dir := t.TempDir()
+	cmd := command(t, "learn", "--auto", "--traces", dir)
+	cmd.Env = append(cmd.Env, goEnv(t)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(lessonTime, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v:\n%s", err, out.Bytes()[max(0, out.Len()-6000):])
+	}
+	t.Logf("all lessons took %v", time.Since(began).Round(time.Second))
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d traces, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) { goldenTrace(t, name, file) })
+	}
+}
+
+// TestLearnWithoutGo does the lesson for which Go is of use on a machine without it.
+func TestLearnWithoutGo(t *testing.T) {
+	cmd := command(t, "learn", "own", "--auto")
+	cmd.Env = append(cmd.Env, "PATH="+withoutGo())
+	stdout, stderr, code := output(t, cmd)
+	if code != 0 || !strings.Contains(stdout, "sh controller.sh &") {
+		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+	}
+}
+
+// withoutGo is the PATH without the folders that have a program of that name.
+func withoutGo() string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if _, err := exec.LookPath(filepath.Join(dir, "go")); err != nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return strings.Join(dirs, string(os.PathListSeparator))
+}
+
+// goEnv is where Go has its caches, which a home of one's own would hide.
+func goEnv(t *testing.T) (env []string) {
+	t.Helper()
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(out)))
+	}
+	return env
+}
+
+// lessonFile writes a lesson.
+func lessonFile(t *testing.T, steps string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "mine.md")
+	text := "---\ntitle: Mine\nsummary: A lesson of my own.\n---\n\n" + steps
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestLearnDocs does the lesson that docs/lessons.md has as its example.
+func TestLearnDocs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "````markdown\n")
+	lesson, _, _ := strings.Cut(rest, "````\n")
+	file := filepath.Join(t.TempDir(), "note.md")
+	if err := os.WriteFile(file, []byte(lesson), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := output(t, command(t, "learn", "--auto", file))
+	if code != 0 || !strings.Contains(stdout, "✓ There is a note.") && !strings.Contains(stdout, "ok There is a note.") {
+		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+	}
+}
+
+// TestLearnFails does lessons by themselves that do not hold.
+func TestLearnFails(t *testing.T) {
+	p := up(t, filepath.Join(t.TempDir(), "data"))
+	for name, tc := range map[string]struct{ steps, says string }{
+		"not done": {
+			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
+			`line 11: this does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
+		},
+		"done before": {
+			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
+			"line 7: the checks hold before anything was done",
+		},
+		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" has failed with code 1`},
+		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
+		"nothing to trace": {
+			"## One\n```show\ntrace: configmap/none\n```\n", "nobody touched it",
+		},
+		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, command(t, "--data-dir", p.dir, "learn", "--auto", lessonFile(t, tc.steps)), 1, tc.says)
+			emptied(t, p)
+		})
+	}
+}
+
+// emptied waits until a lesson has left nothing behind.
+func emptied(t *testing.T, p *plane) {
+	t.Helper()
+	client, err := p.client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.CoreV1().ConfigMaps("lesson-mine").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) > 0 {
+		t.Errorf("%d ConfigMaps are left, %v", len(list.Items), err)
+	}
+	p.await(t, "rid of the namespace", func() bool {
+		_, err := client.CoreV1().Namespaces().Get(t.Context(), "lesson-mine", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if s := ask(t, p.dir, "-o", "json"); strings.Contains(s, `"state": "paused"`) {
+		t.Error("a controller is still paused")
+	}
+}

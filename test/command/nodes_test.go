@@ -1,0 +1,164 @@
+package command_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Whatever is wrong with the nodes, the scheduler or the ranges that are asked
+// for is told before anything is made.
+func TestBadNodes(t *testing.T) {
+	file := func(name, content string) string {
+		path := filepath.Join(t.TempDir(), name)
+		overwrite(t, path, content)
+		return path
+	}
+	const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+	for _, tc := range []struct{ flags, says string }{
+		{"--nodes=-1", "-1 nodes: choose 0 to 10000"},
+		{"--nodes=1000000", "1000000 nodes: choose 0 to 10000"},
+		{"--nodes=many", "--nodes"},
+		{"--node-cpu=many", `node cpu "many" is not a quantity`},
+		{"--node-cpu=-4", "above zero"},
+		{"--node-memory=1GiB", `node memory "1GiB"`},
+		{"--node-memory=0", "above zero"},
+		{"--node-pods=-1", "-1 pods a node"},
+		{"--node-pods=1000001", "1000001 pods a node"},
+		{"--node-label=disk", `node label "disk": write key=value`},
+		{"--node-label=a=b/c", `node label "a=b/c"`},
+		{"--node-taint=a=b", `node taint "a=b"`},
+		{"--node-taint=a:Never", `effect "Never": choose NoSchedule`},
+		{"--node-zones=-1", "-1 zones: choose 1 to 26"},
+		{"--node-zones=27", "27 zones: choose 1 to 26"},
+		{"--scheduler-config=/no/such/file", "/no/such/file: no such file"},
+		{"--scheduler-config=" + file("garbage.yaml", "profiles: ["), "garbage.yaml"},
+		{"--scheduler-config=" + file("pod.yaml", "apiVersion: v1\nkind: Pod\n"), "kind: KubeSchedulerConfiguration"},
+		{"--scheduler-config=" + file("field.yaml", header+"profils: []\n"), "profils"},
+		{"--scheduler-config=" + file("value.yaml", header+"parallelism: -1\n"), "parallelism"},
+		{"--scheduler-config=" + file("plugin.yaml", header+"profiles: [{schedulerName: s, plugins: {score: {enabled: [{name: NoSuchPlugin}]}}}]\n"), "NoSuchPlugin"},
+		{"--no-scheduler --scheduler-config=" + file("unused.yaml", header), "--no-scheduler"},
+		{"--no-scheduler --kube-scheduler-arg=v=1", "--no-scheduler"},
+		{"--kube-scheduler-arg=no-such-flag=1", "no-such-flag"},
+		{"--kube-scheduler-arg=leader-elect=true", "use --leader-elect"},
+		{"--kube-scheduler-arg=config=x", "use --scheduler-config"},
+		{"--load-balancer-range=zz", `--load-balancer-range "zz": no CIDR`},
+		{"--load-balancer-range=203.0.113.7/24", "did you mean 203.0.113.0/24?"},
+		{"--load-balancer-range=10.96.0.0/24", "overlaps with the range of the Services"},
+		{"--load-balancer-range=10.128.1.0/24", "overlaps with the range of the Pods"},
+	} {
+		t.Run(tc.flags, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, append([]string{"up", "--ephemeral", "--ui", "none"}, strings.Fields(tc.flags)...)...)
+			refused(t, cmd, 2, tc.says)
+			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// tells is what a verb prints about a control plane; it must succeed.
+func tells(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := output(t, command(t, append([]string{"--data-dir", dir}, args...)...))
+	if code != 0 {
+		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// nodes is what "nodes list" says, without the ages and the Pod ranges, which are
+// given out in any order; while the control plane starts, it is why it says nothing.
+func nodes(t *testing.T, dir string) string {
+	t.Helper()
+	stdout, stderr, code := output(t, command(t, "--data-dir", dir, "nodes", "list"))
+	if code != 0 {
+		return stderr
+	}
+	var lines []string
+	for line := range strings.Lines(stdout) {
+		fields := strings.Fields(line)
+		fields = slices.DeleteFunc(fields[:len(fields)-1], func(f string) bool { return strings.HasSuffix(f, "/24") })
+		lines = append(lines, strings.Join(fields, " "))
+	}
+	return strings.Join(lines[1:], "\n")
+}
+
+// What is done to nodes is done to all that are named, or to none, and a start
+// on the same folder finds it.
+func TestNodesVerbs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
+	p := up(t, dir, flags...)
+	in := func(args string) []string {
+		return append([]string{"--data-dir", dir, "nodes"}, strings.Fields(args)...)
+	}
+	for _, tc := range []struct{ args, says string }{
+		{"add 0", `"0" is not a number of nodes`},
+		{"add -- -1", `"-1" is not a number of nodes`},
+		{"add some", `"some" is not a number of nodes`},
+		{"add 1 2", "takes one number"},
+		{"add 1000000", "no more than 10000 can be simulated"},
+		{"fail", "say which"},
+		{"fail node-1 node-9", `there is no node "node-9"`},
+		{"recover ../node-1", `there is no node "../node-1"`},
+		{"terminate node-1 nobody", `there is no node "nobody"`},
+		{"remove node-2 node-9", `there is no node "node-9"`},
+		{"list -o xml", `"xml" is not known`},
+		{"forget node-1", "unknown verb"},
+	} {
+		t.Run(tc.args, func(t *testing.T) { refused(t, command(t, in(tc.args)...), 2, tc.says) })
+	}
+	listed := func(what, want string) {
+		t.Helper()
+		p.await(t, what, func() bool { return nodes(t, dir) == want })
+	}
+	listed("unharmed", `node-1 True 0/5 4 8Gi zone-a
+node-2 True 0/5 4 8Gi zone-b`)
+	if got := tells(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
+		t.Errorf("add: %q", got)
+	}
+	if got := tells(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
+		t.Errorf("fail: %q", got)
+	}
+	tells(t, dir, "nodes", "recover", "node-3")
+	tells(t, dir, "nodes", "remove", "node-4", "node-1")
+	listed("changed", `node-2 True failed 0/5 4 8Gi zone-b
+node-3 True 0/5 4 8Gi zone-a`)
+	p.stop(t, syscall.SIGTERM)
+	p = up(t, dir, flags...) // there are two, as asked for
+	listed("the same again", `node-2 True failed 0/5 4 8Gi zone-b
+node-3 True 0/5 4 8Gi zone-a`)
+	tells(t, dir, "nodes", "recover", "node-2")
+	listed("recovered", `node-2 True 0/5 4 8Gi zone-b
+node-3 True 0/5 4 8Gi zone-a`)
+}
+
+// An exhausted range of addresses is told on the Service, and the address that
+// comes free goes to the one that waits.
+func TestLoadBalancerRangeRunsOut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := up(t, dir, "--load-balancer-range", "198.51.100.9/32")
+	expose := func(name string) {
+		t.Helper()
+		tells(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
+	}
+	address := func(name string) string {
+		t.Helper()
+		return tells(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
+	}
+	expose("first")
+	p.await(t, "an address", func() bool { return address("first") == "198.51.100.9" })
+	expose("second")
+	p.await(t, "the reason", func() bool {
+		return strings.Contains(tells(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
+	})
+	if got := address("second"); got != "" {
+		t.Errorf("an address that is in use was given: %q", got)
+	}
+	tells(t, dir, "kubectl", "delete", "service", "first")
+	p.await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })
+}

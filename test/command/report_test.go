@@ -1,0 +1,253 @@
+//go:build unix
+
+package command_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/manifests"
+)
+
+var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
+
+// reported are the files of a report, by name; there are no others.
+func reported(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	var names []string
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()], names = string(data), append(names, e.Name())
+	}
+	if !slices.Equal(names, reportFiles) {
+		t.Errorf("the report has %q, want %q", names, reportFiles)
+	}
+	return files
+}
+
+// without is the environment without that of a CI service.
+func without(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool {
+		return strings.HasPrefix(v, "GITHUB_") || strings.HasPrefix(v, "GITLAB_") || strings.HasPrefix(v, "CI_")
+	})
+}
+
+const shop = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pw, namespace: shop}
+stringData: {password: hunter2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: big, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: big}}
+  template:
+    metadata: {labels: {app: big}}
+    spec: {containers: [{name: c, image: c, resources: {requests: {cpu: "1000"}}}]}
+`
+
+func TestRunReport(t *testing.T) {
+	cmd := runCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
+		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, program)
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shop), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	summary := filepath.Join(t.TempDir(), "summary.md")
+	cmd.Env = append(without(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
+	stdout, stderr, code := output(t, cmd)
+	if code != 3 || stdout != "done\n" {
+		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
+	}
+	nothingLeft(t, cmd)
+	files := reported(t, filepath.Join(cmd.Dir, "out"))
+	complete(t, files["events.jsonl"])
+
+	for name, text := range files {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") {
+			t.Errorf("%s tells the value of a Secret", name)
+		}
+	}
+	for name, want := range map[string]string{
+		"report.html":   "Deployment shop/big",
+		"objects.yaml":  "name: pw",
+		"ctrlplane.log": "closed etcd server",
+	} {
+		if !strings.Contains(files[name], want) {
+			t.Errorf("%s does not have %q", name, want)
+		}
+	}
+	objects, err := manifests.Load([]string{filepath.Join(cmd.Dir, "out", "objects.yaml")})
+	if err != nil || len(objects) < 100 {
+		t.Errorf("objects.yaml has %d objects: %v", len(objects), err)
+	}
+	for _, failure := range []string{"failed with exit code 3", "Insufficient cpu"} {
+		if !slices.ContainsFunc(failures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
+			t.Errorf("junit.xml does not have %q: %s", failure, files["junit.xml"])
+		}
+	}
+	if !strings.Contains(stderr, "::error title=ctrlplane run failed with exit code 3::") {
+		t.Errorf("no annotation: %s", stderr)
+	}
+	if data, err := os.ReadFile(summary); err != nil || !strings.Contains(string(data), "| Deployment shop/big |") {
+		t.Errorf("summary: %s, %v", data, err)
+	}
+}
+
+// complete checks that every record from the first on is there.
+func complete(t *testing.T, text string) {
+	t.Helper()
+	last, missed := uint64(0), uint64(0)
+	kinds := map[string]int{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r struct {
+			Seq, Missed uint64
+			Kind        string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		missed += r.Missed
+		kinds[r.Kind]++
+		if r.Seq > 0 {
+			if r.Seq <= last {
+				t.Fatalf("record %d after %d", r.Seq, last)
+			}
+			last = r.Seq
+		}
+	}
+	records := uint64(0)
+	for _, kind := range []string{"bootStep", "controllerChanged", "queueChanged", "delivered", "called", "synced", "logged"} {
+		records += uint64(kinds[kind])
+		if kinds[kind] == 0 {
+			t.Errorf("no record of kind %s", kind)
+		}
+	}
+	if records+missed != last || missed > 0 {
+		t.Errorf("%d records and %d missed, the last is %d", records, missed, last)
+	}
+}
+
+// failures are the messages of junit.xml.
+func failures(t *testing.T, text string) (messages []string) {
+	t.Helper()
+	var junit struct {
+		Suites []struct {
+			Cases []struct {
+				Failure struct {
+					Message string `xml:"message,attr"`
+				} `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal([]byte(text), &junit); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, s := range junit.Suites {
+		for _, c := range s.Cases {
+			messages = append(messages, c.Failure.Message)
+		}
+	}
+	return messages
+}
+
+// TestRunReportHowever has runs that end in other ways; each leaves a report.
+func TestRunReportHowever(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		says string // the page
+	}{
+		{"passed", []string{"--", "true"}, 0, "passed"},
+		{"timed out", []string{"--timeout", "300ms", "--", "sleep", "60"}, 124, "timed out"},
+		{"not found", []string{"--", "no-such-command"}, 127, "cannot be run"},
+		{"no control plane", []string{"--bind-address", "192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
+		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := runCommand(t, append([]string{"--report", "out"}, tc.args...)...)
+			cmd.Env = without(cmd.Env)
+			if _, stderr, code := output(t, cmd); code != tc.code {
+				t.Errorf("exit code %d, want %d: %s", code, tc.code, stderr)
+			}
+			nothingLeft(t, cmd)
+			if page := reported(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {
+				t.Errorf("the page does not say %q", tc.says)
+			}
+		})
+	}
+}
+
+func TestRunReportIsInterrupted(t *testing.T) {
+	for name, text := range map[string]string{"starting": "", "running": "ready"} {
+		t.Run(name, func(t *testing.T) {
+			r := startRun(t, "--report", "out", "--", "sh", "-c", "echo ready; exec sleep 60")
+			if text != "" {
+				if got := r.line(t); got != text {
+					t.Fatalf("got %q", got)
+				}
+			} else {
+				awaitFile(t, r, filepath.Join(r.cmd.Dir, "out"))
+			}
+			r.signal(t, syscall.SIGINT)
+			r.ends(t, 130)
+			page := reported(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
+			if want := "ended by signal 2"; !strings.Contains(page, want) {
+				t.Errorf("the page does not say %q", want)
+			}
+		})
+	}
+}
+
+// awaitFile returns once there is something in a folder.
+func awaitFile(t *testing.T, r *running, dir string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-r.ended:
+			t.Fatalf("ended: %s", &r.stderr)
+		}
+	}
+}
+
+func TestRunReportIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, runCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
+	refused(t, runCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
+	refused(t, runCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
+	refused(t, runCommand(t, "--report=", "--", "true"), 2, "--report")
+}

@@ -1,0 +1,94 @@
+package command_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A control plane that is killed in the middle of a restore comes up with what
+// was before or with what was restored, never with a part.
+func TestSnapshotKilled(t *testing.T) {
+	const objects = 300
+	k := newKeeper(t)
+	p := k.up("--nodes", "0")
+	for i := range objects {
+		k.configMap(fmt.Sprintf("c-%03d", i))
+	}
+	k.must("snapshot", "save", "all")
+	pending := filepath.Join(k.dir, "restore")
+	for _, kill := range []struct {
+		when  string
+		await func()
+		done  bool // it has to be finished
+	}{
+		{"before anything is written", func() {}, false},
+		{"as soon as it has begun", func() { awaitExists(t, pending, true) }, true},
+		{"as soon as it has begun, again", func() { awaitExists(t, pending, true) }, true},
+		{"when all is written", func() { awaitExists(t, pending, true); awaitExists(t, pending, false) }, true},
+	} {
+		k.changeConfigMaps(objects)
+		restore := k.command("snapshot", "restore", "all")
+		if err := restore.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill.await()
+		p.kill()
+		_ = restore.Wait() // it may have been told the end before
+		_, err := os.Stat(pending)
+		p = k.up("--nodes", "0")
+		differing := strings.Count(k.must("snapshot", "diff", "all", "-o", "name"), "ConfigMap default/c-")
+		if differing != 0 && (kill.done || differing != objects) {
+			t.Errorf("killed %s: %d of %d objects are not as they were restored", kill.when, differing, objects)
+		}
+		t.Logf("killed %s: cut short: %v, %d of %d differ", kill.when, err == nil, differing, objects)
+		if _, err := os.Stat(pending); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("left behind: %v", err)
+		}
+		k.must("snapshot", "restore", "all")
+	}
+}
+
+// changeConfigMaps deletes half of the objects and changes the others.
+func (k keeper) changeConfigMaps(n int) {
+	k.t.Helper()
+	c := k.client().CoreV1().ConfigMaps("default")
+	for i := range n {
+		var err error
+		name := fmt.Sprintf("c-%03d", i)
+		if i%2 == 0 {
+			err = c.Delete(k.t.Context(), name, metav1.DeleteOptions{})
+		} else {
+			_, err = c.Patch(k.t.Context(), name, types.MergePatchType, []byte(`{"data":{"changed":"yes"}}`), metav1.PatchOptions{})
+		}
+		if err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// awaitExists returns as soon as a file is there, or is gone.
+func awaitExists(t *testing.T, path string, there bool) {
+	t.Helper()
+	tick := time.NewTicker(200 * time.Microsecond)
+	defer tick.Stop()
+	limit := time.After(patience)
+	for {
+		if _, err := os.Stat(path); (err == nil) == there {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("%s: not there: %v", path, !there)
+		}
+	}
+}

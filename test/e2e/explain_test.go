@@ -1,0 +1,143 @@
+package e2e_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/explain"
+)
+
+// entries are what is said of every controller of the plane.
+func entries(t *testing.T) map[string]explain.Entry {
+	t.Helper()
+	src := looker(t)
+	s, err := src.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := explain.Known{Snapshot: &s}
+	if k.Flags, err = src.Flags(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if k.RBAC, err = explain.ReadRBAC(t.Context(), plane.client.RbacV1()); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]explain.Entry{}
+	for _, c := range s.Controllers {
+		p, ok := explain.Find(c.Name)
+		if !ok {
+			t.Errorf("%s has no page", c.Name)
+		}
+		all[c.Name] = p.Entry(k)
+	}
+	return all
+}
+
+// Pages and what is observed agree: on queues, on what a controller may do, and
+// on what it does.
+func TestExplainAgreesWithWhatIsObserved(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	awaitPods(t, ns, "app=web", 3)
+	all := entries(t)
+	if len(all) < 55 {
+		t.Errorf("only %d controllers and parts", len(all))
+	}
+	for name, e := range all {
+		if name == "kube-apiserver" { // has 30 small ones
+			continue
+		}
+		for _, q := range e.Queues {
+			if q.Name != "" && q.Key == "" {
+				t.Errorf("%s: its page does not say what a key of queue %s is", name, q.Name)
+			}
+		}
+		if e.State != string(controllers.Running) {
+			continue
+		}
+		if len(e.Permissions) == 0 {
+			t.Errorf("%s: nothing is allowed to %v", name, e.As)
+		}
+		for _, w := range e.Writes {
+			if !slices.ContainsFunc(e.Permissions, func(p explain.Permission) bool { return allows(p.Rules, w.Verb, w.Resource) }) {
+				t.Errorf("%s writes %s %s, which nothing allows to %v: %+v", name, w.Verb, w.Resource, e.As, e.Permissions)
+			}
+		}
+	}
+	for name, want := range map[string][]string{
+		"deployment-controller": {"create replicasets.apps", "update deployments.apps/status"},
+		"replicaset-controller": {"create pods", "update replicasets.apps/status"},
+	} {
+		var writes []string
+		for _, w := range all[name].Writes {
+			writes = append(writes, w.Verb+" "+w.Resource)
+		}
+		for _, w := range want {
+			if !slices.Contains(writes, w) {
+				t.Errorf("%s writes %v, want %s", name, writes, w)
+			}
+		}
+	}
+}
+
+// allows says whether one of the rules allows verb on RESOURCE[.GROUP][/SUBRESOURCE].
+func allows(rules []explain.Rule, verb, resource string) bool {
+	resource, sub, _ := strings.Cut(resource, "/")
+	name, group, _ := strings.Cut(resource, ".")
+	return slices.ContainsFunc(rules, func(r explain.Rule) bool {
+		return matches(r.Verbs, verb) && slices.ContainsFunc(r.On, func(on string) bool {
+			on, onSub, _ := strings.Cut(on, "/")
+			onName, onGroup, _ := strings.Cut(on, ".")
+			all := onName == "*" && onSub == ""
+			return (all || sub == onSub) && (onName == "*" || onName == name) && (onGroup == "*" || onGroup == group)
+		})
+	})
+}
+
+func matches(verbs []string, verb string) bool {
+	return slices.Contains(verbs, "*") || slices.Contains(verbs, verb)
+}
+
+// Every queue that a page speaks of is there, once its controller runs.
+func TestExplainKnowsNoOtherQueues(t *testing.T) {
+	t.Parallel()
+	await(t, "queues of all pages", func(context.Context) (missing []string, err error) {
+		s, err := looker(t).Snapshot(t.Context())
+		for _, c := range s.Controllers {
+			p, _ := explain.Find(c.Name)
+			for name := range p.Queues {
+				seen := false
+				for _, q := range s.Queues {
+					seen = seen || q.Controller == c.Name && q.Name == name
+				}
+				if !seen && name != "" && c.State == string(controllers.Running) {
+					missing = append(missing, c.Name+" "+name)
+				}
+			}
+		}
+		return missing, err
+	}, func(missing []string) bool { return len(missing) == 0 })
+}
+
+// Flags have the values that this plane was started with.
+func TestExplainFlags(t *testing.T) {
+	t.Parallel()
+	e := entries(t)["node-lifecycle-controller"]
+	values := map[string]string{}
+	for _, f := range e.Flags {
+		values[f.Name] = f.Value + ", by default " + f.Default
+	}
+	for name, want := range map[string]string{
+		"node-monitor-grace-period": nodeGracePeriod.String() + ", by default 50s",
+		"node-monitor-period":       nodeMonitorPeriod.String() + ", by default 5s",
+		"unhealthy-zone-threshold":  "0.55, by default 0.55",
+	} {
+		if values[name] != want {
+			t.Errorf("%s: got %q, want %q", name, values[name], want)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+var (
+	snapshotSteps = flag.Int("snapshot-steps", 200, "steps of TestSnapshotRandom")
+	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = by the time")
+)
+
+// model is what is to be there: RESOURCE NAMESPACE/NAME → UID and value.
+type model map[string]string
+
+// gambler does random things to objects, and remembers what has to come of it.
+type gambler struct {
+	t          *testing.T
+	random     *rand.Rand
+	namespaces []string
+	crd        *apiextensionsv1.CustomResourceDefinition
+	widgets    schema.GroupVersionResource
+	resources  []schema.GroupVersionResource
+	model      model
+	served     bool // the widgets are
+}
+
+// After any number of changes, saves and restores there is what there has to be,
+// while controllers act on it all the time.
+func TestSnapshotRandom(t *testing.T) {
+	seed := *snapshotSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-snapshot-seed %d -snapshot-steps %d", seed, *snapshotSteps)
+	g := newGambler(t, rand.New(rand.NewPCG(seed, 0)))
+	informer := g.inform()
+
+	type saved struct {
+		file   []byte
+		model  model
+		served bool
+	}
+	all := []saved{{save(t), maps.Clone(g.model), g.served}}
+	saves, restores := 1, 0
+	for step := range *snapshotSteps {
+		switch n := g.random.IntN(100); {
+		case n < 10:
+			all = append(all, saved{save(t), maps.Clone(g.model), g.served})
+			if len(all) > 6 {
+				all = slices.Delete(all, 0, 1)
+			}
+			saves++
+		case n < 28:
+			back := all[g.random.IntN(len(all))]
+			if _, err := plane.server.Restore(t.Context(), back.file); err != nil {
+				t.Fatalf("step %d: %v", step, err)
+			}
+			g.model, g.served = maps.Clone(back.model), back.served
+			restores++
+			g.check(fmt.Sprintf("step %d", step))
+		case n < 30:
+			g.toggleKind()
+		default:
+			g.change()
+		}
+	}
+	t.Logf("%d saves, %d restores, %d objects", saves, restores, len(g.model))
+	settle(t)
+	g.check("once settled")
+	await(t, "informer that has seen all", func(context.Context) (model, error) { return g.list(informer), nil },
+		func(m model) bool { return cmp.Equal(m, g.only("configmaps")) })
+}
+
+func newGambler(t *testing.T, random *rand.Rand) *gambler {
+	g := &gambler{t: t, random: random, crd: widgetCRD(unique("random")), model: model{}, served: true}
+	for range 3 {
+		g.namespaces = append(g.namespaces, snapshotNamespace(t))
+	}
+	g.widgets = establishFor(t, g.crd.DeepCopy())
+	g.resources = []schema.GroupVersionResource{
+		corev1.SchemeGroupVersion.WithResource("configmaps"),
+		corev1.SchemeGroupVersion.WithResource("services"),
+		{Group: "apps", Version: "v1", Resource: "deployments"},
+		g.widgets,
+	}
+	return g
+}
+
+const gambled = "gambled=yes"
+
+// inform watches the ConfigMaps from the beginning to the end.
+func (g *gambler) inform() cache.Store {
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(plane.dynamic, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = gambled })
+	informer := factory.ForResource(g.resources[0]).Informer()
+	factory.Start(g.t.Context().Done())
+	if !cache.WaitForCacheSync(g.t.Context().Done(), informer.HasSynced) {
+		g.t.Fatal("the informer has not synced")
+	}
+	return informer.GetStore()
+}
+
+func (g *gambler) list(store cache.Store) model {
+	m := model{}
+	for _, obj := range store.List() {
+		g.note(m, g.resources[0], obj.(*unstructured.Unstructured))
+	}
+	return m
+}
+
+func (g *gambler) note(m model, of schema.GroupVersionResource, u *unstructured.Unstructured) {
+	m[fmt.Sprintf("%s %s/%s", of.Resource, u.GetNamespace(), u.GetName())] = fmt.Sprint(u.GetUID(), " ", u.GetAnnotations()["v"])
+}
+
+func (g *gambler) only(resource string) model {
+	m := maps.Clone(g.model)
+	maps.DeleteFunc(m, func(key, _ string) bool { return !strings.HasPrefix(key, resource) })
+	return m
+}
+
+// check compares what there is with what there has to be.
+func (g *gambler) check(when string) {
+	g.t.Helper()
+	there := model{}
+	for _, of := range g.resources {
+		if of == g.widgets && !g.served {
+			continue
+		}
+		l, err := plane.dynamic.Resource(of).List(g.t.Context(), metav1.ListOptions{LabelSelector: gambled})
+		if err != nil {
+			g.t.Fatalf("%s: %v", when, err)
+		}
+		for i := range l.Items {
+			g.note(there, of, &l.Items[i])
+		}
+	}
+	if diff := cmp.Diff(g.model, there); diff != "" {
+		g.t.Fatalf("%s: -want +got:\n%s", when, diff)
+	}
+}
+
+// change creates, changes or deletes one object.
+func (g *gambler) change() {
+	g.t.Helper()
+	of := g.resources[g.random.IntN(len(g.resources))]
+	if of == g.widgets && !g.served {
+		return
+	}
+	ns, name := g.namespaces[g.random.IntN(len(g.namespaces))], fmt.Sprintf("x-%d", g.random.IntN(4))
+	client := plane.dynamic.Resource(of).Namespace(ns)
+	key := fmt.Sprintf("%s %s/%s", of.Resource, ns, name)
+	var err error
+	var u *unstructured.Unstructured
+	switch {
+	case g.model[key] == "":
+		u, err = client.Create(g.t.Context(), g.object(of, name), metav1.CreateOptions{})
+	case g.random.IntN(2) == 0:
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"v":"%d"}}}`, g.random.IntN(1000))
+		u, err = client.Patch(g.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	default:
+		err = client.Delete(g.t.Context(), name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		delete(g.model, key)
+	}
+	if err != nil {
+		g.t.Fatalf("%s: %v", key, err)
+	}
+	if u != nil {
+		g.note(g.model, of, u)
+	}
+}
+
+func (g *gambler) object(of schema.GroupVersionResource, name string) *unstructured.Unstructured {
+	kinds := map[string]string{"configmaps": "ConfigMap", "services": "Service", "deployments": "Deployment", "widgets": "Widget"}
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetAPIVersion(of.GroupVersion().String())
+	u.SetKind(kinds[of.Resource])
+	u.SetName(name)
+	u.SetLabels(map[string]string{"gambled": "yes"})
+	labels := map[string]any{"app": name}
+	switch of.Resource {
+	case "services":
+		u.Object["spec"] = map[string]any{"type": "NodePort", "selector": labels, "ports": []any{map[string]any{"port": int64(80)}}}
+	case "deployments":
+		u.Object["spec"] = map[string]any{
+			"replicas": int64(2), "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": labels},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "main", "image": "registry.invalid/app:1"}}},
+			},
+		}
+	case "widgets":
+		u.Object["spec"] = map[string]any{"size": int64(1)}
+	}
+	return u
+}
+
+// toggleKind removes the definition of the widgets, with all of them, or makes
+// another one.
+func (g *gambler) toggleKind() {
+	g.t.Helper()
+	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	if g.served = !g.served; g.served {
+		establishFor(g.t, g.crd.DeepCopy())
+		return
+	}
+	remove(g.t, crds, g.crd.Name)
+	awaitGone(g.t, "definition", one(crds, g.crd.Name))
+	maps.DeleteFunc(g.model, func(key, _ string) bool { return strings.HasPrefix(key, "widgets") })
+}

@@ -1,0 +1,211 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// snapshotEnv marks the process whose state is put back: other tests need theirs.
+const snapshotEnv = "CTRLPLANE_E2E_SNAPSHOT"
+
+// TestSnapshots runs the tests below in a process of its own, one after the other.
+func TestSnapshots(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(snapshotEnv) != "" {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshot[A-Z]", "-test.v", "-test.parallel=1")
+	cmd.Env = append(os.Environ(), snapshotEnv+"=1", workloadsEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	ran := strings.Count(string(out), "\n--- PASS: TestSnapshot")
+	if err != nil || ran < 11 || strings.Contains(string(out), "--- SKIP") {
+		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
+	}
+	t.Logf("%d passed:\n%s", ran, out)
+}
+
+// Controllers that have to be ended in the middle of much work, and others'
+// writes, do not keep a restore from being exact: what was saved is there
+// afterwards, and stays.
+func TestSnapshotUnderLoad(t *testing.T) {
+	w := newWorld(t)
+	saved := w.settle(t)
+	stop := w.load(t)
+	w.change(t)
+	restored(t, saved) // while the load goes on
+	stop()
+	restored(t, saved)
+	same(t, saved, "at once")
+	w.settle(t)
+	same(t, saved, "once settled")
+
+	// What was restored is alive: a Pod that is deleted is made anew, a Service
+	// gets an address that nobody has, an owner takes with it what it owns.
+	first := list(t, pods(w.ns), "app=web").Items[0]
+	remove(t, pods(w.ns), first.Name)
+	awaitRunning(t, w.ns, "app=web", 3)
+	service := newService("another")
+	service.Spec.Type = corev1.ServiceTypeNodePort
+	create(t, plane.client.CoreV1().Services(w.ns), service)
+	remove(t, deployments(w.ns), "web")
+	await(t, "collection", all(pods(w.ns), "app=web"), func(l *corev1.PodList) bool { return len(l.Items) == 0 })
+
+	// So is a kind that was gone.
+	widgets := custom{plane.dynamic.Resource(w.gvr).Namespace(w.ns)}
+	owner := get(t, widgets, "w-0")
+	owned := newWidget(w.gvr, "owned", 1)
+	owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
+	create(t, widgets, owned)
+	began := time.Now()
+	remove(t, widgets, "w-0")
+	awaitGone(t, "owned widget", one(widgets, "owned"))
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the garbage collector has known the restored kind after %v only", took)
+	}
+}
+
+// A watch that is open sees what a restore changes, as other writes: revisions
+// go on, and an object that is another one is deleted before it is added.
+func TestSnapshotWatch(t *testing.T) {
+	ns := snapshotNamespace(t)
+	c := plane.client.CoreV1().ConfigMaps(ns)
+	named := func(name, value string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
+	}
+	changed, replaced, gone := create(t, c, named("changed", "1")), create(t, c, named("replaced", "1")), create(t, c, named("gone", "1"))
+	saved := save(t)
+	modify(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	remove(t, c, "replaced")
+	other := create(t, c, named("replaced", "1"))
+	remove(t, c, "gone")
+	extra := create(t, c, named("new", "1"))
+
+	w, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: extra.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	restored(t, saved)
+	seen := map[string][]string{}
+	last, err := strconv.ParseInt(extra.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		e := followingEvent(t, w)
+		m := e.Object.(*corev1.ConfigMap)
+		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
+		if err != nil || revision < last {
+			t.Errorf("revision %s after %d", m.ResourceVersion, last)
+		}
+		last = revision
+		seen[m.Name] = append(seen[m.Name], fmt.Sprint(e.Type, " ", m.UID, " ", m.Data["v"]))
+	}
+	for name, want := range map[string][]string{
+		"changed":  {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
+		"replaced": {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
+		"gone":     {fmt.Sprint("ADDED ", gone.UID, " 1")},
+		"new":      {fmt.Sprint("DELETED ", extra.UID, " 1")},
+	} {
+		if !slices.Equal(seen[name], want) {
+			t.Errorf("%s: seen %q, want %q", name, seen[name], want)
+		}
+	}
+	if now := get(t, c, "replaced"); now.UID != replaced.UID {
+		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
+	}
+}
+
+func followingEvent(t *testing.T, w watch.Interface) watch.Event {
+	t.Helper()
+	select {
+	case e, ok := <-w.ResultChan():
+		if !ok {
+			t.Fatal("the watch has ended")
+		}
+		return e
+	case <-time.After(patience):
+		t.Fatal("no event")
+	}
+	return watch.Event{}
+}
+
+// An owner that was deleted and collected is not held for absent when it is back.
+func TestSnapshotOwner(t *testing.T) {
+	ns := snapshotNamespace(t)
+	c := plane.client.CoreV1().ConfigMaps(ns)
+	owner := create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
+	for i := range 20 {
+		create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("owned-%d", i), OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID},
+		}}})
+	}
+	saved := save(t)
+	for range 3 {
+		remove(t, c, owner.Name)
+		await(t, "some of the collection", all(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) < 18 })
+		restored(t, saved)
+		settle(t)
+		if l := list(t, c, ""); len(l.Items) != 22 { // with kube-root-ca.crt
+			t.Fatalf("%d ConfigMaps: %s", len(l.Items), show(l))
+		}
+	}
+	remove(t, c, owner.Name)
+	await(t, "collection", all(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) == 1 })
+}
+
+// Writes that meet a restore are carried out before it or after it by somebody
+// who has seen the state then; else they fail with a conflict.
+func TestSnapshotOthersWrites(t *testing.T) {
+	ns := snapshotNamespace(t)
+	c := plane.client.CoreV1().ConfigMaps(ns)
+	create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}})
+	saved := save(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	var mu sync.Mutex
+	conflicts, carried := 0, 0
+	for i := range 8 {
+		writers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				_, err := c.Patch(ctx, "counter", types.MergePatchType, fmt.Appendf(nil, `{"data":{"w%d":"%d"}}`, i, n), metav1.PatchOptions{})
+				mu.Lock()
+				switch {
+				case err == nil:
+					carried++
+				case apierrors.IsConflict(err):
+					conflicts++
+				case ctx.Err() == nil:
+					t.Errorf("patch: %v", err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for range 3 {
+		restored(t, saved)
+	}
+	cancel()
+	writers.Wait()
+	if conflicts == 0 || carried == 0 {
+		t.Errorf("%d writes carried out, %d conflicts: want some of each", carried, conflicts)
+	}
+	restored(t, saved)
+	if m := get(t, c, "counter"); len(m.Data) != 0 {
+		t.Errorf("written meanwhile: %v", m.Data)
+	}
+}

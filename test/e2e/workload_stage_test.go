@@ -1,0 +1,141 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+)
+
+func stages() dynamic.ResourceInterface {
+	return plane.dynamic.Resource(schema.GroupVersionResource{Group: "kwok.x-k8s.io", Version: "v1alpha1", Resource: "stages"})
+}
+
+// stage is a Stage of Pods of one app.
+func stage(t *testing.T, app, spec string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(spec, "APP", app)), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	object.SetAPIVersion("kwok.x-k8s.io/v1alpha1")
+	object.SetKind("Stage")
+	object.SetName(app)
+	return object
+}
+
+// setStage makes a Stage for the time of the test.
+func setStage(t *testing.T, app, spec string) {
+	t.Helper()
+	object := stage(t, app, spec)
+	if _, err := stages().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := stages().Delete(ctx, app, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// fails makes Pods fail a while after they run.
+const fails = `
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {app: APP}
+    matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]
+  delay: {durationMilliseconds: 1000}
+  next:
+    event: {type: Warning, reason: Broken, message: it was to be so}
+    statusTemplate: |
+      phase: Failed
+      reason: Broken
+`
+
+func TestWorkloadStageFailsPod(t *testing.T) {
+	ns, app := workload(t), unique("fails")
+	setStage(t, app, fails)
+	create(t, pods(ns), newPod("broken", map[string]string{"app": app}))
+	create(t, pods(ns), newPod("other", webLabels))
+	failed := await(t, "failed pod", one(pods(ns), "broken"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if s := failed.Status; s.Reason != "Broken" || s.StartTime == nil || s.ContainerStatuses[0].State.Running == nil {
+		t.Errorf("status: %s", show(s)) // the stage says nothing of containers
+	}
+	awaitEvent(t, ns, "Pod", "broken", "Broken")
+	await(t, "running pod of another app", one(pods(ns), "other"), func(p *corev1.Pod) bool { return running(*p) })
+}
+
+// crashes ends the container of Pods a while after each of its starts.
+const crashes = `
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {app: APP}
+    matchExpressions: [{key: '.status.containerStatuses.[].state.running.startedAt', operator: Exists}]
+  delay: {durationMilliseconds: 500}
+  next:
+    statusTemplate: |
+      {{ $was := index .status.containerStatuses 0 }}
+      containerStatuses:
+      - name: {{ $was.name }}
+        image: {{ $was.image }}
+        imageID: ""
+        ready: false
+        restartCount: {{ $was.restartCount }}
+        state:
+          terminated: {exitCode: 7, reason: Error, startedAt: {{ Quote $was.state.running.startedAt }}, finishedAt: {{ Quote Now }}}
+`
+
+// Pods that crash again and again hold a rollout up, and the Deployment says so.
+func TestWorkloadStageHoldsRolloutUp(t *testing.T) {
+	ns, app := workload(t), unique("crashes")
+	setStage(t, app, crashes)
+	d := newDeployment("registry.invalid/app:1")
+	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 3, new(int32(5))
+	labels := map[string]string{"app": app}
+	d.Spec.Selector, d.Spec.Template.Labels = selecting(labels), labels
+	create(t, deployments(ns), d)
+	await(t, "rollout that takes too long", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+		for _, c := range d.Status.Conditions {
+			if c.Type == appsv1.DeploymentProgressing {
+				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
+			}
+		}
+		return false
+	})
+	p := awaitPods(t, ns, "app="+app, 1)[0]
+	s := p.Status.ContainerStatuses[0]
+	if s.RestartCount < 1 || s.LastTerminationState.Terminated == nil || s.LastTerminationState.Terminated.ExitCode != 7 {
+		t.Errorf("container: %s", show(s))
+	}
+}
+
+// A Stage that cannot be is refused, one that cannot be played says why.
+func TestWorkloadStageRefused(t *testing.T) {
+	workload(t)
+	_, err := stages().Create(t.Context(), stage(t, unique("typo"), strings.Replace(fails, "kind: Pod", "kind: 1", 1)), metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "spec.resourceRef.kind") {
+		t.Errorf("a kind that is no name: %v", err)
+	}
+	for want, spec := range map[string]string{
+		"only stages of v1 Pod and v1 Node are played": strings.Replace(fails, "kind: Pod", "kind: Secret", 1),
+		"has no selector": "spec:\n  resourceRef: {apiGroup: v1, kind: Pod}\n  next: {delete: true}\n",
+		"unexpected EOF":  strings.Replace(fails, "key: .status.phase", `key: '.status['`, 1),
+	} {
+		app := unique("wrong")
+		setStage(t, app, spec)
+		if e := awaitEvent(t, metav1.NamespaceDefault, "Stage", app, "InvalidStage"); !strings.Contains(e.Message, want) {
+			t.Errorf("it says %q, want %q", e.Message, want)
+		}
+	}
+}
