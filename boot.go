@@ -251,6 +251,7 @@ func (p *plane) checkOptions(context.Context) (err error) {
 		PodCIDR:           p.podCIDR(),
 		ServiceCIDR:       p.serviceCIDR(),
 		Standby:           p.Server.LeaderElect,
+		Alone:             !p.Server.LeaderElect && len(p.Server.EtcdEndpoints) == 0,
 		Logger:            p.log,
 		Observe:           p.recorder,
 		Connect:           func(who user.Info) *rest.Config { return p.api.Connect(who) },

@@ -1,16 +1,18 @@
 package ctrlplane
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 )
 
 const (
-	// startGCPercent is the collector's target while starting. Most of what a
-	// start allocates dies with it: at 100 the collector takes a tenth of a
-	// second more, and off altogether leaves a fragmented heap a quarter larger.
-	startGCPercent = 300
+	// Most of what a start allocates dies with it, some 200 MiB. The collector
+	// lets the heap grow to 4 MiB × percent / 100 before it looks for the first
+	// time; a start that needs more has a data folder to read, and from then on
+	// it collects more often.
+	startGCPercent, longStartGCPercent = 4000, 300
 	// giveBackDelay is how long after the start memory is given back: by then
 	// the last of what starts in the background is through.
 	giveBackDelay = 3 * time.Second
@@ -19,7 +21,23 @@ const (
 // relaxMemory makes the garbage collector easy-going until settle is called.
 func relaxMemory() (settle func()) {
 	percent := debug.SetGCPercent(startGCPercent)
-	return sync.OnceFunc(func() { debug.SetGCPercent(percent) })
+	var mu sync.Mutex
+	settled := false
+	set := func(to int, last bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !settled {
+			debug.SetGCPercent(to)
+		}
+		settled = settled || last
+	}
+	onCollection(func() { set(longStartGCPercent, false) })
+	return func() { set(percent, true) }
+}
+
+// onCollection calls f once, after the next collection.
+func onCollection(f func()) {
+	runtime.AddCleanup(new(*int), func(f func()) { f() }, f)
 }
 
 // giveBack returns to the system, a little after the start, what only the start

@@ -29,16 +29,16 @@ const drainTimeout = 100 * time.Millisecond
 // Server is an API server that runs. Start makes one, Close ends it.
 type Server struct {
 	front *aggregatorapiserver.APIAggregator
-	name  *cache.InformerName
 	count *counter
 
 	grants []Grant
 
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error // final when done is closed
+	cancel  context.CancelFunc
+	release func() // what the process has one of
+	done    chan struct{}
+	err     error // final when done is closed
 }
 
 // Start assembles the server and serves; it returns before /readyz is green
@@ -52,23 +52,32 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: another one runs in this process: %w", err)
 	}
-	s, err := assemble(cfg, options, name)
+	options.InformerName = name
+	release := name.Release
+	if cfg.Etcd.Connect != nil {
+		restore := reachStorage(cfg.Etcd.Connect)
+		release = func() { restore(); name.Release() }
+	}
+	s, err := assemble(cfg, options, release)
 	if err != nil {
-		name.Release()
+		release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) (*Server, error) {
-	config, err := cfg.upstreamConfig(o, name)
+// assemble returns a server that calls release when it has ended.
+func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, error) {
+	config, err := cfg.upstreamConfig(o)
 	if err != nil {
 		return nil, err
 	}
+	self := callItself(config)
 	metrics, err := routeMetrics(config.Aggregator.GenericConfig)
 	if err != nil {
 		return nil, err
 	}
+	documents := deferDocuments(config)
 	count := countRequests(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
@@ -81,13 +90,18 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	if err := metrics.install(front, config.KubeAPIs.ControlPlane.VersionedInformers); err != nil {
 		return nil, err
 	}
+	if err := documents.install(front); err != nil {
+		return nil, err
+	}
 	front.GenericAPIServer.ShutdownTimeout = drainTimeout
 	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
+
+	self.Store(front.GenericAPIServer.Handler)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		front:        front,
-		name:         name,
+		release:      release,
 		count:        count,
 		grants:       cfg.Grants,
 		bootstrapped: make(chan struct{}),
@@ -103,6 +117,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 		cancel()
 		return nil, err
 	}
+	documents.forget()
 	go s.run(ctx, prepared.Run)
 	return s, nil
 }
@@ -110,7 +125,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 // run serves until Close, or until serving or the bootstrap fails.
 func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 	defer close(s.done)
-	defer s.name.Release()
+	defer s.release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bootstrapEnded := make(chan struct{})

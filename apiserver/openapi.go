@@ -1,0 +1,168 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/metrics"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/apiserver/pkg/server/routes"
+	"k8s.io/apiserver/pkg/util/responsewriter"
+	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+// Where the OpenAPI documents are served.
+const (
+	openAPIV2 = "/openapi/v2"
+	openAPIV3 = "/openapi/v3"
+)
+
+// documents are the OpenAPI documents of the built-in kinds. To build them is
+// half of what a start allocates and a third of its CPU time, and few processes
+// are asked for them: the first request builds them, with upstream's builder.
+type documents struct {
+	configs   routes.OpenAPI
+	container *restful.Container // holds the built-in kinds' routes
+	paths     map[string]bool    // that version 3 has a document for
+	v2, v3    func() http.Handler
+	built     atomic.Bool // v3 is
+	// forget ends the sharing of version 2's definitions, which each server would
+	// build anew, when the start is through.
+	forget func()
+}
+
+// deferDocuments takes the building out of the start, and a place in front of
+// upstream's routing. The documents are there once they are installed, which is
+// before anything is served.
+func deferDocuments(config *app.Config) *documents {
+	generic := config.KubeAPIs.ControlPlane.Generic
+	generic.SkipOpenAPIInstallation = true
+	d := &documents{configs: routes.OpenAPI{Config: generic.OpenAPIConfig, V3Config: generic.OpenAPIV3Config}}
+	d.v2 = sync.OnceValue(func() http.Handler {
+		m := mux.NewPathRecorderMux("openapi v2")
+		d.configs.InstallV2(d.container, m)
+		return m
+	})
+	d.v3 = sync.OnceValue(func() http.Handler {
+		m := mux.NewPathRecorderMux("openapi v3")
+		d.configs.InstallV3(d.container, m)
+		d.built.Store(true)
+		return m
+	})
+	define := generic.OpenAPIConfig.GetDefinitions
+	var defined map[string]common.OpenAPIDefinition
+	generic.OpenAPIConfig.GetDefinitions = func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+		if defined == nil {
+			defined = define(ref)
+		}
+		return defined
+	}
+	d.forget = func() { defined, generic.OpenAPIConfig.GetDefinitions = nil, define }
+	front := config.Aggregator.GenericConfig
+	chain := front.BuildHandlerChainFunc
+	front.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
+		return chain(d.before(h), cfg)
+	}
+	return d
+}
+
+// install makes the documents known to front, which merges those of all servers.
+func (d *documents) install(front *aggregatorapiserver.APIAggregator) error {
+	kinds, ok := front.GenericAPIServer.NextDelegate().(*server.GenericAPIServer)
+	if !ok {
+		return fmt.Errorf("apiserver: behind the aggregator is a %T", front.GenericAPIServer.NextDelegate())
+	}
+	d.container = kinds.Handler.GoRestfulContainer
+	d.paths = map[string]bool{}
+	for _, service := range d.container.RegisteredWebServices() {
+		d.paths[strings.TrimPrefix(service.RootPath(), "/")] = true
+	}
+	// The aggregator merges version 2 when it is asked for it, but looks for
+	// version 3 once a second: of that one it is not told.
+	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV2, func(w http.ResponseWriter, req *http.Request) { d.v2().ServeHTTP(w, req) })
+	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV3, func(w http.ResponseWriter, req *http.Request) { serveRoot(w, req, noDocuments()) })
+	return nil
+}
+
+func noDocuments() handler3.OpenAPIV3Discovery {
+	return handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
+}
+
+// before serves version 3: what it does not have itself is the aggregator's.
+func (d *documents) before(next http.Handler) http.Handler {
+	own := instrumented(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.v3().ServeHTTP(w, req) })
+	root := instrumented(openAPIV3, func(w http.ResponseWriter, req *http.Request) { d.serveMerged(w, req, next) })
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		path, below := strings.CutPrefix(req.URL.Path, openAPIV3+"/")
+		switch {
+		case req.URL.Path == openAPIV3:
+			root.ServeHTTP(w, req)
+		case below && d.paths[path]:
+			own.ServeHTTP(w, req)
+		default:
+			next.ServeHTTP(w, req)
+		}
+	})
+}
+
+// instrumented counts requests as upstream's aggregator does.
+func instrumented(path string, h http.HandlerFunc) http.Handler {
+	return metrics.InstrumentHandlerFunc("GET", "", "", "", strings.TrimPrefix(path, "/"), "", "", false, "", h)
+}
+
+// serveMerged lists the documents of the aggregator and those of the built-in kinds.
+func (d *documents) serveMerged(w http.ResponseWriter, req *http.Request, next http.Handler) {
+	list := noDocuments()
+	parts := []http.Handler{next}
+	if who, ok := request.UserFrom(req.Context()); ok && who.GetName() == user.APIServerUser && !d.built.Load() {
+		// Admission looks every few seconds for what it may need one day.
+		for path := range d.paths {
+			list.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: openAPIV3 + "/" + path}
+		}
+	} else {
+		parts = append(parts, d.v3())
+	}
+	for _, h := range parts {
+		inner := req.Clone(req.Context())
+		inner.Header = http.Header{} // the whole of it, in the plain form
+		got := responsewriter.NewInMemoryResponseWriter()
+		h.ServeHTTP(got, inner)
+		if got.RespCode() != http.StatusOK {
+			w.WriteHeader(got.RespCode())
+			// An error here is the client's going away: there is nobody to tell.
+			_, _ = w.Write(got.Data())
+			return
+		}
+		var part handler3.OpenAPIV3Discovery
+		if err := json.Unmarshal(got.Data(), &part); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		maps.Copy(list.Paths, part.Paths)
+	}
+	serveRoot(w, req, list)
+}
+
+func serveRoot(w http.ResponseWriter, req *http.Request, list handler3.OpenAPIV3Discovery) {
+	data, err := json.Marshal(list)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	http.ServeContent(w, req, openAPIV3, time.Now(), bytes.NewReader(data))
+}
