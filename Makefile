@@ -17,9 +17,9 @@ RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test 
 # which would compile all of it a second time. "make race" does that.
 HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet
 empty :=
-LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
+LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/apiserver/seed/generate|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 
-.PHONY: up build test unit e2e race lint bench capture cross golden help
+.PHONY: up build test unit e2e race lint bench capture cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -55,6 +55,9 @@ cross: ## compile for every platform of a release
 
 capture: build ## draw docs/live.svg from a real run
 	go run ./internal/screen/capture -ctrlplane $(BIN) -o docs/live.svg
+
+seed: ## take down anew what upstream makes of an empty store
+	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
 
 golden: ## rewrite golden files
 	go test ./ui/... ./observe/scrape ./trace ./internal/screen -update

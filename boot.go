@@ -108,7 +108,7 @@ func (p *plane) boot(ctx context.Context) error {
 	settle()
 	p.booted = true
 	p.ready.Store(true)
-	go p.giveBack()
+	go p.governMemory()
 	p.watch()
 	return nil
 }

@@ -39,7 +39,8 @@ type documents struct {
 	container *restful.Container // holds the built-in kinds' routes
 	paths     map[string]bool    // that version 3 has a document for
 	v2, v3    func() http.Handler
-	built     atomic.Bool // v3 is
+	custom    http.Handler // version 3 of custom resources
+	built     atomic.Bool  // v3 is
 	// forget ends the sharing of version 2's definitions, which each server would
 	// build anew, when the start is through.
 	forget func()
@@ -87,6 +88,7 @@ func (d *documents) install(front *aggregatorapiserver.APIAggregator) error {
 		return fmt.Errorf("apiserver: behind the aggregator is a %T", front.GenericAPIServer.NextDelegate())
 	}
 	d.container = kinds.Handler.GoRestfulContainer
+	d.custom = kinds.NextDelegate().UnprotectedHandler()
 	d.paths = map[string]bool{}
 	for _, service := range d.container.RegisteredWebServices() {
 		d.paths[strings.TrimPrefix(service.RootPath(), "/")] = true
@@ -102,9 +104,11 @@ func noDocuments() handler3.OpenAPIV3Discovery {
 	return handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 }
 
-// before serves version 3: what it does not have itself is the aggregator's.
+// before serves version 3 of the built-in kinds and of custom resources, at
+// once; everything else is the aggregator's, which looks once a second.
 func (d *documents) before(next http.Handler) http.Handler {
 	own := instrumented(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.v3().ServeHTTP(w, req) })
+	custom := instrumented(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.custom.ServeHTTP(w, req) })
 	root := instrumented(openAPIV3, func(w http.ResponseWriter, req *http.Request) { d.serveMerged(w, req, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		path, below := strings.CutPrefix(req.URL.Path, openAPIV3+"/")
@@ -113,10 +117,19 @@ func (d *documents) before(next http.Handler) http.Handler {
 			root.ServeHTTP(w, req)
 		case below && d.paths[path]:
 			own.ServeHTTP(w, req)
+		case below && d.isCustom(req, path):
+			custom.ServeHTTP(w, req)
 		default:
 			next.ServeHTTP(w, req)
 		}
 	})
+}
+
+// isCustom tells whether path has a document of custom resources.
+func (d *documents) isCustom(req *http.Request, path string) bool {
+	list, err := listDocuments(d.custom, req)
+	_, ok := list.Paths[path]
+	return ok && err == nil // else the aggregator says what is wrong
 }
 
 // instrumented counts requests as upstream's aggregator does.
@@ -124,10 +137,10 @@ func instrumented(path string, h http.HandlerFunc) http.Handler {
 	return metrics.InstrumentHandlerFunc("GET", "", "", "", strings.TrimPrefix(path, "/"), "", "", false, "", h)
 }
 
-// serveMerged lists the documents of the aggregator and those of the built-in kinds.
+// serveMerged lists the documents of all servers.
 func (d *documents) serveMerged(w http.ResponseWriter, req *http.Request, next http.Handler) {
 	list := noDocuments()
-	parts := []http.Handler{next}
+	parts := []http.Handler{next, d.custom}
 	if who, ok := request.UserFrom(req.Context()); ok && who.GetName() == user.APIServerUser && !d.built.Load() {
 		// Admission looks every few seconds for what it may need one day.
 		for path := range d.paths {
@@ -137,24 +150,27 @@ func (d *documents) serveMerged(w http.ResponseWriter, req *http.Request, next h
 		parts = append(parts, d.v3())
 	}
 	for _, h := range parts {
-		inner := req.Clone(req.Context())
-		inner.Header = http.Header{} // the whole of it, in the plain form
-		got := responsewriter.NewInMemoryResponseWriter()
-		h.ServeHTTP(got, inner)
-		if got.RespCode() != http.StatusOK {
-			w.WriteHeader(got.RespCode())
-			// An error here is the client's going away: there is nobody to tell.
-			_, _ = w.Write(got.Data())
-			return
-		}
-		var part handler3.OpenAPIV3Discovery
-		if err := json.Unmarshal(got.Data(), &part); err != nil {
+		part, err := listDocuments(h, req)
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		maps.Copy(list.Paths, part.Paths)
 	}
 	serveRoot(w, req, list)
+}
+
+// listDocuments asks h what documents of version 3 it has.
+func listDocuments(h http.Handler, req *http.Request) (list handler3.OpenAPIV3Discovery, err error) {
+	inner := req.Clone(req.Context())
+	inner.Header = http.Header{} // the whole of it, in the plain form
+	inner.URL.Path = openAPIV3
+	got := responsewriter.NewInMemoryResponseWriter()
+	h.ServeHTTP(got, inner)
+	if got.RespCode() != http.StatusOK {
+		return list, fmt.Errorf("openapi: status %d: %s", got.RespCode(), got.Data())
+	}
+	return list, json.Unmarshal(got.Data(), &list)
 }
 
 func serveRoot(w http.ResponseWriter, req *http.Request, list handler3.OpenAPIV3Discovery) {

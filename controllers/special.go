@@ -33,7 +33,13 @@ func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
 		}
 	}
 	descriptor := app.NewControllerDescriptors()[name]
-	return func(ctx context.Context) (app.Controller, error) { return descriptor.BuildController(ctx, c) }
+	return func(ctx context.Context) (app.Controller, error) {
+		made, err := descriptor.BuildController(ctx, c)
+		if err != nil || name != names.GarbageCollectorController {
+			return made, err
+		}
+		return eager(c, made)
+	}
 }
 
 // buildGraph makes the graph of owners, if the garbage collector is to run.
