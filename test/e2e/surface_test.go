@@ -1,8 +1,8 @@
 package e2e_test
 
 import (
-	"fmt"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
