@@ -15,11 +15,11 @@ LDFLAGS := -s -w $(STAMPS) -X github.com/ctrlplane/ctrlplane.release=$(VERSION)
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
 # Packages that link much of Kubernetes are tested without the race detector,
 # which would compile all of it a second time. "make race" does that.
-HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet
+HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet ctrlplanetest/inprocess
 empty :=
-LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
+LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/apiserver/seed/generate|/ctrlplanetest|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 
-.PHONY: up build test unit e2e race lint bench capture cross golden help
+.PHONY: up build test unit e2e race lint bench capture cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -37,6 +37,9 @@ unit: ## tests of the parts
 
 e2e: build ## behaviour tests against a real control plane, and of the command
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -ldflags "$(STAMPS)" -timeout 15m ./test/...
+	CTRLPLANE=$(CURDIR)/$(BIN) go test -timeout 10m ./ctrlplanetest
+	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) go test -parallel 8 ./...
+	cd examples/operator && $(CURDIR)/$(BIN) run -- go test -count=1 -run Envtest ./...
 
 race: ## everything under the race detector
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -ldflags '$(STAMPS)' -timeout 30m ./...
@@ -59,8 +62,11 @@ capture: build ## draw docs/live.svg from a real run
 recording: build ## draw docs/hands.svg, a film, from a real run
 	go run ./internal/screen/record -ctrlplane $(BIN) -o docs/hands.svg
 
+seed: ## take down anew what upstream makes of an empty store
+	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
+
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/scrape ./trace ./explain ./internal/screen -update
+	go test ./ui/... ./observe/scrape ./trace ./explain ./report ./internal/screen -update
 	go test ./controllers -run TestDocument -update
 
 help:

@@ -113,7 +113,7 @@ func (p *plane) boot(ctx context.Context) error {
 	if err := p.states.note(ctx); err != nil {
 		p.warn("reset will not work: " + err.Error())
 	}
-	go p.giveBack()
+	go p.governMemory()
 	p.watch()
 	return nil
 }
@@ -259,6 +259,7 @@ func (p *plane) checkOptions(context.Context) (err error) {
 		PodCIDR:           p.podCIDR(),
 		ServiceCIDR:       p.serviceCIDR(),
 		Standby:           p.Server.LeaderElect,
+		Alone:             !p.Server.LeaderElect && len(p.Server.EtcdEndpoints) == 0,
 		Logger:            p.log,
 		Observe:           p.recorder,
 		Connect:           func(who user.Info) *rest.Config { return p.api.Connect(who) },

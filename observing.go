@@ -60,13 +60,7 @@ func (p *plane) recorder(name string) *observe.Recorder {
 // followWrites tells the observer of each write to the store, if that is in this
 // process: then it knows who has not been told yet.
 func (p *plane) followWrites() {
-	store, ok := any(p.storage.server).(interface {
-		Writes(func(key []byte, revision int64, deleted bool)) error
-	})
-	if !ok {
-		return
-	}
-	err := store.Writes(func(key []byte, revision int64, deleted bool) {
+	err := p.storage.server.Writes(func(key []byte, revision int64, deleted bool) {
 		resource, name := controllers.Stored(key)
 		switch {
 		case resource == "" || background[resource]:
@@ -93,13 +87,10 @@ func (p *plane) timers() []observe.Timer {
 		return nil
 	}
 	defer f.mu.Unlock()
-	fleet, ok := any(f.nodes).(interface {
-		Due() (what string, at time.Time)
-	})
-	if f.nodes == nil || !ok {
+	if f.nodes == nil {
 		return nil
 	}
-	what, at := fleet.Due()
+	what, at := f.nodes.Due()
 	if at.IsZero() {
 		return nil
 	}

@@ -2,9 +2,12 @@ package ctrlplane
 
 import (
 	"context"
-	"net"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
+	"github.com/ctrlplane/ctrlplane/apiserver/seed"
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/logfile"
 )
@@ -41,10 +44,33 @@ func (p *plane) startStorage() {
 			if st.server, err = etcd.Start(ctx, st.cfg); err != nil {
 				return err
 			}
-			return p.fill(ctx, st.server)
+			if err := p.fill(ctx, st.server); err != nil || !p.seeded() || !st.server.Empty() {
+				return err
+			}
+			return plant(ctx, st.server)
 		})
 	}()
 	p.onEnd(st.close)
+}
+
+// seeded tells whether an empty store begins with the seed: with flags that may
+// lead upstream to another one it makes its own.
+func (p *plane) seeded() bool {
+	return p.Server.FeatureGates == "" && p.Server.RuntimeConfig == "" && len(p.Server.APIServerArgs) == 0
+}
+
+func plant(ctx context.Context, store *etcd.Server) error {
+	pairs, err := seed.Pairs(time.Now())
+	if err != nil {
+		return err
+	}
+	return store.Fill(ctx, func(yield func(string, []byte) bool) {
+		for _, pair := range pairs {
+			if !yield(pair.Key, pair.Value) {
+				return
+			}
+		}
+	})
 }
 
 func (st *storage) wait(ctx context.Context) error {
@@ -57,7 +83,7 @@ func (st *storage) wait(ctx context.Context) error {
 }
 
 // forAPIServer returns how the API server reaches etcd. An embedded one may
-// still be starting: its dialer waits. One elsewhere has been reached by now.
+// still be starting: its clients wait. One elsewhere has been reached by now.
 func (st *storage) forAPIServer(ctx context.Context) (apiserver.Etcd, error) {
 	if len(st.cfg.Endpoints) > 0 {
 		if err := st.wait(ctx); err != nil {
@@ -65,13 +91,13 @@ func (st *storage) forAPIServer(ctx context.Context) (apiserver.Etcd, error) {
 		}
 		return apiserver.Etcd{Endpoints: st.cfg.Endpoints, CAFile: st.cfg.CAFile, CertFile: st.cfg.CertFile, KeyFile: st.cfg.KeyFile}, nil
 	}
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if err := st.wait(ctx); err != nil {
+	connect := func() (*clientv3.Client, error) {
+		if err := st.wait(context.Background()); err != nil { // it ends with the start of etcd
 			return nil, err
 		}
-		return st.server.Dialer()(ctx, network, addr)
+		return st.server.Client()
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Dial: dial}, nil
+	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect}, nil
 }
 
 // failure is why etcd did not start or has ended; nil while it runs or starts.

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"net"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
-	"k8s.io/client-go/tools/cache"
 	cliflag "k8s.io/component-base/cli/flag"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
@@ -63,8 +61,8 @@ type Grant struct {
 type Etcd struct {
 	Endpoints                 []string
 	CAFile, CertFile, KeyFile string
-	// Dial replaces the network, if not nil.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Connect replaces the network, if not nil.
+	Connect func() (*clientv3.Client, error)
 }
 
 // options is the only place that knows the names of kube-apiserver's options.
@@ -92,10 +90,6 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 	transport := &o.Etcd.StorageConfig.Transport
 	transport.ServerList = c.Etcd.Endpoints
 	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = c.Etcd.CAFile, c.Etcd.CertFile, c.Etcd.KeyFile
-	if c.Etcd.Dial != nil {
-		dial := utilnet.DialFunc(c.Etcd.Dial)
-		transport.EgressLookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, nil }
-	}
 
 	o.Authentication.ClientCert.ClientCA = c.PKI.CACert
 	o.Authentication.RequestHeader.ClientCAFile = c.PKI.FrontProxyCACert
@@ -186,8 +180,7 @@ func (c Config) complete(ctx context.Context) (options.CompletedOptions, error) 
 
 // upstreamConfig builds upstream's configuration and changes in it what only
 // one process can know: who calls from inside, and what is done faster.
-func (c Config) upstreamConfig(o options.CompletedOptions, name *cache.InformerName) (*app.Config, error) {
-	o.InformerName = name
+func (c Config) upstreamConfig(o options.CompletedOptions) (*app.Config, error) {
 	config, err := app.NewConfig(o)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,6 @@ const drainTimeout = 100 * time.Millisecond
 // Server is an API server that runs. Start makes one, Close ends it.
 type Server struct {
 	front *aggregatorapiserver.APIAggregator
-	name  *cache.InformerName
 	count *counter
 	fence *fence
 
@@ -41,9 +40,10 @@ type Server struct {
 
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error // final when done is closed
+	cancel  context.CancelFunc
+	release func() // what the process has one of
+	done    chan struct{}
+	err     error // final when done is closed
 }
 
 // Start assembles the server and serves; it returns before /readyz is green
@@ -57,24 +57,33 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: another one runs in this process: %w", err)
 	}
-	s, err := assemble(cfg, options, name)
+	options.InformerName = name
+	release := name.Release
+	if cfg.Etcd.Connect != nil {
+		restore := reachStorage(cfg.Etcd.Connect)
+		release = func() { restore(); name.Release() }
+	}
+	s, err := assemble(cfg, options, release)
 	if err != nil {
-		name.Release()
+		release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) (*Server, error) {
-	config, err := cfg.upstreamConfig(o, name)
+// assemble returns a server that calls release when it has ended.
+func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, error) {
+	config, err := cfg.upstreamConfig(o)
 	if err != nil {
 		return nil, err
 	}
+	self := callItself(config)
 	metrics, err := routeMetrics(config.Aggregator.GenericConfig)
 	if err != nil {
 		return nil, err
 	}
 	fence := buildFence(config.Aggregator.GenericConfig)
+	documents := deferDocuments(config)
 	count := countRequests(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
@@ -87,13 +96,18 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 	if err := metrics.install(front, config.KubeAPIs.ControlPlane.VersionedInformers); err != nil {
 		return nil, err
 	}
+	if err := documents.install(front); err != nil {
+		return nil, err
+	}
 	front.GenericAPIServer.ShutdownTimeout = drainTimeout
 	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
+
+	self.Store(front.GenericAPIServer.Handler)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		front:        front,
-		name:         name,
+		release:      release,
 		count:        count,
 		fence:        fence,
 		informers:    config.KubeAPIs.ControlPlane.VersionedInformers,
@@ -111,6 +125,7 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 		cancel()
 		return nil, err
 	}
+	documents.forget()
 	go s.run(ctx, prepared.Run)
 	return s, nil
 }
@@ -118,13 +133,15 @@ func assemble(cfg Config, o options.CompletedOptions, name *cache.InformerName) 
 // run serves until Close, or until serving or the bootstrap fails.
 func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 	defer close(s.done)
-	defer s.name.Release()
+	defer s.release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bootstrapEnded := make(chan struct{})
 	go func() {
 		defer close(bootstrapEnded)
-		client, err := kubernetes.NewForConfig(s.Connect(apiServerUser()))
+		cfg := s.Connect(apiServerUser())
+		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return until{ctx, rt} })
+		client, err := kubernetes.NewForConfig(cfg)
 		if err == nil {
 			err = bootstrap(ctx, client, s.grants...)
 		}
@@ -144,6 +161,24 @@ func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 	cancel(nil)
 	<-bootstrapEnded
 	s.err = err
+}
+
+// until fails requests once its context has ended: upstream's reconciliation of
+// the policy passes none, and a server that ends asks its clients to come again.
+type until struct {
+	ctx context.Context
+	rt  http.RoundTripper
+}
+
+func (u until) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := u.rt.RoundTrip(req)
+	if ended := context.Cause(u.ctx); ended != nil {
+		if err == nil {
+			resp.Body.Close()
+		}
+		return nil, ended
+	}
+	return resp, err
 }
 
 func (s *Server) checkBootstrapped(*http.Request) error {

@@ -39,6 +39,8 @@ type Config struct {
 	// Standby says that the controllers may have to wait for others to end: until
 	// they are started, they do not hold readiness up.
 	Standby bool
+	// Alone says that no other API server uses the same storage.
+	Alone bool
 
 	// Logger is where each controller's own logger writes.
 	Logger *slog.Logger

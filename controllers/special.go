@@ -18,11 +18,14 @@ import (
 )
 
 // constructor returns what builds a controller: upstream's descriptor, but for
-// those that are extra and for the token controller, which has no client to
-// build with in the public map.
+// those that are extra, for the token controller, which has no client to build
+// with in the public map, and for what is quicker beside a lone API server.
 func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
 	if name == names.ServiceAccountTokenController {
 		return func(ctx context.Context) (app.Controller, error) { return s.tokenController(ctx, c) }
+	}
+	if name == names.NamespaceController && s.cfg.Alone {
+		return func(ctx context.Context) (app.Controller, error) { return s.namespaceController(ctx, c) }
 	}
 	for _, e := range s.cfg.Extra {
 		if e.Name == name {
@@ -30,7 +33,13 @@ func (s *Supervisor) constructor(name string, c app.ControllerContext) builder {
 		}
 	}
 	descriptor := app.NewControllerDescriptors()[name]
-	return func(ctx context.Context) (app.Controller, error) { return descriptor.BuildController(ctx, c) }
+	return func(ctx context.Context) (app.Controller, error) {
+		made, err := descriptor.BuildController(ctx, c)
+		if err != nil || name != names.GarbageCollectorController {
+			return made, err
+		}
+		return eager(c, made)
+	}
 }
 
 // buildGraph makes the graph of owners, if the garbage collector is to run.

@@ -156,10 +156,12 @@ func (s *Supervisor) Units() []Status {
 	return all
 }
 
-// Checks returns a check for each controller that is meant to run: ready for
-// /readyz, alive for /livez and /healthz.
+// Checks returns the checks of the controllers that are meant to run: ready has
+// one for each, for /readyz, alive is one for all, for /livez and /healthz.
+// Upstream spends some 0.1 ms of a start on each path that a check has.
 func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
-	for _, name := range s.order() {
+	order := s.order()
+	for _, name := range order {
 		u := s.units[name]
 		ready = append(ready, healthz.NamedCheck(name, func(req *http.Request) error {
 			if s.cfg.Standby && u.status().State == Off {
@@ -167,9 +169,16 @@ func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
 			}
 			return u.ready(req)
 		}))
-		alive = append(alive, healthz.NamedCheck(name, u.alive))
 	}
-	return ready, alive
+	return ready, []healthz.HealthChecker{healthz.NamedCheck("controllers", func(req *http.Request) error {
+		var errs []error
+		for _, name := range order {
+			if err := s.units[name].alive(req); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+		return errors.Join(errs...)
+	})}
 }
 
 // LeaderElection is how the lease is to be held that lets one of several

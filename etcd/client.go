@@ -6,6 +6,7 @@ import (
 	"net"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 )
@@ -16,9 +17,9 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(s.life.fault()) })()
-	c, err := s.client()
+	c, err := s.Client()
 	if err != nil {
-		return fmt.Errorf("etcd: client: %w", err)
+		return err
 	}
 	defer func() {
 		if closeErr := c.Close(); err == nil && closeErr != nil {
@@ -31,14 +32,27 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 	return err
 }
 
-func (s *Server) client() (*clientv3.Client, error) {
+// Client returns a new client of the store. Of an embedded member, what it reads,
+// writes and watches are calls of functions: its connection is there for what
+// asks for one, and is not made before.
+func (s *Server) Client() (*clientv3.Client, error) {
 	cfg := clientv3.Config{Endpoints: s.endpoints, Logger: zap.NewNop()}
-	if s.member != nil {
-		cfg.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return s.member.dial(ctx, "tcp", addr)
-		})}
-		return clientv3.New(cfg)
+	if s.member == nil {
+		return s.clusterClient(cfg)
 	}
+	cfg.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+		return s.member.dial(ctx, "tcp", addr)
+	})}
+	c, err := clientv3.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: client: %w", err)
+	}
+	direct := v3client.New(s.member.etcd.Server)
+	c.KV, c.Watcher, c.Lease, c.Maintenance = direct.KV, direct.Watcher, direct.Lease, direct.Maintenance
+	return c, nil
+}
+
+func (s *Server) clusterClient(cfg clientv3.Config) (*clientv3.Client, error) {
 	cfg.DialTimeout = s.cfg.DialTimeout
 	urls, err := parseEndpoints(s.endpoints)
 	if err != nil {

@@ -26,7 +26,7 @@ func stores(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
 	t.Run("external", func(t *testing.T) {
 		files := newTestFiles(t)
 		s := start(t, Config{Endpoints: []string{cluster(t, files)}, CAFile: files.ca, CertFile: files.cert, KeyFile: files.key})
-		c, err := s.client()
+		c, err := s.Client()
 		must(t, err)
 		t.Cleanup(func() { must(t, c.Close()) })
 		test(t, s, c)

@@ -51,6 +51,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if what := os.Getenv(startEnv); what != "" {
+		if err := start(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code, err := withPlane(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

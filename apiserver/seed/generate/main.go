@@ -1,0 +1,85 @@
+// Command generate starts a control plane without the seed on an empty folder
+// and takes down the seed that upstream makes there.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/apiserver/seed"
+	"github.com/ctrlplane/ctrlplane/etcd"
+)
+
+func main() {
+	out := flag.String("o", "apiserver/seed/seed.gz", "file to write")
+	flag.Parse()
+	if err := generate(context.Background(), *out); err != nil {
+		fmt.Fprintln(os.Stderr, "seed:", err)
+		os.Exit(1)
+	}
+}
+
+func generate(ctx context.Context, out string) (err error) {
+	dir, err := os.MkdirTemp("", "ctrlplane-seed-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := start(ctx, dir); err != nil {
+		return err
+	}
+	pairs, err := read(ctx, filepath.Join(dir, "etcd"))
+	if err != nil {
+		return err
+	}
+	data, err := seed.Pack(pairs)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d objects, %d bytes\n", len(pairs), len(data))
+	return os.WriteFile(out, data, 0o644)
+}
+
+// start runs a control plane, of which any flag of upstream's keeps the seed
+// out, until it has settled.
+func start(ctx context.Context, dir string) error {
+	server := &ctrlplane.Server{Dir: dir, NoScheduler: true, APIServerArgs: []string{"etcd-prefix=/registry"}}
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	for {
+		s, err := server.Observer().Snapshot(ctx)
+		if err != nil || s.Process.Settled {
+			return server.Close()
+		}
+	}
+}
+
+func read(ctx context.Context, dir string) (pairs []seed.Pair, err error) {
+	store, err := etcd.Start(ctx, etcd.Config{Dir: dir, NoSync: true})
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	client, err := store.Client()
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	for _, prefix := range seed.Prefixes {
+		found, err := client.Get(ctx, prefix, clientv3.WithPrefix())
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range found.Kvs {
+			pairs = append(pairs, seed.Pair{Key: string(kv.Key), Value: kv.Value})
+		}
+	}
+	return pairs, nil
+}

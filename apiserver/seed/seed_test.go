@@ -1,0 +1,99 @@
+package seed
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestPairsAreNewEachTime(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	uids := map[string]string{}
+	for range 2 {
+		pairs, err := Pairs(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pairs) < 150 {
+			t.Fatalf("%d objects, want those of a fresh control plane", len(pairs))
+		}
+		for _, p := range pairs {
+			if !strings.HasPrefix(p.Key, "/registry/clusterroles/") && !strings.HasPrefix(p.Key, "/registry/namespaces/") {
+				continue
+			}
+			meta := decode(t, p)
+			if other, taken := uids[string(meta.UID)]; taken || meta.UID == "" {
+				t.Errorf("%s: UID %q is that of %s, too", p.Key, meta.UID, other)
+			}
+			uids[string(meta.UID)] = p.Key
+			if !meta.CreationTimestamp.Time.Equal(now) || !strings.HasSuffix(p.Key, "/"+meta.Name) {
+				t.Errorf("%s: created %v, named %q", p.Key, meta.CreationTimestamp, meta.Name)
+			}
+			for _, m := range meta.ManagedFields {
+				if !m.Time.Time.Equal(now) {
+					t.Errorf("%s: managed since %v", p.Key, m.Time)
+				}
+			}
+		}
+	}
+}
+
+// decode reads a cluster role or a namespace whole.
+func decode(t *testing.T, p Pair) *metav1.ObjectMeta {
+	t.Helper()
+	var unknown runtime.Unknown
+	if err := unknown.Unmarshal(bytes.TrimPrefix(p.Value, protobuf)); err != nil {
+		t.Fatalf("%s: %v", p.Key, err)
+	}
+	if unknown.Kind == "Namespace" {
+		var ns corev1.Namespace
+		if err := ns.Unmarshal(unknown.Raw); err != nil || ns.Status.Phase != corev1.NamespaceActive {
+			t.Fatalf("%s: %v, phase %q", p.Key, err, ns.Status.Phase)
+		}
+		return &ns.ObjectMeta
+	}
+	var role rbacv1.ClusterRole
+	if err := role.Unmarshal(unknown.Raw); err != nil || len(role.Rules) == 0 && role.AggregationRule == nil && role.Name != "system:public-info-viewer" {
+		t.Fatalf("%s: %v, %d rules", p.Key, err, len(role.Rules))
+	}
+	return &role.ObjectMeta
+}
+
+func TestPackRoundTrip(t *testing.T) {
+	pairs := []Pair{{"/registry/apiregistration.k8s.io/apiservices/v1.", []byte(`{"metadata":{"name":"v1."},"spec":{}}`)}}
+	data, err := Pack(pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := packed
+	defer func() { packed = old }()
+	packed = data
+	got, err := Pairs(time.Now())
+	if err != nil || len(got) != 1 || got[0].Key != pairs[0].Key || !bytes.Contains(got[0].Value, []byte(`"uid"`)) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	packed = data[:len(data)/2]
+	if _, err := Pairs(time.Now()); err == nil {
+		t.Error("a seed cut short: got no error")
+	}
+}
+
+func TestRenewRefusesWhatItDoesNotKnow(t *testing.T) {
+	for name, value := range map[string][]byte{
+		"empty":               nil,
+		"not protobuf":        append(bytes.Clone(protobuf), 0xff),
+		"without metadata":    append(bytes.Clone(protobuf), 0x12, 0x02, 0x10, 0x01), // Unknown with Raw = field 2
+		"JSON cut short":      []byte(`{"metadata":{`),
+		"JSON without an end": []byte(`{"metadata":[]}`),
+	} {
+		if _, err := renew(value, time.Now()); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane"
+)
+
+// startEnv makes the process start one control plane and tell of it: startCounts
+// how much work that was, startSeeded and startUnseeded what is in it.
+const (
+	startEnv      = "CTRLPLANE_E2E_START"
+	startCounts   = "counts"
+	startSeeded   = "seeded"
+	startUnseeded = "unseeded"
+)
+
+// workDone are figures of a start that do not wander with the machine's load.
+type workDone struct {
+	Requests  int64 // for objects, answered until it is ready
+	Revision  int64 // of the store by then: what was written, the seed counts as one
+	Allocated int64 // MiB
+}
+
+// TestStartDoesNoNeedlessWork fails when a start does more than it did: what is
+// slow is found by a bench, but only this finds it in every change.
+func TestStartDoesNoNeedlessWork(t *testing.T) {
+	t.Parallel()
+	var got workDone
+	startElsewhere(t, startCounts, &got)
+	t.Logf("%+v", got)
+	// Measured: 44–47 requests, revision 24–28, 168–184 MiB.
+	for _, limit := range []struct {
+		what      string
+		got, most int64
+	}{
+		{"requests", got.Requests, 70},
+		{"writes", got.Revision, 40},
+		{"MiB allocated", got.Allocated, 240},
+	} {
+		if limit.got > limit.most || limit.got == 0 {
+			t.Errorf("%d %s, want at most %d: find out what the start does now that it did not", limit.got, limit.what, limit.most)
+		}
+	}
+}
+
+// TestSeedIsWhatUpstreamMakes compares a control plane that began with the seed
+// with one that made everything itself.
+func TestSeedIsWhatUpstreamMakes(t *testing.T) {
+	t.Parallel()
+	var made, seeded map[string]any
+	startElsewhere(t, startUnseeded, &made)
+	startElsewhere(t, startSeeded, &seeded)
+	if len(made) < 150 {
+		t.Errorf("upstream made %d objects, want the whole policy", len(made))
+	}
+	if diff := cmp.Diff(made, seeded); diff != "" {
+		t.Errorf("the seed is out of date (-upstream +seed): run \"make seed\"\n%s", diff)
+	}
+}
+
+func startElsewhere(t *testing.T, what string, into any) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), startEnv+"="+what, "TMPDIR="+t.TempDir())
+	out, err := cmd.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		errors.As(err, &failed)
+		t.Fatalf("%v: %s", err, failed.Stderr)
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// start is what that process runs.
+func start(what string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	srv := &ctrlplane.Server{Nodes: 1}
+	if what != startCounts {
+		srv.Nodes, srv.NoScheduler = 0, true
+	}
+	if what == startUnseeded {
+		srv.APIServerArgs = []string{"etcd-prefix=/registry"} // upstream's own default
+	}
+	if err := srv.Start(ctx); err != nil {
+		return err
+	}
+	var told any
+	var err error
+	if what == startCounts {
+		told, err = count(ctx, srv)
+	} else {
+		told, err = contents(ctx, srv)
+	}
+	if err := errors.Join(err, srv.Close()); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(told)
+}
+
+func count(ctx context.Context, srv *ctrlplane.Server) (workDone, error) {
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	s, err := srv.Observer().Snapshot(ctx)
+	if err != nil {
+		return workDone{}, err
+	}
+	requests, err := answered(ctx, srv)
+	return workDone{requests, s.Process.EtcdRevision, int64(mem.TotalAlloc >> 20)}, err
+}
+
+// answered is how many requests for objects the API server has answered.
+func answered(ctx context.Context, srv *ctrlplane.Server) (n int64, err error) {
+	client, err := kubernetes.NewForConfig(srv.RESTConfig())
+	if err != nil {
+		return 0, err
+	}
+	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		labels, value, ok := strings.Cut(line, "} ")
+		if !ok || !strings.HasPrefix(labels, "apiserver_request_total{") || strings.Contains(labels, `,resource=""`) {
+			continue
+		}
+		times, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		n += times
+	}
+	return n, nil
+}
+
+// seeded are the resources that the seed has.
+var seeded = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "namespaces"},
+	{Version: "v1", Resource: "serviceaccounts"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "flowschemas"},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "prioritylevelconfigurations"},
+	{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"},
+}
+
+// contents are those objects once nothing goes on any more, without what differs
+// each time, by resource and name.
+func contents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error) {
+	for {
+		s, err := srv.Observer().Snapshot(ctx)
+		if err != nil || ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		if s.Process.Settled {
+			break
+		}
+		runtime.Gosched()
+	}
+	client, err := dynamic.NewForConfig(srv.RESTConfig())
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{}
+	for _, gvr := range seeded {
+		list, err := client.Resource(gvr).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", gvr.Resource, err)
+		}
+		for _, item := range list.Items {
+			all[strings.Join([]string{gvr.Resource, item.GetNamespace(), item.GetName()}, "/")] = lasting(item)
+		}
+	}
+	return all, nil
+}
+
+// lasting is an object without its identity, its times, and who wrote it how often.
+func lasting(item unstructured.Unstructured) map[string]any {
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"} {
+		unstructured.RemoveNestedField(item.Object, "metadata", field)
+	}
+	conditions, _, _ := unstructured.NestedSlice(item.Object, "status", "conditions")
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok {
+			maps.DeleteFunc(condition, func(key string, _ any) bool { return strings.HasSuffix(key, "Time") })
+		}
+	}
+	if len(conditions) > 0 {
+		slices.SortFunc(conditions, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		item.Object["status"].(map[string]any)["conditions"] = conditions
+	}
+	return item.Object
+}
