@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -83,12 +83,9 @@ func (p *plane) boot(ctx context.Context) error {
 		{"certificates", p.ensureCerts},  // the options name their files
 		{"options", p.checkOptions},      // before anything is served
 		{"API server", p.startAPIServer}, // serves when this ends; not ready yet
-		{"controllers", p.startControllers},
+		{"controllers", p.startBoth},     // and nodes beside them
 		{"readiness", p.waitReady},
 		{"kubeconfig", p.writeDown},
-	}
-	if p.Server.Nodes > 0 && !p.Server.LeaderElect { // the leader's are made once it leads
-		steps = slices.Insert(steps, 5, step{"nodes", p.startNodes})
 	}
 	if len(p.Server.Manifests) > 0 {
 		objects, err := manifests.Load(p.Server.Manifests)
@@ -330,6 +327,23 @@ func (p *plane) controllers() []control.Controller {
 		list = append(list, control.Controller{Name: u.Name, Aliases: u.Aliases, State: string(u.State), Reason: u.Reason})
 	}
 	return list
+}
+
+// startBoth makes the nodes while the controllers start. A leader's are made once
+// it leads.
+func (p *plane) startBoth(ctx context.Context) error {
+	if p.Server.Nodes == 0 || p.Server.LeaderElect {
+		return p.startControllers(ctx)
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return p.startControllers(ctx) })
+	both.Go(func() error {
+		if err := p.api.WaitServing(ctx); err != nil {
+			return err
+		}
+		return p.stage("nodes", func() error { return p.startNodes(ctx) })
+	})
+	return both.Wait()
 }
 
 func (p *plane) startControllers(ctx context.Context) error {

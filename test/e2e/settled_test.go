@@ -277,6 +277,9 @@ func TestSettleTellsWhoIsBusy(t *testing.T) {
 		wantBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "made to fail by hand")
 	})
 	t.Run("paused", func(t *testing.T) {
+		if _, err := untilSettled(t, src, patience); err != nil { // of the rollouts before
+			t.Fatal(err)
+		}
 		do(t)(gates.Pause(t.Context(), "deployment"))
 		defer func() { do(t)(gates.Resume(context.WithoutCancel(t.Context()), "deployment")) }()
 		d := newDeployment("registry.invalid/app:1")

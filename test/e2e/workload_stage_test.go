@@ -114,7 +114,10 @@ func TestWorkloadStageHoldsRolloutUp(t *testing.T) {
 		return false
 	})
 	p := awaitPods(t, ns, "app="+app, 1)[0]
-	s := p.Status.ContainerStatuses[0]
+	again := await(t, "second run", one(plane.client.CoreV1().Pods(ns), p.Name), func(p *corev1.Pod) bool {
+		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount > 0
+	})
+	s := again.Status.ContainerStatuses[0]
 	if s.RestartCount < 1 || s.LastTerminationState.Terminated == nil || s.LastTerminationState.Terminated.ExitCode != 7 {
 		t.Errorf("container: %s", show(s))
 	}

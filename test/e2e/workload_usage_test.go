@@ -1,0 +1,59 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The metrics API says what Pods are said to use.
+func TestWorkloadMetrics(t *testing.T) {
+	ns := workload(t)
+	p := newPod("busy", nil)
+	p.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
+	create(t, pods(ns), p)
+	await(t, "running pod", one(pods(ns), "busy"), func(p *corev1.Pod) bool { return running(*p) })
+	type usage struct{ Usage map[string]string }
+	read := func(path string, into any) {
+		if a := fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path); a.Code != 200 || json.Unmarshal([]byte(a.Body), into) != nil {
+			t.Errorf("%s: %d %s", path, a.Code, a.Body)
+		}
+	}
+	var pod struct{ Containers []usage }
+	if read("namespaces/"+ns+"/pods/busy", &pod); len(pod.Containers) != 1 || pod.Containers[0].Usage["cpu"] != "150m" {
+		t.Errorf("of the pod: %+v", pod)
+	}
+	var nodes struct{ Items []usage }
+	if read("nodes", &nodes); len(nodes.Items) < 3 || nodes.Items[0].Usage["memory"] == "" {
+		t.Errorf("of the nodes: %+v", nodes)
+	}
+}
+
+func TestWorkloadAutoscaling(t *testing.T) {
+	ns := workload(t)
+	d := newDeployment("registry.invalid/app:1")
+	d.Spec.Replicas = new(int32(1))
+	d.Spec.Template.Spec.Containers[0].Resources = requests("100m")
+	d.Spec.Template.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
+	create(t, deployments(ns), d)
+	create(t, plane.client.AutoscalingV2().HorizontalPodAutoscalers(ns), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MaxReplicas:    3,
+			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
+				ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0))},
+			},
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(50))},
+			}}},
+		},
+	})
+	for _, p := range awaitRunning(t, ns, "app=web", 3) {
+		modify(t, pods(ns), p.Name, func(p *corev1.Pod) { p.Annotations["kwok.x-k8s.io/usage-cpu"] = "5m" })
+	}
+	awaitRunning(t, ns, "app=web", 1)
+}
