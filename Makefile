@@ -50,7 +50,14 @@ lint: ## static checks
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 bench: build ## compare with the three upstream binaries, and say what looking costs
-	go run ./bench -ctrlplane $(BIN)
+	go run ./bench -ctrlplane $(BIN) -doc docs/performance.md
+
+.PHONY: growth profile-start
+growth: build ## draw docs/growth.svg: what a Pod costs when there are up to 50,000
+	go run ./bench -ctrlplane $(BIN) -growth -doc docs/performance.md
+
+profile-start: build ## draw docs/start.svg: where the time of one start goes
+	go run ./bench -ctrlplane $(BIN) -profile-start -doc docs/performance.md
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \

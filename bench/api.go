@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -83,25 +84,44 @@ func (a *api) request(ctx context.Context, method, path, body string) error {
 	return err
 }
 
+// created makes an object and returns its UID.
+func (a *api) created(ctx context.Context, path, body string) (string, error) {
+	_, text, err := a.do(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return "", err
+	}
+	var object struct{ Metadata struct{ UID string } }
+	if err := json.Unmarshal(text, &object); err != nil {
+		return "", fmt.Errorf("POST %s: %w", path, err)
+	}
+	return object.Metadata.UID, nil
+}
+
 func (a *api) status(ctx context.Context, method, path, body string) (int, error) {
+	status, _, err := a.do(ctx, method, path, body)
+	return status, err
+}
+
+// do returns the status and the body of the answer; an error unless it is 2xx.
+func (a *api) do(ctx context.Context, method, path, body string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := a.client.Do(req)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer resp.Body.Close() // read to its end
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return resp.StatusCode, err
+		return resp.StatusCode, nil, err
 	}
 	if resp.StatusCode/100 != 2 {
-		return resp.StatusCode, fmt.Errorf("%s %s: %s: %.200s", method, path, resp.Status, text)
+		return resp.StatusCode, nil, fmt.Errorf("%s %s: %s: %.200s", method, path, resp.Status, text)
 	}
-	return resp.StatusCode, nil
+	return resp.StatusCode, text, nil
 }
 
 // awaitReady returns when /readyz says ok.

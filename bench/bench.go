@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -78,21 +80,22 @@ func (o *options) prepare(ctx context.Context, progress io.Writer) (err error) {
 	if o.upstream, err = filepath.Abs(o.upstream); err != nil {
 		return err
 	}
-	var ours, theirs bool
+	var ours bool
+	build := map[string]bool{}
 	for _, name := range o.contestants() {
-		three := name == "three" || name == "three-lifted"
-		theirs = theirs || three
-		ours = ours || !three
+		c := o.contestant(name)
+		for _, binary := range c.binaries {
+			ours = ours || binary == o.ctrlplane
+			build[strings.TrimSuffix(filepath.Base(binary), exe)] = true
+		}
+		build[kubectl] = build[kubectl] || len(o.partsOf(c, beside))+len(o.partsOf(c, alone)) > 0
 	}
 	if ours {
 		if _, err := os.Stat(o.ctrlplane); err != nil {
 			return fmt.Errorf("%w: build it first (make build)", err)
 		}
 	}
-	if theirs {
-		return buildUpstream(ctx, o.upstream, progress)
-	}
-	return nil
+	return buildUpstream(ctx, o.upstream, build, progress)
 }
 
 // sample is one run with what the machine was like before it.
@@ -104,28 +107,42 @@ func (o options) sample(ctx context.Context, c contestant, parent string, n int)
 	case !errors.Is(err, errors.ErrUnsupported):
 		return s, err
 	}
-	r, err := newRoom(parent, fmt.Sprintf("%s-%d", c.name, n+1))
-	if err != nil {
-		return s, err
-	}
-	s.Values, err = o.measure(ctx, c, r)
-	if cerr := r.close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return s, fmt.Errorf("%s, run %d: %w: see %s", c.name, n+1, err, r.log.Name())
+	s.Values = map[string]float64{}
+	for _, at := range places() {
+		list := o.partsOf(c, at)
+		if len(list) == 0 {
+			continue
+		}
+		name := fmt.Sprintf("%s-%d", c.name, n+1)
+		if at != here {
+			name += "-" + string(at)
+		}
+		r, err := newRoom(parent, name)
+		if err != nil {
+			return s, err
+		}
+		values, err := o.measure(ctx, c, at, list, r)
+		if cerr := r.close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return s, fmt.Errorf("%s, run %d: %w: see %s", c.name, n+1, err, r.log.Name())
+		}
+		maps.Copy(s.Values, values)
 	}
 	return s, nil
 }
 
+// told are the keys of what the line of progress of a run says.
+var told = []string{"usable", "rss", "firstPodP50", "pods100x10", "pods500x10", "fullGone", "crdsRSS", "explainNew", "childGone", "runTrue", "stop"}
+
 // String is the line of progress of a run.
 func (s sample) String() string {
-	text := ""
+	var list []string
 	for _, m := range metrics(time.Second) {
-		value, ok := s.Values[m.key]
-		if ok && slices.Contains([]string{"usable", "rss", "pods100x10", "pods500x10"}, m.key) {
-			text += fmt.Sprintf("%s %s %s; ", m.label, figure(value), m.unit)
+		if value, ok := s.Values[m.key]; ok && slices.Contains(told, m.key) {
+			list = append(list, fmt.Sprintf("%s %s %s", m.label, figure(value), m.unit))
 		}
 	}
-	return text + fmt.Sprintf("stop %s s", figure(s.Values["stop"]))
+	return strings.Join(list, "; ")
 }

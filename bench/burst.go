@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 )
 
@@ -21,6 +20,16 @@ const creators = 10
 
 // burst is a number of Deployments created at once.
 type burst struct{ deployments, replicas int }
+
+// The bursts of the report, in this order in the same control plane.
+var small, large = burst{100, 10}, burst{500, 10}
+
+func (b burst) pods() int { return b.deployments * b.replicas }
+
+func (b burst) key(what string) string { return what + b.String() }
+
+// namespace is where run puts it.
+func (b burst) namespace() string { return "burst-" + b.String() }
 
 func (b burst) String() string { return fmt.Sprintf("%dx%d", b.deployments, b.replicas) }
 
@@ -32,18 +41,20 @@ type arrived struct {
 
 // run makes a namespace of the burst's name and the Deployments in it.
 func (b burst) run(ctx context.Context, a *api) (arrived, error) {
+	return b.runIn(ctx, a, b.namespace())
+}
+
+func (b burst) runIn(ctx context.Context, a *api, ns string) (arrived, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ns := "burst-" + b.String()
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return arrived{}, err
 	}
-	config := &rest.Config{Host: a.url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}}
-	apps, err := appsclient.NewForConfigAndClient(config, a.client)
+	apps, err := appsclient.NewForConfigAndClient(a.config(), a.client)
 	if err != nil {
 		return arrived{}, err
 	}
-	pods, err := metadata.NewForConfigAndClient(config, a.client)
+	pods, err := metadata.NewForConfigAndClient(a.config(), a.client)
 	if err != nil {
 		return arrived{}, err
 	}
@@ -72,7 +83,7 @@ func (b burst) run(ctx context.Context, a *api) (arrived, error) {
 		got.settled = time.Since(began)
 		settled <- err
 	}()
-	err = count(ctx, podWatch, b.deployments*b.replicas, exists)
+	err = count(ctx, podWatch, b.pods(), exists)
 	got.pods = time.Since(began)
 	if err != nil {
 		cancel(err)

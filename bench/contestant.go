@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -19,8 +20,8 @@ type contestant struct {
 	prepare func(ctx context.Context, r *room) error
 	// look attaches a view to what runs; nil = nobody looks.
 	look func(ctx context.Context, r *room) (*view, error)
-	// big adds the big burst even if the options do not.
-	big bool
+	// parts are the names of those that make sense for it.
+	parts []string
 	// launch starts the processes, and need not wait for what they do.
 	launch func(ctx context.Context, r *room) (*plane, error)
 }
@@ -32,18 +33,25 @@ func names() []string {
 
 func (o options) contestant(name string) contestant {
 	switch name {
+	case workloads:
+		return contestant{name: name, binaries: []string{o.ctrlplane}}
 	case hooksOff, hooksOn, viewAttached:
 		return o.looking(name)
 	case "ctrlplane":
-		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named}
+		return contestant{name: name, parts: except("run"), binaries: []string{o.ctrlplane}, launch: o.named}
 	case "ctrlplane-ephemeral":
-		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.ephemeral}
+		return contestant{name: name, parts: []string{"start", "idle", "first-pod", "pods-1000", "run"}, binaries: []string{o.ctrlplane}, launch: o.ephemeral}
 	case "ctrlplane-restart":
-		return contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named, prepare: o.first}
+		return contestant{name: name, parts: []string{"start", "idle"}, binaries: []string{o.ctrlplane}, launch: o.named, prepare: o.first}
 	case "three-lifted":
-		return o.three(name, "--kube-api-qps=5000", "--kube-api-burst=5000")
+		return o.three(name, except("run"), "--kube-api-qps=5000", "--kube-api-burst=5000")
 	}
-	return o.three(name)
+	return o.three(name, except("run", "pods-5000", "delete-5000")) // which would take it the better part of an hour
+}
+
+// except are the names of all parts but some.
+func except(names ...string) []string {
+	return slices.DeleteFunc(partNames(), func(name string) bool { return slices.Contains(names, name) })
 }
 
 // room is the folder of one run, with the log that all its processes share.

@@ -18,7 +18,7 @@ const (
 func looks() []string { return []string{hooksOff, hooksOn, viewAttached} }
 
 func (o options) looking(name string) contestant {
-	c := contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named, big: true}
+	c := contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.named, parts: []string{"idle", "pods-1000", "pods-5000"}}
 	switch name {
 	case hooksOff:
 		c.launch = o.unobserved
@@ -72,7 +72,7 @@ func costs(r *results) string {
 // the rest what observers may add to.
 func costMetrics(idle time.Duration) []metric {
 	keys := []string{"rss", "cpuIdle", "cpuAll"}
-	for _, b := range bursts(true) {
+	for _, b := range []burst{small, large} {
 		keys = append(keys, b.key("pods"), b.key("cpu"), b.key("cpuView"))
 	}
 	return slices.DeleteFunc(metrics(idle), func(m metric) bool { return !slices.Contains(keys, m.key) })

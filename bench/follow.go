@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -25,4 +26,26 @@ func (f *following) again(ctx context.Context) error {
 		f.Interface = w
 	}
 	return err
+}
+
+// await returns when the watch tells of an object for which ok holds.
+func (f *following) await(ctx context.Context, ok func(watch.Event, metav1.Object) bool) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e, open := <-f.ResultChan():
+			object, isObject := e.Object.(metav1.Object)
+			switch {
+			case !open:
+				if err := f.again(ctx); err != nil {
+					return fmt.Errorf("the server has closed the watch: %w", err)
+				}
+			case e.Type == watch.Error:
+				return fmt.Errorf("watch: %v", e.Object)
+			case isObject && ok(e, object):
+				return nil
+			}
+		}
+	}
 }

@@ -8,6 +8,9 @@
 // What looking costs is told by three more, ctrlplane with all its hooks off,
 // with all on, and with a view attached, in rounds there and back (A B C C B A).
 //
+// With -growth it says what a Pod costs when there are many, with -profile-start
+// it draws where the time of one start goes.
+//
 // Given the name of a second results file after -compare, it runs nothing and
 // compares the two.
 package main
@@ -20,26 +23,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
-	"time"
 )
-
-// options are the flags.
-type options struct {
-	ctrlplane string
-	upstream  string
-	only      string
-	runs      int
-	rounds    int
-	idle      time.Duration
-	timeout   time.Duration
-	big       bool
-	json      string
-	compare   string
-	newer     string // compare with this instead of running
-}
 
 var errUsage = errors.New("see -help")
 
@@ -78,6 +63,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		_, err = io.WriteString(stdout, comparison(old, newer))
 		return err
 	}
+	switch {
+	case o.only == workloads:
+		return runWorkloads(ctx, o, stdout, stderr)
+	case o.growth:
+		return runGrowth(ctx, o, stdout, stderr)
+	case o.start:
+		return drawStart(ctx, o, stdout)
+	}
 	res, err := benchmark(ctx, o, stderr)
 	if res == nil {
 		return err
@@ -92,66 +85,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err // a file that lacks runs is not to replace a whole one
 	}
-	return save(o.json, res)
-}
-
-func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are printed once, by main
-	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
-	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; what is missing or of another version is built")
-	f.StringVar(&o.only, "only", strings.Join(choices(), ","), "contestants to run, as a comma-separated `list`; cost is the three that tell what looking costs")
-	f.IntVar(&o.runs, "runs", 5, "runs of each contestant")
-	f.IntVar(&o.rounds, "rounds", 6, "runs of each of those of cost")
-	f.DurationVar(&o.idle, "idle", 10*time.Second, "how long a control plane is left alone before its memory is read")
-	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "longest wait for any one thing")
-	f.BoolVar(&o.big, "big", false, "add 500 Deployments of 10 replicas; minutes for a throttled contestant")
-	f.StringVar(&o.json, "json", "bench/out.json", "`file` for all samples")
-	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; followed by a newer one, nothing is run")
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		f.SetOutput(stderr)
-		f.PrintDefaults()
-		return o, err
-	case err != nil:
-		return o, usagef("%v", err)
-	case f.NArg() == 1 && o.compare != "":
-		o.newer = f.Arg(0)
-	case f.NArg() > 0:
-		return o, usagef("unexpected argument %q", f.Arg(0))
-	case o.runs < 1:
-		return o, usagef("-runs %d: at least 1 is needed", o.runs)
-	case o.rounds < 1:
-		return o, usagef("-rounds %d: at least 1 is needed", o.rounds)
-	case o.idle <= 0 || o.timeout <= 0:
-		return o, usagef("-idle and -timeout must be positive")
+	if err := save(o.json, res); err != nil || o.doc == "" {
+		return err
 	}
-	for _, name := range strings.Split(o.only, ",") {
-		if !slices.Contains(choices(), name) {
-			return o, usagef("-only: no contestant %q: choose from %s", name, strings.Join(choices(), ","))
-		}
-	}
-	return o, nil
-}
-
-// choices are what -only may name.
-func choices() []string { return append(names(), "cost") }
-
-// contestants are those to run, with what cost stands for.
-func (o options) contestants() []string {
-	var list []string
-	for _, name := range strings.Split(o.only, ",") {
-		if name == "cost" {
-			list = append(list, looks()...)
-		} else {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-func usagef(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, errUsage)...)
+	return insert(o.doc, "bench", report(res))
 }

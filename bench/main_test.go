@@ -58,10 +58,13 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"-nope"}, "-nope"},
-		{[]string{"-only", "three,four"}, `no contestant "four": choose from ctrlplane,`},
+		{[]string{"-only", "three,four"}, `no contestant or part "four": choose from ctrlplane,`},
 		{[]string{"-runs", "0"}, "-runs 0"},
 		{[]string{"-rounds", "0"}, "-rounds 0"},
 		{[]string{"-idle", "0s"}, "-idle"},
+		{[]string{"-growth", "-profile-start"}, "use one of them"},
+		{[]string{"-only", "run,three"}, "-only: run is nothing that three can do"},
+		{[]string{"-growth", "-sizes", "15"}, "-sizes"},
 		{[]string{"stray"}, `"stray"`},
 		{[]string{"-compare", "a", "b", "c"}, `"b"`},
 	}
@@ -114,7 +117,7 @@ func args(t *testing.T, fake, dir string) []string {
 	t.Setenv(fakeEnv, fake)
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("TMP", dir)
-	return []string{"-only", "ctrlplane", "-ctrlplane", self, "-json", filepath.Join(dir, "out.json")}
+	return []string{"-only", "ctrlplane,start", "-ctrlplane", self, "-json", filepath.Join(dir, "out.json")}
 }
 
 func TestContestantThatFails(t *testing.T) {

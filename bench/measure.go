@@ -12,49 +12,81 @@ import (
 type meter struct {
 	options
 	plane  *plane
+	room   *room
 	view   *view              // nil = nobody looks
 	values map[string]float64 // by the key of the metric; what the system does not tell is left out
 }
 
-// measure runs a contestant once, in a room of its own.
-func (o options) measure(ctx context.Context, c contestant, r *room) (map[string]float64, error) {
+// measure runs the parts of a contestant that have the same place once, in a
+// room of their own.
+func (o options) measure(ctx context.Context, c contestant, at place, list []part, r *room) (map[string]float64, error) {
+	m := &meter{options: o, room: r, values: map[string]float64{}}
+	if at == alone {
+		return m.values, m.do(ctx, nil, list)
+	}
 	if c.prepare != nil {
 		if err := c.prepare(ctx, r); err != nil {
 			return nil, fmt.Errorf("the start before: %w", err)
 		}
 	}
-	p, err := c.launch(ctx, r)
-	if err != nil {
+	var err error
+	if m.plane, err = c.launch(ctx, r); err != nil {
 		return nil, err
 	}
-	defer p.kill()
-	m := &meter{options: o, plane: p, values: map[string]float64{}}
+	defer m.plane.kill()
 	a, err := m.start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
+	if at != here { // its start is no sample
+		clear(m.values)
+	}
 	if c.look != nil {
 		if m.view, err = c.look(ctx, r); err != nil {
 			return nil, fmt.Errorf("view: %w", err)
 		}
 		defer m.view.close()
 	}
-	if err := p.within(ctx, m.idle+m.timeout, m.leaveAlone); err != nil {
+	if err := m.do(ctx, a, list); err != nil {
 		return nil, err
-	}
-	for _, b := range bursts(m.big || c.big) {
-		err := p.within(ctx, m.timeout, func(ctx context.Context) error { return m.watched(ctx, a, b) })
-		if err != nil {
-			return nil, err
-		}
 	}
 	a.close()
 	m.view.close()
+	if at != here {
+		_, err := m.plane.stop(ctx)
+		return m.values, err
+	}
 	if err := m.end(ctx); err != nil {
 		return nil, err
 	}
 	return m.values, m.binaries(c.binaries)
+}
+
+// do measures parts. The error says which one failed.
+func (m *meter) do(ctx context.Context, a *api, list []part) error {
+	for _, p := range list {
+		if p.do == nil {
+			continue
+		}
+		do := func(ctx context.Context) error { return p.do(m, ctx, a) }
+		var err error
+		if m.plane == nil {
+			err = bounded(ctx, m.idle+m.timeout, do)
+		} else {
+			err = m.plane.within(ctx, m.idle+m.timeout, do)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func bounded(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, stop := bound(ctx, d)
+	defer stop()
+	return do(ctx)
 }
 
 func (m *meter) start(ctx context.Context) (a *api, err error) {

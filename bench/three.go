@@ -19,7 +19,7 @@ const (
 
 // three is etcd, kube-apiserver and kube-controller-manager, with what ctrlplane
 // turns on and kubeadm sets.
-func (o options) three(name string, managerArgs ...string) contestant {
+func (o options) three(name string, parts []string, managerArgs ...string) contestant {
 	bin := func(name string) string { return filepath.Join(o.upstream, name+exe) }
 	binaries := []string{bin("etcd"), bin("kube-apiserver"), bin("kube-controller-manager")}
 	launch := func(ctx context.Context, r *room) (*plane, error) {
@@ -35,7 +35,7 @@ func (o options) three(name string, managerArgs ...string) contestant {
 		}
 		return p, nil
 	}
-	return contestant{name: name, binaries: binaries, launch: launch}
+	return contestant{name: name, parts: parts, binaries: binaries, launch: launch}
 }
 
 // startInOrder starts each process when the one before answers. All at once is

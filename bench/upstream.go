@@ -17,19 +17,25 @@ import (
 // program is an upstream binary and where its source is.
 type program struct{ name, module, pkg string }
 
+const kubectl = "kubectl"
+
 func programs() []program {
 	const kubernetes = "k8s.io/kubernetes"
 	return []program{
 		{"etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"},
 		{"kube-apiserver", kubernetes, kubernetes + "/cmd/kube-apiserver"},
 		{"kube-controller-manager", kubernetes, kubernetes + "/cmd/kube-controller-manager"},
+		{kubectl, kubernetes, kubernetes + "/cmd/kubectl"}, // the client of some parts, whoever the server is
 	}
 }
 
-// buildUpstream builds what is missing in dir, or was built from another
-// version of its module or with another Go.
-func buildUpstream(ctx context.Context, dir string, progress io.Writer) error {
+// buildUpstream builds, of the programs named, what is missing in dir, or was
+// built from another version of its module or with another Go.
+func buildUpstream(ctx context.Context, dir string, names map[string]bool, progress io.Writer) error {
 	for _, p := range programs() {
+		if !names[p.name] {
+			continue
+		}
 		out, err := goTool(ctx, "list", "-m", "-f", "{{.Version}}", p.module)
 		if err != nil {
 			return err

@@ -8,15 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -95,103 +89,6 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 		return errors.Join(errDead, os.RemoveAll(r.tools))
 	}
 	return errors.Join(err, r.clean(context.WithoutCancel(ctx)))
-}
-
-// errDead is that there is nobody to clean up after, nor with.
-var errDead = errors.New("the control plane has ended meanwhile: start it and the lesson again")
-
-// dead says whether the control plane is there no more.
-func (r *runner) dead(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTime)
-	defer cancel()
-	_, err := r.plane.control.Snapshot(ctx)
-	return utilnet.IsConnectionRefused(err)
-}
-
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
-
-// Namespace is where the lesson takes place.
-func (l *Lesson) Namespace() string {
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(l.Name), "-"), "-")
-	number, _, _ := strings.Cut(name, "-")
-	if trimmed := strings.TrimLeft(number, "0"); trimmed != "" && strings.Trim(trimmed, "0123456789") == "" {
-		name = trimmed
-	}
-	return strings.TrimRight("lesson-"+name[:min(len(name), 40)], "-")
-}
-
-// prepare makes the lesson's namespace, folders and shell.
-func (r *runner) prepare(ctx context.Context) (err error) {
-	if r.plane, err = newPlane(ctx, r.Config); err != nil {
-		return err
-	}
-	if err := r.plane.knows(r.lesson); err != nil {
-		return err
-	}
-	namespace := r.lesson.Namespace()
-	if err := r.plane.claim(ctx, namespace, r.lesson.Namespaces); err != nil {
-		return err
-	}
-	if r.tools, err = os.MkdirTemp("", "ctrlplane-learn-"); err != nil {
-		return err
-	}
-	dir := r.Dir
-	if dir == "" {
-		dir = filepath.Join(r.tools, "lesson")
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if r.shell, err = newShell(dir, r.tools, namespace, r.Config, r.Program, r.Target); err != nil {
-		return err
-	}
-	if err := writeModule(dir, r.lesson); err != nil {
-		return err
-	}
-	if !r.Auto {
-		r.shell.in = r.In
-	}
-	r.probe = &probe{plane: r.plane, shell: r.shell}
-	if r.hands, err = r.plane.hands(ctx, r.lesson.Nodes); err != nil {
-		return err
-	}
-	return r.probe.begin(ctx)
-}
-
-// clean takes back what is left of the lesson.
-func (r *runner) clean(ctx context.Context) error {
-	if r.shell == nil { // there is only what prepare could not finish
-		return os.RemoveAll(r.tools)
-	}
-	r.printf("\n%s\n", r.faint("Cleaning up: namespace "+r.shell.namespace+", and what else the lesson has changed."))
-	ctx, cancel := context.WithTimeout(ctx, cleanTime)
-	defer cancel()
-	r.shell.stop()
-	err := errors.Join(r.plane.takeBack(ctx, r.hands), r.removeObjects(ctx),
-		r.plane.remove(ctx, r.shell.namespace, r.lesson.Namespaces), os.RemoveAll(r.tools))
-	if err != nil {
-		return fmt.Errorf("cleaning up after lesson %s: %w", r.lesson.Name, err)
-	}
-	return nil
-}
-
-// removeObjects deletes what the lesson has made outside of namespaces.
-func (r *runner) removeObjects(ctx context.Context) error {
-	var errs []error
-	for _, o := range r.lesson.Objects {
-		kind, name, _ := strings.Cut(r.named(o), "/")
-		m, err := r.plane.kind(kind)
-		if meta.IsNoMatchError(err) {
-			continue // it went with its kind
-		}
-		if err == nil {
-			err = r.plane.of(m, "").Delete(ctx, name, metav1.DeleteOptions{})
-		}
-		if !apierrors.IsNotFound(err) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // steps does the lesson from the step on that is to be the first.
@@ -286,49 +183,4 @@ func (r *runner) one(ctx context.Context, s *Step) error {
 		}
 	}
 	return r.pause(ctx)
-}
-
-func (r *runner) part(ctx context.Context, p Part) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	switch p := p.(type) {
-	case Prose:
-		if !r.quiet {
-			r.printf("%s\n", r.markdown(r.named(p.Text)))
-		}
-	case *Code:
-		return r.codePart(p)
-	case *Do:
-		return r.do(ctx, p)
-	case *Act:
-		return r.run(ctx, p)
-	case *Show:
-		return r.show(ctx, p)
-	case *Ask:
-		return r.question(ctx, p)
-	}
-	return nil
-}
-
-// named puts the lesson's namespace in place of $NS.
-func (r *runner) named(text string) string { return strings.ReplaceAll(text, "$NS", r.shell.namespace) }
-
-// codePart shows a listing, and writes its file.
-func (r *runner) codePart(c *Code) error {
-	if !r.quiet {
-		shown := *c
-		if c.File != "" {
-			shown.Text = r.named(c.Text)
-		}
-		r.printf("%s\n", r.listing(&shown))
-	}
-	if c.File == "" {
-		return nil
-	}
-	mode := os.FileMode(0o600)
-	if strings.HasPrefix(c.Text, "#!") {
-		mode = 0o700
-	}
-	return os.WriteFile(filepath.Join(r.shell.dir, c.File), []byte(r.named(c.Text)+"\n"), mode)
 }

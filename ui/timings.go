@@ -38,33 +38,34 @@ type Moments struct {
 	Ready time.Time
 }
 
+// Records are what is told of the start besides its stages, as events that are
+// to be appended when it is ready: WholeStep ends then, and both begin together.
+func (m Moments) Records() []observe.Event {
+	return []observe.Event{&observe.BootStep{Step: ProcessStep, Took: m.Main.Sub(m.begin())}, &observe.BootStep{Step: WholeStep, Took: m.Ready.Sub(m.begin())}}
+}
+
+// begin is when all began, as far as is known.
+func (m Moments) begin() time.Time {
+	if m.Born.IsZero() || m.Born.After(m.Main) { // clocks differ by a hundredth of a second
+		return m.Main
+	}
+	return m.Born
+}
+
 // NewTimings takes the stages from the records of a start.
 func NewTimings(m Moments, cpu time.Duration, records []observe.Record) Timings {
-	if m.Born.IsZero() || m.Born.After(m.Main) { // clocks differ by a hundredth of a second
-		m.Born = m.Main
-	}
-	t := Timings{Took: m.Ready.Sub(m.Born), CPU: cpu}
-	if took := m.Main.Sub(m.Born); took > 0 {
+	begin := m.begin()
+	t := Timings{Took: m.Ready.Sub(begin), CPU: cpu}
+	if took := m.Main.Sub(begin); took > 0 {
 		t.Stages = append(t.Stages, Timing{Name: ProcessStep, Took: took})
 	}
 	for _, r := range records {
 		if s, ok := r.Event.(*observe.BootStep); ok {
-			t.Stages = append(t.Stages, Timing{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(m.Born), Took: s.Took})
+			t.Stages = append(t.Stages, Timing{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(begin), Took: s.Took})
 		}
 	}
 	slices.SortStableFunc(t.Stages, func(a, b Timing) int { return cmp.Compare(a.Begin, b.Begin) })
 	return t
-}
-
-// Records are what is told of the start besides its stages, as events.
-func (t Timings) Records() []observe.Event {
-	var list []observe.Event
-	for _, s := range t.Stages {
-		if s.Name == ProcessStep {
-			list = append(list, &observe.BootStep{Step: s.Name, Took: s.Took})
-		}
-	}
-	return append(list, &observe.BootStep{Step: WholeStep, Took: t.Took})
 }
 
 const (
@@ -85,10 +86,18 @@ func RenderTimings(mode Mode, t Timings) string {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
-		line := fmt.Sprintf("%s %8s  %8s  %s", pad(oneLine(s.Name), nameColumn), duration(s.Begin), duration(s.Took), mode.bar(s, t.Took, columns))
+		line := fmt.Sprintf("%s %8s  %8s  %s", pad(oneLine(s.Name), nameColumn), since(s.Begin), duration(s.Took), mode.bar(s, t.Took, columns))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
+}
+
+// since is a point in time, of which "<1 ms" would be an odd thing to say.
+func since(d time.Duration) string {
+	if d < time.Millisecond {
+		return "0 ms"
+	}
+	return duration(d)
 }
 
 // bar is of as many columns as the stage is of the whole, one at least, that far in.

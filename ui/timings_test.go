@@ -11,11 +11,11 @@ import (
 
 var bornAt = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // bootStep is the record of a stage, in milliseconds after the process began.
 func bootStep(name string, begin, took int) observe.Record {
-	return observe.Record{Time: bornAt.Add(ms(begin + took)), Event: &observe.BootStep{Step: name, Took: ms(took)}}
+	return observe.Record{Time: bornAt.Add(millis(begin + took)), Event: &observe.BootStep{Step: name, Took: millis(took)}}
 }
 
 func startRecords() []observe.Record {
@@ -31,22 +31,22 @@ func startRecords() []observe.Record {
 func TestNewTimings(t *testing.T) {
 	stages := func(shift int) []Timing {
 		return []Timing{
-			{"data folder", ms(45 - shift), ms(2)}, {"etcd", ms(48 - shift), ms(20)},
-			{"API server", ms(50 - shift), ms(550)}, {"controllers", ms(600 - shift), ms(200)},
+			{"data folder", millis(45 - shift), millis(2)}, {"etcd", millis(48 - shift), millis(20)},
+			{"API server", millis(50 - shift), millis(550)}, {"controllers", millis(600 - shift), millis(200)},
 		}
 	}
-	process := []Timing{{ProcessStep, 0, ms(40)}}
+	process := []Timing{{ProcessStep, 0, millis(40)}}
 	tests := []struct {
 		name string
 		born time.Time
 		want Timings
 	}{
-		{"known", bornAt, Timings{ms(810), time.Second, append(process, stages(0)...)}},
-		{"not known", time.Time{}, Timings{ms(770), time.Second, stages(40)}},
-		{"after main, by another clock", bornAt.Add(ms(41)), Timings{ms(770), time.Second, stages(40)}},
+		{"known", bornAt, Timings{millis(810), time.Second, append(process, stages(0)...)}},
+		{"not known", time.Time{}, Timings{millis(770), time.Second, stages(40)}},
+		{"after main, by another clock", bornAt.Add(millis(41)), Timings{millis(770), time.Second, stages(40)}},
 	}
 	for _, tt := range tests {
-		got := NewTimings(Moments{tt.born, bornAt.Add(ms(40)), bornAt.Add(ms(810))}, time.Second, startRecords())
+		got := NewTimings(Moments{tt.born, bornAt.Add(millis(40)), bornAt.Add(millis(810))}, time.Second, startRecords())
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -54,7 +54,7 @@ func TestNewTimings(t *testing.T) {
 }
 
 func TestRenderTimings(t *testing.T) {
-	whole := NewTimings(Moments{bornAt, bornAt.Add(ms(40)), bornAt.Add(ms(810))}, ms(950), startRecords())
+	whole := NewTimings(Moments{bornAt, bornAt.Add(millis(40)), bornAt.Add(millis(810))}, millis(950), startRecords())
 	tests := []struct {
 		name string
 		mode Mode
@@ -65,7 +65,7 @@ func TestRenderTimings(t *testing.T) {
 		{"narrow-ascii", Mode{ASCII: true, Width: columns(60)}, whole},
 		{"no-room", Mode{Width: columns(20)}, whole},
 		{"nothing", Mode{}, Timings{}},
-		{"beyond", Mode{}, Timings{Took: ms(10), Stages: []Timing{{"early\x1b[2J", ms(-5), ms(1)}, {"late", ms(20), ms(5)}}}},
+		{"beyond", Mode{}, Timings{Took: millis(10), Stages: []Timing{{"early\x1b[2J", millis(-5), millis(1)}, {"late", millis(20), millis(5)}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { golden(t, "timings/"+tt.name, RenderTimings(tt.mode, tt.t)) })
@@ -73,9 +73,14 @@ func TestRenderTimings(t *testing.T) {
 }
 
 func TestTimingsAsRecords(t *testing.T) {
-	whole := Timings{Took: ms(810), Stages: []Timing{{ProcessStep, 0, ms(40)}, {"etcd", ms(48), ms(20)}}}
-	want := []observe.Event{&observe.BootStep{Step: "process", Took: ms(40)}, &observe.BootStep{Step: "start", Took: ms(810)}}
-	if diff := cmp.Diff(want, whole.Records()); diff != "" {
+	m := Moments{bornAt, bornAt.Add(millis(40)), bornAt.Add(millis(810))}
+	want := []observe.Event{&observe.BootStep{Step: "process", Took: millis(40)}, &observe.BootStep{Step: "start", Took: millis(810)}}
+	if diff := cmp.Diff(want, m.Records()); diff != "" {
+		t.Error(diff)
+	}
+	m.Born = time.Time{}
+	want = []observe.Event{&observe.BootStep{Step: "process"}, &observe.BootStep{Step: "start", Took: millis(770)}}
+	if diff := cmp.Diff(want, m.Records()); diff != "" {
 		t.Error(diff)
 	}
 }

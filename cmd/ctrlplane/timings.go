@@ -15,15 +15,18 @@ import (
 // mainBegan is set when all packages have been initialised, just before main.
 var mainBegan = time.Now()
 
-// timings are those of the start that has just succeeded.
-func (u *up) timings(ctx context.Context) (t ui.Timings, err error) {
-	m := ui.Moments{Main: mainBegan, Ready: time.Now()}
+// moments are those of the start that has just succeeded.
+func moments() ui.Moments {
+	born, _ := birth.Time() // where the system does not tell, all counts from main
+	return ui.Moments{Born: born, Main: mainBegan, Ready: time.Now()}
+}
+
+// timings say where the time of the start went.
+func (u *up) timings(ctx context.Context, m ui.Moments) (t ui.Timings, err error) {
 	usage, err := self.NewMeter().Usage()
 	if err != nil {
 		return t, fmt.Errorf("--timings: %w", err)
 	}
-	// Where the system does not tell, all counts from main.
-	m.Born, _ = birth.Time()
 	page, err := u.server.Observer().Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindBootStep}})
 	if err != nil {
 		return t, fmt.Errorf("--timings: %w", err)
@@ -31,25 +34,26 @@ func (u *up) timings(ctx context.Context) (t ui.Timings, err error) {
 	return ui.NewTimings(m, usage.CPU, page.Records), nil
 }
 
-// showTimings says where the time of the start went: on the screen, or as further
-// records.
+// showTimings tells them on the screen, or as further records.
 func (u *up) showTimings(ctx context.Context, v *session) error {
-	t, err := u.timings(ctx)
+	m := moments()
+	if v.look == lookJSON {
+		for _, e := range m.Records() {
+			u.server.Observer().Append(e)
+		}
+		return nil
+	}
+	t, err := u.timings(ctx, m)
 	if err != nil {
 		return err
 	}
-	if v.look == lookJSON {
-		for _, e := range t.Records() {
-			u.server.Observer().Append(e)
-		}
-	}
-	v.progress.Print(ui.RenderTimings(v.mode, t))
+	v.progress.Print("\n" + ui.RenderTimings(v.mode, t) + "\n")
 	return nil
 }
 
-// tellTimings writes where the time of the start went.
+// tellTimings writes them.
 func (u *up) tellTimings(ctx context.Context, w io.Writer, mode ui.Mode) error {
-	t, err := u.timings(ctx)
+	t, err := u.timings(ctx, moments())
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/snapshot"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -26,7 +27,9 @@ type up struct {
 	address   string
 	port      int
 	merge     bool
+	from      string
 	ui        string
+	timed     bool
 	logFile   string
 	logLevel  string
 	logFormat string
@@ -68,6 +71,7 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; one that is no loopback lets the network in")
 	f.IntVar(&u.port, "port", 0, "port for clients (default: the same as last time, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "further name or address that the serving certificate covers (repeatable)")
+	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
 	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
 	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
 	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
@@ -93,6 +97,7 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
 	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
 	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
+	f.BoolVar(&u.timed, "timings", false, "once ready, say where the time of the start went (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
 	f.StringVar(&u.logFormat, "log-format", "text", "format of the log: text or json")
@@ -123,6 +128,16 @@ func (u *up) prepare() error {
 	}
 	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
 		return usage.Errorf("--etcd-certfile and --etcd-keyfile go together: give both or none")
+	}
+	if u.from != "" {
+		store, err := snapshot.UserStore()
+		if err != nil {
+			return err
+		}
+		if _, err := store.Load(u.from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		s.From = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
 	s.Name = "ctrlplane-" + u.target.name
@@ -172,5 +187,9 @@ func (u *up) run(ctx context.Context) error {
 	if !net.ParseIP(u.address).IsLoopback() {
 		progress.Warn(fmt.Sprintf("%s is no loopback address: whoever reaches it can try to log in", u.address))
 	}
-	return u.serve(ctx, &session{up: u, look: l, progress: progress, mode: mode})
+	v := &session{up: u, look: l, progress: progress, mode: mode}
+	if u.timed {
+		v.ready = func() error { return u.showTimings(ctx, v) }
+	}
+	return u.serve(ctx, v)
 }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInsert(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "doc.md")
+	for _, s := range [][2]string{{"bench", "one\n"}, {"growth", "two"}, {"bench", "three"}} {
+		if err := insert(path, s[0], s[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := docHeading + "\n<!-- begin bench -->\n\nthree\n\n<!-- end bench -->\n\n<!-- begin growth -->\n\ntwo\n\n<!-- end growth -->\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInsertKeepsTheRest(t *testing.T) {
+	got, err := inserted("before\n<!-- begin x -->\nold\n<!-- end x -->\nafter\n", "x", "new")
+	if want := "before\n<!-- begin x -->\n\nnew\n\n<!-- end x -->\nafter\n"; got != want || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestInsertRefuses(t *testing.T) {
+	if got, err := inserted("<!-- begin x -->\nwhat is mine\n", "x", "new"); err == nil {
+		t.Errorf("got %q: the text after the comment would be lost", got)
+	}
+}

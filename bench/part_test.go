@@ -1,0 +1,113 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPartsFit(t *testing.T) {
+	all := partNames()
+	for i, p := range parts() {
+		if slices.Index(all, p.name) != i {
+			t.Errorf("two parts are called %s", p.name)
+		}
+		if p.needs != "" && slices.Index(all, p.needs) >= i {
+			t.Errorf("%s needs %q, which does not come before it", p.name, p.needs)
+		}
+		if slices.Contains(choices(), p.name) {
+			t.Errorf("%s is a contestant, too", p.name)
+		}
+	}
+	for _, name := range append(names(), looks()...) {
+		for _, p := range (options{}).contestant(name).parts {
+			if !slices.Contains(all, p) {
+				t.Errorf("%s has no part %s", name, p)
+			}
+		}
+	}
+}
+
+func TestPartsOf(t *testing.T) {
+	tests := []struct {
+		only, contestant string
+		at               place
+		want             string
+	}{
+		{"", "ctrlplane", here, "start,idle,first-pod,pods-1000,pods-5000,delete-empty,delete-5000"},
+		{"", "ctrlplane", beside, "crds,new-kind,collect"},
+		{"", "ctrlplane", alone, ""},
+		{"", "ctrlplane-ephemeral", alone, "run"},
+		{"", "three", here, "start,idle,first-pod,pods-1000,delete-empty"},
+		{"collect", "three", here, ""},
+		{"collect", "three", beside, "crds,collect"},
+		{"delete-5000,idle", "three-lifted", here, "idle,pods-5000,delete-5000"},
+		{"delete-5000,idle", "three", here, "idle"},
+		{"delete-5000,idle", "hooks-on", here, "idle,pods-5000"},
+	}
+	for _, tt := range tests {
+		o := options{only: tt.only}
+		if err := o.choose(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range o.partsOf(o.contestant(tt.contestant), tt.at) {
+			got = append(got, p.name)
+		}
+		if strings.Join(got, ",") != tt.want {
+			t.Errorf("-only %q, %s at %q: got %v, want %s", tt.only, tt.contestant, tt.at, got, tt.want)
+		}
+	}
+}
+
+func TestContestantsOf(t *testing.T) {
+	tests := []struct{ only, want string }{
+		{"", "ctrlplane,ctrlplane-ephemeral,ctrlplane-restart,three,three-lifted,hooks-off,hooks-on,view-attached"},
+		{"start", "ctrlplane,ctrlplane-ephemeral,ctrlplane-restart,three,three-lifted"},
+		{"run", "ctrlplane-ephemeral"},
+		{"collect,three,ctrlplane-restart", "three"},
+		{"three,cost", "three,hooks-off,hooks-on,view-attached"},
+		{"delete-5000", "ctrlplane,three-lifted,hooks-off,hooks-on,view-attached"},
+		{workloads, workloads},
+	}
+	for _, tt := range tests {
+		o := options{only: tt.only}
+		if err := o.choose(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(o.contestants(), ",")); diff != "" {
+			t.Errorf("-only %q: %s", tt.only, diff)
+		}
+	}
+}
+
+func TestMetricsOfEveryPartAreTold(t *testing.T) {
+	var known []string
+	for _, m := range metrics(1) {
+		known = append(known, m.key)
+	}
+	for _, key := range told {
+		if !slices.Contains(known, key) {
+			t.Errorf("the line of progress tells %s, which no row has", key)
+		}
+	}
+}
+
+func TestQuick(t *testing.T) {
+	for _, tt := range []struct {
+		args         []string
+		runs, rounds int
+	}{
+		{nil, 5, 6},
+		{[]string{"-quick"}, 2, 2},
+		{[]string{"-quick", "-runs", "3"}, 3, 2},
+		{[]string{"-rounds", "1", "-quick"}, 2, 1},
+	} {
+		o, err := parse(tt.args, nil)
+		if err != nil || o.runs != tt.runs || o.rounds != tt.rounds {
+			t.Errorf("%v: got %d runs and %d rounds, %v", tt.args, o.runs, o.rounds, err)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// workloads is the name under which -only asks for what follows: how fast Pods
+// run on simulated nodes, and what the nodes take. Nothing is compared.
+const workloads = "workloads"
+
+// The load. kwok's own gates, of its continuous benchmark, are 60 s each, for
+// 5,000 nodes and for 10,000 Pods that no scheduler places.
+const (
+	manyNodes, manyPods = 1000, 10000
+	kwokGate            = "kwok's gates: 5,000 nodes within 60 s, 10,000 Pods, placed by hand, within 60 s"
+)
+
+// idleFleets are of how many nodes it is told what they take while nothing happens.
+var idleFleets = []int{0, 1, 10, 100}
+
+// runWorkloads measures and prints the medians.
+func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) error {
+	if err := o.prepare(ctx, progress); err != nil {
+		return err
+	}
+	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
+	if err != nil {
+		return err
+	}
+	values := map[string][]float64{}
+	for n := range o.runs {
+		fmt.Fprintf(progress, "run %d of %d: %s … ", n+1, o.runs, workloads)
+		got, err := o.loaded(ctx, parent, n)
+		if err != nil {
+			fmt.Fprintln(progress, "failed")
+			return err // and leave the log that it names
+		}
+		for key, value := range got {
+			values[key] = append(values[key], value)
+		}
+		fmt.Fprintf(progress, "%s s until %d Pods are Ready\n", figure(got["many/podsReady"]), manyPods)
+	}
+	if _, err := io.WriteString(stdout, workloadsReport(o, values)); err != nil {
+		return err
+	}
+	return os.RemoveAll(parent)
+}
+
+// loaded is one run of all parts, each in a control plane of its own.
+func (o options) loaded(ctx context.Context, parent string, n int) (map[string]float64, error) {
+	values := map[string]float64{}
+	part := func(name string, nodes int, do func(context.Context, *meter, *api) error) error {
+		r, err := newRoom(parent, fmt.Sprintf("%s-%d", name, n+1))
+		if err != nil {
+			return err
+		}
+		defer r.close() // its error would hide the part's, and the log stays
+		certs := func() string {
+			found, err := filepath.Glob(r.join("ctrlplane-ephemeral-*", "pki"))
+			if err != nil || len(found) == 0 {
+				return "" // not yet
+			}
+			return found[0]
+		}
+		p, err := o.up(r, certs, "--ephemeral", "--no-scheduler=false", fmt.Sprintf("--nodes=%d", nodes))
+		if err != nil {
+			return err
+		}
+		defer p.kill()
+		m := &meter{options: o, plane: p, values: map[string]float64{}}
+		a, err := m.start(ctx)
+		if err == nil {
+			defer a.close()
+			err = p.within(ctx, o.idle+4*o.timeout, func(ctx context.Context) error { return do(ctx, m, a) })
+		}
+		if err != nil {
+			return fmt.Errorf("%s, run %d: %w: see %s", name, n+1, err, r.log.Name())
+		}
+		for key, value := range m.values {
+			values[name+"/"+key] = value
+		}
+		return nil
+	}
+	for _, nodes := range idleFleets {
+		err := part(fmt.Sprintf("nodes%d", nodes), nodes, func(ctx context.Context, m *meter, _ *api) error { return m.leaveAlone(ctx) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := part("many", 0, manyOnNodes); err != nil {
+		return nil, err
+	}
+	return values, part("burst", 100, burstOnNodes)
+}
+
+// workloadsRow is a row of the report.
+type workloadsRow struct{ key, label, unit string }
+
+func workloadsRows() []workloadsRow {
+	rows := []workloadsRow{
+		{"many/nodesReady", fmt.Sprintf("%d nodes Ready, from \"nodes add\" on", manyNodes), "s"},
+		{"many/podsReady", fmt.Sprintf("%d Pods Running and Ready, from the first create on", manyPods), "s"},
+		{"many/podsCPU", "– CPU for that", "s"},
+		{"many/rss", "– idle memory then, RSS", "MiB"},
+		{"many/cpuIdle", "– idle CPU then", "% of a core"},
+		{"burst/ready", "100 Deployments of 10 replicas, all Pods Ready", "s"},
+	}
+	for _, n := range idleFleets {
+		rows = append(rows,
+			workloadsRow{fmt.Sprintf("nodes%d/usable", n), fmt.Sprintf("start with %d nodes", n), "s"},
+			workloadsRow{fmt.Sprintf("nodes%d/rss", n), "– idle memory, RSS", "MiB"},
+			workloadsRow{fmt.Sprintf("nodes%d/cpuIdle", n), "– idle CPU", "% of a core"})
+	}
+	return rows
+}
+
+func workloadsReport(o options, values map[string][]float64) string {
+	var rows [][]string
+	for _, row := range workloadsRows() {
+		text := "n/a"
+		if v := values[row.key]; len(v) > 0 {
+			text = cell(summarise(v), true)
+		}
+		rows = append(rows, []string{row.label + ", " + row.unit, text})
+	}
+	noun := "runs"
+	if o.runs == 1 {
+		noun = "run"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Median (min–max) of %d %s, none discarded. Nothing is synced to the disk (--ephemeral); Pods are made by %d clients and placed by the scheduler; idle is %v after the start.\n\n%s\n%s.\n",
+		o.runs, noun, creators, o.idle.Round(time.Second), table([]string{"", workloads}, rows), kwokGate)
+	return b.String()
+}
