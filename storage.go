@@ -17,6 +17,7 @@ type storage struct {
 	cfg     etcd.Config
 	started chan struct{} // closed when server or err is final
 	server  *etcd.Server
+	fresh   bool // nothing was ever written to it
 	err     error
 	cancel  context.CancelFunc
 }
@@ -44,8 +45,12 @@ func (p *plane) startStorage() {
 			if st.server, err = etcd.Start(ctx, st.cfg); err != nil {
 				return err
 			}
-			if err := p.fill(ctx, st.server); err != nil || !p.seeded() || !st.server.Empty() {
+			if err := p.fill(ctx, st.server); err != nil || !st.server.Empty() {
 				return err
+			}
+			st.fresh = true
+			if !p.seeded() {
+				return nil
 			}
 			return plant(ctx, st.server)
 		})
@@ -97,7 +102,7 @@ func (st *storage) forAPIServer(ctx context.Context) (apiserver.Etcd, error) {
 		}
 		return st.server.Client()
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect}, nil
+	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, Fresh: func() bool { return st.fresh }}, nil
 }
 
 // failure is why etcd did not start or has ended; nil while it runs or starts.

@@ -63,6 +63,16 @@ type Etcd struct {
 	CAFile, CertFile, KeyFile string
 	// Connect replaces the network, if not nil.
 	Connect func() (*clientv3.Client, error)
+	// Fresh tells, once Connect has returned, whether nothing was in it before this
+	// start; nil = unknown.
+	Fresh func() bool
+}
+
+func (e Etcd) fresh() func() bool {
+	if e.Fresh == nil {
+		return func() bool { return false }
+	}
+	return e.Fresh
 }
 
 // options is the only place that knows the names of kube-apiserver's options.

@@ -41,7 +41,8 @@ type Server struct {
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
 	cancel  context.CancelFunc
-	release func() // what the process has one of
+	fresh   func() bool // the storage began empty
+	release func()      // what the process has one of
 	done    chan struct{}
 	err     error // final when done is closed
 }
@@ -107,6 +108,7 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		front:        front,
+		fresh:        cfg.Etcd.fresh(),
 		release:      release,
 		count:        count,
 		fence:        fence,
@@ -207,11 +209,15 @@ func (s *Server) Handle(path string, handler http.Handler) {
 // Requests is how many requests there have been, from inside and outside.
 func (s *Server) Requests() int64 { return s.count.n.Load() }
 
-// WaitServing returns when the API server does its work: its post-start hooks
-// are through and the bootstrap policy is there. Other checks may be red.
+// WaitServing returns when the API server does its work: the bootstrap policy is
+// there and, unless its storage began empty, its post-start hooks are through,
+// which know of custom resources only then. Other checks may be red.
 func (s *Server) WaitServing(ctx context.Context) error {
 	select {
 	case <-s.bootstrapped:
+		if s.fresh() {
+			return nil
+		}
 	case <-s.done:
 	case <-ctx.Done():
 	}
