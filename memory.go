@@ -18,10 +18,11 @@ const (
 )
 
 const (
-	// busyRate is what is allocated in a second while there is much to do.
-	busyRate = 32 << 20
-	// quietLooks is after how many quiet seconds memory is given back.
-	quietLooks = 3
+	// busyWithin is how soon a collection follows the one before while there is
+	// much to do.
+	busyWithin = 2 * time.Second
+	// quietFor is after how long without a collection memory is given back.
+	quietFor = 3 * time.Second
 )
 
 // relaxMemory makes the garbage collector easy-going until settle is called.
@@ -46,7 +47,7 @@ func onCollection(f func()) {
 	runtime.AddCleanup(new(*int), func(f func()) { f() }, f)
 }
 
-// governMemory lets garbage pile up while there is much to do, which spares half
+// governMemory lets garbage pile up while there is much to do, which spares most
 // of what collecting it would cost, and gives memory back when it is quiet.
 func (p *plane) governMemory() {
 	if os.Getenv("GOGC") != "" {
@@ -54,47 +55,56 @@ func (p *plane) governMemory() {
 	}
 	initial := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(initial)
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	last, _ := heap()
-	for quiet := 0; ; {
+	collected := make(chan struct{}, 1)
+	quiet := time.NewTimer(quietFor)
+	defer quiet.Stop()
+	nextCollection(collected)
+	for last := time.Now(); ; {
 		select {
 		case <-p.ending:
 			return
-		case <-ticker.C:
-		}
-		allocated, live := heap()
-		busy := allocated-last > busyRate
-		last = allocated
-		if quiet++; busy {
-			quiet = 0
-		}
-		if busy || quiet == quietLooks {
-			debug.SetGCPercent(gcPercent(live, busy))
-		}
-		if quiet == quietLooks {
+		case <-collected:
+			busy := time.Since(last) < busyWithin
+			last = time.Now()
+			if busy {
+				debug.SetGCPercent(gcPercent(live(), true))
+				quiet.Reset(quietFor)
+			}
+			nextCollection(collected)
+		case <-quiet.C:
+			debug.SetGCPercent(gcPercent(live(), false))
 			p.giveBack()
+			last = time.Time{} // its own collection tells nothing
 		}
 	}
 }
 
-// gcPercent lets garbage grow to twice what is alive but to no more than 256 MiB
-// beyond it, unless that is less than as much again; when nothing goes on, to
-// 40 % and 24 MiB.
+// nextCollection tells when the collector has been through once more.
+func nextCollection(tell chan<- struct{}) {
+	onCollection(func() {
+		select {
+		case tell <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// gcPercent lets garbage grow to three times what is alive but to no more than
+// 320 MiB beyond it, unless that is less than as much again; when nothing goes on,
+// to 40 % and 24 MiB.
 func gcPercent(live uint64, busy bool) int {
-	headroom := max(live, min(2*live, 256<<20))
+	headroom := max(live, min(3*live, 320<<20))
 	if !busy {
 		headroom = max(live*2/5, 24<<20)
 	}
 	return int(100 * headroom / max(live, 1))
 }
 
-// heap returns the bytes that were ever allocated and those that were alive at
-// the latest collection.
-func heap() (allocated, live uint64) {
-	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	metrics.Read(samples)
-	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
+// live returns the bytes of the heap that were alive at the latest collection.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // giveBack returns to the system what was needed for a while only.
