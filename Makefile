@@ -77,4 +77,4 @@ golden: ## rewrite golden files
 	go test ./controllers -run TestDocument -update
 
 help:
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
