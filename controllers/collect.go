@@ -16,7 +16,7 @@ const (
 	// A kind is served a moment after its definition says so: the garbage
 	// collector looks for it collectAfter a change, then each collectEvery for
 	// collectFor.
-	collectAfter = 100 * time.Millisecond
+	collectAfter = 250 * time.Millisecond
 	collectEvery = time.Second
 	collectFor   = 3500 * time.Millisecond
 )
