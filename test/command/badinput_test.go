@@ -33,7 +33,7 @@ func TestBadUsage(t *testing.T) {
 		{"up --etcd-cafile x", "--etcd-endpoints"},
 		{"up --etcd-endpoints http://127.0.0.1:1 --etcd-certfile x", "--etcd-keyfile"},
 		{"--name Bad_Name up", "Bad_Name"},
-		{"controllers -o yaml", "yaml"},
+		{"controllers -o xml", "xml"},
 		{"version extra", "takes no arguments"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

@@ -59,10 +59,10 @@ func goldenTrace(t *testing.T, name, file string) {
 }
 
 // racy says whether a link is one of those that depend on who comes first:
-// statuses, that are written as often as there is something new, conflicts, and
-// writes that were given up.
+// statuses, that are written as often as there is something new, conflicts, what
+// another has deleted first, and writes that were given up.
 func racy(link string) bool {
-	return strings.Contains(link, "/status") || strings.Contains(link, "(409)") || strings.Contains(link, "(0)")
+	return strings.Contains(link, "/status") || strings.Contains(link, "(409)") || strings.Contains(link, "(404)") || strings.Contains(link, "(0)")
 }
 
 func noteLinks(t *testing.T, path string, want map[string]string, got map[string]bool) {

@@ -366,25 +366,15 @@ func TestRunSettles(t *testing.T) {
 	}
 }
 
-// TestRunDoesNotSettle goes on writing.
+// TestRunDoesNotSettle leaves a controller paused that has something to write.
 func TestRunDoesNotSettle(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--settle", "--timeout=3s", "--", "sh", "-c", report)
-	client, _ := r.client(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		maps := client.CoreV1().ConfigMaps("default")
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for i := 0; ctx.Err() == nil; i++ {
-			_, _ = maps.Create(ctx, newConfigMap(fmt.Sprint("c", i)), metav1.CreateOptions{}) // until there is nobody
-			<-tick.C
-		}
-	}()
+	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program)
+	r := startRun(t, "--settle", "--timeout=5s", "--", "sh", "-c", script)
 	r.stdin.Close()
 	r.ends(t, 125)
 	says(t, r.stderr.String(), "not settled: ")
+	says(t, r.stderr.String(), "deployment-controller")
 }
 
 // TestRunIsPatient has a command that must be killed, and takes the lease of
