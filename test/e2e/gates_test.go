@@ -424,7 +424,7 @@ func TestGateScale(t *testing.T) {
 	}
 	createAll(t, ns, numbered(0, 8))
 	c := await(t, "work that waits", func(context.Context) (control.Controller, error) { return stateOf(t, "deployment-controller"), nil },
-		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth == 5 })
+		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth >= 5 }) // keys of a test before may come, too
 	if c.Workers["deployment"] != 3 || c.Reason != "each call waits 1h0m0s, 3 workers in place of 5" {
 		t.Errorf("%+v", c)
 	}

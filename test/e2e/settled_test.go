@@ -265,11 +265,20 @@ func TestSettleSoon(t *testing.T) {
 	}
 }
 
+// awaitSettled ends what the tests before have left to do.
+func awaitSettled(t *testing.T, src settled.Source) {
+	t.Helper()
+	if _, err := untilSettled(t, src, patience); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Who is busy is told, with what, how often it has failed and why.
 func TestSettleTellsWhoIsBusy(t *testing.T) {
 	src, gates := alone(t)
 	ns := namespace(t)
 	t.Run("failing", func(t *testing.T) {
+		awaitSettled(t, src)
 		do(t)(gates.Fail(t.Context(), "replicaset", control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
 		defer func() { do(t)(gates.Restore(context.WithoutCancel(t.Context()), "replicaset")) }()
 		create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
@@ -277,9 +286,7 @@ func TestSettleTellsWhoIsBusy(t *testing.T) {
 		wantBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "made to fail by hand")
 	})
 	t.Run("paused", func(t *testing.T) {
-		if _, err := untilSettled(t, src, patience); err != nil { // of the rollouts before
-			t.Fatal(err)
-		}
+		awaitSettled(t, src)
 		do(t)(gates.Pause(t.Context(), "deployment"))
 		defer func() { do(t)(gates.Resume(context.WithoutCancel(t.Context()), "deployment")) }()
 		d := newDeployment("registry.invalid/app:1")
