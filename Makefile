@@ -19,7 +19,7 @@ HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet 
 empty :=
 LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/apiserver/seed/generate|/ctrlplanetest|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 
-.PHONY: up build test unit e2e race lint bench capture cross golden seed help
+.PHONY: up build test unit e2e race lint bench capture recording conformance cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -62,6 +62,10 @@ profile-start: build ## draw docs/start.svg: where the time of one start goes
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
 		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
+
+conformance: build ## those of upstream's conformance tests that need no container; building them takes minutes
+	cd test/conformance && go build -o ../../bin/ginkgo github.com/onsi/ginkgo/v2/ginkgo && go test -c -o ../../bin/e2e.test k8s.io/kubernetes/test/e2e
+	$(BIN) run --nodes 2 --timeout 60m -- test/conformance/run.sh
 
 capture: build ## draw docs/live.svg from a real run
 	go run ./internal/screen/capture -ctrlplane $(BIN) -o docs/live.svg

@@ -272,6 +272,7 @@ func (p *plane) apiConfig() apiserver.Config {
 		FeatureGates:  p.Server.FeatureGates,
 		RuntimeConfig: p.Server.RuntimeConfig,
 		Args:          p.Server.APIServerArgs,
+		NoMetrics:     p.Server.NoMetrics,
 		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
 	}
 }

@@ -72,6 +72,8 @@ type Server struct {
 	// LoadBalancerRange is where Services of type LoadBalancer get addresses from,
 	// CIDRs with commas between them; empty = cloud.DefaultRanges.
 	LoadBalancerRange string
+	// NoMetrics leaves it to others to serve metrics.k8s.io.
+	NoMetrics bool
 	// ServiceCIDR and PodCIDR are the ranges of Services and of nodes' Pods;
 	// empty = 10.96.0.0/12 (kubeadm's default) and 10.128.0.0/9.
 	ServiceCIDR, PodCIDR string

@@ -47,6 +47,8 @@ type Config struct {
 	Ready, Alive []healthz.HealthChecker
 	// DialKubelet replaces the network on the way to kubelets, if not nil.
 	DialKubelet KubeletDialer
+	// NoMetrics leaves metrics.k8s.io to others.
+	NoMetrics bool
 	// Grants are roles and who has them, kept beside those of upstream.
 	Grants []Grant
 }

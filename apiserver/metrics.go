@@ -23,13 +23,18 @@ import (
 // of an APIService that a user has put in place of ours. Upstream's routing
 // would always find ours first.
 type metricsRoute struct {
+	off      bool // nobody is to serve it here
 	services listers.APIServiceLister
 	proxy    http.Handler
 }
 
 // routeMetrics takes a place in front of upstream's routing; the route holds
-// once it is installed, which is before anything is served.
-func routeMetrics(config *server.RecommendedConfig) (*metricsRoute, error) {
+// once it is installed, which is before anything is served. If off is set,
+// upstream's routing is left alone.
+func routeMetrics(config *server.RecommendedConfig, off bool) (*metricsRoute, error) {
+	if off {
+		return &metricsRoute{off: true}, nil
+	}
 	if err := metricsapi.NameKinds(&config.Config); err != nil {
 		return nil, err
 	}
@@ -60,6 +65,9 @@ func (r *metricsRoute) away(path string) bool {
 // install serves the group by front, from the API server's own informers: the
 // node authorizer keeps pods and nodes in them anyway.
 func (r *metricsRoute) install(front *aggregatorapiserver.APIAggregator, shared informers.SharedInformerFactory) error {
+	if r.off {
+		return nil
+	}
 	r.services = front.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister()
 	r.proxy = front.GenericAPIServer.Handler.NonGoRestfulMux
 	if err := metricsapi.Install(front.GenericAPIServer, shared); err != nil {
@@ -68,12 +76,15 @@ func (r *metricsRoute) install(front *aggregatorapiserver.APIAggregator, shared 
 	return nil
 }
 
-// registerMetrics creates what upstream lists and authorizes metrics.k8s.io by,
-// unless it is there: then it may be a user's.
-func registerMetrics(ctx context.Context, config *rest.Config) error {
+// register creates what upstream lists and authorizes metrics.k8s.io by, unless
+// it is there: then it may be a user's.
+func (r *metricsRoute) register(ctx context.Context, config *rest.Config) error {
 	services, err := aggregator.NewForConfig(config)
 	if err != nil {
 		return err
+	}
+	if r.off {
+		return unregisterMetrics(ctx, services)
 	}
 	_, err = services.ApiregistrationV1().APIServices().Create(ctx, metricsapi.APIService(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -86,6 +97,20 @@ func registerMetrics(ctx context.Context, config *rest.Config) error {
 	_, err = client.RbacV1().ClusterRoles().Create(ctx, metricsapi.ClusterRole(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create cluster role %s: %w", metricsapi.ClusterRole().Name, err)
+	}
+	return nil
+}
+
+// unregisterMetrics removes what an earlier run in which metrics were served has
+// left, unless a user has put a service of his own in its place.
+func unregisterMetrics(ctx context.Context, services aggregator.Interface) error {
+	client, name := services.ApiregistrationV1().APIServices(), metricsapi.APIService().Name
+	service, err := client.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && service.Spec.Service == nil {
+		err = client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &service.ResourceVersion}})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove APIService %s: %w", name, err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestMetricsRoute(t *testing.T) {
 	}
 	config := &server.RecommendedConfig{}
 	config.BuildHandlerChainFunc = func(h http.Handler, _ *server.Config) http.Handler { return h }
-	route, err := routeMetrics(config)
+	route, err := routeMetrics(config, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,9 @@ const drainTimeout = 100 * time.Millisecond
 type Server struct {
 	front *aggregatorapiserver.APIAggregator
 	count *counter
-	fence *fence
+
+	metrics *metricsRoute
+	fence   *fence
 
 	// informers are the API server's own.
 	informers informers.SharedInformerFactory
@@ -79,7 +81,7 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 		return nil, err
 	}
 	self := callItself(config)
-	metrics, err := routeMetrics(config.Aggregator.GenericConfig)
+	metrics, err := routeMetrics(config.Aggregator.GenericConfig, cfg.NoMetrics)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +113,7 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 		fresh:        cfg.Etcd.fresh(),
 		release:      release,
 		count:        count,
+		metrics:      metrics,
 		fence:        fence,
 		informers:    config.KubeAPIs.ControlPlane.VersionedInformers,
 		grants:       cfg.Grants,
@@ -148,7 +151,7 @@ func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 			err = bootstrap(ctx, client, s.grants...)
 		}
 		if err == nil {
-			err = registerMetrics(ctx, s.Connect(apiServerUser()))
+			err = s.metrics.register(ctx, s.Connect(apiServerUser()))
 		}
 		if err != nil && ctx.Err() == nil {
 			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))

@@ -41,6 +41,8 @@ func runKubectl(t *target, args []string) error {
 	if err == nil {
 		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
 		flags.KubeConfig = &path
+		// Its 5 requests a second are there for servers that others use, too.
+		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config { cfg.QPS = -1; return cfg })
 	} else {
 		// Verbs that need no server work all the same; the others say why not.
 		nowhere, nobody := "https://127.0.0.1:0", "nobody"

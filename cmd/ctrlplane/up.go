@@ -89,6 +89,7 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.SchedulerConfig, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
 	f.StringArrayVar(&s.SchedulerArgs, "kube-scheduler-arg", nil, "further flag of kube-scheduler, as name=value (repeatable)")
 	f.StringVar(&s.LoadBalancerRange, "load-balancer-range", "", "CIDRs that Services of type LoadBalancer get addresses from (default "+cloud.DefaultRanges+")")
+	f.BoolVar(&s.NoMetrics, "no-metrics", false, "do not serve metrics.k8s.io for simulated nodes and Pods")
 	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
 	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.128.0.0/9)")
 	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")

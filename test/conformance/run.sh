@@ -8,8 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" # the tests leave files
 
-# Some tests call kubectl.
-printf '#!/bin/sh\nexec "%s" kubectl "$@"\n' "$bin/ctrlplane" >kubectl
+# Some tests call kubectl. Its control plane is this one, whichever others run.
+printf '#!/bin/sh\nexec "%s" --data-dir "%s" kubectl "$@"\n' "$bin/ctrlplane" "${KUBECONFIG%/*}" >kubectl
 chmod +x kubectl
 
 # suite runs the tests whose names it reads, so many at a time, and makes sure
