@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/ctrlplane/ctrlplane/control"
 )
@@ -77,6 +79,22 @@ func gone(t *testing.T, err error) {
 	}
 }
 
+// alter is modify of a thing that others write all the time, and that may be gone:
+// a Pod that a controller has adopted is one too many.
+func alter[T any](t *testing.T, c updater[T], name string, change func(T)) {
+	t.Helper()
+	often := wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: 15}
+	gone(t, retry.RetryOnConflict(often, func() error {
+		obj, err := c.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(obj)
+		_, err = c.Update(t.Context(), obj, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
 func removal[T deleter](s T, name string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
@@ -90,7 +108,7 @@ func (s *scene) deployment(t *testing.T, name string) thing {
 	d.Spec.Selector, d.Spec.Template = selecting(s.labels(name)), s.template(name)
 	create(t, deployments(s.ns), d)
 	return thing{func(t *testing.T) {
-		modify(t, deployments(s.ns), name, func(d *appsv1.Deployment) {
+		alter(t, deployments(s.ns), name, func(d *appsv1.Deployment) {
 			if s.random.IntN(2) == 0 {
 				d.Spec.Replicas = new(int32(s.random.IntN(5)))
 			} else {
@@ -111,7 +129,7 @@ func (s *scene) job(t *testing.T, name string) thing {
 	}
 	create(t, jobs, j)
 	return thing{func(t *testing.T) {
-		modify(t, jobs, name, func(j *batchv1.Job) { j.Spec.Suspend = new(s.random.IntN(2) == 0) })
+		alter(t, jobs, name, func(j *batchv1.Job) { j.Spec.Suspend = new(s.random.IntN(2) == 0) })
 	}, removal(jobs, name)}
 }
 
@@ -122,7 +140,7 @@ func (s *scene) statefulSet(t *testing.T, name string) thing {
 	set.Spec.Selector, set.Spec.Template, set.Spec.VolumeClaimTemplates = selecting(s.labels(name)), s.template(name), nil
 	create(t, sets, set)
 	return thing{func(t *testing.T) {
-		modify(t, sets, name, func(set *appsv1.StatefulSet) { set.Spec.Replicas = new(int32(s.random.IntN(4))) })
+		alter(t, sets, name, func(set *appsv1.StatefulSet) { set.Spec.Replicas = new(int32(s.random.IntN(4))) })
 	}, removal(sets, name)}
 }
 
@@ -133,7 +151,7 @@ func (s *scene) daemonSet(t *testing.T, name string) thing {
 		Spec:       appsv1.DaemonSetSpec{Selector: selecting(s.labels(name)), Template: s.template(name)},
 	})
 	return thing{func(t *testing.T) {
-		modify(t, sets, name, func(set *appsv1.DaemonSet) {
+		alter(t, sets, name, func(set *appsv1.DaemonSet) {
 			set.Spec.Template.Spec.Containers[0].Image = fmt.Sprintf("registry.invalid/app:%d", s.random.IntN(5))
 		})
 	}, removal(sets, name)}
@@ -147,7 +165,7 @@ func (s *scene) service(t *testing.T, name string) thing {
 		Spec:       corev1.ServiceSpec{Selector: s.labels(of), Ports: []corev1.ServicePort{{Port: 80}}},
 	})
 	return thing{func(t *testing.T) {
-		modify(t, services, name, func(v *corev1.Service) { v.Spec.Selector = s.labels(fmt.Sprintf("w%d", 1+s.random.IntN(s.made))) })
+		alter(t, services, name, func(v *corev1.Service) { v.Spec.Selector = s.labels(fmt.Sprintf("w%d", 1+s.random.IntN(s.made))) })
 	}, removal(services, name)}
 }
 
@@ -155,7 +173,7 @@ func (s *scene) pod(t *testing.T, name string) thing {
 	p := s.template(name)
 	create(t, pods(s.ns), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec})
 	return thing{func(t *testing.T) {
-		modify(t, pods(s.ns), name, func(p *corev1.Pod) { p.Labels["app"] = fmt.Sprintf("w%d", 1+s.random.IntN(s.made)) })
+		alter(t, pods(s.ns), name, func(p *corev1.Pod) { p.Labels["app"] = fmt.Sprintf("w%d", 1+s.random.IntN(s.made)) })
 	}, removal(pods(s.ns), name)}
 }
 
@@ -163,7 +181,7 @@ func (s *scene) configMap(t *testing.T, name string) thing {
 	maps := plane.client.CoreV1().ConfigMaps(s.ns)
 	create(t, maps, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	return thing{func(t *testing.T) {
-		modify(t, maps, name, func(c *corev1.ConfigMap) { c.Data = map[string]string{"at": s.upTo(time.Hour)} })
+		alter(t, maps, name, func(c *corev1.ConfigMap) { c.Data = map[string]string{"at": s.upTo(time.Hour)} })
 	}, removal(maps, name)}
 }
 
