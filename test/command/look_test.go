@@ -94,13 +94,21 @@ func TestLookStatus(t *testing.T) {
 		t.Errorf("only %d controllers", len(asJSON.Controllers))
 	}
 	var asYAML status
-	if err := yaml.Unmarshal([]byte(ask(t, p.dir, "-o", "yaml")), &asYAML); err != nil {
-		t.Fatal(err)
-	}
-	if !asYAML.Process.Settled || len(asYAML.Queues) != len(asJSON.Queues) || asYAML.adds("replicaset") < 1 {
+	p.await(t, "settled as YAML, too", func() bool {
+		asYAML = status{}
+		if err := yaml.Unmarshal([]byte(ask(t, p.dir, "-o", "yaml")), &asYAML); err != nil {
+			t.Fatal(err)
+		}
+		return asYAML.Process.Settled
+	})
+	if len(asYAML.Queues) != len(asJSON.Queues) || asYAML.adds("replicaset") < 1 {
 		t.Errorf("as YAML it is another: %+v", asYAML)
 	}
-	brief, wide := ask(t, p.dir), ask(t, p.dir, "-o", "wide")
+	var brief, wide string
+	p.await(t, "settled twice in a row", func() bool { // timers of the start come in between
+		brief, wide = ask(t, p.dir), ask(t, p.dir, "-o", "wide")
+		return strings.Contains(brief, "is ready and settled") && strings.Contains(wide, "is ready and settled")
+	})
 	for _, tc := range []struct {
 		format, text, has, lacks string
 	}{

@@ -67,7 +67,10 @@ func (k keeper) up(args ...string) *plane {
 		_ = p.cmd.Wait() // ProcessState tells
 	}()
 	k.t.Cleanup(p.kill)
-	p.await(k.t, "ready", func() bool { return k.command("status").Run() == nil })
+	p.await(k.t, "ready", func() bool { // it answers before it is
+		out, err := k.command("status").Output()
+		return err == nil && strings.Contains(string(out), " is ready")
+	})
 	return p
 }
 
