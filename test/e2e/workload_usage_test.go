@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -18,8 +20,11 @@ func TestWorkloadMetrics(t *testing.T) {
 	await(t, "running pod", one(pods(ns), "busy"), func(p *corev1.Pod) bool { return running(*p) })
 	type usage struct{ Usage map[string]string }
 	read := func(path string, into any) {
-		if a := fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path); a.Code != 200 || json.Unmarshal([]byte(a.Body), into) != nil {
-			t.Errorf("%s: %d %s", path, a.Code, a.Body)
+		// What serves metrics is told of a Pod a moment later than the test.
+		a := await(t, "metrics", func(context.Context) (answer, error) { return fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil },
+			func(a answer) bool { return a.Code == http.StatusOK })
+		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+			t.Errorf("%s: %v: %s", path, err, a.Body)
 		}
 	}
 	var pod struct{ Containers []usage }
