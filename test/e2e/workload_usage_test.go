@@ -21,7 +21,9 @@ func TestWorkloadMetrics(t *testing.T) {
 	type usage struct{ Usage map[string]string }
 	read := func(path string, into any) {
 		// What serves metrics is told of a Pod a moment later than the test.
-		a := await(t, "metrics", func(context.Context) (answer, error) { return fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil },
+		a := await(t, "metrics", func(context.Context) (answer, error) {
+			return fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil
+		},
 			func(a answer) bool { return a.Code == http.StatusOK })
 		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 			t.Errorf("%s: %v: %s", path, err, a.Body)
