@@ -101,12 +101,12 @@ func leaveRunning(t *testing.T, v *viewer, dir string) {
 	v.press(t, "l")
 	v.shows(t, "It runs on: ")
 	v.gaveBack(t)
-	name := web(t, dir, 3)
-	v.matches(t, `default/`+name) // of what goes on afterwards; much of it has scrolled off by the time one looks
-	v.matches(t, `  settled`)
 	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
 		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
 	}
+	name := web(t, dir, 3)
+	v.matches(t, `default/`+name) // of what goes on afterwards; much of it has scrolled off by the time one looks
+	v.matches(t, `  settled`)
 	v.press(t, keyCtrlC)
 	v.ends(t)
 }
