@@ -9,8 +9,8 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/snapshot"
 )
 
 // PendingFile is the snapshot that a data folder is being filled with: there
@@ -35,7 +35,7 @@ func (p *plane) placeFrom() error {
 	if _, err := decode(file, ""); err != nil {
 		return err
 	}
-	if err := snapshot.WriteFile(p.pendingPath(), file, !p.dir.Ephemeral()); err != nil {
+	if err := durable.Write(p.pendingPath(), file, !p.dir.Ephemeral()); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil
@@ -80,5 +80,5 @@ func finishRestore(ctx context.Context, dir *datadir.Dir, store *etcd.Server, pr
 	if _, err := store.Write(ctx, prefix, want); err != nil {
 		return fmt.Errorf("a restore was cut short and cannot be finished: %w", err)
 	}
-	return snapshot.RemoveFile(path, !dir.Ephemeral())
+	return durable.Remove(path, !dir.Ephemeral())
 }

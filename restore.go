@@ -10,6 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/caughtup"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/nodes"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -78,8 +79,8 @@ func (s *states) replace(ctx context.Context, file []byte, want snapshot.State) 
 	if err != nil {
 		return done, false, err
 	}
-	durable := !p.dir.Ephemeral()
-	if err := snapshot.WriteFile(p.pendingPath(), file, durable); err != nil {
+	lasting := !p.dir.Ephemeral()
+	if err := durable.Write(p.pendingPath(), file, lasting); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
 	written, err := store.Write(ctx, prefix, want)
@@ -95,7 +96,7 @@ func (s *states) replace(ctx context.Context, file []byte, want snapshot.State) 
 	if err != nil {
 		return done, true, s.takeBack(before, want, err)
 	}
-	if err := snapshot.RemoveFile(p.pendingPath(), durable); err != nil {
+	if err := durable.Remove(p.pendingPath(), lasting); err != nil {
 		return done, moved, fmt.Errorf("it was restored, but would be once more at the next start: %w: remove that file", err)
 	}
 	done.Counts = written.Counts
@@ -112,7 +113,7 @@ func (s *states) takeBack(before, want snapshot.State, why error) error {
 		return fmt.Errorf("a part was restored, the next start restores the rest: %w", errors.Join(why, err))
 	}
 	p.catchUp(ctx, want, before, written)
-	if err := snapshot.RemoveFile(p.pendingPath(), !p.dir.Ephemeral()); err != nil {
+	if err := durable.Remove(p.pendingPath(), !p.dir.Ephemeral()); err != nil {
 		return fmt.Errorf("nothing was restored, but would be at the next start: %w: remove that file", errors.Join(why, err))
 	}
 	return fmt.Errorf("nothing was restored: %w", why)

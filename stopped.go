@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/etcd"
-	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // Stopped is the data folder of a control plane that does not run: its state
@@ -56,7 +56,7 @@ func (s Stopped) Restore(ctx context.Context, file []byte) (done control.Restore
 		if err != nil {
 			return err
 		}
-		if err := snapshot.WriteFile(dir.Join(PendingFile), file, true); err != nil {
+		if err := durable.Write(dir.Join(PendingFile), file, true); err != nil {
 			return fmt.Errorf("nothing was restored: %w", err)
 		}
 		written, err := store.Write(ctx, defaultPrefix, want)
@@ -64,7 +64,7 @@ func (s Stopped) Restore(ctx context.Context, file []byte) (done control.Restore
 			return fmt.Errorf("a part was restored, the next start restores the rest: %w", err)
 		}
 		done.Counts, done.Revision = written.Counts, written.Revision
-		return snapshot.RemoveFile(dir.Join(PendingFile), true)
+		return durable.Remove(dir.Join(PendingFile), true)
 	})
 	done.Took = time.Since(began)
 	return done, err

@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 const (
@@ -141,5 +143,5 @@ var errRetaken = errors.New("another process has it now")
 // housekeeping reports whether a file may lie in a folder of ours that has no
 // marker yet.
 func housekeeping(name string) bool {
-	return name == lockFile || name == pidFile || strings.HasPrefix(name, newFilePrefix)
+	return name == lockFile || name == pidFile || strings.HasPrefix(name, durable.Prefix)
 }

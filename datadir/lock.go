@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 const (
@@ -88,7 +90,7 @@ func tryLock(path string, create bool) (*os.File, error) {
 }
 
 func writePID(path string) error {
-	return writeFile(filepath.Join(path, pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), false)
+	return durable.Write(filepath.Join(path, pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), false)
 }
 
 // readPID returns 0 if nothing is recorded.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // marker is what ctrlplane.json holds: it makes a folder ours.
@@ -43,5 +45,5 @@ func writeMarker(path string, m marker) error {
 	}
 	// Durable before anything else is written: without it the folder would
 	// be taken for somebody else's.
-	return writeFile(filepath.Join(path, markerFile), append(data, '\n'), !m.Ephemeral)
+	return durable.Write(filepath.Join(path, markerFile), append(data, '\n'), !m.Ephemeral)
 }

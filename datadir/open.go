@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // Open takes the lock of a data folder, which it makes (with its parents) if
@@ -183,7 +185,7 @@ func removeUnfinished(path string) error {
 		return explain(path, "list it", err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), newFilePrefix) {
+		if !strings.HasPrefix(e.Name(), durable.Prefix) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(path, e.Name())); err != nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // State is what a control plane records about itself in its data folder.
@@ -39,7 +41,7 @@ func (d *Dir) SaveState(s State) error {
 	if err != nil {
 		return fmt.Errorf("data folder %s: %w", d.path, err)
 	}
-	if err := writeFile(d.Join(stateFile), append(data, '\n'), !d.ephemeral); err != nil {
+	if err := durable.Write(d.Join(stateFile), append(data, '\n'), !d.ephemeral); err != nil {
 		return explain(d.path, "write "+stateFile, err)
 	}
 	return nil

@@ -12,15 +12,13 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // folder cannot be the name of a control plane, whose folders lie beside it.
 const folder = "_snapshots"
-
-// unfinished begins the name of a file that is being written.
-const unfinished = ".new-"
 
 // maxName is how long a name may be.
 const maxName = 63
@@ -74,7 +72,7 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return s.explain("cannot be written", name, err)
 	}
-	if err := WriteFile(s.Path(name), data, true); err != nil {
+	if err := durable.Write(s.Path(name), data, true); err != nil {
 		return s.explain("cannot be written", name, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -23,7 +24,7 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, foreign := range []string{unfinished + "123", "README.TXT"} {
+	for _, foreign := range []string{durable.Prefix + "123", "README.TXT"} {
 		if err := os.WriteFile(s.Path(foreign), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +64,7 @@ func TestStore(t *testing.T) {
 
 func TestStoreNames(t *testing.T) {
 	s := Store{t.TempDir()}
-	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", unfinished + "1", strings.Repeat("a", 64)} {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", durable.Prefix + "1", strings.Repeat("a", 64)} {
 		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.Free(name, true)} {
 			if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s %q: %v", what, name, err)

@@ -1,4 +1,5 @@
-package snapshot
+// Package durable writes and removes files whole.
+package durable
 
 import (
 	"os"
@@ -7,10 +8,13 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// WriteFile replaces a file at once, with mode 0600. With durable it survives a
+// Prefix begins the name of a file that is being written.
+const Prefix = ".new-"
+
+// Write replaces a file at once, with mode 0600. With durable it survives a
 // crash of the machine from then on.
-func WriteFile(path string, data []byte, durable bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
+func Write(path string, data []byte, durable bool) error {
+	f, err := os.CreateTemp(filepath.Dir(path), Prefix+"*")
 	if err != nil {
 		return err
 	}
@@ -34,8 +38,8 @@ func WriteFile(path string, data []byte, durable bool) error {
 	return nil
 }
 
-// RemoveFile removes a file for good.
-func RemoveFile(path string, durable bool) error {
+// Remove removes a file for good.
+func Remove(path string, durable bool) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
