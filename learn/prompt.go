@@ -3,7 +3,12 @@ package learn
 import (
 	"context"
 	"path/filepath"
+	"time"
 )
+
+// interruptTime is how long after its end an interrupt is still a command's: the
+// terminal sends it to both, and the command may be gone before we hear of it.
+const interruptTime = 200 * time.Millisecond
 
 const help = `What you can type:
 
@@ -41,8 +46,8 @@ func (r *runner) general(ctx context.Context, line string) (bool, error) {
 // foreground runs what the reader has typed; that it fails is theirs to see.
 func (r *runner) foreground(ctx context.Context, line string) error {
 	if r.Busy != nil {
-		r.Busy.Store(true)
-		defer r.Busy.Store(false)
+		r.Busy.Add(1)
+		defer time.AfterFunc(interruptTime, func() { r.Busy.Add(-1) })
 	}
 	_, err := r.execute(ctx, line, r.out)
 	if ctx.Err() != nil {

@@ -42,9 +42,9 @@ type Options struct {
 	From int
 	// Reached, if not nil, is told each step that begins, and len(Steps) at the end.
 	Reached func(step int) error
-	// Busy, if not nil, is true while a command of the reader's has the terminal:
-	// an interrupt is then meant for it.
-	Busy *atomic.Bool
+	// Busy, if not nil, counts the reader's commands that have the terminal, or had it
+	// a moment ago: an interrupt is then meant for them.
+	Busy *atomic.Int32
 	// Traces, if not nil, is given the traces that the lesson names, as JSON.
 	Traces func(about observe.Object, trace []byte) error
 }

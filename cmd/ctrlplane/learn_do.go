@@ -19,7 +19,7 @@ import (
 
 // do does lessons, on the control plane that runs or on one for them.
 func (l *learner) do(ctx context.Context, list []chosen, p *learn.Progress, path string) (err error) {
-	var busy atomic.Bool
+	var busy atomic.Int32
 	ctx, release := lessonSignals(ctx, &busy)
 	defer release()
 	from := 0

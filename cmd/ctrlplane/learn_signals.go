@@ -14,7 +14,7 @@ var errInterrupted = errors.New("interrupted")
 
 // lessonSignals is a context that ends on the first signal; the second ends this
 // process. An interrupt while busy is meant for the command that has the terminal.
-func lessonSignals(parent context.Context, busy *atomic.Bool) (context.Context, func()) {
+func lessonSignals(parent context.Context, busy *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -24,7 +24,7 @@ func lessonSignals(parent context.Context, busy *atomic.Bool) (context.Context, 
 			select {
 			case sig := <-c:
 				switch {
-				case sig == os.Interrupt && busy.Load():
+				case sig == os.Interrupt && busy.Load() > 0:
 				case ctx.Err() != nil:
 					os.Exit(codeOfSignal(sig))
 				default:

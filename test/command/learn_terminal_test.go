@@ -123,6 +123,17 @@ func TestLearnInterrupted(t *testing.T) {
 		v.gaveBack(t)
 		emptied(t, p)
 	})
+	t.Run("Ctrl-C is the command's", func(t *testing.T) {
+		v := view(t, 240, 60, "--data-dir", p.dir, "learn", file)
+		v.shows(t, "Enter goes on lesson-mine $")
+		v.press(t, `echo beg""un; exec sleep 1000`+keyEnter)
+		v.shows(t, "begun")
+		v.press(t, keyCtrlC)
+		v.until(t, "next prompt", func(text string) bool { return strings.Count(text, "Enter goes on lesson-mine $") == 2 })
+		v.press(t, "quit"+keyEnter)
+		v.ends(t)
+		emptied(t, p)
+	})
 	t.Run("end of input", func(t *testing.T) {
 		cmd := command(t, "--data-dir", p.dir, "learn", file)
 		cmd.Stdin = strings.NewReader("")
