@@ -28,6 +28,9 @@ import (
 
 // Config says what Start assembles.
 type Config struct {
+	// Itself becomes the server's handler once it is assembled, or one that says
+	// that the service is unavailable; whoever calls from inside may begin to sooner.
+	Itself *loopback.Late
 	// Listener accepts the clients from outside the process; Start owns it.
 	Listener net.Listener
 	// Etcd is where the state is kept.
@@ -99,6 +102,12 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 		o.GenericServerRunOptions.AdvertiseAddress = nil
 	}
 
+	// One at a time leaves the owners of what is deleted the time to take note of
+	// each.
+	o.Etcd.DeleteCollectionWorkers = 32
+	// Definitions are large and watched by few; the cache would keep each several
+	// times.
+	o.Etcd.WatchCacheSizes = []string{"customresourcedefinitions.apiextensions.k8s.io#0"}
 	transport := &o.Etcd.StorageConfig.Transport
 	transport.ServerList = c.Etcd.Endpoints
 	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = c.Etcd.CAFile, c.Etcd.CertFile, c.Etcd.KeyFile
