@@ -2,6 +2,7 @@ package ctrlplane
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -52,7 +53,7 @@ func (p *plane) startStorage() {
 			if !p.seeded() {
 				return nil
 			}
-			return plant(ctx, st.server)
+			return p.plant(ctx, st.server)
 		})
 	}()
 	p.onEnd(st.close)
@@ -64,13 +65,16 @@ func (p *plane) seeded() bool {
 	return p.Server.FeatureGates == "" && p.Server.RuntimeConfig == "" && len(p.Server.APIServerArgs) == 0
 }
 
-func plant(ctx context.Context, store *etcd.Server) error {
+func (p *plane) plant(ctx context.Context, store *etcd.Server) error {
 	pairs, err := seed.Pairs(time.Now())
 	if err != nil {
 		return err
 	}
 	return store.Fill(ctx, func(yield func(string, []byte) bool) {
 		for _, pair := range pairs {
+			if strings.HasPrefix(pair.Key, seed.ServiceCIDRs) && p.serviceCIDR() != defaultServiceCIDR {
+				continue
+			}
 			if !yield(pair.Key, pair.Value) {
 				return
 			}

@@ -14,8 +14,12 @@ import (
 	"time"
 )
 
+// ServiceCIDRs is below which the range of the Services' addresses is kept: the
+// default one.
+const ServiceCIDRs = "/registry/servicecidrs/"
+
 // Prefixes are the keys below which everything belongs to the seed. What depends
-// on flags, addresses or certificates does not.
+// on other flags, addresses or certificates does not.
 var Prefixes = []string{
 	"/registry/apiregistration.k8s.io/apiservices/",
 	"/registry/clusterrolebindings/",
@@ -27,6 +31,7 @@ var Prefixes = []string{
 	"/registry/rolebindings/",
 	"/registry/roles/",
 	"/registry/serviceaccounts/",
+	ServiceCIDRs,
 }
 
 // Pair is a key of the store and its value.

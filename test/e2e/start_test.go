@@ -167,6 +167,7 @@ var seeded = []schema.GroupVersionResource{
 	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "flowschemas"},
 	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "prioritylevelconfigurations"},
 	{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
 }
 
 // contents are those objects once nothing goes on any more, without what differs
