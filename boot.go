@@ -19,6 +19,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
@@ -49,6 +50,7 @@ type plane struct {
 	observer   *observe.Observer
 	dir        *datadir.Dir
 	certs      *pki.Bundle
+	itself     *loopback.Late // the API server's handler
 	storage    *storage
 	api        *apiserver.Server
 	supervisor *controllers.Supervisor
@@ -61,7 +63,7 @@ type plane struct {
 }
 
 func newPlane(s *Server) *plane {
-	p := &plane{Server: s, log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
+	p := &plane{Server: s, itself: loopback.NewLate(), log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
 	p.fleet = &fleet{plane: p}
 	p.states = &states{plane: p}
 	return p
@@ -259,14 +261,19 @@ func (p *plane) checkOptions(context.Context) (err error) {
 		Alone:             !p.Server.LeaderElect && len(p.Server.EtcdEndpoints) == 0,
 		Logger:            p.log,
 		Observe:           p.recorder,
-		Connect:           func(who user.Info) *rest.Config { return p.api.Connect(who) },
+		Connect:           p.connect,
 	})
 	return err
 }
 
+// connect returns a client configuration for callers inside the process, whose
+// requests wait until there is an API server.
+func (p *plane) connect(who user.Info) *rest.Config { return loopback.Config(p.itself, who) }
+
 func (p *plane) apiConfig() apiserver.Config {
 	role, binding := volumes.Policy()
 	return apiserver.Config{
+		Itself:        p.itself,
 		PKI:           p.certs,
 		ServiceCIDR:   p.serviceCIDR(),
 		FeatureGates:  p.Server.FeatureGates,
@@ -295,17 +302,25 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	cfg.DialKubelet = kubelets.Dialer
+	prepared := make(chan error, 1)
+	go func() { prepared <- p.prepareControllers() }()
 	start := func() { p.api, err = apiserver.Start(ctx, cfg) }
 	if by := p.recorder(apiServerName); by != nil {
 		by.Do(start)
 	} else {
 		start()
 	}
+	if failed := <-prepared; err == nil {
+		err = failed
+	}
+	if p.api != nil {
+		p.onEnd(p.api.Close)
+	}
+	p.onEnd(p.supervisor.Close)
 	if err != nil {
 		listener.Close()
 		return err
 	}
-	p.onEnd(p.api.Close)
 	client, err := kubernetes.NewForConfig(p.fleetConfig().Connect("kubelet"))
 	if err != nil {
 		return err
@@ -328,6 +343,15 @@ func (p *plane) controllers() []control.Controller {
 		list = append(list, control.Controller{Name: u.Name, Aliases: u.Aliases, State: string(u.State), Reason: u.Reason})
 	}
 	return list
+}
+
+// prepareControllers does what can be done of their start while the API server is
+// assembled, which keeps one core busy.
+func (p *plane) prepareControllers() error {
+	if p.Server.LeaderElect {
+		return nil // another process may lead for ever
+	}
+	return p.supervisor.Prepare()
 }
 
 // startBoth makes the nodes while the controllers start. A leader's are made once
@@ -355,7 +379,7 @@ func (p *plane) startControllers(ctx context.Context) error {
 		p.onEnd(p.lease.close)
 		return p.lease.start(ctx)
 	}
-	return p.supervisor.Start(ctx, p.api.WaitServing)
+	return p.supervisor.Start(ctx, p.api)
 }
 
 func (p *plane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }

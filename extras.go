@@ -92,7 +92,7 @@ func (p *plane) schedulerExtra() (controllers.Extra, error) {
 		Args:       p.Server.SchedulerArgs,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
-			return controllers.Observed(p.supervisor.Gated(scheduler.Name, p.api.Connect(who)), p.recorder(scheduler.Name))
+			return controllers.Observed(p.supervisor.Gated(scheduler.Name, p.connect(who)), p.recorder(scheduler.Name))
 		},
 	}
 	if _, err := scheduler.New(cfg); err != nil { // tells what is wrong before anything is served

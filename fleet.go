@@ -47,7 +47,7 @@ func (p *plane) fleetConfig() nodes.Config {
 		Connect: func(agent string) *rest.Config {
 			// A kubelet may touch its own node only; this one is all of them.
 			who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-			return controllers.Observed(rest.AddUserAgent(p.api.Connect(who), agent), p.recorder(kubeletName))
+			return controllers.Observed(rest.AddUserAgent(p.connect(who), agent), p.recorder(kubeletName))
 		},
 	}
 }

@@ -77,7 +77,7 @@ func (l *lease) elector() (*leaderelection.LeaderElector, error) {
 
 // lead is called when the lease is held; ctx ends with it.
 func (l *lease) lead(ctx context.Context) {
-	err := l.plane.supervisor.Start(ctx, l.plane.api.WaitServing)
+	err := l.plane.supervisor.Start(ctx, l.plane.api)
 	if err == nil {
 		err = l.plane.startNodes(ctx)
 	}

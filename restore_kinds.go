@@ -77,7 +77,7 @@ func established(d *apiextensionsv1.CustomResourceDefinition) bool {
 // awaitKind returns when the kind is served, or not, as it should be.
 func (p *plane) awaitKind(ctx context.Context, kind changedKind) error {
 	who := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	client, err := discovery.NewDiscoveryClientForConfig(p.api.Connect(who))
+	client, err := discovery.NewDiscoveryClientForConfig(p.connect(who))
 	if err != nil {
 		return err
 	}

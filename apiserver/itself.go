@@ -2,24 +2,25 @@ package apiserver
 
 import (
 	"net/http"
-	"sync/atomic"
+	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/informers/internalinterfaces"
+	networkinginformers "k8s.io/client-go/informers/networking/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// itself is the API server as its own parts call it.
-type itself struct {
-	atomic.Pointer[server.APIServerHandler]
-}
-
 // callItself lets upstream's own clients of the server stay in the process:
 // theirs is a TLS connection each. Webhooks that go by its address keep that.
-func callItself(config *app.Config) *itself {
-	i := &itself{}
+func callItself(config *app.Config, itself http.Handler) {
+	inside := loopback.Transport{Handler: itself, User: apiServerUser()}
 	for _, generic := range []*server.Config{
 		config.KubeAPIs.ControlPlane.Generic,
 		&config.ApiExtensions.GenericConfig.Config,
@@ -28,17 +29,22 @@ func callItself(config *app.Config) *itself {
 		own := rest.CopyConfig(generic.LoopbackClientConfig)
 		own.Host = loopback.URL
 		own.TLSClientConfig, own.Dial = rest.TLSClientConfig{}, nil
-		own.Transport = loopback.Transport{Handler: i, User: apiServerUser()}
+		own.Transport = inside
 		generic.LoopbackClientConfig = own
 	}
-	return i
+	takeInformers(config.KubeAPIs.ControlPlane.VersionedInformers, inside)
 }
 
-// ServeHTTP answers once the server is assembled, which is before its parts run.
-func (i *itself) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if h := i.Load(); h != nil {
-		h.ServeHTTP(w, req)
-		return
-	}
-	http.Error(w, "the API server is not assembled yet", http.StatusServiceUnavailable)
+// takeInformers does so with the client of the API server's informers, which is
+// made before anybody can change its configuration: the factory shows it to who
+// constructs an informer, and some twenty would dial at once.
+func takeInformers(factory informers.SharedInformerFactory, inside http.RoundTripper) {
+	factory.InformerFor(&networkingv1.ServiceCIDR{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		if rest, ok := client.NetworkingV1().RESTClient().(*rest.RESTClient); ok { // all groups have one http.Client
+			rest.Client.Transport = inside
+		}
+		return networkinginformers.NewServiceCIDRInformerWithOptions(client, internalinterfaces.InformerOptions{
+			ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, InformerName: factory.InformerName(),
+		})
+	})
 }

@@ -29,8 +29,9 @@ const drainTimeout = 100 * time.Millisecond
 
 // Server is an API server that runs. Start makes one, Close ends it.
 type Server struct {
-	front *aggregatorapiserver.APIAggregator
-	count *counter
+	front  *aggregatorapiserver.APIAggregator
+	itself http.Handler
+	count  *counter
 
 	metrics *metricsRoute
 	fence   *fence
@@ -52,6 +53,10 @@ type Server struct {
 // Start assembles the server and serves; it returns before /readyz is green
 // (see WaitReady). ctx bounds the assembly only.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	// Has no effect but after an error.
+	defer cfg.Itself.Is(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "the API server did not start", http.StatusServiceUnavailable)
+	}))
 	options, err := cfg.complete(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 	if err != nil {
 		return nil, err
 	}
-	self := callItself(config)
+	callItself(config, cfg.Itself)
 	metrics, err := routeMetrics(config.Aggregator.GenericConfig, cfg.NoMetrics)
 	if err != nil {
 		return nil, err
@@ -105,11 +110,12 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 	front.GenericAPIServer.ShutdownTimeout = drainTimeout
 	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
 
-	self.Store(front.GenericAPIServer.Handler)
+	cfg.Itself.Is(front.GenericAPIServer.Handler)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		front:        front,
+		itself:       cfg.Itself,
 		fresh:        cfg.Etcd.fresh(),
 		release:      release,
 		count:        count,
@@ -125,6 +131,9 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 		cancel()
 		return nil, err
 	}
+	// Upstream's hooks look for these every 100 ms, and start them no sooner.
+	s.informers.Start(ctx.Done())
+	front.APIRegistrationInformers.Start(ctx.Done())
 	prepared, err := front.PrepareRun()
 	if err != nil {
 		cancel()
@@ -198,7 +207,7 @@ func (s *Server) checkBootstrapped(*http.Request) error {
 // Connect returns a client configuration for callers inside the process. What
 // they ask for is authorized like any request.
 func (s *Server) Connect(who user.Info) *rest.Config {
-	return loopback.Config(s.front.GenericAPIServer.Handler, who)
+	return loopback.Config(s.itself, who)
 }
 
 // Handle serves handler at path and below it, behind the API server's
@@ -216,15 +225,22 @@ func (s *Server) Requests() int64 { return s.count.n.Load() }
 // there and, unless its storage began empty, its post-start hooks are through,
 // which know of custom resources only then. Other checks may be red.
 func (s *Server) WaitServing(ctx context.Context) error {
+	if err := s.WaitPolicy(ctx); err != nil || s.fresh() {
+		return err
+	}
+	return s.waitGreen(ctx, "/livez")
+}
+
+// WaitPolicy returns when the bootstrap policy is there: until then hardly
+// anybody may do anything.
+func (s *Server) WaitPolicy(ctx context.Context) error {
 	select {
 	case <-s.bootstrapped:
-		if s.fresh() {
-			return nil
-		}
+		return nil
 	case <-s.done:
 	case <-ctx.Done():
 	}
-	return s.waitGreen(ctx, "/livez")
+	return s.waitGreen(ctx, "/livez") // which says what is wrong
 }
 
 // WaitReady returns when /readyz is green. The error names the checks that are not.

@@ -33,9 +33,10 @@ type Supervisor struct {
 	units     map[string]*unit  // by name; fixed after New
 	workers   map[queueName]int // fixed after New
 
-	mu     sync.Mutex
-	shared *shared // nil until Start
-	closed bool
+	mu      sync.Mutex
+	shared  *shared // nil until Prepare
+	started bool
+	closed  bool
 }
 
 // New checks cfg and returns a supervisor of every controller that upstream
@@ -62,14 +63,18 @@ func New(cfg Config) (*Supervisor, error) {
 	return s, nil
 }
 
-// Start waits for serving, builds the controllers, and runs them when their
-// informers hold what the server has. ctx bounds the start only.
-func (s *Supervisor) Start(ctx context.Context, serving func(context.Context) error) error {
+// Prepare builds the controllers that can be built before the API server answers.
+// Start does so if nobody has.
+func (s *Supervisor) Prepare() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.shared != nil {
-		return errors.New("controllers: already started or closed")
+		return errors.New("controllers: already prepared or closed")
 	}
+	return s.prepare()
+}
+
+func (s *Supervisor) prepare() error {
 	if err := s.publishConfig(); err != nil {
 		return err
 	}
@@ -77,12 +82,60 @@ func (s *Supervisor) Start(ctx context.Context, serving func(context.Context) er
 	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorder(informersName)); err != nil {
 		return err
 	}
-	// Some constructors call the API server, and are refused without the policy.
-	if err := serving(ctx); err != nil {
-		return err
-	}
 	s.buildGraph()
 	for _, name := range s.order() {
+		if asking[name] {
+			continue
+		}
+		if err := s.build(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asking are the controllers whose constructors call the API server. Without the
+// policy they are refused.
+var asking = map[string]bool{
+	names.KubeAPIServerClusterTrustBundlePublisherController: true,
+	names.NamespaceController:                                true,
+	names.NodeIpamController:                                 true,
+	names.ResourceQuotaController:                            true,
+}
+
+// APIServer tells how far an API server is.
+type APIServer interface {
+	// WaitPolicy returns when it knows who may do what.
+	WaitPolicy(context.Context) error
+	// WaitServing returns when it knows all kinds, too.
+	WaitServing(context.Context) error
+}
+
+// Start builds the controllers, and runs them when the API server does its work
+// and their informers hold what it has. ctx bounds the start only.
+func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.started {
+		return errors.New("controllers: already started or closed")
+	}
+	s.started = true
+	if s.shared == nil {
+		if err := s.prepare(); err != nil {
+			return err
+		}
+	}
+	if err := api.WaitPolicy(ctx); err != nil {
+		return err
+	}
+	s.shared.facade(nil).StartWithContext(s.shared.ctx) // so far they are of built-in kinds only
+	if err := api.WaitServing(ctx); err != nil {
+		return err
+	}
+	for _, name := range s.order() {
+		if !asking[name] {
+			continue
+		}
 		if err := s.build(name); err != nil {
 			return err
 		}
