@@ -1,6 +1,9 @@
 package ctrlplane
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"sync"
+)
 
 // KubernetesVersion is the release of Kubernetes that this is built on.
 const KubernetesVersion = "v1.37.1"
@@ -19,6 +22,11 @@ func Version() string {
 	if release != "" {
 		return release
 	}
+	return builtVersion()
+}
+
+// builtVersion is what the build has noted of this module.
+var builtVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"
@@ -29,4 +37,4 @@ func Version() string {
 		}
 	}
 	return "(devel)"
-}
+})

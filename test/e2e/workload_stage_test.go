@@ -101,7 +101,8 @@ func TestWorkloadStageHoldsRolloutUp(t *testing.T) {
 	ns, app := workload(t), unique("crashes")
 	setStage(t, app, crashes)
 	d := newDeployment("registry.invalid/app:1")
-	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 3, new(int32(5))
+	// The Pod has to fail before it counts as available, whatever else goes on.
+	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 15, new(int32(16))
 	labels := map[string]string{"app": app}
 	d.Spec.Selector, d.Spec.Template.Labels = selecting(labels), labels
 	create(t, deployments(ns), d)
