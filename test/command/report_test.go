@@ -143,7 +143,7 @@ func complete(t *testing.T, text string) {
 	records := uint64(0)
 	for _, kind := range []string{"bootStep", "controllerChanged", "queueChanged", "delivered", "called", "synced", "logged"} {
 		records += uint64(kinds[kind])
-		if kinds[kind] == 0 {
+		if kinds[kind] == 0 && kind != "queueChanged" { // of which there is one a second
 			t.Errorf("no record of kind %s", kind)
 		}
 	}
