@@ -165,6 +165,9 @@ func (u *unit) stop() error {
 	}
 	u.endGate()
 	err := l.facade.close()
+	if u.by != nil {
+		u.by.Ended() // though nobody may be told that it has
+	}
 	u.set(Off, stopped, nil)
 	return err
 }

@@ -9,8 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func newUnit() *unit {
@@ -48,6 +52,34 @@ func TestUnitLife(t *testing.T) {
 			t.Errorf("second stop: %v", err)
 		}
 	})
+}
+
+// What a controller leaves in its queue when it is stopped is not the next one's,
+// though nobody is told that it was stopped.
+func TestUnitLeavesNoQueue(t *testing.T) {
+	o := observe.New(observe.Options{Queues: queues.All(), Process: func() observe.Process { return observe.Process{} }})
+	defer o.Close()
+	u := newUnit()
+	u.by = o.Recorder(u.name)
+	for range 2 {
+		construct := func(ctx context.Context) (app.Controller, error) {
+			q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "of-test"})
+			q.Add("a key that nobody takes")
+			return constructs(func(ctx context.Context) { <-ctx.Done(); q.ShutDown() })(ctx)
+		}
+		if err := u.build(t.Context(), &facade{}, construct); err != nil {
+			t.Fatal(err)
+		}
+		u.run()
+		s, err := o.Snapshot(t.Context())
+		if err != nil || len(s.Queues) != 1 || s.Queues[0].Depth != 1 {
+			t.Fatalf("%v: %+v", err, s.Queues)
+		}
+		u.hush()
+		if err := u.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestUnitBuildFails(t *testing.T) {

@@ -28,8 +28,7 @@ type Recorder struct {
 // that are made meanwhile are its own.
 func (r *Recorder) Do(f func()) { within(newScope(r), f) }
 
-// Changed notes the controller's new state. Queues of a controller that is off
-// or has failed are forgotten.
+// Changed notes the controller's new state.
 func (r *Recorder) Changed(state, reason string) {
 	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
 		return
@@ -37,9 +36,12 @@ func (r *Recorder) Changed(state, reason string) {
 	e := &ControllerChanged{Controller: r.name, State: state, Reason: reason}
 	r.state.Store(e)
 	r.observer.append(e, time.Now())
-	if state == "off" {
-		r.observer.queues.forget(func(q *queue) bool { return q.by == r })
-	}
+}
+
+// Ended forgets the controller's queues: keys may be left in them that nobody
+// will take, and the next life of the controller has queues of the same names.
+func (r *Recorder) Ended() {
+	r.observer.queues.forget(func(q *queue) bool { return q.by == r })
 }
 
 // Watch notes a resource whose events the controller is given: RESOURCE or RESOURCE.GROUP.

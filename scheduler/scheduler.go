@@ -188,7 +188,11 @@ const (
 )
 
 func (s *Scheduler) changed(state, reason string) {
-	if s.by != nil {
-		s.by.Changed(state, reason)
+	if s.by == nil {
+		return
+	}
+	s.by.Changed(state, reason)
+	if state == off {
+		s.by.Ended()
 	}
 }

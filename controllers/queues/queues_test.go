@@ -210,13 +210,13 @@ func TestFailingKeysAreCounted(t *testing.T) {
 	})
 }
 
-// A controller that is off has no queues; what it did stays in the metrics.
+// A controller that has ended has no queues; what it did stays in the metrics.
 func TestQueuesGoWithTheirController(t *testing.T) {
 	p := newPlant()
 	defer p.Close()
 	p.queue.Add("a")
 	p.queue.ShutDown()
-	p.by.Changed("off", "stopped")
+	p.by.Ended()
 	s, err := p.Snapshot(t.Context())
 	if err != nil || len(s.Queues) != 0 {
 		t.Errorf("%v, %v", s.Queues, err)
