@@ -144,8 +144,19 @@ func TestRecordsTellWhatIsPutBack(t *testing.T) {
 }
 
 // A key that is added while it is worked on is queued anew behind those that
-// come later: positions mislead, the time that each key waits does not.
+// come later: positions mislead, the time that each key waits does not. Where the
+// machine looks away at the wrong moment several adds fit, and no sync is sure.
 func TestWhichAddASyncFollows(t *testing.T) {
+	for range 100 {
+		if testFollows(t) || t.Failed() {
+			return
+		}
+	}
+	t.Error("in none of 100 tries was every sync sure")
+}
+
+// testFollows says whether every sync was sure of what it follows.
+func testFollows(t *testing.T) bool {
 	b := newBench(t)
 	q := queueOf[string](b, "q")
 	defer q.ShutDown()
@@ -181,18 +192,23 @@ func TestWhichAddASyncFollows(t *testing.T) {
 	if len(syncs) != 5 {
 		t.Fatalf("%d syncs", len(syncs))
 	}
+	c := syncs[2].ID
+	sure := true
 	for i, want := range []struct {
-		key string
-		add uint64
-	}{{"b", 3}, {"c", 4}, {"a", 2}} {
+		key       string
+		add       uint64
+		causeSync uint64
+	}{{key: "b", add: 3}, {key: "c", add: 4}, {key: "a", add: 2}, {key: "d", add: 5, causeSync: c}} {
 		s := syncs[i+1]
-		if s.Key != want.key || s.Add != want.add || s.Cause != seq[want.key] || !s.Sure {
-			t.Errorf("sync %d: %+v, want key %s by event %d", i+1, s, want.key, seq[want.key])
+		if s.Key != want.key {
+			t.Errorf("sync %d: %+v, want key %s", i+1, s, want.key)
 		}
+		if s.Sure && (s.Add != want.add || s.Cause != seq[want.key] || s.CauseSync != want.causeSync) {
+			t.Errorf("sync %d: %+v, want add %d by event %d or sync %d", i+1, s, want.add, seq[want.key], want.causeSync)
+		}
+		sure = sure && s.Sure
 	}
-	if c, d := syncs[2], syncs[4]; d.CauseSync != c.ID || d.Cause != 0 || !d.Sure {
-		t.Errorf("what a sync adds: %+v, want the cause %d", d, c.ID)
-	}
+	return sure
 }
 
 // Many handlers and workers at once: what is said to be sure is true.
