@@ -40,8 +40,8 @@ func callItself(config *app.Config, itself http.Handler) {
 // constructs an informer, and some twenty would dial at once.
 func takeInformers(factory informers.SharedInformerFactory, inside http.RoundTripper) {
 	factory.InformerFor(&networkingv1.ServiceCIDR{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		if rest, ok := client.NetworkingV1().RESTClient().(*rest.RESTClient); ok { // all groups have one http.Client
-			rest.Client.Transport = inside
+		if c, ok := client.NetworkingV1().RESTClient().(*rest.RESTClient); ok { // all groups have one http.Client
+			c.Client.Transport = inside
 		}
 		return networkinginformers.NewServiceCIDRInformerWithOptions(client, internalinterfaces.InformerOptions{
 			ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, InformerName: factory.InformerName(),

@@ -13,6 +13,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // edit changes a file of the user's under its lock. If change fails, or changes
@@ -118,30 +120,17 @@ func replace(path string, data []byte, how replacement) error {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && how.like != nil {
-		err = chownLike(f, how.like)
-	}
-	if err == nil && how.mode != 0o600 { // which it has
-		err = f.Chmod(how.mode)
-	}
-	if err == nil && how.durable {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what went wrong first is what matters
-	}
-	return err
+	return durable.Replace(path, "."+filepath.Base(path)+".new-", data, how.durable, func(f *os.File) error {
+		if how.like != nil {
+			if err := chownLike(f, how.like); err != nil {
+				return err
+			}
+		}
+		if how.mode == 0o600 { // which it has
+			return nil
+		}
+		return f.Chmod(how.mode)
+	})
 }
 
 // explain makes the one line that a person needs from an error of the file system.

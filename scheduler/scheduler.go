@@ -188,11 +188,7 @@ const (
 )
 
 func (s *Scheduler) changed(state, reason string) {
-	if s.by == nil {
-		return
-	}
-	s.by.Changed(state, reason)
-	if state == off {
-		s.by.Ended()
+	if s.by != nil {
+		s.by.Changed(state, reason)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/util/keyutil"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 func write(t *testing.T, cfg Config, name string, data []byte) {
@@ -138,15 +140,15 @@ func TestInterruptedStart(t *testing.T) {
 	for done := range order {
 		cfg, _ := fresh(t)
 		remove(t, cfg, order[done:]...)
-		write(t, cfg, newFilePrefix+"1", []byte("half"))
+		write(t, cfg, durable.Prefix+"1", []byte("half"))
 		before := files(t, cfg.Dir)
 		ensure(t, cfg)
 		after := files(t, cfg.Dir)
-		want := names(append(order[done:], newFilePrefix+"1")...)
+		want := names(append(order[done:], durable.Prefix+"1")...)
 		if diff := cmp.Diff(want, changed(before, after)); diff != "" {
 			t.Errorf("after %d files (-want +got):\n%s", done, diff)
 		}
-		if _, ok := after[newFilePrefix+"1"]; ok {
+		if _, ok := after[durable.Prefix+"1"]; ok {
 			t.Error("an unfinished file remains")
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // sandboxEnv tells the test that it runs in the namespaces it asked for.
@@ -86,7 +88,7 @@ func TestNotAllowed(t *testing.T) {
 				return
 			}
 			got := oneLine(t, err)
-			if _, rest, ok := strings.Cut(got, newFilePrefix); ok {
+			if _, rest, ok := strings.Cut(got, durable.Prefix); ok {
 				number, _, _ := strings.Cut(rest, ":")
 				got = strings.ReplaceAll(got, number, "NUMBER")
 			}

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-)
 
-// newFilePrefix begins the name of a file that is being written.
-const newFilePrefix = ".new-"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
+)
 
 // store is the folder during one Ensure.
 type store struct {
@@ -55,7 +54,7 @@ func (s *store) open() error {
 		return explain(err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), newFilePrefix) {
+		if !strings.HasPrefix(e.Name(), durable.Prefix) {
 			continue
 		}
 		if err := os.Remove(s.path(e.Name())); err != nil {
@@ -103,32 +102,17 @@ func (s *store) readSecret(name string) ([]byte, error) {
 }
 
 // write replaces a file at once. What cannot be made again has to be durable.
-func (s *store) write(name string, data []byte, durable bool) error {
-	durable = durable && s.durable
+func (s *store) write(name string, data []byte, lasting bool) error {
+	lasting = lasting && s.durable
 	_, err := os.Lstat(s.path(name))
 	isNew := errors.Is(err, fs.ErrNotExist)
-	f, err := os.CreateTemp(s.dir, newFilePrefix+"*") // 0600
-	if err != nil {
-		return explain(err)
-	}
-	_, err = f.Write(data)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.path(name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what went wrong first is what matters
+	if err := durable.Replace(s.path(name), durable.Prefix, data, lasting, nil); err != nil {
 		return explain(err)
 	}
 	if isNew {
 		s.made = append(s.made, s.path(name))
 	}
-	s.unsaved = s.unsaved || durable
+	s.unsaved = s.unsaved || lasting
 	return nil
 }
 

@@ -14,11 +14,25 @@ const Prefix = ".new-"
 // Write replaces a file at once, with mode 0600. With durable it survives a
 // crash of the machine from then on.
 func Write(path string, data []byte, durable bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), Prefix+"*")
+	if err := Replace(path, Prefix, data, durable, nil); err != nil || !durable {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// Replace replaces a file at once by one that prepare, if not nil, has given
+// another owner or mode than 0600. The name of the new one begins with prefix while
+// it is written. With durable its content survives a crash of the machine, but not
+// yet its name.
+func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), prefix+"*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
+	if err == nil && prepare != nil {
+		err = prepare(f)
+	}
 	if err == nil && durable {
 		err = fileutil.Fsync(f)
 	}
@@ -30,12 +44,8 @@ func Write(path string, data []byte, durable bool) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // what went wrong first is what matters
-		return err
 	}
-	if durable {
-		return syncDir(filepath.Dir(path))
-	}
-	return nil
+	return err
 }
 
 // Remove removes a file for good.
