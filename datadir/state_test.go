@@ -95,32 +95,30 @@ func TestPeekWhileOpening(t *testing.T) {
 	write(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
 
 	looking := func(stop chan struct{}, wantRunning *bool) *sync.WaitGroup {
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					s, running, err := Peek(path)
-					if err != nil || s.Port == 0 {
-						t.Errorf("peek: %+v, %v", s, err)
-						return
-					}
-					if wantRunning != nil && running != *wantRunning {
-						t.Errorf("running %v, want %v", running, *wantRunning)
-						return
-					}
+		var one sync.WaitGroup
+		one.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
 				}
-			})
-		}
-		return &all
+				s, running, err := Peek(path)
+				if err != nil || s.Port == 0 {
+					t.Errorf("peek: %+v, %v", s, err)
+					return
+				}
+				if wantRunning != nil && running != *wantRunning {
+					t.Errorf("running %v, want %v", running, *wantRunning)
+					return
+				}
+			}
+		})
+		return &one
 	}
 	stop := make(chan struct{})
 	not := false
-	all := looking(stop, &not)
+	other := looking(stop, &not)
 	for range 500 {
 		if _, running, err := Peek(path); err != nil || running {
 			t.Errorf("running %v, %v, when all only look", running, err)
@@ -128,10 +126,10 @@ func TestPeekWhileOpening(t *testing.T) {
 		}
 	}
 	close(stop)
-	all.Wait()
+	other.Wait()
 
 	stop = make(chan struct{})
-	all = looking(stop, nil)
+	other = looking(stop, nil)
 	for port := range 300 {
 		d, err := Open(path, 1)
 		if err != nil {
@@ -144,5 +142,5 @@ func TestPeekWhileOpening(t *testing.T) {
 		mustClose(t, d)
 	}
 	close(stop)
-	all.Wait()
+	other.Wait()
 }

@@ -21,7 +21,7 @@ func TestOurProviderWins(t *testing.T) {
 	defer q.ShutDown()
 	q.Add("key")
 	for _, s := range queues.All().Series() {
-		if s.Name == "who-counts-me" && s.Adds == 1 {
+		if s.Name == "who-counts-me" && s.Adds > 0 {
 			return
 		}
 	}
