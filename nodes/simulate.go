@@ -79,7 +79,9 @@ func simulate(ctx context.Context, client kubernetes.Interface, stages stageClie
 // startKwok starts the controllers that play stages.
 func (s *simulation) startKwok() error {
 	functions := s.ledger.functions()
+	clock := mortal{ctx: s.ctx}
 	nodes, err := controllers.NewNodeController(controllers.NodeControllerConfig{
+		Clock:                clock,
 		TypedClient:          s.client,
 		Lifecycle:            getter{s.stages, nodeRef},
 		PlayStageParallelism: 4,
@@ -91,6 +93,7 @@ func (s *simulation) startKwok() error {
 	}
 	info := &controllers.NodeInfo{}
 	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
+		Clock:       clock,
 		TypedClient: s.client,
 		NodeGetFunc: func(name string) (*controllers.NodeInfo, bool) {
 			_, _, err := s.ledger.liveNode(name)

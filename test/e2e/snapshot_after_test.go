@@ -80,7 +80,7 @@ func TestSnapshotLeavesNothing(t *testing.T) {
 		round()
 	}
 	await(t, "end of goroutines", func(context.Context) (int, error) { return runtime.NumGoroutine() - before, nil },
-		func(more int) bool { return more < 3*rounds })
+		func(more int) bool { return more < rounds })
 }
 
 // Where the API server keeps its objects is where informers are waited for.
