@@ -175,10 +175,18 @@ func (q *queue) snapshot(now time.Time) Queue {
 	if q.by != nil {
 		s.Controller = q.by.name
 	}
-	for _, r := range q.underWay() {
-		age := now.Sub(r.Since)
-		s.Unfinished += age
-		s.Longest = max(s.Longest, age)
-	}
+	s.Unfinished, s.Longest = q.ages(now)
 	return s
+}
+
+// ages is for how long keys have been in work: all together, and the longest.
+func (q *queue) ages(now time.Time) (all, longest time.Duration) {
+	for i := range q.running {
+		if w := q.running[i].Load(); w != nil {
+			age := now.Sub(w.started)
+			all += age
+			longest = max(longest, age)
+		}
+	}
+	return all, longest
 }

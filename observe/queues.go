@@ -84,9 +84,20 @@ func (q *queue) id() queueID { return queueID{q.owner(), q.name} }
 func (qs *Queues) Series() []Series {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
+	now := time.Now()
 	list := make([]Series, 0, len(qs.series))
 	for _, s := range qs.series {
 		list = append(list, s.read())
+	}
+	for i := range list {
+		for _, q := range qs.live {
+			if q.by == nil || q.name != list[i].Name {
+				continue
+			}
+			all, longest := q.ages(now)
+			list[i].Unfinished += all.Seconds()
+			list[i].Longest = max(list[i].Longest, longest.Seconds())
+		}
 	}
 	slices.SortFunc(list, func(a, b Series) int { return cmp.Compare(a.Name, b.Name) })
 	return list
@@ -111,10 +122,14 @@ func (i Instruments) Wait() Wait { return Wait(i) }
 // Work measures the seconds that a worker takes for a key.
 func (i Instruments) Work() Work { return Work(i) }
 
-// Unfinished is told the seconds that the keys in work have taken.
+// Ages says whether the ages of the keys in work are known without being told:
+// those of a controller's are.
+func (i Instruments) Ages() bool { return i.q.by != nil }
+
+// Unfinished is told the seconds that the keys in work have taken, unless Ages.
 func (i Instruments) Unfinished() Setting { return Setting{&i.q.series.unfinished} }
 
-// Longest is told the seconds that the slowest key in work has taken.
+// Longest is told the seconds that the slowest key in work has taken, unless Ages.
 func (i Instruments) Longest() Setting { return Setting{&i.q.series.longest} }
 
 type (

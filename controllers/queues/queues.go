@@ -42,11 +42,17 @@ func (p Provider) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 }
 
 func (p Provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return p.Queues.Open(name).Unfinished()
+	if i := p.Queues.Open(name); !i.Ages() {
+		return i.Unfinished()
+	}
+	return noTicks{}
 }
 
 func (p Provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return p.Queues.Open(name).Longest()
+	if i := p.Queues.Open(name); !i.Ages() {
+		return i.Longest()
+	}
+	return noTicks{}
 }
 
 func (p Provider) NewRetriesMetric(name string) workqueue.CounterMetric {

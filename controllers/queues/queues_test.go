@@ -2,6 +2,8 @@ package queues_test
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,17 +30,61 @@ func TestOurProviderWins(t *testing.T) {
 	t.Fatal("component-base's metrics provider was set first: queues are not seen")
 }
 
+// Every queue comes with a goroutine that ticks; observe needs none for those of a
+// controller. Which one that is must be recognised, else a worker would end.
+func TestQueuesOfControllersDoNotTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ticking := func() int {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			buf := make([]byte, 1<<20)
+			return strings.Count(string(buf[:runtime.Stack(buf, true)]), ".updateUnfinishedWorkLoop(")
+		}
+		all := observe.NewQueues()
+		open := func(name string) workqueue.TypedInterface[string] {
+			return workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: name, MetricsProvider: queues.Provider{Queues: all}})
+		}
+		before := ticking()
+		nobodys := open("nobody's")
+		defer nobodys.ShutDown()
+		if got := ticking() - before; got != 1 {
+			t.Errorf("of a queue without a controller, %d goroutines tick, want 1", got)
+		}
+		p := newPlant()
+		defer p.Close()
+		if got := ticking() - before; got != 1 {
+			t.Errorf("with one of a controller, %d goroutines tick, want 1", got)
+		}
+		p.queue.Add("a")
+		p.by.Do(func() { p.queue.Get() })
+		nobodys.Add("b")
+		nobodys.Get()
+		ticking()
+		if got, _ := p.look(t); got.Longest != time.Second || got.Unfinished != time.Second {
+			t.Errorf("after a second: %+v", got)
+		}
+		for _, s := range append(all.Series(), p.all.Series()...) {
+			if s.Unfinished != 1 || s.Longest != 1 {
+				t.Errorf("after a second: %+v", s)
+			}
+		}
+		p.queue.Done("a")
+		p.queue.ShutDown() // waits for the goroutine
+	})
+}
+
 // plant is a controller with one queue.
 type plant struct {
 	*observe.Observer
 	by    *observe.Recorder
+	all   *observe.Queues
 	queue workqueue.TypedRateLimitingInterface[string]
 }
 
 func newPlant() *plant {
 	all := observe.NewQueues()
 	o := observe.New(observe.Options{Queues: all})
-	p := &plant{Observer: o, by: o.Recorder("web-controller")}
+	p := &plant{Observer: o, by: o.Recorder("web-controller"), all: all}
 	p.by.Do(func() {
 		p.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute),
