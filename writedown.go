@@ -31,7 +31,8 @@ func (p *plane) forgetAddress() error {
 // writeDown leaves in the data folder what others need to find this control
 // plane: its kubeconfig, and its state for the next start and for other verbs.
 func (p *plane) writeDown(context.Context) error {
-	cfg := kubeconfig.New(cmp.Or(p.Server.Name, "ctrlplane"), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
+	name := cmp.Or(p.Server.Name, "ctrlplane")
+	cfg := kubeconfig.New(name, p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
 	if err := kubeconfig.Write(p.dir.Join(KubeconfigFile), cfg); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (p *plane) writeDown(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := datadir.State{Port: port, Server: p.url, StartedAt: time.Now(), KubernetesVersion: KubernetesVersion}
+	state := datadir.State{Name: name, Port: port, Server: p.url, StartedAt: time.Now(), KubernetesVersion: KubernetesVersion}
 	if err := p.dir.SaveState(state); err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 
 // State is what a control plane records about itself in its data folder.
 type State struct {
+	// Name is what the kubeconfig calls the cluster.
+	Name string `json:"name,omitempty"`
 	// Port of the API server, kept from one start to the next; 0 = none yet.
 	Port int `json:"port,omitempty"`
 	// Server is the URL of the API server.

@@ -62,13 +62,10 @@ func (t *target) running() (string, error) {
 	if !running && !t.named() && os.Getenv(dataDirEnv) != "" {
 		return "", notRunning{fmt.Errorf("no control plane runs in %s, which %s names: unset that, or say which one with --name or --data-dir", path, dataDirEnv)}
 	}
-	if !running && !t.named() {
-		others, err := runningOthers()
+	if !running && t.dataDir == "" {
+		others, err := t.others()
 		if err != nil {
 			return "", err
-		}
-		if i := slices.IndexFunc(others, inKubeconfig); i >= 0 {
-			others = others[i : i+1]
 		}
 		if len(others) > 1 {
 			return "", fmt.Errorf("several control planes run: say which one with --data-dir: %s", strings.Join(others, ", "))
@@ -88,6 +85,27 @@ func (t *target) running() (string, error) {
 	}
 	return path, nil
 }
+
+// others lists the data folders of the control planes that may be meant while the one
+// of that name, in its own folder, does not run: a name that was given may be that of
+// an ephemeral one.
+func (t *target) others() ([]string, error) {
+	if !t.named() {
+		others, err := runningOthers()
+		if i := slices.IndexFunc(others, inKubeconfig); i >= 0 {
+			others = others[i : i+1]
+		}
+		return others, err
+	}
+	others, err := datadir.Ephemerals()
+	return slices.DeleteFunc(others, func(path string) bool {
+		state, _, err := datadir.Peek(path)
+		return err != nil || state.Name != t.cluster()
+	}), err
+}
+
+// cluster is what the kubeconfig calls a control plane of that name.
+func (t *target) cluster() string { return "ctrlplane-" + t.name }
 
 // inKubeconfig tells whether KUBECONFIG names the control plane of a data folder.
 func inKubeconfig(dir string) bool {

@@ -141,7 +141,7 @@ func (u *up) prepare() error {
 		s.From = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = "ctrlplane-" + u.target.name
+	s.Name = u.target.cluster()
 	if u.ephemeral && u.target.name == "default" {
 		s.Name = "ctrlplane-ephemeral"
 	}

@@ -89,7 +89,7 @@ func modes(t *testing.T, dir string) {
 func TestEphemeralLeavesNothing(t *testing.T) {
 	for name, end := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			cmd := command(t, "up", "--ui", "none", "--ephemeral")
+			cmd := command(t, "up", "--ui", "none", "--ephemeral", "--name", name)
 			folders := func() []string {
 				found, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*"))
 				if err != nil {
@@ -114,6 +114,11 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 				}
 				return false
 			})
+			asked := command(t, "--name", name, "kubectl", "get", "namespaces")
+			asked.Env = cmd.Env
+			if out, err := asked.CombinedOutput(); err != nil {
+				t.Errorf("by its name: %v: %s", err, out)
+			}
 			p.stop(t, end)
 			if end == syscall.SIGKILL {
 				// The next one clears up; it is refused itself, for speed.
