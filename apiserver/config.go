@@ -105,9 +105,9 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 	// One at a time leaves the owners of what is deleted the time to take note of
 	// each.
 	o.Etcd.DeleteCollectionWorkers = 32
-	// Definitions are large and watched by few; the cache would keep each several
-	// times.
-	o.Etcd.WatchCacheSizes = []string{"customresourcedefinitions.apiextensions.k8s.io#0"}
+	// A watch cache spares etcd many watchers that are far away. Here etcd is near, and
+	// most kinds are watched once: by the informer that all controllers share.
+	o.Etcd.EnableWatchCache = false
 	transport := &o.Etcd.StorageConfig.Transport
 	transport.ServerList = c.Etcd.Endpoints
 	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = c.Etcd.CAFile, c.Etcd.CertFile, c.Etcd.KeyFile
