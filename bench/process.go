@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/datadir"
 )
 
 // startTimeout and stopTimeout are far beyond what any contestant takes.
@@ -91,6 +93,9 @@ func bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 func (p *plane) stop(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := bound(ctx, stopTimeout)
 	defer cancel()
+	if err := p.started(ctx); err != nil {
+		return 0, fmt.Errorf("stop: it is still starting: %w", err)
+	}
 	began := time.Now()
 	for _, c := range slices.Backward(p.processes) {
 		if err := terminate(c.cmd.Process); err != nil {
@@ -106,6 +111,22 @@ func (p *plane) stop(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return time.Since(began), nil
+}
+
+// started waits until ctrlplane takes itself for started, which is some milliseconds
+// after others may: a start that is cut short is an error.
+func (p *plane) started(ctx context.Context) error {
+	for {
+		state, running, err := datadir.Peek(filepath.Dir(p.certs()))
+		if err != nil || !running || state.Server != "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // kill ends whatever still runs, and waits for it.
