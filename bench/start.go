@@ -82,7 +82,7 @@ func (o options) profileStart(ctx context.Context, r *room) (*profile, error) {
 	defer out.Close() // only read
 	cmd := r.command(o.ctrlplane, "up", "--data-dir", r.join("data"), "--log-file", r.log.Name(), "--ui", "json", "--timings")
 	cmd.Stdout = in
-	p := &plane{}
+	p := &plane{certs: func() string { return r.join("data", "pki") }}
 	err = p.start(cmd)
 	in.Close() // the child has its own
 	if err != nil {
