@@ -7,6 +7,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
+	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 )
@@ -48,7 +50,9 @@ func (s *Server) Client() (*clientv3.Client, error) {
 		return nil, fmt.Errorf("etcd: client: %w", err)
 	}
 	direct := v3client.New(s.member.etcd.Server)
-	c.KV, c.Watcher, c.Lease, c.Maintenance = direct.KV, direct.Watcher, direct.Lease, direct.Maintenance
+	c.KV, c.Lease, c.Maintenance = direct.KV, direct.Lease, direct.Maintenance
+	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(s.member.etcd.Server))
+	c.Watcher = clientv3.NewWatchFromWatchClient(watchClient{watches}, c)
 	return c, nil
 }
 
