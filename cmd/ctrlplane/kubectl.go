@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ of "ctrlplane run" it is that one's.`,
   ctrlplane kubectl get pods --watch`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
+			signal.Reset() // kubectl heeds no context; a signal ends it as it does elsewhere
 			return runKubectl(t, args)
 		},
 	}

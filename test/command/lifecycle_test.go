@@ -209,6 +209,11 @@ func TestVerbs(t *testing.T) {
 	if _, _, code := output(t, command(t, "--data-dir", p.dir, "kubectl", "get", "pod", "nobody")); code != 1 {
 		t.Errorf("kubectl's exit code became %d", code)
 	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // one is enough
+		watch := follow(t, p.dir, "--data-dir", p.dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
+		watch.says(t, "kube-system")
+		watch.stop(t, sig)
+	}
 	log, err := os.ReadFile(filepath.Join(p.dir, "ctrlplane.log"))
 	if err != nil {
 		t.Fatal(err)
