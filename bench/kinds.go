@@ -41,8 +41,7 @@ func (m *meter) addCRDs(ctx context.Context, a *api) error {
 	if err := m.told("crdsCPU", used.Seconds(), err); err != nil {
 		return err
 	}
-	mem, err := m.plane.memory()
-	return m.told("crdsRSS", mem.rss/mebi, err)
+	return m.rss("crdsRSS")
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -123,8 +122,7 @@ func (m *meter) newKinds(ctx context.Context, a *api) error {
 	if err := a.request(ctx, http.MethodGet, "/openapi/v2", ""); err != nil {
 		return err
 	}
-	mem, err := m.plane.memory()
-	return m.told("crdsRSSAsked", mem.rss/mebi, err)
+	return m.rss("crdsRSSAsked")
 }
 
 func plainKind(kind string) *apiextensions.CustomResourceDefinition {

@@ -113,10 +113,8 @@ func (m *meter) leaveAlone(ctx context.Context) error {
 	var used [2]time.Duration
 	var errs [2]error
 	for i := range used {
-		select {
-		case <-time.After(m.idle / 2):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := pause(ctx, m.idle/2); err != nil {
+			return err
 		}
 		used[i], errs[i] = m.plane.cpu()
 	}
@@ -148,8 +146,13 @@ func (m *meter) burst(ctx context.Context, a *api, b burst) error {
 	if err := m.told(b.key("cpu"), used.Seconds(), err); err != nil {
 		return err
 	}
+	return m.rss(b.key("rss"))
+}
+
+// rss measures what is resident now.
+func (m *meter) rss(key string) error {
 	mem, err := m.plane.memory()
-	return m.told(b.key("rss"), mem.rss/mebi, err)
+	return m.told(key, mem.rss/mebi, err)
 }
 
 func (m *meter) end(ctx context.Context) error {

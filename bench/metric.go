@@ -41,7 +41,7 @@ func metrics(idle time.Duration) []metric {
 		{"firstPodP99", "– 99th percentile", "ms", "8", ""},
 	}
 	list = append(list, burstMetrics()...)
-	list = append(list, namespaceMetrics()...)
+	list = append(list, namespaceMetrics(idle)...)
 	list = append(list, crdMetrics(idle)...)
 	return append(list,
 		metric{"stop", "stop", "s", "0.3", "SIGTERM → gone; of several processes, one after the other, etcd last"},
@@ -70,12 +70,13 @@ func burstMetrics() (list []metric) {
 	return list
 }
 
-func namespaceMetrics() []metric {
+func namespaceMetrics(idle time.Duration) []metric {
 	return []metric{
 		{"emptyGone", "namespace with nothing in it deleted", "s", "0.3", "DELETE → a GET finds nothing; it had what controllers put into every namespace"},
 		{"fullGone", fmt.Sprintf("namespace with %d Pods deleted", large.pods()), "s", "10", "the same, of that of the last burst"},
 		{"fullGoneCPU", "– CPU", "s", "", ""},
 		{"rssGone", fmt.Sprintf("memory once %d Pods are deleted", large.pods()), "MiB", "450", "RSS at that moment"},
+		{"rssGoneIdle", "– and the control plane is left alone", "MiB", "", words(idle) + " later"},
 	}
 }
 

@@ -34,8 +34,13 @@ func (m *meter) deleteFull(ctx context.Context, a *api) error {
 	if err := m.told("fullGoneCPU", used.Seconds(), err); err != nil {
 		return err
 	}
-	mem, err := m.plane.memory()
-	return m.told("rssGone", mem.rss/mebi, err)
+	if err := m.rss("rssGone"); err != nil {
+		return err
+	}
+	if err := pause(ctx, m.idle); err != nil {
+		return err
+	}
+	return m.rss("rssGoneIdle")
 }
 
 // deleted deletes an object and returns how long it was seen for. It is looked
