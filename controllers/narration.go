@@ -184,9 +184,17 @@ func value(v any) (text, key string) {
 		if name := nameIn(x); name != "" {
 			return name, name
 		}
+		if m, ok := x.(logr.Marshaler); ok { // its fields may change meanwhile
+			return fmt.Sprint(marshaled{m}), ""
+		}
 		return brief(x), ""
 	}
 }
+
+// marshaled prints what a value wants logs to say of it. Fmt tells of a panic.
+type marshaled struct{ logr.Marshaler }
+
+func (m marshaled) String() string { return brief(m.MarshalLog()) }
 
 // brief prints x, or how many there are where it holds what may be long.
 func brief(x any) string {
@@ -194,7 +202,7 @@ func brief(x any) string {
 	if k := v.Kind(); (k == reflect.Slice || k == reflect.Map) && v.Type().Elem().Kind() != reflect.String {
 		return fmt.Sprintf("%d of %s", v.Len(), v.Type().Elem())
 	}
-	return fmt.Sprint(x)
+	return fmt.Sprintf("%+v", x)
 }
 
 // nameIn finds NAMESPACE/NAME in a struct that has such fields, as upstream's

@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,5 +140,24 @@ func BenchmarkNarrator(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.V(3).Info("Updating replica set revision", "replicaSet", klog.KRef("default", "web"), "newRevision", 1)
+	}
+}
+
+// expectations change while they are logged, as upstream's do.
+type expectations struct{ add atomic.Int64 }
+
+func (e *expectations) MarshalLog() any { return struct{ add int64 }{e.add.Load()} }
+
+func TestValuesTellLogsWhatTheyAre(t *testing.T) {
+	var e expectations
+	var group sync.WaitGroup
+	group.Go(func() { e.add.Store(1) })
+	got, _ := value(&e) // the race detector looks on
+	group.Wait()
+	if got != "{add:0}" && got != "{add:1}" {
+		t.Errorf("got %q", got)
+	}
+	if got, _ := value((*expectations)(nil)); !strings.Contains(got, "nil") {
+		t.Errorf("nothing at all: got %q", got)
 	}
 }
