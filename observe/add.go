@@ -127,7 +127,7 @@ func (q *queue) waiting(n int) []Object {
 	next := uint64(q.adds.Load())
 	for at := q.first(next); at <= next && len(list) < n; at++ {
 		if a := q.slot(at).Load(); a != nil && a.number == at && a.cause != nil && !a.taken.Load() {
-			list = append(list, a.cause.object)
+			list = append(list, *a.cause.object)
 		}
 	}
 	return list
@@ -135,7 +135,7 @@ func (q *queue) waiting(n int) []Object {
 
 // delivery is an event while its handler runs, and while keys that it caused wait.
 type delivery struct {
-	object Object
+	object *Object
 	seq    atomic.Uint64 // of its record; 0 until the handler has returned
 	adds   atomic.Pointer[add]
 	later  atomic.Pointer[delayedAdd]

@@ -52,7 +52,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	s := &struct {
 		scope
 		delivery
-	}{scope{labels: r.labels, by: r}, delivery{object: d.Object}}
+	}{scope{labels: r.labels, by: r}, delivery{object: &d.Object}}
 	event := &s.delivery
 	s.scope.delivery = event
 	began := time.Now()
