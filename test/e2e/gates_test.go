@@ -48,7 +48,13 @@ func hand(t *testing.T) (ns string, gates control.Gates) {
 	if os.Getenv(gatesEnv) == "" {
 		t.Skip("TestGates runs it, where nobody else needs the controllers")
 	}
-	return namespace(t), looker(t).Gates()
+	gates = looker(t).Gates()
+	t.Cleanup(func() {
+		if t.Failed() { // what it leaves would fail the others, too
+			do(t)(gates.Restore(context.Background(), control.All))
+		}
+	})
+	return namespace(t), gates
 }
 
 // quiet waits until nothing is left of the namespaces of earlier tests.
@@ -290,6 +296,7 @@ func TestGateFailAndRestore(t *testing.T) {
 func TestGateDelay(t *testing.T) {
 	ns, gates := hand(t)
 	ctx := t.Context()
+	quiet(t) // all that waits is of this test
 	do(t)(gates.Delay(ctx, "deployment", time.Hour))
 	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "work that waits", func(ctx context.Context) (n int64, err error) {
