@@ -126,12 +126,24 @@ func removeLocked(path string, lock *os.File) (err error) {
 	if err := lock.Close(); err != nil {
 		return err
 	}
-	err = os.Remove(path)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if _, statErr := os.Stat(filepath.Join(path, lockFile)); statErr == nil {
-		return errRetaken
+	return removeEmpty(path)
+}
+
+// removeEmpty removes a folder that nobody has, unless another process locks it.
+func removeEmpty(path string) (err error) {
+	for range tempAttempts {
+		err = os.Remove(path)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		entries, readErr := os.ReadDir(path)
+		switch {
+		case readErr != nil || len(entries) == 0: // another removed its lock, or all, meanwhile
+		case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockFile }):
+			return errRetaken
+		default:
+			return err
+		}
 	}
 	return err
 }

@@ -192,6 +192,39 @@ func TestTempNowhere(t *testing.T) {
 	}
 }
 
+// Two processes that remove the same folder do not stumble over each other.
+func TestRemoveAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	for range 5000 {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var other sync.WaitGroup
+		other.Go(func() { // has it for moments
+			for {
+				f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE, 0o600)
+				if err != nil {
+					return
+				}
+				f.Close()
+				if err := os.Remove(f.Name()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for {
+			err := removeEmpty(path)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errRetaken) {
+				t.Fatal(err)
+			}
+		}
+		other.Wait()
+	}
+}
+
 // A process that locks a folder which another one is just removing either finds
 // it gone, or keeps it.
 func TestRemoveLockedRetaken(t *testing.T) {
