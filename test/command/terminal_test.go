@@ -43,10 +43,10 @@ func filterFeed(t *testing.T, v *viewer) {
 	v.matches(t, `deployment-controller +create  ReplicaSet default/web-`)
 	v.hides(t, "create  Pod ")
 	v.escape(t, "/deployment create, ")
-	v.press(t, "/pod create"+keyEnter)
+	v.press(t, "/replicaset-c create"+keyEnter) // without the bindings of the same Pods, which fill the screen
 	v.matches(t, `replicaset-controller +create  Pod default/web-`)
 	v.hides(t, "create  ReplicaSet ")
-	v.escape(t, "/pod create, ")
+	v.escape(t, "/replicaset-c create, ")
 	v.press(t, keyTab)
 }
 
