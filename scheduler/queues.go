@@ -13,33 +13,58 @@ type Queues struct {
 	Backoff       int `json:"backoff"`       // wait until it is time to try again
 	Unschedulable int `json:"unschedulable"` // wait for a change that makes them fit
 	Gated         int `json:"gated"`         // are not to be tried yet
-	InFlight      int `json:"inFlight"`      // are being tried or bound
+	InFlight      int `json:"inFlight"`      // are being tried or bound; twice while a plugin holds one between the two
 }
 
+// readings bounds how often the numbers are read anew because a pod was taken
+// meanwhile; while that goes on they are not zero.
+const readings = 5
+
 // Queues returns the numbers as they are now; zeros unless the scheduler runs.
-func (s *Scheduler) Queues() (Queues, error) {
+// A pod on its way from one to the next is in one of them at least.
+func (s *Scheduler) Queues() (q Queues, err error) {
 	s.mu.Lock()
 	l := s.life
 	s.mu.Unlock()
 	if l == nil {
 		return Queues{}, nil
 	}
-	q := Queues{InFlight: len(l.upstream.SchedulingQueue.InFlightPods())}
+	queue := l.upstream.SchedulingQueue
+	for range readings {
+		cycle := queue.SchedulingCycle() // counts the pods that were taken
+		if q, err = l.queues(); err != nil || queue.SchedulingCycle() == cycle {
+			break
+		}
+	}
+	return q, err
+}
+
+// queues reads the numbers in the order in which a pod comes by. Upstream adds it to
+// the next before it takes it from the last, but on its way to the active queue.
+func (l *life) queues() (Queues, error) {
+	queue := l.upstream.SchedulingQueue
+	q := Queues{InFlight: len(queue.InFlightPods())}
+	binding := 0
 	for _, g := range []struct {
 		gauge metrics.GaugeMetric
 		to    *int
 	}{
-		{schedulermetrics.ActivePods(), &q.Active},
-		{schedulermetrics.BackoffPods(), &q.Backoff},
+		{schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding), &binding}, // no longer in flight
 		{schedulermetrics.UnschedulablePods(), &q.Unschedulable},
 		{schedulermetrics.GatedPods(), &q.Gated},
+		{schedulermetrics.BackoffPods(), &q.Backoff},
+		{schedulermetrics.ActivePods(), &q.Active},
 	} {
+		if g.to == &q.Active {
+			queue.GetPod("", "", nil) // waits until nobody moves pods to it
+		}
 		var m dto.Metric
 		if err := g.gauge.Write(&m); err != nil {
 			return Queues{}, err
 		}
 		*g.to = int(m.GetGauge().GetValue())
 	}
+	q.InFlight += binding
 	return q, nil
 }
 

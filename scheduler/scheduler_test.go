@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -21,14 +24,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// server answers as an API server that holds some Pods and nothing else.
+// server answers as an API server that holds some Pods and Nodes and nothing else.
 type server struct {
 	kinds map[string]metav1.TypeMeta // by path
-	pods  []corev1.Pod
+	items map[string][]any           // by kind
 }
 
 func newServer(pods ...corev1.Pod) server {
-	s := server{map[string]metav1.TypeMeta{}, pods}
+	s := server{map[string]metav1.TypeMeta{}, map[string][]any{}}
+	for _, p := range pods {
+		s.items["Pod"] = append(s.items["Pod"], p)
+	}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		gvr, _ := meta.UnsafeGuessKindToResource(gvk)
 		prefix := "/apis/" + gvk.Group + "/"
@@ -47,10 +53,7 @@ func (s server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	var items []corev1.Pod
-	if kind.Kind == "Pod" {
-		items = s.pods
-	}
+	items := append([]any{}, s.items[kind.Kind]...)
 	w.Header().Set("Content-Type", "application/json")
 	out := json.NewEncoder(w)
 	if req.URL.Query().Get("watch") == "" {
@@ -151,6 +154,59 @@ func TestQueues(t *testing.T) {
 		if got, err := s.Queues(); err != nil || got != (Queues{}) {
 			t.Errorf("closed: %+v, %v", got, err)
 		}
+	}
+}
+
+// A Pod that is bound in vain, which upstream tries again after pauses, is in one of
+// the numbers all the time.
+func TestQueuesMissNobody(t *testing.T) {
+	server := newServer(corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "a", ResourceVersion: "1"},
+		Spec:       corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName},
+	})
+	server.items["Node"] = []any{corev1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n", ResourceVersion: "1"},
+		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}},
+	}}
+	const enough = 6 // more than one cycle tries
+	var tries atomic.Int32
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/binding") {
+			tries.Add(1)
+			http.Error(w, "no", http.StatusInternalServerError)
+			return
+		}
+		server.ServeHTTP(w, req)
+	})
+	s, err := New(Config{Connect: connectTo(refuse), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	looks, missed := 0, 0
+	for deadline := time.Now().Add(time.Minute); tries.Load() < enough; looks++ {
+		q, err := s.Queues()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q == (Queues{}) {
+			missed++
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("bound %d times in a minute, want %d", tries.Load(), enough)
+		}
+	}
+	if missed > 0 {
+		t.Errorf("in %d of %d looks the Pod was nowhere", missed, looks)
 	}
 }
 
