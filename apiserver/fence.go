@@ -47,8 +47,7 @@ func buildFence(config *server.RecommendedConfig) *fence {
 				return
 			}
 			if !f.enter(req.Context()) {
-				conflict := apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errPutBack)
-				responsewriters.ErrorNegotiated(conflict, legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+				responsewriters.ErrorNegotiated(refused(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 				return
 			}
 			defer f.leave()
@@ -66,6 +65,22 @@ var (
 	streams   = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
 )
 
+// refused is the answer to a write that has waited. The API server's own controllers
+// would take a conflict for the word that they will be told of a newer object, but that
+// is the one that they have seen already: they have to try again.
+func refused(ctx context.Context, info *request.RequestInfo) error {
+	if itself(ctx) {
+		return apierrors.NewServiceUnavailable(errPutBack.Error())
+	}
+	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errPutBack)
+}
+
+// itself says whether the API server calls.
+func itself(ctx context.Context) bool {
+	who, ok := request.UserFrom(ctx)
+	return ok && who.GetName() == user.APIServerUser
+}
+
 // changes says whether a request is one that writes an object of the state.
 // Leases are none: see snapshot.Transient.
 func changes(info *request.RequestInfo) bool {
@@ -77,8 +92,7 @@ func changes(info *request.RequestInfo) bool {
 // enter lets a write pass; false if it had to wait, and must not be carried out.
 // While earlier writes end, those pass that the API server makes for them.
 func (f *fence) enter(ctx context.Context) bool {
-	who, _ := request.UserFrom(ctx)
-	own := who != nil && who.GetName() == user.APIServerUser
+	own := itself(ctx)
 	f.mu.Lock()
 	if f.lifted == nil || own && !f.shut {
 		f.flying++
@@ -131,7 +145,7 @@ func (f *fence) close(ctx context.Context) error {
 	return fmt.Errorf("apiserver: %d writes are still on their way: try again when they have ended: %w", flying, context.Cause(ctx))
 }
 
-// open lets writes pass again. Those that waited fail with a conflict.
+// open lets writes pass again. Those that waited fail.
 func (f *fence) open() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,8 +157,8 @@ func (f *fence) open() {
 const drainWrites = 5 * time.Second
 
 // HoldWrites makes writes of objects wait, of all clients, and returns when none
-// is on its way any more. What has waited fails with a conflict when it is
-// released. Reads and watches go on.
+// is on its way any more. What has waited fails when it is released, with a conflict
+// or, if it was the API server's own, as unavailable. Reads and watches go on.
 func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, drainWrites)
 	defer cancel()

@@ -106,11 +106,21 @@ func TestFence(t *testing.T) {
 			t.Error("closed twice")
 		}
 		f.fence.open()
-		for name, answer := range map[string]<-chan *httptest.ResponseRecorder{"held": held, "own": own} {
-			w := <-answer
+		for name, of := range map[string]struct {
+			answer <-chan *httptest.ResponseRecorder
+			code   int
+			reason metav1.StatusReason
+		}{
+			"held": {held, http.StatusConflict, metav1.StatusReasonConflict},
+			"own":  {own, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable},
+		} {
+			w := <-of.answer
 			var s metav1.Status
-			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != http.StatusConflict || s.Reason != metav1.StatusReasonConflict || !strings.Contains(s.Message, "was put back to another state") {
+			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != of.code || s.Reason != of.reason || !strings.Contains(s.Message, "was put back to another state") {
 				t.Errorf("%s: %d %s, %v", name, w.Code, w.Body, err)
+			}
+			if w.Header().Get("Retry-After") != "" {
+				t.Errorf("%s: a client would send it once more as it is", name)
 			}
 		}
 		if w := <-f.send(ctx, "bob", "create", "after"); w.Code != http.StatusOK {

@@ -64,7 +64,9 @@ func TestSnapshotLeavesNothing(t *testing.T) {
 	with := establishFor(t, widgetCRD(unique("comes")))
 	create(t, custom{plane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
 	there := save(t)
-	remove(t, plane.extensions.ApiextensionsV1().CustomResourceDefinitions(), with.GroupResource().String())
+	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	remove(t, crds, with.GroupResource().String())
+	awaitGone(t, with.GroupResource().String(), one(crds, with.GroupResource().String()))
 	gone := save(t)
 	round := func() {
 		for _, file := range [][]byte{there, gone} {

@@ -1,0 +1,83 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/snapshot"
+)
+
+// What the API server had begun with a kind when the state was saved it ends when
+// that is restored: each of its controllers tries once while writes are held.
+func TestSnapshotKindsUnderWay(t *testing.T) {
+	snapshotNamespace(t)
+	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	for name, under := range map[string]struct {
+		way func(*apiextensionsv1.CustomResourceDefinition)
+		end func(*testing.T, *apiextensionsv1.CustomResourceDefinition)
+	}{
+		"comes": {
+			func(crd *apiextensionsv1.CustomResourceDefinition) {
+				for i, c := range crd.Status.Conditions {
+					if c.Type == apiextensionsv1.Established {
+						crd.Status.Conditions[i].Status = apiextensionsv1.ConditionFalse
+					}
+				}
+			},
+			func(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+				await(t, "established "+crd.Name, one(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+					return crdCondition(crd, apiextensionsv1.Established)
+				})
+			},
+		},
+		"goes": {
+			func(crd *apiextensionsv1.CustomResourceDefinition) {
+				crd.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+				crd.Finalizers = []string{apiextensionsv1.CustomResourceCleanupFinalizer}
+			},
+			func(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+				awaitGone(t, crd.Name, one(crds, crd.Name))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := widgetCRD(unique(name))
+			with := establishFor(t, crd)
+			create(t, custom{plane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
+			restored(t, editedKind(t, save(t), crd.Name, under.way))
+			under.end(t, crd)
+		})
+	}
+}
+
+// editedKind is a snapshot in which one definition is another.
+func editedKind(t *testing.T, file []byte, name string, edit func(*apiextensionsv1.CustomResourceDefinition)) []byte {
+	t.Helper()
+	head, state, err := snapshot.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(state.Entries, func(e snapshot.Entry) bool { return strings.HasSuffix(e.Key, "/customresourcedefinitions/"+name) })
+	if i < 0 {
+		t.Fatalf("%s is not in the snapshot", name)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(state.Entries[i].Value, crd); err != nil {
+		t.Fatal(err)
+	}
+	edit(crd)
+	if state.Entries[i].Value, err = json.Marshal(crd); err != nil {
+		t.Fatal(err)
+	}
+	data, err := snapshot.Encode(head, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
