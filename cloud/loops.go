@@ -82,17 +82,18 @@ func (p *Provider) serviceLoop(e Environment) (func(context.Context), error) {
 	}
 	synced, lister := services.Informer().HasSynced, services.Lister()
 	return func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		// All that is taken must be known before the first is given.
-		if !cache.WaitForCacheSync(ctx.Done(), synced) {
-			return
+		if cache.WaitForCacheSync(ctx.Done(), synced) {
+			all, err := lister.List(labels.Everything())
+			if err != nil {
+				klog.FromContext(ctx).Error(err, "the addresses that Services have are not known")
+				cancel()
+			}
+			p.balancer.adopt(all)
 		}
-		all, err := lister.List(labels.Everything())
-		if err != nil {
-			klog.FromContext(ctx).Error(err, "the addresses that Services have are not known")
-			return
-		}
-		p.balancer.adopt(all)
-		c.Run(ctx, workers, e.Metrics)
+		c.Run(ctx, workers, e.Metrics) // when ctx has ended, too: it is what ends the queues
 	}, nil
 }
 

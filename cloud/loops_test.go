@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/cloud-provider/names"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 )
 
 func TestServiceLoop(t *testing.T) {
@@ -139,5 +144,28 @@ func TestLoops(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A loop that is ended before it has seen anything leaves nothing behind: all that
+// a test in a bubble has started must have ended with it.
+func TestLoopsEndBeforeTheyBegin(t *testing.T) {
+	for _, l := range newProvider(t, "").Loops() {
+		t.Run(l.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				run, err := l.Build(Environment{
+					Informers: informers.NewSharedInformerFactory(client, 0),
+					Client:    func(string) (kubernetes.Interface, error) { return client, nil },
+					Metrics:   controllersmetrics.NewControllerManagerMetrics("cloud"),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended, cancel := context.WithCancel(t.Context())
+				cancel()
+				run(ended)
+			})
+		})
 	}
 }
