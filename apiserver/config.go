@@ -105,6 +105,10 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 	// One at a time leaves the owners of what is deleted the time to take note of
 	// each.
 	o.Etcd.DeleteCollectionWorkers = 32
+	// A watch cache spares an etcd that is far away many watchers. One in this process
+	// is near, and most kinds are watched once: by the informer that all controllers
+	// share.
+	o.Etcd.EnableWatchCache = c.Etcd.Connect == nil
 	transport := &o.Etcd.StorageConfig.Transport
 	transport.ServerList = c.Etcd.Endpoints
 	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = c.Etcd.CAFile, c.Etcd.CertFile, c.Etcd.KeyFile

@@ -90,6 +90,7 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 	if err != nil {
 		return nil, err
 	}
+	markBookmarks(config.Aggregator.GenericConfig)
 	fence := buildFence(config.Aggregator.GenericConfig)
 	documents := deferDocuments(config)
 	count := countRequests(config.Aggregator.GenericConfig)

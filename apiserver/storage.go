@@ -24,6 +24,7 @@ func reachStorage(connect func() (*clientv3.Client, error)) (restore func()) {
 		if err != nil {
 			return nil, err
 		}
+		client.Watcher = bookmarks{client.Watcher}
 		c := &kubernetes.Client{Client: client}
 		c.Kubernetes = c
 		return c, nil

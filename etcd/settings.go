@@ -25,9 +25,9 @@ const (
 
 	quotaBytes = 8 << 30
 
-	// progressEvery is how often a quiet watch is told the revision, which the
-	// API server's consistent reads from cache wait for.
-	progressEvery = 5 * time.Second
+	// progressEvery is how often a quiet watch is told the revision, which becomes
+	// the bookmark of a client. Upstream's watch cache sends one as often.
+	progressEvery = time.Minute
 
 	// snapshotEntries bounds what a start has to replay, catchUpEntries what
 	// raft keeps in memory for followers, of which there are none.

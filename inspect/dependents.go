@@ -76,8 +76,8 @@ func (i *Inspector) ownedBy(ctx context.Context, r resource, u *unstructured.Uns
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	// From the server's watch cache as it is: waiting until each has caught up
-	// with the store would take longer than all the rest.
+	// Where the server has a watch cache, as that is: waiting until each has caught
+	// up with the store would take longer than all the rest.
 	list, err := i.metadata.Resource(r.GroupVersionResource).Namespace(u.GetNamespace()).
 		List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestCustomResource(t *testing.T) {
@@ -164,4 +167,61 @@ func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	modify(t, widgets, "held", func(w *unstructured.Unstructured) { w.SetFinalizers(nil) })
 	awaitGone(t, "definition", one(crds, crd.Name))
 	awaitGone(t, "resource", one(widgets, "held"))
+}
+
+// Who watches a kind sees its objects by the schema that the kind has now, and no more
+// of a kind that has gone.
+func TestCustomResourceWatchFollowsItsDefinition(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	crd := widgetCRD(unique("crd"))
+	gvr := establish(t, crd)
+	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	create(t, widgets, newWidget(gvr, "one", 3))
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(plane.dynamic, 0)
+	informer := factory.ForResource(gvr).Informer()
+	factory.Start(t.Context().Done())
+	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+		t.Fatal("the informer has not synced")
+	}
+	raw, err := widgets.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Stop()
+
+	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	modify(t, crds, crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["shape"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	})
+	// Events that come within the second in which upstream changes over have the old one.
+	await(t, "watched object with the new field", func(ctx context.Context) (any, error) {
+		round := fmt.Appendf(nil, `{"spec":{"shape":"round %v"}}`, time.Now())
+		if _, err := widgets.Patch(ctx, "one", types.MergePatchType, round, metav1.PatchOptions{}); err != nil {
+			return nil, err
+		}
+		o, _, err := informer.GetStore().GetByKey(ns + "/one")
+		return o, err
+	}, func(o any) bool {
+		w, ok := o.(*unstructured.Unstructured)
+		if !ok {
+			return false
+		}
+		shape, _, _ := unstructured.NestedString(w.Object, "spec", "shape")
+		return shape != ""
+	})
+
+	remove(t, crds, crd.Name)
+	await(t, "end of the watch", func(context.Context) (bool, error) {
+		for {
+			select {
+			case _, more := <-raw.ResultChan():
+				if !more {
+					return true, nil
+				}
+			default:
+				return false, nil
+			}
+		}
+	}, func(ended bool) bool { return ended })
 }

@@ -24,8 +24,8 @@ const (
 	// a certificate, as long as it is cached: those of the last cycles, two a cycle
 	// and six each; they do not grow with the cycles.
 	kept = 24
-	// fading bounds how long goroutines of upstream live on after Close: timers
-	// of watch caches (3 s), and transports until they are collected.
+	// fading bounds how long goroutines of upstream live on after Close: timers,
+	// and transports until they are collected.
 	fading = 15 * time.Second
 )
 

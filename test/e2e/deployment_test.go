@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/watch"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
 
@@ -73,7 +74,7 @@ func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionTy
 // cannot be pulled.
 func readyUnless(t *testing.T, ns, badImage string) {
 	t.Helper()
-	onEachPod(t, ns, func(ctx context.Context, p *corev1.Pod) {
+	onEachPod(t, ns, func(ctx context.Context, _ watch.EventType, p *corev1.Pod) {
 		if p.Status.Phase != corev1.PodPending || p.Spec.Containers[0].Image == badImage || p.DeletionTimestamp != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // node is a Node that is ready and renews its lease until it is stopped.
@@ -163,7 +165,10 @@ func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
 	t.Helper()
 	var mu sync.Mutex
 	last := map[types.UID]*corev1.Pod{}
-	onEachPod(t, ns, func(_ context.Context, p *corev1.Pod) {
+	onEachPod(t, ns, func(_ context.Context, what watch.EventType, p *corev1.Pod) {
+		if what != watch.Deleted {
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		last[p.UID] = p
@@ -185,7 +190,8 @@ func TestNodeNotReady(t *testing.T) {
 	startNode(t, nil)
 	n := startNode(t, nil)
 	modifyStatus(t, nodes, n.name, func(n *corev1.Node) {
-		n.Status.Conditions[0].Status = corev1.ConditionFalse
+		ready := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+		n.Status.Conditions[ready].Status = corev1.ConditionFalse
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue})
 	})
 	await(t, "taints of a node that is not ready", one(nodes, n.name), func(n *corev1.Node) bool {

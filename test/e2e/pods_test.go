@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -82,7 +83,7 @@ func markPhase(t *testing.T, phase corev1.PodPhase, list ...corev1.Pod) {
 
 // onEachPod calls act with each change of a Pod in the namespace, one after the
 // other, until the test ends. act must not end the test.
-func onEachPod(t *testing.T, ns string, act func(context.Context, *corev1.Pod)) {
+func onEachPod(t *testing.T, ns string, act func(context.Context, watch.EventType, *corev1.Pod)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := pods(ns).Watch(ctx, metav1.ListOptions{})
@@ -95,7 +96,7 @@ func onEachPod(t *testing.T, ns string, act func(context.Context, *corev1.Pod)) 
 		defer close(ended)
 		for e := range w.ResultChan() {
 			if p, ok := e.Object.(*corev1.Pod); ok {
-				act(ctx, p)
+				act(ctx, e.Type, p)
 			}
 		}
 	}()

@@ -56,7 +56,9 @@ func TestResourceQuota(t *testing.T) {
 	}
 	remove(t, secrets, "first")
 	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "0"})
-	create(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "second"}})
+	await(t, "room for the second secret", func(ctx context.Context) (*corev1.Secret, error) { // once admission knows, too
+		return secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "second"}}, metav1.CreateOptions{})
+	}, exists)
 
 	// Controllers are held to it too.
 	create(t, plane.client.AppsV1().Deployments(ns), newDeployment("registry.invalid/app:1"))

@@ -193,6 +193,7 @@ type handicap struct {
 	fault control.Fault
 	delay time.Duration
 	after time.Duration // until it is taken back; 0 = at the end of the round
+	taken time.Time     // when that began
 }
 
 func newHandicap(random *rand.Rand, gates control.Gates) *handicap {
@@ -248,6 +249,7 @@ func (h *handicap) lift(t *testing.T) <-chan struct{} {
 	ctx := t.Context()
 	time.AfterFunc(h.after, func() {
 		defer close(lifted)
+		h.taken = time.Now()
 		if _, err := h.end(ctx); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,42 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Who watches what does not change learns how far the rest has come, if bookmarks are
+// allowed: else the revision that it knows would be compacted some day.
+func TestBookmarks(t *testing.T) {
+	t.Parallel()
+	templates := plane.client.CoreV1().PodTemplates(namespace(t))
+	now, err := templates.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(allow bool) watch.Interface {
+		w, err := templates.Watch(t.Context(), metav1.ListOptions{ResourceVersion: now.ResourceVersion, AllowWatchBookmarks: allow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+		return w
+	}
+	without, with := open(false), open(true)
+	select {
+	case e := <-with.ResultChan():
+		if e.Type != watch.Bookmark {
+			t.Errorf("got %+v", e)
+		}
+	case <-time.After(patience):
+		t.Errorf("no bookmark within %v", patience)
+	}
+	select {
+	case e := <-without.ResultChan():
+		t.Errorf("without bookmarks: got %+v", e)
+	default:
+	}
+}
