@@ -33,14 +33,19 @@ func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
 	return c
 }
 
+// environment is what loops get that call a client.
+func environment(client kubernetes.Interface) Environment {
+	return Environment{
+		Informers: informers.NewSharedInformerFactory(client, 0),
+		Client:    func(string) (kubernetes.Interface, error) { return client, nil },
+		Metrics:   controllersmetrics.NewControllerManagerMetrics("cloud"),
+	}
+}
+
 // run runs a loop until stop is called, or the test ends.
 func (c *cluster) run(p *Provider, name string) (stop func()) {
 	c.t.Helper()
-	e := Environment{
-		Informers: informers.NewSharedInformerFactory(c.client, 0),
-		Client:    func(string) (kubernetes.Interface, error) { return c.client, nil },
-		Metrics:   controllersmetrics.NewControllerManagerMetrics("cloud"),
-	}
+	e := environment(c.client)
 	for _, l := range p.Loops() {
 		if l.Name != name {
 			continue

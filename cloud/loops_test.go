@@ -11,11 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/cloud-provider/names"
-	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 )
 
 func TestServiceLoop(t *testing.T) {
@@ -153,12 +150,7 @@ func TestLoopsEndBeforeTheyBegin(t *testing.T) {
 	for _, l := range newProvider(t, "").Loops() {
 		t.Run(l.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := fake.NewClientset()
-				run, err := l.Build(Environment{
-					Informers: informers.NewSharedInformerFactory(client, 0),
-					Client:    func(string) (kubernetes.Interface, error) { return client, nil },
-					Metrics:   controllersmetrics.NewControllerManagerMetrics("cloud"),
-				})
+				run, err := l.Build(environment(fake.NewClientset()))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"errors"
+
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/component-base/metrics"
 	schedulermetrics "k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -41,31 +43,21 @@ func (s *Scheduler) Queues() (q Queues, err error) {
 
 // queues reads the numbers in the order in which a pod comes by. Upstream adds it to
 // the next before it takes it from the last, but on its way to the active queue.
-func (l *life) queues() (Queues, error) {
-	queue := l.upstream.SchedulingQueue
-	q := Queues{InFlight: len(queue.InFlightPods())}
-	binding := 0
-	for _, g := range []struct {
-		gauge metrics.GaugeMetric
-		to    *int
-	}{
-		{schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding), &binding}, // no longer in flight
-		{schedulermetrics.UnschedulablePods(), &q.Unschedulable},
-		{schedulermetrics.GatedPods(), &q.Gated},
-		{schedulermetrics.BackoffPods(), &q.Backoff},
-		{schedulermetrics.ActivePods(), &q.Active},
-	} {
-		if g.to == &q.Active {
-			queue.GetPod("", "", nil) // waits until nobody moves pods to it
-		}
+func (l *life) queues() (q Queues, err error) {
+	read := func(g metrics.GaugeMetric) int {
 		var m dto.Metric
-		if err := g.gauge.Write(&m); err != nil {
-			return Queues{}, err
-		}
-		*g.to = int(m.GetGauge().GetValue())
+		err = errors.Join(err, g.Write(&m))
+		return int(m.GetGauge().GetValue())
 	}
-	q.InFlight += binding
-	return q, nil
+	queue := l.upstream.SchedulingQueue
+	q.InFlight = len(queue.InFlightPods())
+	q.InFlight += read(schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding)) // no longer in flight
+	q.Unschedulable = read(schedulermetrics.UnschedulablePods())
+	q.Gated = read(schedulermetrics.GatedPods())
+	q.Backoff = read(schedulermetrics.BackoffPods())
+	queue.GetPod("", "", nil) // waits until nobody moves pods to the active queue
+	q.Active = read(schedulermetrics.ActivePods())
+	return q, err
 }
 
 // emptyQueues forgets the pods of a scheduler that ran earlier in this process:

@@ -53,7 +53,7 @@ func (s server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	items := append([]any{}, s.items[kind.Kind]...)
+	items := s.items[kind.Kind]
 	w.Header().Set("Content-Type", "application/json")
 	out := json.NewEncoder(w)
 	if req.URL.Query().Get("watch") == "" {

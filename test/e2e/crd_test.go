@@ -184,11 +184,6 @@ func TestCustomResourceWatchFollowsItsDefinition(t *testing.T) {
 	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 		t.Fatal("the informer has not synced")
 	}
-	raw, err := widgets.Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Stop()
 
 	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	modify(t, crds, crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -211,6 +206,11 @@ func TestCustomResourceWatchFollowsItsDefinition(t *testing.T) {
 		return shape != ""
 	})
 
+	raw, err := widgets.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Stop()
 	remove(t, crds, crd.Name)
 	await(t, "end of the watch", func(context.Context) (bool, error) {
 		for {
