@@ -15,7 +15,7 @@ LDFLAGS := -s -w $(STAMPS) -X github.com/ctrlplane/ctrlplane.release=$(VERSION)
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
 # Packages that link much of Kubernetes are tested without the race detector,
 # which would compile all of it a second time. "make race" does that.
-HEAVY := apiserver controllers scheduler cloud nodes volumes metricsapi kubelet ctrlplanetest/inprocess
+HEAVY := apiserver controllers controllers/scheduler sim/cloud sim/nodes sim/volumes sim/metricsapi sim/kubelet ctrlplanetest/inprocess
 empty :=
 LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/apiserver/seed/generate|/ctrlplanetest|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
 

@@ -23,14 +23,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/kubelet"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/manifests"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/scheduler"
-	"github.com/ctrlplane/ctrlplane/volumes"
+	"github.com/ctrlplane/ctrlplane/sim/kubelet"
+	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
 // plane is a control plane that starts, runs or has ended: the parts of a Server.

@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/scheduler"
-	"github.com/ctrlplane/ctrlplane/volumes"
+	"github.com/ctrlplane/ctrlplane/sim/cloud"
+	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
 // Controllers lists every controller by name, and why it would not run in a

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
-	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
-	"github.com/ctrlplane/ctrlplane/metricsapi"
-	"github.com/ctrlplane/ctrlplane/nodes"
+	"github.com/ctrlplane/ctrlplane/sim/cloud"
+	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
 // kubeletName is whom the simulated kubelets' calls are put down to.

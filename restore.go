@@ -12,8 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/caughtup"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/nodes"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 	"github.com/ctrlplane/ctrlplane/snapshot"
 )
 

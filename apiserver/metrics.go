@@ -16,7 +16,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
-	"github.com/ctrlplane/ctrlplane/metricsapi"
+	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
 )
 
 // metricsRoute decides who serves metrics.k8s.io: this process, or the service

@@ -11,7 +11,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
-	"github.com/ctrlplane/ctrlplane/metricsapi"
+	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
 )
 
 // Ours answers until a user's APIService names a service, and again after it

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/nodes"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
 func newNodes(t *target) *cobra.Command {

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/cloud"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/logfile"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/snapshot"
 	"github.com/ctrlplane/ctrlplane/ui"
 )

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // BenchmarkPod is what a pod's start costs without kwok and the API server.
@@ -19,7 +19,7 @@ func BenchmarkPod(b *testing.B) {
 		b.Fatal(err)
 	}
 	l := newLedger(s, time.Now)
-	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{mark.Kwok: mark.Fake}}})
+	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{annotations.Kwok: annotations.Fake}}})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		pod := testPod(func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(i)) })

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // The ranges of addresses that no API object names: of nodes, and of the pods
@@ -68,7 +68,7 @@ func (l *ledger) seeNode(node *corev1.Node) (was, is bool, what due) {
 		l.nodes[node.Name] = e
 	}
 	was = e.live && e.node.UID == node.UID
-	e.node, e.live = node, mark.IsLive(node)
+	e.node, e.live = node, annotations.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {
 		l.hosts.free(e.addr)
 		e.addr = own[0]

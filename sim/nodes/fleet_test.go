@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 const patience = 20 * time.Second
@@ -76,7 +76,7 @@ func names(t *testing.T, f *Fleet) []string {
 }
 
 func TestFleetFillsUp(t *testing.T) {
-	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{mark.Kwok: mark.Fake}}}
+	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{annotations.Kwok: annotations.Fake}}}
 	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
 	client := fake.NewClientset(byHand, kubelet)
 	f := startFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // Status is a simulated node at a glance.
@@ -41,7 +41,7 @@ func (f *Fleet) List(ctx context.Context) ([]Status, error) {
 	}
 	statuses := []Status{}
 	for i := range list.Items {
-		if node := &list.Items[i]; mark.IsSimulated(node) {
+		if node := &list.Items[i]; annotations.IsSimulated(node) {
 			statuses = append(statuses, statusOfNode(node, f.ledger.podCount(node.Name)))
 		}
 	}
@@ -53,8 +53,8 @@ func statusOfNode(node *corev1.Node, pods int) Status {
 	s := Status{
 		Name:          node.Name,
 		Ready:         string(corev1.ConditionUnknown),
-		Failed:        mark.HasFailed(node),
-		Terminated:    mark.IsTerminated(node),
+		Failed:        annotations.HasFailed(node),
+		Terminated:    annotations.IsTerminated(node),
 		Own:           made(node),
 		Unschedulable: node.Spec.Unschedulable,
 		Zone:          node.Labels[corev1.LabelTopologyZone],
@@ -88,19 +88,19 @@ func (f *Fleet) Remove(ctx context.Context, names ...string) error {
 // none fails.
 func (f *Fleet) Fail(ctx context.Context, names ...string) error {
 	return f.each(ctx, names, nil, func(node *corev1.Node) error {
-		return f.annotate(ctx, node, mark.Failed, new(mark.Yes))
+		return f.annotate(ctx, node, annotations.Failed, new(annotations.Yes))
 	})
 }
 
 // Recover undoes Fail. If one of the nodes cannot recover, none does.
 func (f *Fleet) Recover(ctx context.Context, names ...string) error {
 	return f.each(ctx, names, recoverable, func(node *corev1.Node) error {
-		return f.annotate(ctx, node, mark.Failed, nil)
+		return f.annotate(ctx, node, annotations.Failed, nil)
 	})
 }
 
 func recoverable(node *corev1.Node) error {
-	if mark.IsTerminated(node) {
+	if annotations.IsTerminated(node) {
 		return usage.Errorf("node %s was terminated and cannot recover: once it is not Ready, cloud-node-lifecycle-controller deletes it", node.Name)
 	}
 	return nil
@@ -112,7 +112,7 @@ func recoverable(node *corev1.Node) error {
 // is terminated.
 func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
 	return f.each(ctx, names, nil, func(node *corev1.Node) error {
-		return f.annotate(ctx, node, mark.Terminated, new(mark.Yes))
+		return f.annotate(ctx, node, annotations.Terminated, new(annotations.Yes))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -42,7 +42,7 @@ func newSource(t *testing.T, objects ...metav1.Object) *source {
 
 func newNode(name string, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}, Annotations: map[string]string{mark.Kwok: mark.Fake}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}, Annotations: map[string]string{annotations.Kwok: annotations.Fake}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 	for _, c := range change {

@@ -10,7 +10,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // idPrefix begins the provider ID of every machine of ours.
@@ -24,7 +24,7 @@ func ProviderID(node string) string { return idPrefix + node }
 type instances struct{}
 
 func (instances) InstanceExists(_ context.Context, node *corev1.Node) (bool, error) {
-	return !ours(node) || !mark.IsTerminated(node), nil
+	return !ours(node) || !annotations.IsTerminated(node), nil
 }
 
 func ours(node *corev1.Node) bool {
@@ -37,7 +37,7 @@ func (instances) InstanceShutdown(context.Context, *corev1.Node) (bool, error) {
 // InstanceMetadata is for a node that waits for its cloud to know it. No
 // metadata at all leaves it waiting; upstream takes that for such nodes only.
 func (instances) InstanceMetadata(_ context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if ours(node) && !mark.IsTerminated(node) {
+	if ours(node) && !annotations.IsTerminated(node) {
 		return &cloudprovider.InstanceMetadata{ProviderID: cmp.Or(node.Spec.ProviderID, ProviderID(node.Name))}, nil
 	}
 	waits := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {

@@ -11,7 +11,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // Dialer returns how to connect to the kubelet of any of the nodes: those of
@@ -55,9 +55,9 @@ func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
 	for _, node := range nodes {
 		switch {
 		case !slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == host }):
-		case !mark.IsSimulated(node):
+		case !annotations.IsSimulated(node):
 			return nil, nil
-		case !mark.IsLive(node):
+		case !annotations.IsLive(node):
 			dead = node
 		default:
 			names = append(names, node.Name)
@@ -72,7 +72,7 @@ func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
 
 // silent is why the kubelet of a simulated node does not answer.
 func silent(node *corev1.Node) error {
-	if mark.IsTerminated(node) {
+	if annotations.IsTerminated(node) {
 		return fmt.Errorf("the kubelet of simulated node %s does not answer, because its machine was terminated", node.Name)
 	}
 	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer, because the node was made to fail: undo that with ctrlplane nodes recover %[1]s", node.Name)

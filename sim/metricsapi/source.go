@@ -11,7 +11,7 @@ import (
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/metrics/pkg/apis/metrics"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // window is over how long usage is said to be measured: the kubelet's.
@@ -47,7 +47,7 @@ func (s *source) measured(pod *corev1.Pod) error {
 
 // measures says why a node measures no usage, or else nil.
 func (s *source) measures(node *corev1.Node) error {
-	if !mark.IsSimulated(node) {
+	if !annotations.IsSimulated(node) {
 		return fmt.Errorf("node %s is not simulated", node.Name)
 	}
 	for _, c := range node.Status.Conditions {

@@ -1,7 +1,7 @@
 // Package mark names the annotations of a Node that say that it is simulated and
 // how it fares. Package nodes sets them; the simulated kubelets, the metrics API
 // and the cloud provider read them, too.
-package mark
+package annotations
 
 import corev1 "k8s.io/api/core/v1"
 

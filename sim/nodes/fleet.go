@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // makers is how many nodes are made at a time.
@@ -189,8 +189,8 @@ func (f *Fleet) node(ctx context.Context, name string) (*corev1.Node, error) {
 		return nil, usage.Errorf("there is no node %q", name)
 	case err != nil:
 		return nil, fmt.Errorf("node %s: %w", name, err)
-	case !mark.IsSimulated(node):
-		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, mark.Kwok, mark.Fake)
+	case !annotations.IsSimulated(node):
+		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, annotations.Kwok, annotations.Fake)
 	}
 	return node, nil
 }

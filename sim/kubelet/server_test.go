@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var errNetwork = errors.New("the network was asked")
@@ -36,17 +36,17 @@ func node(name string, addresses ...string) *corev1.Node {
 }
 
 func simulated(n *corev1.Node) *corev1.Node {
-	n.Annotations[mark.Kwok] = mark.Fake
+	n.Annotations[annotations.Kwok] = annotations.Fake
 	return n
 }
 
 func failed(n *corev1.Node) *corev1.Node {
-	n.Annotations[mark.Failed] = mark.Yes
+	n.Annotations[annotations.Failed] = annotations.Yes
 	return n
 }
 
 func gone(n *corev1.Node) *corev1.Node {
-	n.Annotations[mark.Terminated] = mark.Yes
+	n.Annotations[annotations.Terminated] = annotations.Yes
 	return n
 }
 

@@ -9,7 +9,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func node(name, providerID string, taints ...string) *corev1.Node {
@@ -21,7 +21,7 @@ func node(name, providerID string, taints ...string) *corev1.Node {
 }
 
 func terminated(n *corev1.Node) *corev1.Node {
-	n.Annotations = map[string]string{mark.Terminated: mark.Yes}
+	n.Annotations = map[string]string{annotations.Terminated: annotations.Yes}
 	return n
 }
 

@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func testNode(change func(*corev1.Node)) *corev1.Node {
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "n", Annotations: map[string]string{mark.Kwok: mark.Fake}},
+		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "n", Annotations: map[string]string{annotations.Kwok: annotations.Fake}},
 		Spec:       corev1.NodeSpec{PodCIDRs: []string{"10.244.1.0/24"}},
 	}
 	if change != nil {
@@ -129,14 +129,14 @@ func TestNodeDue(t *testing.T) {
 		t.Errorf("a node that is well: %+v", what)
 	}
 	gone := node.DeepCopy()
-	gone.Annotations[mark.Failed] = mark.Yes
+	gone.Annotations[annotations.Failed] = annotations.Yes
 	if was, is, what := l.seeNode(gone); !was || is || what != (due{}) {
 		t.Errorf("a node that has failed: %v, %v, %+v", was, is, what)
 	}
 	for i := range gone.Status.Conditions {
 		gone.Status.Conditions[i].Status = corev1.ConditionUnknown
 	}
-	delete(gone.Annotations, mark.Failed)
+	delete(gone.Annotations, annotations.Failed)
 	if was, is, what := l.seeNode(gone); was || !is || what.stage != nodeStatusNow {
 		t.Errorf("a node that has recovered: %v, %v, %+v", was, is, what)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func TestSimulatedAt(t *testing.T) {
@@ -23,7 +23,7 @@ func TestSimulatedAt(t *testing.T) {
 		{name: "a real node", nodes: []*corev1.Node{node("a", addr)}},
 		{name: "another annotation", nodes: []*corev1.Node{func() *corev1.Node {
 			n := node("a", addr)
-			n.Annotations[mark.Kwok] = "real"
+			n.Annotations[annotations.Kwok] = "real"
 			return n
 		}()}},
 		{name: "a real one with the same address", nodes: []*corev1.Node{simulated(node("a", addr)), node("b", addr)}},

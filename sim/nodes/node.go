@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/pkg/version"
 
-	"github.com/ctrlplane/ctrlplane/nodes/mark"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // statusInterval is how often a node's status is written, on the average, when
@@ -33,7 +33,7 @@ func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node
 			Name: name,
 			// With the TTL and the old labels, which controllers would add, a node
 			// is written twice less.
-			Annotations: map[string]string{mark.Kwok: mark.Fake, corev1.ObjectTTLAnnotationKey: "0"},
+			Annotations: map[string]string{annotations.Kwok: annotations.Fake, corev1.ObjectTTLAnnotationKey: "0"},
 			Labels: map[string]string{
 				fleetLabel:                       "true",
 				corev1.LabelHostname:             name,
