@@ -77,7 +77,7 @@ seed: ## take down anew what upstream makes of an empty store
 	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
 
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/scrape ./trace ./explain ./report ./internal/screen -update
+	go test ./ui/... ./observe/... ./internal/screen -update
 	go test ./controllers -run TestDocument -update
 
 help:

@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/explain"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 func flagOf(t *testing.T, list []control.Flag, name string) control.Flag {

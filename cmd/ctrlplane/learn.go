@@ -14,7 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/learn"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 // learner is what the flags of "ctrlplane learn" say.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/learn"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 // do does lessons, on the control plane that runs or on one for them.

@@ -6,10 +6,10 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ctrlplane/ctrlplane/explain"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/manifests"
-	"github.com/ctrlplane/ctrlplane/report"
+	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
 // readTime is how long what there is at the end may take to be read.

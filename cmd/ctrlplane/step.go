@@ -15,7 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/settled"
-	"github.com/ctrlplane/ctrlplane/internal/stepping"
+	"github.com/ctrlplane/ctrlplane/health/stepping"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui"
 )

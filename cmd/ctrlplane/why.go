@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/trace"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 func newWhy(t *target) *cobra.Command {

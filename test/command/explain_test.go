@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ctrlplane/ctrlplane/explain"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // explained runs the verb, which has to succeed.

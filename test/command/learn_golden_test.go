@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctrlplane/ctrlplane/trace"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 var updateTraces = flag.Bool("update", false, "note what came of the lessons in learn/testdata")
@@ -27,7 +27,7 @@ const (
 func goldenTrace(t *testing.T, name, file string) {
 	t.Helper()
 	got := links(t, file)
-	path := filepath.Join("..", "..", "learn", "testdata", name+".golden")
+	path := filepath.Join("..", "..", "ui", "learn", "testdata", name+".golden")
 	want := map[string]string{}
 	data, err := os.ReadFile(path)
 	if err != nil && !*updateTraces {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
-	"github.com/ctrlplane/ctrlplane/explain"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // entries are what is said of every controller of the plane.

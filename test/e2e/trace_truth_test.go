@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/trace"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // Many Deployments are made, scaled and deleted at once, while the other

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/trace"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // page are the records of the lesson.
