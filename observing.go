@@ -7,7 +7,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
-	"github.com/ctrlplane/ctrlplane/internal/self"
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -26,7 +26,7 @@ func (s *Server) Observer() *observe.Observer {
 // startObserver begins to take down what happens.
 func (p *plane) startObserver() {
 	registerQueueMetrics()
-	began, meter := time.Now(), self.NewMeter()
+	began, meter := time.Now(), procstat.NewMeter()
 	follow := sync.OnceFunc(p.followWrites)
 	p.observer = observe.New(observe.Options{
 		Records: max(p.Server.Records, 0),
@@ -98,7 +98,7 @@ func (p *plane) timers() []observe.Timer {
 }
 
 // process is what is known of the control plane as a whole.
-func (p *plane) process(began time.Time, meter *self.Meter) observe.Process {
+func (p *plane) process(began time.Time, meter *procstat.Meter) observe.Process {
 	v := observe.Process{
 		Name:       p.Server.Name,
 		Version:    Version(),

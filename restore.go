@@ -9,12 +9,12 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/etcd"
-	"github.com/ctrlplane/ctrlplane/internal/caughtup"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
-	"github.com/ctrlplane/ctrlplane/snapshot"
 )
 
 const (
@@ -124,7 +124,7 @@ func (s *states) takeBack(before, want snapshot.State, why error) error {
 func (p *plane) catchUp(ctx context.Context, before, want snapshot.State, written etcd.Written) (moved bool) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
-	latest := caughtup.Revisions{}
+	latest := informersync.Revisions{}
 	for key, revision := range written.Latest {
 		folder := snapshot.Folder(key)
 		latest[folder] = max(latest[folder], revision)
@@ -139,7 +139,7 @@ func (p *plane) catchUp(ctx context.Context, before, want snapshot.State, writte
 			delete(latest, kind.folder)
 		}
 	}
-	for _, wait := range []func(context.Context, caughtup.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitCaughtUp} {
+	for _, wait := range []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitCaughtUp} {
 		if err := wait(ctx, latest); err != nil {
 			p.log.Warn("restore", "err", err)
 		}

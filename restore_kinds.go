@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
-	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 const (

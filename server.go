@@ -11,7 +11,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
-	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 // ErrRunning is why a second Server does not start beside a running one.
@@ -93,7 +93,7 @@ type Server struct {
 
 	// Log says where all components log; nil = nowhere. An empty Path is
 	// ctrlplane.log in the data folder.
-	Log *logfile.Config
+	Log *LogConfig
 	// Verbosity is klog's: what upstream says at V(n) is logged up to this n.
 	Verbosity int
 	// OnWarning is told, in a line, of what does not stop the start but a
@@ -106,6 +106,9 @@ type Server struct {
 	mu    sync.Mutex
 	plane *plane // nil before Start
 }
+
+// LogConfig says where and how components log.
+type LogConfig = logfile.Config
 
 // Stage is a part of the start.
 type Stage struct {

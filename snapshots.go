@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/snapshot"
-	"github.com/ctrlplane/ctrlplane/snapshot/objects"
 )
 
 // rememberDelay is how long after the start its state is read, as of then. Until

@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/seed"
 	"github.com/ctrlplane/ctrlplane/etcd"
-	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 // storage is an etcd that starts while other parts are got ready.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/datadir"
-	"github.com/ctrlplane/ctrlplane/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 )
 
 // Names of files in the data folder.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"github.com/ctrlplane/ctrlplane/internal/caughtup"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
 // fence lies between clients and the objects, and is open as a rule: then it
@@ -170,8 +170,8 @@ func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
 
 // WaitCaughtUp returns when the API server's own informers have seen what was
 // written below it.
-func (s *Server) WaitCaughtUp(ctx context.Context, written caughtup.Revisions) error {
-	if err := caughtup.Typed(ctx, s.informers, written); err != nil {
+func (s *Server) WaitCaughtUp(ctx context.Context, written informersync.Revisions) error {
+	if err := informersync.Typed(ctx, s.informers, written); err != nil {
 		return fmt.Errorf("apiserver: %w", err)
 	}
 	return nil

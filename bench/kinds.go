@@ -14,7 +14,7 @@ import (
 	extensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ctrlplane/ctrlplane/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 )
 
 // kindAge is how long a kind has been there when collect uses it.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
 // startTimeout and stopTimeout are far beyond what any contestant takes.

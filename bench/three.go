@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
-	"github.com/ctrlplane/ctrlplane/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 )
 
 const (

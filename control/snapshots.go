@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/snapshot"
 )
 
 const (

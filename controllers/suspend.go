@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ctrlplane/ctrlplane/internal/caughtup"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
 // suspended is how a controller was that is to go on.
@@ -89,10 +89,10 @@ func (s *Supervisor) startAgain(ran map[string]suspended) error {
 }
 
 // WaitCaughtUp returns when the informers have seen what was written.
-func (s *Supervisor) WaitCaughtUp(ctx context.Context, written caughtup.Revisions) error {
-	err := caughtup.Typed(ctx, s.shared.typed, written)
+func (s *Supervisor) WaitCaughtUp(ctx context.Context, written informersync.Revisions) error {
+	err := informersync.Typed(ctx, s.shared.typed, written)
 	if err == nil {
-		err = caughtup.Metadata(ctx, s.shared.metadata, written)
+		err = informersync.Metadata(ctx, s.shared.metadata, written)
 	}
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/settled"
-	"github.com/ctrlplane/ctrlplane/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // Object is an object of the API, as client-go and controller-runtime have it.

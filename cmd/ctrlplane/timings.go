@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/birth"
-	"github.com/ctrlplane/ctrlplane/internal/self"
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -23,7 +23,7 @@ func moments() ui.Moments {
 
 // timings say where the time of the start went.
 func (u *up) timings(ctx context.Context, m ui.Moments) (t ui.Timings, err error) {
-	usage, err := self.NewMeter().Usage()
+	usage, err := procstat.NewMeter().Usage()
 	if err != nil {
 		return t, fmt.Errorf("--timings: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
-	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 // Backend runs a control plane in this process.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 var logPath = flag.String("server-log", "", "file that the control plane is to log to")

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ctrlplane/ctrlplane/internal/caughtup"
-	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // A hand on a controller stays on it.
@@ -126,8 +126,8 @@ func TestSnapshotFolders(t *testing.T) {
 			if err != nil || len(objects.Items) == 0 {
 				continue
 			}
-			if looked++; !there[caughtup.Folder(of.GroupResource())] {
-				t.Errorf("%s: nothing in folder %s", of, caughtup.Folder(of.GroupResource()))
+			if looked++; !there[informersync.Folder(of.GroupResource())] {
+				t.Errorf("%s: nothing in folder %s", of, informersync.Folder(of.GroupResource()))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // What is refused changes nothing, not even which controllers run.

@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ctrlplane/ctrlplane/snapshot"
-	"github.com/ctrlplane/ctrlplane/snapshot/objects"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 )
 
 // snapshotNamespace is how each of the tests begins. Unlike namespace it leaves

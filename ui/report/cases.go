@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/health"
-	"github.com/ctrlplane/ctrlplane/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // testCase is one of junit.xml: an object that is to be healthy at the end.

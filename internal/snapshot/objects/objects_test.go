@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/ctrlplane/ctrlplane/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // stored is an object as the API server keeps it.

@@ -1,5 +1,5 @@
 // Package caughtup waits until informers have seen what was written.
-package caughtup
+package informersync
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package self
+package procstat
 
 import "testing"
 

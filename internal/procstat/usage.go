@@ -1,5 +1,5 @@
 // Package self tells what this process uses.
-package self
+package procstat
 
 import (
 	"fmt"

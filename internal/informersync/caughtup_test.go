@@ -1,4 +1,4 @@
-package caughtup
+package informersync
 
 import (
 	"context"
