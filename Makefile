@@ -50,14 +50,14 @@ lint: ## static checks
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 bench: build ## compare with the three upstream binaries, and say what looking costs
-	go run ./bench -ctrlplane $(BIN) -doc docs/performance.md
+	go run ./tools/bench -ctrlplane $(BIN) -doc docs/performance.md
 
 .PHONY: growth profile-start
 growth: build ## draw docs/growth.svg: what a Pod costs when there are up to 50,000
-	go run ./bench -ctrlplane $(BIN) -growth -doc docs/performance.md
+	go run ./tools/bench -ctrlplane $(BIN) -growth -doc docs/performance.md
 
 profile-start: build ## draw docs/start.svg: where the time of one start goes
-	go run ./bench -ctrlplane $(BIN) -profile-start -doc docs/performance.md
+	go run ./tools/bench -ctrlplane $(BIN) -profile-start -doc docs/performance.md
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
@@ -68,16 +68,16 @@ conformance: build ## those of upstream's conformance tests that need no contain
 	$(BIN) run --nodes 2 --timeout 60m -- test/conformance/run.sh
 
 capture: build ## draw docs/live.svg from a real run
-	go run ./internal/screen/capture -ctrlplane $(BIN) -o docs/live.svg
+	go run ./tools/screen/capture -ctrlplane $(BIN) -o docs/live.svg
 
 recording: build ## draw docs/hands.svg, a film, from a real run
-	go run ./internal/screen/record -ctrlplane $(BIN) -o docs/hands.svg
+	go run ./tools/screen/record -ctrlplane $(BIN) -o docs/hands.svg
 
 seed: ## take down anew what upstream makes of an empty store
 	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
 
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/... ./internal/screen -update
+	go test ./ui/... ./observe/... ./tools/screen -update
 	go test ./controllers -run TestDocument -update
 
 help:

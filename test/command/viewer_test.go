@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/screen"
+	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
 // The keys that are no letters, as a terminal sends them.

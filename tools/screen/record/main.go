@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/screen"
+	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
 const (
