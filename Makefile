@@ -78,7 +78,7 @@ seed: ## take down anew what upstream makes of an empty store
 
 golden: ## rewrite golden files
 	go test ./ui/... ./observe/... ./tools/screen -update
-	go test ./controllers -run TestDocument -update
+	go test ./controllers -run TestControllersDocumentIsUpToDate -update
 
 help:
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

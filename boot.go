@@ -33,101 +33,101 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
-// plane is a control plane that starts, runs or has ended: the parts of a Server.
-type plane struct {
-	Server *Server
+// controlPlane is a control plane that starts, runs or has ended: the parts of a Server.
+type controlPlane struct {
+	config *Server
 	log    *slog.Logger // set before anything that runs beside the start
 
-	closers []func() error // in the order of the start; run backwards
-	endOnce sync.Once
-	ending  chan struct{} // closed when end begins
-	endErr  error
-	done    chan struct{} // closed when end is over
-	cause   error         // final when done is closed
+	closers   []func() error // in the order of the start; run backwards
+	closeOnce sync.Once
+	closing   chan struct{} // closed when end begins
+	closeErr  error
+	done      chan struct{} // closed when end is over
+	cause     error         // final when done is closed
 
-	booted     bool        // the start has succeeded
-	ready      atomic.Bool // the same, for other goroutines: nothing below changes any more
-	observer   *observe.Observer
-	dir        *datadir.Dir
-	certs      *pki.Bundle
-	itself     *loopback.Late // the API server's handler
-	storage    *storage
-	api        *apiserver.Server
-	supervisor *controllers.Supervisor
-	scheduling atomic.Pointer[scheduler.Scheduler] // nil unless it runs
-	fleet      *fleet
-	states     *states
-	lease      *lease // nil without leader election
-	kubeconfig *clientcmdapi.Config
-	url        string
+	started          bool        // the start has succeeded
+	ready            atomic.Bool // the same, for other goroutines: nothing below changes any more
+	observer         *observe.Observer
+	dir              *datadir.Dir
+	certs            *pki.Bundle
+	apiHandler       *loopback.DeferredHandler // the API server's handler
+	etcd             *etcdStarter
+	api              *apiserver.Server
+	supervisor       *controllers.Supervisor
+	runningScheduler atomic.Pointer[scheduler.Scheduler] // nil unless it runs
+	nodes            *nodeSimulation
+	snapshots        *snapshotService
+	lease            *lease // nil without leader election
+	kubeconfig       *clientcmdapi.Config
+	url              string
 }
 
-func newPlane(s *Server) *plane {
-	p := &plane{Server: s, itself: loopback.NewLate(), log: slog.New(slog.DiscardHandler), ending: make(chan struct{}), done: make(chan struct{})}
-	p.fleet = &fleet{plane: p}
-	p.states = &states{plane: p}
+func newControlPlane(s *Server) *controlPlane {
+	p := &controlPlane{config: s, apiHandler: loopback.NewDeferredHandler(), log: slog.New(slog.DiscardHandler), closing: make(chan struct{}), done: make(chan struct{})}
+	p.nodes = &nodeSimulation{owner: p}
+	p.snapshots = &snapshotService{owner: p}
 	return p
 }
 
-// boot is the order of the start. Each step leaves its closer before the next
+// start is the order of the start. Each step leaves its closer before the next
 // begins; end runs them backwards.
-func (p *plane) boot(ctx context.Context) error {
+func (p *controlPlane) start(ctx context.Context) error {
 	release, err := claimProcess()
 	if err != nil {
 		return err
 	}
-	p.onEnd(release)
+	p.onClose(release)
 	p.startObserver()
-	settle := relaxMemory()
-	p.onEnd(func() error { settle(); return nil })
-	steps := []step{
-		{"data folder", p.openDir},       // and the log in it
-		{"certificates", p.ensureCerts},  // the options name their files
-		{"options", p.checkOptions},      // before anything is served
-		{"API server", p.startAPIServer}, // serves when this ends; not ready yet
-		{"controllers", p.startBoth},     // and nodes beside them
+	settle := raiseGCPercent()
+	p.onClose(func() error { settle(); return nil })
+	steps := []startStep{
+		{"data folder", p.openDataDir},              // and the log in it
+		{"certificates", p.ensureCertificates},      // the options name their files
+		{"options", p.checkOptions},                 // before anything is served
+		{"API server", p.startAPIServer},            // serves when this ends; not ready yet
+		{"controllers", p.startControllersAndNodes}, // and nodes beside them
 		{"readiness", p.waitReady},
-		{"kubeconfig", p.writeDown},
+		{"kubeconfig", p.publishKubeconfig},
 	}
-	if len(p.Server.Manifests) > 0 {
-		objects, err := manifests.Load(p.Server.Manifests)
+	if len(p.config.Manifests) > 0 {
+		objects, err := manifests.Load(p.config.Manifests)
 		if err != nil {
 			return err
 		}
-		steps = append(steps, step{"manifests", func(ctx context.Context) error {
-			return manifests.Apply(ctx, p.restConfig(), objects)
+		steps = append(steps, startStep{"manifests", func(ctx context.Context) error {
+			return manifests.Apply(ctx, p.adminConfig(), objects)
 		}})
 	}
 	for i, step := range steps {
-		if err := p.stage(step.name, func() error { return step.run(ctx) }); err != nil {
-			return p.explain(ctx, err)
+		if err := p.runStage(step.name, func() error { return step.run(ctx) }); err != nil {
+			return p.explainStartError(ctx, err)
 		}
 		if i == 0 {
-			p.startStorage() // goes on beside the next three
+			p.startEtcd() // goes on beside the next three
 		}
 	}
 	settle()
-	p.booted = true
+	p.started = true
 	p.ready.Store(true)
-	if err := p.states.note(ctx); err != nil {
+	if err := p.snapshots.recordStartRevision(ctx); err != nil {
 		p.warn("reset will not work: " + err.Error())
 	}
 	go p.governMemory()
-	p.watch()
+	p.watchComponents()
 	return nil
 }
 
-type step struct {
+type startStep struct {
 	name string
 	run  func(context.Context) error
 }
 
-// stage runs a step of the start and tells what became of it.
-func (p *plane) stage(name string, run func() error) error {
+// runStage runs a step of the start and tells what became of it.
+func (p *controlPlane) runStage(name string, run func() error) error {
 	began := time.Now()
-	p.tell(Stage{Name: name})
+	p.reportStage(Stage{Name: name})
 	err := run()
-	p.tell(Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
+	p.reportStage(Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
 	step := &observe.BootStep{Step: name, Took: time.Since(began)}
 	if err != nil {
 		step.Error = err.Error()
@@ -137,50 +137,50 @@ func (p *plane) stage(name string, run func() error) error {
 	return err
 }
 
-func (p *plane) tell(s Stage) {
-	if p.Server.OnStage != nil {
-		p.Server.OnStage(s)
+func (p *controlPlane) reportStage(s Stage) {
+	if p.config.OnStage != nil {
+		p.config.OnStage(s)
 	}
 }
 
-// onEnd adds what end is to undo.
-func (p *plane) onEnd(undo func() error) { p.closers = append(p.closers, undo) }
+// onClose adds what end is to undo.
+func (p *controlPlane) onClose(undo func() error) { p.closers = append(p.closers, undo) }
 
-func (p *plane) openDir(context.Context) (err error) {
-	if p.Server.Dir == "" {
-		p.dir, err = datadir.Temp()
+func (p *controlPlane) openDataDir(context.Context) (err error) {
+	if p.config.Dir == "" {
+		p.dir, err = datadir.OpenTemp()
 	} else {
-		p.dir, err = datadir.Open(p.Server.Dir, dataVersion)
+		p.dir, err = datadir.Open(p.config.Dir, dataVersion)
 	}
 	if err != nil {
 		return err
 	}
-	p.onEnd(p.closeDir)
-	if err := p.dir.Leftover(); err != nil {
+	p.onClose(p.closeDataDir)
+	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	if err := p.forgetAddress(); err != nil {
+	if err := p.clearAddress(); err != nil {
 		return err
 	}
-	if err := p.placeFrom(); err != nil {
+	if err := p.placeInitialSnapshot(); err != nil {
 		return err
 	}
 	return p.openLog()
 }
 
-// closeDir leaves nothing half-made behind.
-func (p *plane) closeDir() error {
-	if !p.booted {
+// closeDataDir leaves nothing half-made behind.
+func (p *controlPlane) closeDataDir() error {
+	if !p.started {
 		return p.dir.Discard()
 	}
 	return p.dir.Close()
 }
 
-func (p *plane) openLog() error {
-	if p.Server.Log == nil {
+func (p *controlPlane) openLog() error {
+	if p.config.Log == nil {
 		return nil
 	}
-	cfg := *p.Server.Log
+	cfg := *p.config.Log
 	if cfg.Path == "" {
 		cfg.Path = p.dir.Join(LogFile)
 	}
@@ -188,30 +188,30 @@ func (p *plane) openLog() error {
 	if cfg.Level != nil {
 		level = cfg.Level.Level()
 	}
-	cfg.Level = min(level, slog.Level(-p.Server.Verbosity))
+	cfg.Level = min(level, slog.Level(-p.config.Verbosity))
 	file, err := logfile.Open(cfg)
 	if err != nil {
 		return err
 	}
-	p.onEnd(file.Close)
+	p.onClose(file.Close)
 	p.log = slog.New(file.Handler())
-	return setKlog(p.log.Handler(), p.Server.Verbosity)
+	return setKlog(p.log.Handler(), p.config.Verbosity)
 }
 
-func (p *plane) warn(msg string) {
+func (p *controlPlane) warn(msg string) {
 	p.log.Warn(msg)
-	if p.Server.OnWarning != nil {
-		p.Server.OnWarning(msg)
+	if p.config.OnWarning != nil {
+		p.config.OnWarning(msg)
 	}
 }
 
-func (p *plane) ensureCerts(context.Context) (err error) {
+func (p *controlPlane) ensureCertificates(context.Context) (err error) {
 	host, _, err := net.SplitHostPort(p.listenAddress())
 	if err != nil {
-		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.Server.Listen, err)
+		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.config.Listen, err)
 	}
 	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
-	for _, name := range append([]string{host}, p.Server.Hosts...) {
+	for _, name := range append([]string{host}, p.config.Hosts...) {
 		if ip := net.ParseIP(name); ip != nil {
 			cfg.IPs = append(cfg.IPs, ip)
 		} else {
@@ -232,67 +232,69 @@ func (p *plane) ensureCerts(context.Context) (err error) {
 	return err
 }
 
-func (p *plane) checkOptions(context.Context) (err error) {
+func (p *controlPlane) checkOptions(context.Context) (err error) {
 	for _, cidr := range strings.Split(p.podCIDR(), ",") {
 		if _, _, err := net.ParseCIDR(cidr); err != nil {
 			return usage.Errorf("pod CIDR: %w", err)
 		}
 	}
-	if err := p.apiConfig().CheckFlags(); err != nil {
+	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}
-	if err := p.fleetConfig().Check(); err != nil {
+	if err := p.nodesConfig().Check(); err != nil {
 		return err
 	}
-	extra, err := p.extras()
+	extra, err := p.extraControllers()
 	if err != nil {
 		return err
 	}
 	p.supervisor, err = controllers.New(controllers.Config{
-		List:              p.Server.Controllers,
+		List:              p.config.Controllers,
 		Extra:             extra,
-		Args:              p.Server.ControllerManagerArgs,
+		Args:              p.config.ControllerManagerArgs,
 		CACert:            p.certs.CACert,
 		CAKey:             p.certs.CAKey,
 		ServiceAccountKey: p.certs.ServiceAccountKey,
 		PodCIDR:           p.podCIDR(),
 		ServiceCIDR:       p.serviceCIDR(),
-		Standby:           p.Server.LeaderElect,
-		Alone:             !p.Server.LeaderElect && len(p.Server.EtcdEndpoints) == 0,
+		Standby:           p.config.LeaderElect,
+		SingleAPIServer:   !p.config.LeaderElect && len(p.config.EtcdEndpoints) == 0,
 		Logger:            p.log,
-		Observe:           p.recorder,
-		Connect:           p.connect,
+		Recorder:          p.recorder,
+		Connect:           p.clientConfig,
 	})
 	return err
 }
 
-// connect returns a client configuration for callers inside the process, whose
+// clientConfig returns a client configuration for callers inside the process, whose
 // requests wait until there is an API server.
-func (p *plane) connect(who user.Info) *rest.Config { return loopback.Config(p.itself, who) }
+func (p *controlPlane) clientConfig(who user.Info) *rest.Config {
+	return loopback.ClientConfig(p.apiHandler, who)
+}
 
-func (p *plane) apiConfig() apiserver.Config {
+func (p *controlPlane) apiServerConfig() apiserver.Config {
 	role, binding := volumes.Policy()
 	return apiserver.Config{
-		Itself:        p.itself,
+		Handler:       p.apiHandler,
 		PKI:           p.certs,
 		ServiceCIDR:   p.serviceCIDR(),
-		FeatureGates:  p.Server.FeatureGates,
-		RuntimeConfig: p.Server.RuntimeConfig,
-		Args:          p.Server.APIServerArgs,
-		NoMetrics:     p.Server.NoMetrics,
+		FeatureGates:  p.config.FeatureGates,
+		RuntimeConfig: p.config.RuntimeConfig,
+		Args:          p.config.APIServerArgs,
+		NoMetrics:     p.config.NoMetrics,
 		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
 	}
 }
 
-func (p *plane) startAPIServer(ctx context.Context) error {
-	listener, err := p.listen(ctx)
+func (p *controlPlane) startAPIServer(ctx context.Context) error {
+	listener, err := p.openListener(ctx)
 	if err != nil {
 		return err
 	}
-	cfg := p.apiConfig()
+	cfg := p.apiServerConfig()
 	cfg.Listener = listener
-	cfg.Ready, cfg.Alive = p.supervisor.Checks()
-	if cfg.Etcd, err = p.storage.forAPIServer(ctx); err != nil {
+	cfg.ReadyChecks, cfg.LiveChecks = p.supervisor.HealthChecks()
+	if cfg.Etcd, err = p.etcd.apiServerEtcd(ctx); err != nil {
 		listener.Close()
 		return err
 	}
@@ -314,29 +316,29 @@ func (p *plane) startAPIServer(ctx context.Context) error {
 		err = failed
 	}
 	if p.api != nil {
-		p.onEnd(p.api.Close)
+		p.onClose(p.api.Close)
 	}
-	p.onEnd(p.supervisor.Close)
+	p.onClose(p.supervisor.Close)
 	if err != nil {
 		listener.Close()
 		return err
 	}
-	client, err := kubernetes.NewForConfig(p.fleetConfig().Connect("kubelet"))
+	client, err := kubernetes.NewForConfig(p.nodesConfig().Connect("kubelet"))
 	if err != nil {
 		return err
 	}
 	kubelets.Start(client)
-	p.onEnd(kubelets.Close)
+	p.onClose(kubelets.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(control.Plane{Controllers: p.controllers, Source: p.observer, Nodes: p.fleet, Gates: p.supervisor.Gates(), Snapshots: p.states, Flags: p.supervisor.Flags}))
-	p.url = "https://" + reachable(listener.Addr())
+	p.api.Handle(control.Path, control.Handler(control.Services{Controllers: p.listControllers, Source: p.observer, Nodes: p.nodes, Interventions: p.supervisor.Interventions(), Snapshots: p.snapshots, Flags: p.supervisor.Flags}))
+	p.url = "https://" + localAddress(listener.Addr())
 	return nil
 }
 
-// controllers is what control serves of the supervisor's knowledge.
-func (p *plane) controllers() []control.Controller {
+// listControllers is what control serves of the supervisor's knowledge.
+func (p *controlPlane) listControllers() []control.Controller {
 	var list []control.Controller
-	for _, u := range p.supervisor.Units() {
+	for _, u := range p.supervisor.Statuses() {
 		if u.State == controllers.Off && u.Reason == "" {
 			u.Reason = "not started: another process holds the lease, or this one is starting"
 		}
@@ -347,17 +349,17 @@ func (p *plane) controllers() []control.Controller {
 
 // prepareControllers does what can be done of their start while the API server is
 // assembled, which keeps one core busy.
-func (p *plane) prepareControllers() error {
-	if p.Server.LeaderElect {
+func (p *controlPlane) prepareControllers() error {
+	if p.config.LeaderElect {
 		return nil // another process may lead for ever
 	}
 	return p.supervisor.Prepare()
 }
 
-// startBoth makes the nodes while the controllers start. A leader's are made once
+// startControllersAndNodes makes the nodes while the controllers start. A leader's are made once
 // it leads.
-func (p *plane) startBoth(ctx context.Context) error {
-	if p.Server.Nodes == 0 || p.Server.LeaderElect {
+func (p *controlPlane) startControllersAndNodes(ctx context.Context) error {
+	if p.config.Nodes == 0 || p.config.LeaderElect {
 		return p.startControllers(ctx)
 	}
 	both, ctx := errgroup.WithContext(ctx)
@@ -366,29 +368,29 @@ func (p *plane) startBoth(ctx context.Context) error {
 		if err := p.api.WaitServing(ctx); err != nil {
 			return err
 		}
-		return p.stage("nodes", func() error { return p.startNodes(ctx) })
+		return p.runStage("nodes", func() error { return p.startNodes(ctx) })
 	})
 	return both.Wait()
 }
 
-func (p *plane) startControllers(ctx context.Context) error {
-	p.onEnd(p.supervisor.Close)
-	p.onEnd(p.fleet.close)
-	if p.Server.LeaderElect {
+func (p *controlPlane) startControllers(ctx context.Context) error {
+	p.onClose(p.supervisor.Close)
+	p.onClose(p.nodes.close)
+	if p.config.LeaderElect {
 		p.lease = newLease(p)
-		p.onEnd(p.lease.close)
-		return p.lease.start(ctx)
+		p.onClose(p.lease.close)
+		return p.lease.campaign(ctx)
 	}
 	return p.supervisor.Start(ctx, p.api)
 }
 
-func (p *plane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
+func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
 
-// explain prefers why a part has ended to what that did to the step that was
+// explainStartError prefers why a part has ended to what that did to the step that was
 // under way.
-func (p *plane) explain(ctx context.Context, err error) error {
-	if p.storage != nil {
-		if cause := p.storage.failure(); cause != nil {
+func (p *controlPlane) explainStartError(ctx context.Context, err error) error {
+	if p.etcd != nil {
+		if cause := p.etcd.failure(); cause != nil {
 			return cause
 		}
 	}

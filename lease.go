@@ -15,24 +15,24 @@ var errLeaseLost = errors.New("the controllers' lease was lost to another proces
 
 // lease runs the controllers while this process leads those that share its etcd.
 type lease struct {
-	plane  *plane
+	plane  *controlPlane
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the elector has returned
-	gone   chan struct{} // closed when a lease that was held is lost
+	lostC  chan struct{} // closed when a lease that was held is lost
 }
 
-func newLease(p *plane) *lease {
-	return &lease{plane: p, cancel: func() {}, ended: make(chan struct{}), gone: make(chan struct{})}
+func newLease(p *controlPlane) *lease {
+	return &lease{plane: p, cancel: func() {}, ended: make(chan struct{}), lostC: make(chan struct{})}
 }
 
-// start waits until the API server serves and then stands for election in the
+// campaign waits until the API server serves and then stands for election in the
 // background: to wait for the others is no reason not to be ready.
-func (l *lease) start(ctx context.Context) error {
+func (l *lease) campaign(ctx context.Context) error {
 	if err := l.plane.api.WaitServing(ctx); err != nil {
 		close(l.ended)
 		return err
 	}
-	elector, err := l.elector()
+	elector, err := l.newElector()
 	if err != nil {
 		close(l.ended)
 		return err
@@ -43,13 +43,13 @@ func (l *lease) start(ctx context.Context) error {
 		defer close(l.ended)
 		elector.Run(run)
 		if run.Err() == nil {
-			close(l.gone)
+			close(l.lostC)
 		}
 	}()
 	return nil
 }
 
-func (l *lease) elector() (*leaderelection.LeaderElector, error) {
+func (l *lease) newElector() (*leaderelection.LeaderElector, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
@@ -69,20 +69,20 @@ func (l *lease) elector() (*leaderelection.LeaderElector, error) {
 		RetryPeriod:     timing.RetryPeriod.Duration,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: l.lead,
+			OnStartedLeading: l.startLeading,
 			OnStoppedLeading: func() {},
 		},
 	})
 }
 
-// lead is called when the lease is held; ctx ends with it.
-func (l *lease) lead(ctx context.Context) {
+// startLeading is called when the lease is held; ctx ends with it.
+func (l *lease) startLeading(ctx context.Context) {
 	err := l.plane.supervisor.Start(ctx, l.plane.api)
 	if err == nil {
 		err = l.plane.startNodes(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		go l.plane.end(fmt.Errorf("controllers: %w", err))
+		go l.plane.close(fmt.Errorf("controllers: %w", err))
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *lease) lost() <-chan struct{} {
 	if l == nil {
 		return nil
 	}
-	return l.gone
+	return l.lostC
 }
 
 func (l *lease) close() error {

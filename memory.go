@@ -25,8 +25,8 @@ const (
 	quietFor = 3 * time.Second
 )
 
-// relaxMemory makes the garbage collector easy-going until settle is called.
-func relaxMemory() (settle func()) {
+// raiseGCPercent makes the garbage collector easy-going until settle is called.
+func raiseGCPercent() (settle func()) {
 	percent := debug.SetGCPercent(startGCPercent)
 	var mu sync.Mutex
 	settled := false
@@ -38,18 +38,18 @@ func relaxMemory() (settle func()) {
 		}
 		settled = settled || last
 	}
-	onCollection(func() { set(longStartGCPercent, false) })
+	afterNextCollection(func() { set(longStartGCPercent, false) })
 	return func() { set(percent, true) }
 }
 
-// onCollection calls f once, after the next collection.
-func onCollection(f func()) {
+// afterNextCollection calls f once, after the next collection.
+func afterNextCollection(f func()) {
 	runtime.AddCleanup(new(*int), func(f func()) { f() }, f)
 }
 
 // governMemory lets garbage pile up while there is much to do, which spares most
 // of what collecting it would cost, and gives memory back when it is quiet.
-func (p *plane) governMemory() {
+func (p *controlPlane) governMemory() {
 	if os.Getenv("GOGC") != "" {
 		return // a person has chosen
 	}
@@ -58,30 +58,30 @@ func (p *plane) governMemory() {
 	collected := make(chan struct{}, 1)
 	quiet := time.NewTimer(quietFor)
 	defer quiet.Stop()
-	nextCollection(collected)
+	notifyAfterCollection(collected)
 	for last := time.Now(); ; {
 		select {
-		case <-p.ending:
+		case <-p.closing:
 			return
 		case <-collected:
 			busy := time.Since(last) < busyWithin
 			last = time.Now()
 			if busy {
-				debug.SetGCPercent(gcPercent(live(), true))
+				debug.SetGCPercent(governedGCPercent(liveHeapBytes(), true))
 				quiet.Reset(quietFor)
 			}
-			nextCollection(collected)
+			notifyAfterCollection(collected)
 		case <-quiet.C:
-			debug.SetGCPercent(gcPercent(live(), false))
-			p.giveBack()
+			debug.SetGCPercent(governedGCPercent(liveHeapBytes(), false))
+			p.releaseMemory()
 			last = time.Time{} // its own collection tells nothing
 		}
 	}
 }
 
-// nextCollection tells when the collector has been through once more.
-func nextCollection(tell chan<- struct{}) {
-	onCollection(func() {
+// notifyAfterCollection tells when the collector has been through once more.
+func notifyAfterCollection(tell chan<- struct{}) {
+	afterNextCollection(func() {
 		select {
 		case tell <- struct{}{}:
 		default:
@@ -89,10 +89,10 @@ func nextCollection(tell chan<- struct{}) {
 	})
 }
 
-// gcPercent lets garbage grow to three times what is alive but to no more than
+// governedGCPercent lets garbage grow to three times what is alive but to no more than
 // 320 MiB beyond it, unless that is less than as much again; when nothing goes on,
 // to 40 % and 24 MiB.
-func gcPercent(live uint64, busy bool) int {
+func governedGCPercent(live uint64, busy bool) int {
 	headroom := max(live, min(3*live, 320<<20))
 	if !busy {
 		headroom = max(live*2/5, 24<<20)
@@ -100,17 +100,17 @@ func gcPercent(live uint64, busy bool) int {
 	return int(100 * headroom / max(live, 1))
 }
 
-// live returns the bytes of the heap that were alive at the latest collection.
-func live() uint64 {
+// liveHeapBytes returns the bytes of the heap that were alive at the latest collection.
+func liveHeapBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// giveBack returns to the system what was needed for a while only.
-func (p *plane) giveBack() {
+// releaseMemory returns to the system what was needed for a while only.
+func (p *controlPlane) releaseMemory() {
 	debug.FreeOSMemory()
-	if err := forgetProgram(); err != nil {
+	if err := dropTextPages(); err != nil {
 		p.log.Info("the program's own pages stay in memory", "err", err)
 	}
 }

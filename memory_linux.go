@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetProgram takes the pages of the program's own file out of this process's
+// dropTextPages takes the pages of the program's own file out of this process's
 // memory: most are code that runs once, while starting. Those that are needed
 // again come back from the page cache, a minor fault each. Mappings that hold
 // anything but the file's content are left alone.
-func forgetProgram() error {
+func dropTextPages() error {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return err

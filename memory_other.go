@@ -2,5 +2,5 @@
 
 package ctrlplane
 
-// forgetProgram does nothing where the system has no way to ask for it.
-func forgetProgram() error { return nil }
+// dropTextPages does nothing where the system has no way to ask for it.
+func dropTextPages() error { return nil }

@@ -17,98 +17,98 @@ const apiServerName = "kube-apiserver"
 // Observer returns what is known of this control plane and what happened in it;
 // nil before Start. It can be read after Close.
 func (s *Server) Observer() *observe.Observer {
-	if p := s.running(); p != nil {
+	if p := s.instance(); p != nil {
 		return p.observer
 	}
 	return nil
 }
 
 // startObserver begins to take down what happens.
-func (p *plane) startObserver() {
+func (p *controlPlane) startObserver() {
 	registerQueueMetrics()
 	began, meter := time.Now(), procstat.NewMeter()
-	follow := sync.OnceFunc(p.followWrites)
+	follow := sync.OnceFunc(p.observeWrites)
 	p.observer = observe.New(observe.Options{
-		Records: max(p.Server.Records, 0),
-		Queues:  queues.All(),
-		More:    p.schedulerQueues,
+		Records:    max(p.config.Records, 0),
+		Queues:     queues.All(),
+		MoreQueues: p.schedulerQueues,
 		Workers: func(controller, queue string) int {
 			if !p.ready.Load() {
 				return 0
 			}
-			return p.supervisor.Workers(controller, queue)
+			return p.supervisor.WorkerCount(controller, queue)
 		},
-		Timers: p.timers,
+		Timers: p.nodeTimers,
 		Process: func() observe.Process {
 			if p.ready.Load() {
 				follow()
 			}
-			return p.process(began, meter)
+			return p.processStatus(began, meter)
 		},
 	})
-	p.onEnd(p.observer.Close)
+	p.onClose(p.observer.Close)
 }
 
 // recorder takes down what a controller does; nil if nobody is to.
-func (p *plane) recorder(name string) *observe.Recorder {
-	if p.Server.Records < 0 {
+func (p *controlPlane) recorder(name string) *observe.Recorder {
+	if p.config.Records < 0 {
 		return nil
 	}
 	return p.observer.Recorder(name)
 }
 
-// followWrites tells the observer of each write to the store, if that is in this
+// observeWrites tells the observer of each write to the store, if that is in this
 // process: then it knows who has not been told yet.
-func (p *plane) followWrites() {
-	err := p.storage.server.Writes(func(key []byte, revision int64, deleted bool) {
+func (p *controlPlane) observeWrites() {
+	err := p.etcd.server.ObserveWrites(func(key []byte, revision int64, deleted bool) {
 		resource, name := controllers.Stored(key)
 		switch {
-		case resource == "" || background[resource]:
+		case resource == "" || unobservedResources[resource]:
 			return
-		case deleted && resource == crds:
-			p.observer.Forget(name) // is RESOURCE.GROUP
+		case deleted && resource == crdResource:
+			p.observer.ForgetResource(name) // is RESOURCE.GROUP
 		}
-		p.observer.Wrote(resource, revision)
+		p.observer.NoteVersion(resource, revision)
 	})
 	if err != nil {
 		p.log.Debug("observe", "err", err)
 	}
 }
 
-const crds = "customresourcedefinitions.apiextensions.k8s.io"
+const crdResource = "customresourcedefinitions.apiextensions.k8s.io"
 
-// background are resources that are written all the time; nothing follows from it.
-var background = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
+// unobservedResources are resources that are written all the time; nothing follows from it.
+var unobservedResources = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
 
-// timers are what the simulated kubelets will do next.
-func (p *plane) timers() []observe.Timer {
-	f := p.fleet
+// nodeTimers are what the simulated kubelets will do next.
+func (p *controlPlane) nodeTimers() []observe.Timer {
+	f := p.nodes
 	if !p.ready.Load() || !f.mu.TryLock() { // it is starting
 		return nil
 	}
 	defer f.mu.Unlock()
-	if f.nodes == nil {
+	if f.running == nil {
 		return nil
 	}
-	what, at := f.nodes.Due()
+	what, at := f.running.NextDue()
 	if at.IsZero() {
 		return nil
 	}
 	return []observe.Timer{{Controller: kubeletName, What: what, Due: at}}
 }
 
-// process is what is known of the control plane as a whole.
-func (p *plane) process(began time.Time, meter *procstat.Meter) observe.Process {
+// processStatus is what is known of the control plane as a whole.
+func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) observe.Process {
 	v := observe.Process{
-		Name:       p.Server.Name,
+		Name:       p.config.Name,
 		Version:    Version(),
 		Kubernetes: KubernetesVersion,
-		Ephemeral:  p.Server.Dir == "",
+		Ephemeral:  p.config.Dir == "",
 		PID:        os.Getpid(),
 		State:      observe.Starting,
 		Started:    began,
 	}
-	usage, err := meter.Usage()
+	usage, err := meter.Measure()
 	if err != nil {
 		p.log.Debug("observe", "err", err)
 	}
@@ -116,12 +116,12 @@ func (p *plane) process(began time.Time, meter *procstat.Meter) observe.Process 
 	if !p.ready.Load() { // the parts are still being put together
 		return v
 	}
-	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.Requests()
+	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.RequestCount()
 	select {
-	case <-p.ending:
+	case <-p.closing:
 		v.State = observe.Stopping
 	default:
-		v.EtcdRevision, v.EtcdBytes = p.storage.server.Size()
+		v.EtcdRevision, v.EtcdBytes = p.etcd.server.Size()
 	}
 	return v
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/queues/metrics"
 )
 
-// claimed tells whether a Server runs: upstream's process-wide state serves one.
-var claimed atomic.Bool
+// processClaimed tells whether a Server runs: upstream's process-wide state serves one.
+var processClaimed atomic.Bool
 
 // claimProcess sets what upstream keeps once per process, each with its reason,
 // and returns what puts it back. Nothing else of ours sets such state, except
 // what must be: the feature gates and /configz by apiserver and controllers,
 // the size of log segments by etcd.
 func claimProcess() (release func() error, err error) {
-	if !claimed.CompareAndSwap(false, true) {
+	if !processClaimed.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
 	logging := klog.CaptureState()
@@ -32,7 +32,7 @@ func claimProcess() (release func() error, err error) {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	return func() error {
 		logging.Restore()
-		claimed.Store(false)
+		processClaimed.Store(false)
 		return nil
 	}, nil
 }

@@ -20,27 +20,27 @@ import (
 const (
 	// restoreTimeout bounds what a restore does with etcd.
 	restoreTimeout = time.Minute
-	// catchUpTimeout bounds the wait for informers. One of a kind that a restore
+	// informerTimeout bounds the wait for informers. One of a kind that a restore
 	// has made anew may sit out a pause of its own, which nothing waits for.
-	catchUpTimeout = 2 * time.Second
+	informerTimeout = 2 * time.Second
 )
 
-// restore replaces the state: nothing of this process acts while it does, and
+// replaceState replaces the state: nothing of this process acts while it does, and
 // all that remembers objects begins anew.
-func (s *states) restore(ctx context.Context, file []byte, want snapshot.State) (done control.Restored, err error) {
-	p := s.plane
-	if p.Server.LeaderElect {
+func (s *snapshotService) replaceState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, err error) {
+	p := s.owner
+	if p.config.LeaderElect {
 		return done, usage.Errorf("with --leader-elect other processes act on the same state: stop all, and restore one that is started without it")
 	}
-	if !s.busy.TryLock() {
-		return done, errBusy
+	if !s.restoring.TryLock() {
+		return done, errRestoreRunning
 	}
-	defer s.busy.Unlock()
+	defer s.restoring.Unlock()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
 
-	resumeNodes, err := p.fleet.suspend()
+	resumeNodes, err := p.nodes.suspend()
 	if err != nil {
 		return done, err
 	}
@@ -49,7 +49,7 @@ func (s *states) restore(ctx context.Context, file []byte, want snapshot.State) 
 		return done, errors.Join(err, resumeNodes(ctx))
 	}
 	ended := time.Since(began)
-	done, moved, err := s.replace(ctx, file, want)
+	done, moved, err := s.writeState(ctx, file, want)
 	replaced := time.Since(began)
 	// Controllers go on before the nodes do, as at a start.
 	err = errors.Join(err, resume(moved), resumeNodes(ctx))
@@ -61,10 +61,10 @@ func (s *states) restore(ctx context.Context, file []byte, want snapshot.State) 
 	return done, err
 }
 
-// replace writes the state while nobody else writes, and returns when the
+// writeState writes the state while nobody else writes, and returns when the
 // informers have seen it; moved says that custom kinds have come or gone.
-func (s *states) replace(ctx context.Context, file []byte, want snapshot.State) (done control.Restored, moved bool, err error) {
-	p := s.plane
+func (s *snapshotService) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, moved bool, err error) {
+	p := s.owner
 	release, err := p.api.HoldWrites(ctx)
 	if err != nil {
 		return done, false, err
@@ -72,74 +72,74 @@ func (s *states) replace(ctx context.Context, file []byte, want snapshot.State) 
 	began := time.Now()
 	defer func() {
 		release()
-		done.Held = time.Since(began)
+		done.WritesBlocked = time.Since(began)
 	}()
-	store, prefix := p.storage.server, p.etcdPrefix()
-	before, err := store.Read(ctx, prefix, 0)
+	store, prefix := p.etcd.server, p.etcdPrefix()
+	before, err := store.ReadState(ctx, prefix, 0)
 	if err != nil {
 		return done, false, err
 	}
 	lasting := !p.dir.Ephemeral()
-	if err := durable.Write(p.pendingPath(), file, lasting); err != nil {
+	if err := durable.Write(p.pendingRestorePath(), file, lasting); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
-	written, err := store.Write(ctx, prefix, want)
+	written, err := store.ReplaceState(ctx, prefix, want)
 	if err == nil {
-		moved = p.catchUp(ctx, before, want, written)
+		moved = p.waitForInformers(ctx, before, want, written)
 		// What was given up, but sent already, may have come since.
-		var late etcd.Written
-		if late, err = store.Write(ctx, prefix, want); err == nil && late.Total() > 0 {
-			p.catchUp(ctx, want, want, late)
+		var late etcd.WriteResult
+		if late, err = store.ReplaceState(ctx, prefix, want); err == nil && late.Total() > 0 {
+			p.waitForInformers(ctx, want, want, late)
 		}
 		done.Revision = late.Revision
 	}
 	if err != nil {
-		return done, true, s.takeBack(before, want, err)
+		return done, true, s.rollBack(before, want, err)
 	}
-	if err := durable.Remove(p.pendingPath(), lasting); err != nil {
+	if err := durable.Remove(p.pendingRestorePath(), lasting); err != nil {
 		return done, moved, fmt.Errorf("it was restored, but would be once more at the next start: %w: remove that file", err)
 	}
 	done.Counts = written.Counts
 	return done, moved, nil
 }
 
-// takeBack undoes what a failed restore has written.
-func (s *states) takeBack(before, want snapshot.State, why error) error {
-	p := s.plane
+// rollBack undoes what a failed restore has written.
+func (s *snapshotService) rollBack(before, want snapshot.State, why error) error {
+	p := s.owner
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 	defer cancel()
-	written, err := p.storage.server.Write(ctx, p.etcdPrefix(), before)
+	written, err := p.etcd.server.ReplaceState(ctx, p.etcdPrefix(), before)
 	if err != nil {
 		return fmt.Errorf("a part was restored, the next start restores the rest: %w", errors.Join(why, err))
 	}
-	p.catchUp(ctx, want, before, written)
-	if err := durable.Remove(p.pendingPath(), !p.dir.Ephemeral()); err != nil {
+	p.waitForInformers(ctx, want, before, written)
+	if err := durable.Remove(p.pendingRestorePath(), !p.dir.Ephemeral()); err != nil {
 		return fmt.Errorf("nothing was restored, but would be at the next start: %w: remove that file", errors.Join(why, err))
 	}
 	return fmt.Errorf("nothing was restored: %w", why)
 }
 
-// catchUp waits until what reads in this process has seen what was written, and
+// waitForInformers waits until what reads in this process has seen what was written, and
 // says whether custom kinds have come or gone.
-func (p *plane) catchUp(ctx context.Context, before, want snapshot.State, written etcd.Written) (moved bool) {
-	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+func (p *controlPlane) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (moved bool) {
+	ctx, cancel := context.WithTimeout(ctx, informerTimeout)
 	defer cancel()
 	latest := informersync.Revisions{}
-	for key, revision := range written.Latest {
-		folder := snapshot.Folder(key)
+	for key, revision := range written.Revisions {
+		folder := snapshot.ResourcePrefix(key)
 		latest[folder] = max(latest[folder], revision)
 	}
-	for _, kind := range changedKinds(before, want, written) {
-		if err := p.awaitKind(ctx, kind); err != nil {
+	for _, kind := range changedCRDs(before, want, written) {
+		if err := p.waitForKind(ctx, kind); err != nil {
 			p.log.Warn("restore", "err", err)
 		}
 		// Where a kind has gone or come its informers have lost their watch.
-		if kind.moved {
+		if kind.replaced {
 			moved = true
-			delete(latest, kind.folder)
+			delete(latest, kind.prefix)
 		}
 	}
-	for _, wait := range []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitCaughtUp} {
+	for _, wait := range []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced} {
 		if err := wait(ctx, latest); err != nil {
 			p.log.Warn("restore", "err", err)
 		}
@@ -149,20 +149,20 @@ func (p *plane) catchUp(ctx context.Context, before, want snapshot.State, writte
 
 // suspend ends the simulation until resume, which has to be called. Nobody gets
 // at the nodes meanwhile.
-func (f *fleet) suspend() (resume func(context.Context) error, err error) {
+func (f *nodeSimulation) suspend() (resume func(context.Context) error, err error) {
 	f.mu.Lock()
 	if f.closed {
 		defer f.mu.Unlock()
 		return nil, errors.New("the control plane is stopping")
 	}
-	if f.nodes == nil {
+	if f.running == nil {
 		return func(context.Context) error { f.mu.Unlock(); return nil }, nil
 	}
-	err = f.nodes.Close()
-	f.nodes = nil
+	err = f.running.Close()
+	f.running = nil
 	resume = func(ctx context.Context) error {
 		defer f.mu.Unlock()
-		return f.again(ctx)
+		return f.restart(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, resume(context.Background()))
@@ -170,17 +170,17 @@ func (f *fleet) suspend() (resume func(context.Context) error, err error) {
 	return resume, nil
 }
 
-// again starts the simulation of the nodes that there are, and makes none.
-func (f *fleet) again(ctx context.Context) (err error) {
-	cfg := f.plane.fleetConfig()
+// restart starts the simulation of the nodes that there are, and makes none.
+func (f *nodeSimulation) restart(ctx context.Context) (err error) {
+	cfg := f.owner.nodesConfig()
 	cfg.Count = 0
 	start := func() {
 		var started *nodes.Fleet
 		if started, err = nodes.Start(ctx, cfg); err == nil {
-			f.nodes = started
+			f.running = started
 		}
 	}
-	if by := f.plane.recorder(kubeletName); by != nil {
+	if by := f.owner.recorder(kubeletName); by != nil {
 		by.Do(start)
 	} else {
 		start()

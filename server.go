@@ -82,9 +82,9 @@ type Server struct {
 	// ready, by server-side apply; if one is refused, Start fails.
 	Manifests []string
 
-	// From is a snapshot file that a new control plane starts from; Start fails if
+	// FromSnapshot is a snapshot file that a new control plane starts from; Start fails if
 	// the data folder or the etcd cluster holds one already. Empty = from nothing.
-	From string
+	FromSnapshot string
 
 	// Records is how many records of what happened are kept (see Observer); 0 =
 	// observe.DefaultRecords. A negative number turns observation off: the work
@@ -103,8 +103,8 @@ type Server struct {
 	// overlap: it is called from several goroutines.
 	OnStage func(Stage)
 
-	mu    sync.Mutex
-	plane *plane // nil before Start
+	mu      sync.Mutex
+	current *controlPlane // nil before Start
 }
 
 // LogConfig says where and how components log.
@@ -122,15 +122,15 @@ type Stage struct {
 // not; then nothing is left behind. ctx bounds the start only.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
-	if s.plane != nil {
+	if s.current != nil {
 		s.mu.Unlock()
 		return errStarted
 	}
-	p := newPlane(s)
-	s.plane = p
+	p := newControlPlane(s)
+	s.current = p
 	s.mu.Unlock()
-	if err := p.boot(ctx); err != nil {
-		return errors.Join(err, p.end(err))
+	if err := p.start(ctx); err != nil {
+		return errors.Join(err, p.close(err))
 	}
 	return nil
 }
@@ -138,22 +138,22 @@ func (s *Server) Start(ctx context.Context) error {
 // Close ends the control plane and returns when all of it has ended. It is
 // idempotent; closing a Server that was not started does nothing.
 func (s *Server) Close() error {
-	if p := s.running(); p != nil {
-		return p.end(nil)
+	if p := s.instance(); p != nil {
+		return p.close(nil)
 	}
 	return nil
 }
 
-func (s *Server) running() *plane {
+func (s *Server) instance() *controlPlane {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.plane
+	return s.current
 }
 
 // Done is closed when the control plane has ended, by Close or by itself. It is
 // nil before Start.
 func (s *Server) Done() <-chan struct{} {
-	if p := s.running(); p != nil {
+	if p := s.instance(); p != nil {
 		return p.done
 	}
 	return nil
@@ -161,7 +161,7 @@ func (s *Server) Done() <-chan struct{} {
 
 // Err says why the control plane ended by itself; nil while it runs and after Close.
 func (s *Server) Err() error {
-	p := s.running()
+	p := s.instance()
 	if p == nil {
 		return nil
 	}
@@ -176,14 +176,14 @@ func (s *Server) Err() error {
 // RESTConfig returns the administrator's way in, over HTTPS, without a
 // client-side rate limit; nil before Start has returned.
 func (s *Server) RESTConfig() *rest.Config {
-	p := s.running()
+	p := s.instance()
 	if p == nil || p.kubeconfig == nil {
 		return nil
 	}
-	return p.restConfig()
+	return p.adminConfig()
 }
 
-func (p *plane) restConfig() *rest.Config {
+func (p *controlPlane) adminConfig() *rest.Config {
 	cfg, err := clientcmd.NewDefaultClientConfig(*p.kubeconfig, nil).ClientConfig()
 	if err != nil {
 		panic("ctrlplane: our own kubeconfig: " + err.Error())
@@ -195,7 +195,7 @@ func (p *plane) restConfig() *rest.Config {
 // Kubeconfig returns the administrator's kubeconfig file, with its keys; nil
 // before Start has returned.
 func (s *Server) Kubeconfig() []byte {
-	p := s.running()
+	p := s.instance()
 	if p == nil || p.kubeconfig == nil {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (s *Server) Kubeconfig() []byte {
 
 // KubeconfigObject is Kubeconfig before it is written out.
 func (s *Server) KubeconfigObject() *clientcmdapi.Config {
-	if p := s.running(); p != nil && p.kubeconfig != nil {
+	if p := s.instance(); p != nil && p.kubeconfig != nil {
 		return p.kubeconfig.DeepCopy()
 	}
 	return nil
@@ -216,7 +216,7 @@ func (s *Server) KubeconfigObject() *clientcmdapi.Config {
 
 // URL is the address of the API server; empty before Start has returned.
 func (s *Server) URL() string {
-	if p := s.running(); p != nil {
+	if p := s.instance(); p != nil {
 		return p.url
 	}
 	return ""
@@ -224,7 +224,7 @@ func (s *Server) URL() string {
 
 // DataDir is the folder that the control plane keeps its files in.
 func (s *Server) DataDir() string {
-	if p := s.running(); p != nil && p.dir != nil {
+	if p := s.instance(); p != nil && p.dir != nil {
 		return p.dir.Path()
 	}
 	return ""
@@ -232,7 +232,7 @@ func (s *Server) DataDir() string {
 
 // LogPath is the file that all components log to; empty if there is none.
 func (s *Server) LogPath() string {
-	p := s.running()
+	p := s.instance()
 	switch {
 	case s.Log == nil || p == nil || p.dir == nil:
 		return ""
@@ -242,10 +242,10 @@ func (s *Server) LogPath() string {
 	return p.dir.Join(LogFile)
 }
 
-// Units returns the status of every controller, by name; nil before Start.
-func (s *Server) Units() []controllers.Status {
-	if p := s.running(); p != nil && p.supervisor != nil {
-		return p.supervisor.Units()
+// ControllerStatuses returns the status of every controller, by name; nil before Start.
+func (s *Server) ControllerStatuses() []controllers.Status {
+	if p := s.instance(); p != nil && p.supervisor != nil {
+		return p.supervisor.Statuses()
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
-// storage is an etcd that starts while other parts are got ready.
-type storage struct {
+// etcdStarter is an etcd that starts while other parts are got ready.
+type etcdStarter struct {
 	cfg     etcd.Config
 	started chan struct{} // closed when server or err is final
 	server  *etcd.Server
@@ -23,56 +23,56 @@ type storage struct {
 	cancel  context.CancelFunc
 }
 
-// startStorage begins to start etcd; who needs it waits for it.
-func (p *plane) startStorage() {
+// startEtcd begins to start etcd; who needs it waits for it.
+func (p *controlPlane) startEtcd() {
 	ctx, cancel := context.WithCancel(context.Background())
-	st := &storage{
+	st := &etcdStarter{
 		cfg: etcd.Config{
 			Dir:       p.dir.Join("etcd"),
 			NoSync:    p.dir.Ephemeral(),
-			Logger:    logfile.Zap(p.log, "etcd"),
-			Endpoints: p.Server.EtcdEndpoints,
-			CAFile:    p.Server.EtcdCAFile,
-			CertFile:  p.Server.EtcdCertFile,
-			KeyFile:   p.Server.EtcdKeyFile,
+			Logger:    logfile.NewZapLogger(p.log, "etcd"),
+			Endpoints: p.config.EtcdEndpoints,
+			CAFile:    p.config.EtcdCAFile,
+			CertFile:  p.config.EtcdCertFile,
+			KeyFile:   p.config.EtcdKeyFile,
 		},
 		started: make(chan struct{}),
 		cancel:  cancel,
 	}
-	p.storage = st
+	p.etcd = st
 	go func() {
 		defer close(st.started)
-		st.err = p.stage("etcd", func() (err error) {
+		st.err = p.runStage("etcd", func() (err error) {
 			if st.server, err = etcd.Start(ctx, st.cfg); err != nil {
 				return err
 			}
-			if err := p.fill(ctx, st.server); err != nil || !st.server.Empty() {
+			if err := p.fillStore(ctx, st.server); err != nil || !st.server.IsEmpty() {
 				return err
 			}
 			st.fresh = true
-			if !p.seeded() {
+			if !p.usesSeed() {
 				return nil
 			}
-			return p.plant(ctx, st.server)
+			return p.writeSeed(ctx, st.server)
 		})
 	}()
-	p.onEnd(st.close)
+	p.onClose(st.close)
 }
 
-// seeded tells whether an empty store begins with the seed: with flags that may
+// usesSeed tells whether an empty store begins with the seed: with flags that may
 // lead upstream to another one it makes its own.
-func (p *plane) seeded() bool {
-	return p.Server.FeatureGates == "" && p.Server.RuntimeConfig == "" && len(p.Server.APIServerArgs) == 0
+func (p *controlPlane) usesSeed() bool {
+	return p.config.FeatureGates == "" && p.config.RuntimeConfig == "" && len(p.config.APIServerArgs) == 0
 }
 
-func (p *plane) plant(ctx context.Context, store *etcd.Server) error {
+func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
 	pairs, err := seed.Pairs(time.Now())
 	if err != nil {
 		return err
 	}
-	return store.Fill(ctx, func(yield func(string, []byte) bool) {
+	return store.PutAll(ctx, func(yield func(string, []byte) bool) {
 		for _, pair := range pairs {
-			if strings.HasPrefix(pair.Key, seed.ServiceCIDRs) && p.serviceCIDR() != defaultServiceCIDR {
+			if strings.HasPrefix(pair.Key, seed.ServiceCIDRPrefix) && p.serviceCIDR() != defaultServiceCIDR {
 				continue
 			}
 			if !yield(pair.Key, pair.Value) {
@@ -82,7 +82,7 @@ func (p *plane) plant(ctx context.Context, store *etcd.Server) error {
 	})
 }
 
-func (st *storage) wait(ctx context.Context) error {
+func (st *etcdStarter) waitStarted(ctx context.Context) error {
 	select {
 	case <-st.started:
 		return st.err
@@ -91,26 +91,26 @@ func (st *storage) wait(ctx context.Context) error {
 	}
 }
 
-// forAPIServer returns how the API server reaches etcd. An embedded one may
+// apiServerEtcd returns how the API server reaches etcd. An embedded one may
 // still be starting: its clients wait. One elsewhere has been reached by now.
-func (st *storage) forAPIServer(ctx context.Context) (apiserver.Etcd, error) {
+func (st *etcdStarter) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error) {
 	if len(st.cfg.Endpoints) > 0 {
-		if err := st.wait(ctx); err != nil {
+		if err := st.waitStarted(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}
 		return apiserver.Etcd{Endpoints: st.cfg.Endpoints, CAFile: st.cfg.CAFile, CertFile: st.cfg.CertFile, KeyFile: st.cfg.KeyFile}, nil
 	}
 	connect := func() (*clientv3.Client, error) {
-		if err := st.wait(context.Background()); err != nil { // it ends with the start of etcd
+		if err := st.waitStarted(context.Background()); err != nil { // it ends with the start of etcd
 			return nil, err
 		}
 		return st.server.Client()
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, Fresh: func() bool { return st.fresh }}, nil
+	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, StartedEmpty: func() bool { return st.fresh }}, nil
 }
 
 // failure is why etcd did not start or has ended; nil while it runs or starts.
-func (st *storage) failure() error {
+func (st *etcdStarter) failure() error {
 	select {
 	case <-st.started:
 		if st.err != nil {
@@ -122,7 +122,7 @@ func (st *storage) failure() error {
 	}
 }
 
-func (st *storage) close() error {
+func (st *etcdStarter) close() error {
 	st.cancel()
 	<-st.started
 	if st.server == nil {

@@ -22,11 +22,11 @@ func Version() string {
 	if release != "" {
 		return release
 	}
-	return builtVersion()
+	return buildInfoVersion()
 }
 
-// builtVersion is what the build has noted of this module.
-var builtVersion = sync.OnceValue(func() string {
+// buildInfoVersion is what the build has noted of this module.
+var buildInfoVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"

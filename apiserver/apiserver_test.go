@@ -17,9 +17,9 @@ import (
 
 // On an empty cluster bootstrap makes all that upstream ships; the second time
 // it changes nothing, and asks for four lists and the priority classes only.
-func TestBootstrap(t *testing.T) {
+func TestBootstrapPolicyIsCreatedOnce(t *testing.T) {
 	client := fake.NewClientset()
-	if err := bootstrap(t.Context(), client); err != nil {
+	if err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
 	roles, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
@@ -41,7 +41,7 @@ func TestBootstrap(t *testing.T) {
 	}
 
 	client.ClearActions()
-	if err := bootstrap(t.Context(), client); err != nil {
+	if err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range client.Actions() {
@@ -53,10 +53,10 @@ func TestBootstrap(t *testing.T) {
 
 // What a user took away comes back, what he added stays, and a role that opts
 // out is left alone.
-func TestBootstrapReconciles(t *testing.T) {
+func TestBootstrapPolicyRestoresRulesAndKeepsAdditions(t *testing.T) {
 	ctx := t.Context()
 	client := fake.NewClientset()
-	if err := bootstrap(ctx, client); err != nil {
+	if err := reconcileBootstrapPolicy(ctx, client); err != nil {
 		t.Fatal(err)
 	}
 	roles := client.RbacV1().ClusterRoles()
@@ -74,7 +74,7 @@ func TestBootstrapReconciles(t *testing.T) {
 	}
 	change("system:discovery", "true")
 	change("system:basic-user", "false")
-	if err := bootstrap(ctx, client); err != nil {
+	if err := reconcileBootstrapPolicy(ctx, client); err != nil {
 		t.Fatal(err)
 	}
 	for name, more := range map[string]bool{"system:discovery": true, "system:basic-user": false} {
@@ -88,9 +88,9 @@ func TestBootstrapReconciles(t *testing.T) {
 	}
 }
 
-func TestListedAnswersOnce(t *testing.T) {
-	l := newListed[string]()
-	l.have[policyKey("ns", "a")] = "listed"
+func TestListCacheAnswersOnce(t *testing.T) {
+	l := newListCache[string]()
+	l.items[policyKey("ns", "a")] = "listed"
 	live := func(string, string) (string, error) { return "live", nil }
 	for _, want := range []string{"listed", "live"} {
 		if got, err := l.get("ns", "a", live); got != want || err != nil {
@@ -105,7 +105,7 @@ func TestListedAnswersOnce(t *testing.T) {
 	}
 }
 
-func TestAnonymousHealthOnly(t *testing.T) {
+func TestAnonymousRequestsMayOnlyReadHealth(t *testing.T) {
 	as := func(name string) authenticator.Request {
 		return authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 			return &authenticator.Response{User: &user.DefaultInfo{Name: name}}, true, nil
@@ -125,13 +125,13 @@ func TestAnonymousHealthOnly(t *testing.T) {
 		{"alice", "/version", true},
 	} {
 		req := httptest.NewRequestWithContext(context.Background(), http.MethodGet, tc.path, nil)
-		if _, ok, err := anonymousHealthOnly(as(tc.who)).AuthenticateRequest(req); ok != tc.want || err != nil {
+		if _, ok, err := restrictAnonymousToHealth(as(tc.who)).AuthenticateRequest(req); ok != tc.want || err != nil {
 			t.Errorf("%s %s: got %v, %v", tc.who, tc.path, ok, err)
 		}
 	}
 }
 
-func TestAsk(t *testing.T) {
+func TestPollHealth(t *testing.T) {
 	for _, tc := range []struct {
 		code       int
 		body, want string
@@ -144,18 +144,18 @@ func TestAsk(t *testing.T) {
 			w.WriteHeader(tc.code)
 			_, _ = w.Write([]byte(tc.body))
 		}))
-		client := &http.Client{Transport: toServer{srv}}
-		if got, err := ask(t.Context(), client, "/readyz"); got != tc.want || err != nil {
+		client := &http.Client{Transport: redirectTransport{srv}}
+		if got, err := pollHealth(t.Context(), client, "/readyz"); got != tc.want || err != nil {
 			t.Errorf("%d: got %q, %v, want %q", tc.code, got, err, tc.want)
 		}
 		srv.Close()
 	}
 }
 
-// toServer sends every request to one server, whatever its address.
-type toServer struct{ srv *httptest.Server }
+// redirectTransport sends every request to one server, whatever its address.
+type redirectTransport struct{ srv *httptest.Server }
 
-func (s toServer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s redirectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.URL.Host = s.srv.Listener.Addr().String()
 	return http.DefaultTransport.RoundTrip(req)

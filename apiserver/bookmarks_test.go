@@ -9,18 +9,18 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// asked is a Watcher that counts the options of a watch.
-type asked struct {
+// optionCounter is a Watcher that counts the options of a watch.
+type optionCounter struct {
 	clientv3.Watcher
 	options int
 }
 
-func (a *asked) Watch(_ context.Context, _ string, opts ...clientv3.OpOption) clientv3.WatchChan {
+func (a *optionCounter) Watch(_ context.Context, _ string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	a.options = len(opts)
 	return nil
 }
 
-func TestBookmarksForWhoAllowsThem(t *testing.T) {
+func TestBookmarksOnlyForWatchesThatAllowThem(t *testing.T) {
 	for query, want := range map[string]int{
 		"":                          1,
 		"watch=1":                   1,
@@ -31,9 +31,9 @@ func TestBookmarksForWhoAllowsThem(t *testing.T) {
 		"allowWatchBookmarks=0":     1,
 		"fieldSelector=metadata.name%3DallowWatchBookmarks": 1,
 	} {
-		w := &asked{}
-		h := marksBookmarks(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-			bookmarks{w}.Watch(req.Context(), "/registry/pods/", clientv3.WithPrefix())
+		w := &optionCounter{}
+		h := withBookmarkMark(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+			bookmarkWatcher{w}.Watch(req.Context(), "/registry/pods/", clientv3.WithPrefix())
 		}))
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/pods?"+query, nil))
 		if w.options != want {

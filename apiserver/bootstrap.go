@@ -13,21 +13,21 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// bootstrapCheck is the check in /readyz that stands for upstream's two
+// bootstrapCheckName is the check in /readyz that stands for upstream's two
 // post-start hooks that begin by sleeping a second.
-const bootstrapCheck = "ctrlplane/bootstrap-policy"
+const bootstrapCheckName = "ctrlplane/bootstrap-policy"
 
-// bootstrap makes sure that the RBAC policy and the priority classes that
+// reconcileBootstrapPolicy makes sure that the RBAC policy and the priority classes that
 // upstream ships exist and hold at least what upstream gives them. What is there
 // is listed once; what a user added to it stays.
-func bootstrap(ctx context.Context, client kubernetes.Interface, further ...Grant) error {
+func reconcileBootstrapPolicy(ctx context.Context, client kubernetes.Interface, further ...Grant) error {
 	have, err := listPolicy(ctx, client)
 	if err != nil {
 		return fmt.Errorf("list the bootstrap policy: %w", err)
 	}
-	for _, step := range policySteps(client, have, further) {
-		if err := retry.OnError(retry.DefaultBackoff, isRetriable, step.run); err != nil {
-			return fmt.Errorf("reconcile %s: %w", step.what, err)
+	for _, step := range newPolicySteps(client, have, further) {
+		if err := retry.OnError(retry.DefaultBackoff, isRetriable, step.reconcile); err != nil {
+			return fmt.Errorf("reconcile %s: %w", step.object, err)
 		}
 	}
 	return createPriorityClasses(ctx, client)
@@ -38,12 +38,12 @@ func isRetriable(err error) bool {
 }
 
 type policyStep struct {
-	what string
-	run  func() error
+	object    string
+	reconcile func() error
 }
 
-// policySteps lists the reconciliation of every role and binding, in upstream's order.
-func policySteps(client kubernetes.Interface, have *policy, further []Grant) []policyStep {
+// newPolicySteps lists the reconciliation of every role and binding, in upstream's order.
+func newPolicySteps(client kubernetes.Interface, have *storedPolicy, further []Grant) []policyStep {
 	all := append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...)
 	allBindings := append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...)
 	for _, g := range further {

@@ -28,9 +28,9 @@ import (
 
 // Config says what Start assembles.
 type Config struct {
-	// Itself becomes the server's handler once it is assembled, or one that says
+	// Handler becomes the server's handler once it is assembled, or one that says
 	// that the service is unavailable; whoever calls from inside may begin to sooner.
-	Itself *loopback.Late
+	Handler *loopback.DeferredHandler
 	// Listener accepts the clients from outside the process; Start owns it.
 	Listener net.Listener
 	// Etcd is where the state is kept.
@@ -45,9 +45,9 @@ type Config struct {
 	FeatureGates string
 	// Args are further flags of kube-apiserver, as name=value.
 	Args []string
-	// Ready and Alive are checks of other parts of the process, served by
+	// ReadyChecks and Alive are checks of other parts of the process, served by
 	// /readyz, and by /livez and /healthz.
-	Ready, Alive []healthz.HealthChecker
+	ReadyChecks, LiveChecks []healthz.HealthChecker
 	// DialKubelet replaces the network on the way to kubelets, if not nil.
 	DialKubelet KubeletDialer
 	// NoMetrics leaves metrics.k8s.io to others.
@@ -68,20 +68,20 @@ type Etcd struct {
 	CAFile, CertFile, KeyFile string
 	// Connect replaces the network, if not nil.
 	Connect func() (*clientv3.Client, error)
-	// Fresh tells, once Connect has returned, whether nothing was in it before this
+	// StartedEmpty tells, once Connect has returned, whether nothing was in it before this
 	// start; nil = unknown.
-	Fresh func() bool
+	StartedEmpty func() bool
 }
 
-func (e Etcd) fresh() func() bool {
-	if e.Fresh == nil {
+func (e Etcd) startedEmptyFunc() func() bool {
+	if e.StartedEmpty == nil {
 		return func() bool { return false }
 	}
-	return e.Fresh
+	return e.StartedEmpty
 }
 
-// options is the only place that knows the names of kube-apiserver's options.
-func (c Config) options() (*options.ServerRunOptions, error) {
+// serverRunOptions is the only place that knows the names of kube-apiserver's options.
+func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o := options.NewServerRunOptions()
 	flags := o.Flags() // before the fields below: it may reset some
 	addr, ok := c.Listener.Addr().(*net.TCPAddr)
@@ -139,8 +139,8 @@ func (c Config) options() (*options.ServerRunOptions, error) {
 	return o, c.setFlags(o, flags)
 }
 
-// owned are the upstream flags that a flag of ours sets, with what to use instead.
-var owned = map[string]string{
+// ownedFlags are the upstream flags that a flag of ours sets, with what to use instead.
+var ownedFlags = map[string]string{
 	"bind-address":             "use --bind-address",
 	"secure-port":              "use --port",
 	"etcd-servers":             "use --etcd-endpoints",
@@ -161,7 +161,7 @@ func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSet
 			return err
 		}
 	}
-	if err := upstreamflags.Set("--kube-apiserver-arg", flags, owned, c.Args); err != nil {
+	if err := upstreamflags.Set("--kube-apiserver-arg", flags, ownedFlags, c.Args); err != nil {
 		return err
 	}
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
@@ -179,14 +179,14 @@ func (c Config) CheckFlags() error {
 	}
 	errs := o.APIEnablement.Validate(legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme)
 	if len(errs) > 0 {
-		return usage.Errorf("--runtime-config: %w", joinLine(errs))
+		return usage.Errorf("--runtime-config: %w", joinErrors(errs))
 	}
 	return nil
 }
 
-// complete reports what is wrong with the options, before anything is started.
-func (c Config) complete(ctx context.Context) (options.CompletedOptions, error) {
-	o, err := c.options()
+// completeOptions reports what is wrong with the options, before anything is started.
+func (c Config) completeOptions(ctx context.Context) (options.CompletedOptions, error) {
+	o, err := c.serverRunOptions()
 	if err != nil {
 		return options.CompletedOptions{}, err
 	}
@@ -195,14 +195,14 @@ func (c Config) complete(ctx context.Context) (options.CompletedOptions, error) 
 		return options.CompletedOptions{}, err
 	}
 	if errs := completed.Validate(); len(errs) > 0 {
-		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", joinLine(errs))
+		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", joinErrors(errs))
 	}
 	return completed, nil
 }
 
-// upstreamConfig builds upstream's configuration and changes in it what only
+// newUpstreamConfig builds upstream's configuration and changes in it what only
 // one process can know: who calls from inside, and what is done faster.
-func (c Config) upstreamConfig(o options.CompletedOptions) (*app.Config, error) {
+func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, error) {
 	config, err := app.NewConfig(o)
 	if err != nil {
 		return nil, err
@@ -211,17 +211,17 @@ func (c Config) upstreamConfig(o options.CompletedOptions) (*app.Config, error) 
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
 
 	if c.DialKubelet != nil {
-		dialKubelets(config.KubeAPIs, c.DialKubelet)
+		setKubeletDialer(config.KubeAPIs, c.DialKubelet)
 	}
 
 	front := config.Aggregator.GenericConfig
 	outside := front.Authentication.Authenticator
 	if !o.Authentication.Anonymous.FlagsSet && o.Authentication.AuthenticationConfigFile == "" {
-		outside = anonymousHealthOnly(outside)
+		outside = restrictAnonymousToHealth(outside)
 	}
 	front.Authentication.Authenticator = loopback.Authenticator(outside)
-	front.ReadyzChecks = append(front.ReadyzChecks, c.Ready...)
-	front.LivezChecks = append(front.LivezChecks, c.Alive...)
-	front.HealthzChecks = append(front.HealthzChecks, c.Alive...)
+	front.ReadyzChecks = append(front.ReadyzChecks, c.ReadyChecks...)
+	front.LivezChecks = append(front.LivezChecks, c.LiveChecks...)
+	front.HealthzChecks = append(front.HealthzChecks, c.LiveChecks...)
 	return config, nil
 }

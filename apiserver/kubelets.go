@@ -14,8 +14,8 @@ import (
 // not on the network included.
 type KubeletDialer func(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc
 
-// dialKubelets puts dial before the dialer that upstream has chosen.
-func dialKubelets(config *controlplane.Config, dial KubeletDialer) {
+// setKubeletDialer puts dial before the dialer that upstream has chosen.
+func setKubeletDialer(config *controlplane.Config, dial KubeletDialer) {
 	nodes := config.ControlPlane.VersionedInformers.Core().V1().Nodes().Lister()
 	kubelet := &config.Extra.KubeletClientConfig
 	egress := kubelet.Lookup // nil without an egress selector

@@ -14,7 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/controlplane"
 )
 
-func TestDialKubelets(t *testing.T) {
+func TestSetKubeletDialer(t *testing.T) {
 	errEgress, errLookup := errors.New("egress"), errors.New("no such network")
 	egress := func(dial utilnet.DialFunc, err error) egressselector.Lookup {
 		return func(egressselector.NetworkContext) (utilnet.DialFunc, error) { return dial, err }
@@ -39,7 +39,7 @@ func TestDialKubelets(t *testing.T) {
 			config := &controlplane.Config{}
 			config.ControlPlane.VersionedInformers = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 			config.Extra.KubeletClientConfig.Lookup = test.egress
-			dialKubelets(config, func(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
+			setKubeletDialer(config, func(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
 				if nodes == nil {
 					t.Error("no lister of nodes")
 				}

@@ -23,7 +23,7 @@ import (
 // of an APIService that a user has put in place of ours. Upstream's routing
 // would always find ours first.
 type metricsRoute struct {
-	off      bool // nobody is to serve it here
+	disabled bool // nobody is to serve it here
 	services listers.APIServiceLister
 	proxy    http.Handler
 }
@@ -33,16 +33,16 @@ type metricsRoute struct {
 // upstream's routing is left alone.
 func routeMetrics(config *server.RecommendedConfig, off bool) (*metricsRoute, error) {
 	if off {
-		return &metricsRoute{off: true}, nil
+		return &metricsRoute{disabled: true}, nil
 	}
-	if err := metricsapi.NameKinds(&config.Config); err != nil {
+	if err := metricsapi.SetDefinitionNames(&config.Config); err != nil {
 		return nil, err
 	}
 	r := &metricsRoute{}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if r.away(req.URL.Path) {
+			if r.isForeign(req.URL.Path) {
 				r.proxy.ServeHTTP(w, req)
 				return
 			}
@@ -52,9 +52,9 @@ func routeMetrics(config *server.RecommendedConfig, off bool) (*metricsRoute, er
 	return r, nil
 }
 
-// away tells whether another server has to answer a request for this path.
-func (r *metricsRoute) away(path string) bool {
-	rest, ok := strings.CutPrefix(path, metricsapi.Path)
+// isForeign tells whether another server has to answer a request for this path.
+func (r *metricsRoute) isForeign(path string) bool {
+	rest, ok := strings.CutPrefix(path, metricsapi.GroupPath)
 	if !ok || rest != "" && rest[0] != '/' {
 		return false
 	}
@@ -65,7 +65,7 @@ func (r *metricsRoute) away(path string) bool {
 // install serves the group by front, from the API server's own informers: the
 // node authorizer keeps pods and nodes in them anyway.
 func (r *metricsRoute) install(front *aggregatorapiserver.APIAggregator, shared informers.SharedInformerFactory) error {
-	if r.off {
+	if r.disabled {
 		return nil
 	}
 	r.services = front.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister()
@@ -83,7 +83,7 @@ func (r *metricsRoute) register(ctx context.Context, config *rest.Config) error 
 	if err != nil {
 		return err
 	}
-	if r.off {
+	if r.disabled {
 		return unregisterMetrics(ctx, services)
 	}
 	_, err = services.ApiregistrationV1().APIServices().Create(ctx, metricsapi.APIService(), metav1.CreateOptions{})

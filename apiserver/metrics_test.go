@@ -16,7 +16,7 @@ import (
 
 // Ours answers until a user's APIService names a service, and again after it
 // has gone.
-func TestMetricsRoute(t *testing.T) {
+func TestMetricsRouteFollowsAPIService(t *testing.T) {
 	says := func(name string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
 	}

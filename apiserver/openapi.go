@@ -31,36 +31,36 @@ const (
 	openAPIV3 = "/openapi/v3"
 )
 
-// documents are the OpenAPI documents of the built-in kinds. To build them is
+// openAPIDocuments are the OpenAPI documents of the built-in kinds. To build them is
 // half of what a start allocates and a third of its CPU time, and few processes
 // are asked for them: the first request builds them, with upstream's builder.
-type documents struct {
-	configs   routes.OpenAPI
-	container *restful.Container // holds the built-in kinds' routes
-	paths     map[string]bool    // that version 3 has a document for
-	v2, v3    func() http.Handler
-	custom    http.Handler // version 3 of custom resources
-	built     atomic.Bool  // v3 is
-	// forget ends the sharing of version 2's definitions, which each server would
+type openAPIDocuments struct {
+	config        routes.OpenAPI
+	container     *restful.Container // holds the built-in kinds' routes
+	paths         map[string]bool    // that version 3 has a document for
+	v2, v3        func() http.Handler
+	customHandler http.Handler // version 3 of custom resources
+	built         atomic.Bool  // v3 is
+	// releaseDefinitions ends the sharing of version 2's definitions, which each server would
 	// build anew, when the start is through.
-	forget func()
+	releaseDefinitions func()
 }
 
-// deferDocuments takes the building out of the start, and a place in front of
+// deferOpenAPI takes the building out of the start, and a place in front of
 // upstream's routing. The documents are there once they are installed, which is
 // before anything is served.
-func deferDocuments(config *app.Config) *documents {
+func deferOpenAPI(config *app.Config) *openAPIDocuments {
 	generic := config.KubeAPIs.ControlPlane.Generic
 	generic.SkipOpenAPIInstallation = true
-	d := &documents{configs: routes.OpenAPI{Config: generic.OpenAPIConfig, V3Config: generic.OpenAPIV3Config}}
+	d := &openAPIDocuments{config: routes.OpenAPI{Config: generic.OpenAPIConfig, V3Config: generic.OpenAPIV3Config}}
 	d.v2 = sync.OnceValue(func() http.Handler {
 		m := mux.NewPathRecorderMux("openapi v2")
-		d.configs.InstallV2(d.container, m)
+		d.config.InstallV2(d.container, m)
 		return m
 	})
 	d.v3 = sync.OnceValue(func() http.Handler {
 		m := mux.NewPathRecorderMux("openapi v3")
-		d.configs.InstallV3(d.container, m)
+		d.config.InstallV3(d.container, m)
 		d.built.Store(true)
 		return m
 	})
@@ -72,23 +72,23 @@ func deferDocuments(config *app.Config) *documents {
 		}
 		return defined
 	}
-	d.forget = func() { defined, generic.OpenAPIConfig.GetDefinitions = nil, define }
+	d.releaseDefinitions = func() { defined, generic.OpenAPIConfig.GetDefinitions = nil, define }
 	front := config.Aggregator.GenericConfig
 	chain := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return chain(d.before(h), cfg)
+		return chain(d.withDocuments(h), cfg)
 	}
 	return d
 }
 
 // install makes the documents known to front, which merges those of all servers.
-func (d *documents) install(front *aggregatorapiserver.APIAggregator) error {
+func (d *openAPIDocuments) install(front *aggregatorapiserver.APIAggregator) error {
 	kinds, ok := front.GenericAPIServer.NextDelegate().(*server.GenericAPIServer)
 	if !ok {
 		return fmt.Errorf("apiserver: behind the aggregator is a %T", front.GenericAPIServer.NextDelegate())
 	}
 	d.container = kinds.Handler.GoRestfulContainer
-	d.custom = kinds.NextDelegate().UnprotectedHandler()
+	d.customHandler = kinds.NextDelegate().UnprotectedHandler()
 	d.paths = map[string]bool{}
 	for _, service := range d.container.RegisteredWebServices() {
 		d.paths[strings.TrimPrefix(service.RootPath(), "/")] = true
@@ -96,20 +96,20 @@ func (d *documents) install(front *aggregatorapiserver.APIAggregator) error {
 	// The aggregator merges version 2 when it is asked for it, but looks for
 	// version 3 once a second: of that one it is not told.
 	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV2, func(w http.ResponseWriter, req *http.Request) { d.v2().ServeHTTP(w, req) })
-	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV3, func(w http.ResponseWriter, req *http.Request) { serveRoot(w, req, noDocuments()) })
+	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV3, func(w http.ResponseWriter, req *http.Request) { writeDiscovery(w, req, emptyDiscovery()) })
 	return nil
 }
 
-func noDocuments() handler3.OpenAPIV3Discovery {
+func emptyDiscovery() handler3.OpenAPIV3Discovery {
 	return handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 }
 
-// before serves version 3 of the built-in kinds and of custom resources, at
+// withDocuments serves version 3 of the built-in kinds and of custom resources, at
 // once; everything else is the aggregator's, which looks once a second.
-func (d *documents) before(next http.Handler) http.Handler {
-	own := instrumented(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.v3().ServeHTTP(w, req) })
-	custom := instrumented(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.custom.ServeHTTP(w, req) })
-	root := instrumented(openAPIV3, func(w http.ResponseWriter, req *http.Request) { d.serveMerged(w, req, next) })
+func (d *openAPIDocuments) withDocuments(next http.Handler) http.Handler {
+	own := instrumentHandler(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.v3().ServeHTTP(w, req) })
+	custom := instrumentHandler(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.customHandler.ServeHTTP(w, req) })
+	root := instrumentHandler(openAPIV3, func(w http.ResponseWriter, req *http.Request) { d.serveMerged(w, req, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		path, below := strings.CutPrefix(req.URL.Path, openAPIV3+"/")
 		switch {
@@ -117,7 +117,7 @@ func (d *documents) before(next http.Handler) http.Handler {
 			root.ServeHTTP(w, req)
 		case below && d.paths[path]:
 			own.ServeHTTP(w, req)
-		case below && d.isCustom(req, path):
+		case below && d.hasCustomDocument(req, path):
 			custom.ServeHTTP(w, req)
 		default:
 			next.ServeHTTP(w, req)
@@ -125,22 +125,22 @@ func (d *documents) before(next http.Handler) http.Handler {
 	})
 }
 
-// isCustom tells whether path has a document of custom resources.
-func (d *documents) isCustom(req *http.Request, path string) bool {
-	list, err := listDocuments(d.custom, req)
+// hasCustomDocument tells whether path has a document of custom resources.
+func (d *openAPIDocuments) hasCustomDocument(req *http.Request, path string) bool {
+	list, err := readDiscovery(d.customHandler, req)
 	_, ok := list.Paths[path]
 	return ok && err == nil // else the aggregator says what is wrong
 }
 
-// instrumented counts requests as upstream's aggregator does.
-func instrumented(path string, h http.HandlerFunc) http.Handler {
+// instrumentHandler counts requests as upstream's aggregator does.
+func instrumentHandler(path string, h http.HandlerFunc) http.Handler {
 	return metrics.InstrumentHandlerFunc("GET", "", "", "", strings.TrimPrefix(path, "/"), "", "", false, "", h)
 }
 
 // serveMerged lists the documents of all servers.
-func (d *documents) serveMerged(w http.ResponseWriter, req *http.Request, next http.Handler) {
-	list := noDocuments()
-	parts := []http.Handler{next, d.custom}
+func (d *openAPIDocuments) serveMerged(w http.ResponseWriter, req *http.Request, next http.Handler) {
+	list := emptyDiscovery()
+	parts := []http.Handler{next, d.customHandler}
 	if who, ok := request.UserFrom(req.Context()); ok && who.GetName() == user.APIServerUser && !d.built.Load() {
 		// Admission looks every few seconds for what it may need one day.
 		for path := range d.paths {
@@ -150,18 +150,18 @@ func (d *documents) serveMerged(w http.ResponseWriter, req *http.Request, next h
 		parts = append(parts, d.v3())
 	}
 	for _, h := range parts {
-		part, err := listDocuments(h, req)
+		part, err := readDiscovery(h, req)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		maps.Copy(list.Paths, part.Paths)
 	}
-	serveRoot(w, req, list)
+	writeDiscovery(w, req, list)
 }
 
-// listDocuments asks h what documents of version 3 it has.
-func listDocuments(h http.Handler, req *http.Request) (list handler3.OpenAPIV3Discovery, err error) {
+// readDiscovery asks h what documents of version 3 it has.
+func readDiscovery(h http.Handler, req *http.Request) (list handler3.OpenAPIV3Discovery, err error) {
 	inner := req.Clone(req.Context())
 	inner.Header = http.Header{} // the whole of it, in the plain form
 	inner.URL.Path = openAPIV3
@@ -173,7 +173,7 @@ func listDocuments(h http.Handler, req *http.Request) (list handler3.OpenAPIV3Di
 	return list, json.Unmarshal(got.Data(), &list)
 }
 
-func serveRoot(w http.ResponseWriter, req *http.Request, list handler3.OpenAPIV3Discovery) {
+func writeDiscovery(w http.ResponseWriter, req *http.Request, list handler3.OpenAPIV3Discovery) {
 	data, err := json.Marshal(list)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -10,31 +10,31 @@ import (
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 )
 
-// policy holds the roles and bindings of every namespace as one list of each
+// storedPolicy holds the roles and bindings of every namespace as one list of each
 // kind showed them: 4 requests in place of one for each of some 140 objects.
-type policy struct {
-	roles    listed[reconciliation.RuleOwner]
-	bindings listed[reconciliation.RoleBinding]
+type storedPolicy struct {
+	roles    listCache[reconciliation.RuleOwner]
+	bindings listCache[reconciliation.RoleBinding]
 }
 
-// listed answers the first look-up of each key from what was listed, and later
+// listCache answers the first look-up of each key from what was listed, and later
 // ones live: upstream looks again after a conflict.
-type listed[T any] struct {
-	have  map[string]T
-	asked map[string]bool
+type listCache[T any] struct {
+	items map[string]T
+	used  map[string]bool
 }
 
-func newListed[T any]() listed[T] {
-	return listed[T]{have: map[string]T{}, asked: map[string]bool{}}
+func newListCache[T any]() listCache[T] {
+	return listCache[T]{items: map[string]T{}, used: map[string]bool{}}
 }
 
-func (l listed[T]) get(namespace, name string, live func(namespace, name string) (T, error)) (T, error) {
+func (l listCache[T]) get(namespace, name string, live func(namespace, name string) (T, error)) (T, error) {
 	key := policyKey(namespace, name)
-	if l.asked[key] {
+	if l.used[key] {
 		return live(namespace, name)
 	}
-	l.asked[key] = true
-	obj, ok := l.have[key]
+	l.used[key] = true
+	obj, ok := l.items[key]
 	if !ok {
 		return obj, apierrors.NewNotFound(rbacv1.Resource("roles"), name)
 	}
@@ -43,42 +43,42 @@ func (l listed[T]) get(namespace, name string, live func(namespace, name string)
 
 func policyKey(namespace, name string) string { return namespace + "/" + name }
 
-func listPolicy(ctx context.Context, client kubernetes.Interface) (*policy, error) {
-	p := &policy{roles: newListed[reconciliation.RuleOwner](), bindings: newListed[reconciliation.RoleBinding]()}
+func listPolicy(ctx context.Context, client kubernetes.Interface) (*storedPolicy, error) {
+	p := &storedPolicy{roles: newListCache[reconciliation.RuleOwner](), bindings: newListCache[reconciliation.RoleBinding]()}
 	rbac := client.RbacV1()
 	clusterRoles, err := rbac.ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range clusterRoles.Items {
-		p.roles.have[policyKey("", clusterRoles.Items[i].Name)] = reconciliation.ClusterRoleRuleOwner{ClusterRole: &clusterRoles.Items[i]}
+		p.roles.items[policyKey("", clusterRoles.Items[i].Name)] = reconciliation.ClusterRoleRuleOwner{ClusterRole: &clusterRoles.Items[i]}
 	}
 	clusterBindings, err := rbac.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range clusterBindings.Items {
-		p.bindings.have[policyKey("", clusterBindings.Items[i].Name)] = reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &clusterBindings.Items[i]}
+		p.bindings.items[policyKey("", clusterBindings.Items[i].Name)] = reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &clusterBindings.Items[i]}
 	}
 	roles, err := rbac.Roles("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range roles.Items {
-		p.roles.have[policyKey(roles.Items[i].Namespace, roles.Items[i].Name)] = reconciliation.RoleRuleOwner{Role: &roles.Items[i]}
+		p.roles.items[policyKey(roles.Items[i].Namespace, roles.Items[i].Name)] = reconciliation.RoleRuleOwner{Role: &roles.Items[i]}
 	}
 	bindings, err := rbac.RoleBindings("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range bindings.Items {
-		p.bindings.have[policyKey(bindings.Items[i].Namespace, bindings.Items[i].Name)] = reconciliation.RoleBindingAdapter{RoleBinding: &bindings.Items[i]}
+		p.bindings.items[policyKey(bindings.Items[i].Namespace, bindings.Items[i].Name)] = reconciliation.RoleBindingAdapter{RoleBinding: &bindings.Items[i]}
 	}
 	return p, nil
 }
 
 type listedRoles struct {
-	listed listed[reconciliation.RuleOwner]
+	listed listCache[reconciliation.RuleOwner]
 	reconciliation.RuleOwnerModifier
 }
 
@@ -87,7 +87,7 @@ func (l listedRoles) Get(namespace, name string) (reconciliation.RuleOwner, erro
 }
 
 type listedBindings struct {
-	listed listed[reconciliation.RoleBinding]
+	listed listCache[reconciliation.RoleBinding]
 	reconciliation.RoleBindingModifier
 }
 

@@ -23,18 +23,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// drainTimeout is how long connections may stay open once the requests on them
+// connectionDrainTimeout is how long connections may stay open once the requests on them
 // are answered. Watches never are: those of clients that do not go are cut.
-const drainTimeout = 100 * time.Millisecond
+const connectionDrainTimeout = 100 * time.Millisecond
 
 // Server is an API server that runs. Start makes one, Close ends it.
 type Server struct {
-	front  *aggregatorapiserver.APIAggregator
-	itself http.Handler
-	count  *counter
+	aggregator     *aggregatorapiserver.APIAggregator
+	handler        http.Handler
+	requestCounter *requestCounter
 
-	metrics *metricsRoute
-	fence   *fence
+	metricsRoute *metricsRoute
+	writeBarrier *writeBarrier
 
 	// informers are the API server's own.
 	informers informers.SharedInformerFactory
@@ -43,21 +43,21 @@ type Server struct {
 
 	bootstrapped chan struct{} // closed when the bootstrap policy is there
 
-	cancel  context.CancelFunc
-	fresh   func() bool // the storage began empty
-	release func()      // what the process has one of
-	done    chan struct{}
-	err     error // final when done is closed
+	cancel       context.CancelFunc
+	startedEmpty func() bool // the storage began empty
+	release      func()      // what the process has one of
+	done         chan struct{}
+	err          error // final when done is closed
 }
 
 // Start assembles the server and serves; it returns before /readyz is green
 // (see WaitReady). ctx bounds the assembly only.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	// Has no effect but after an error.
-	defer cfg.Itself.Is(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	defer cfg.Handler.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the API server did not start", http.StatusServiceUnavailable)
 	}))
-	options, err := cfg.complete(ctx)
+	options, err := cfg.completeOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	options.InformerName = name
 	release := name.Release
 	if cfg.Etcd.Connect != nil {
-		restore := reachStorage(cfg.Etcd.Connect)
+		restore := replaceEtcdClient(cfg.Etcd.Connect)
 		release = func() { restore(); name.Release() }
 	}
-	s, err := assemble(cfg, options, release)
+	s, err := assembleServer(cfg, options, release)
 	if err != nil {
 		release()
 		return nil, err
@@ -79,21 +79,21 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// assemble returns a server that calls release when it has ended.
-func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, error) {
-	config, err := cfg.upstreamConfig(o)
+// assembleServer returns a server that calls release when it has ended.
+func assembleServer(cfg Config, o options.CompletedOptions, release func()) (*Server, error) {
+	config, err := cfg.newUpstreamConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	callItself(config, cfg.Itself)
+	useLoopbackClients(config, cfg.Handler)
 	metrics, err := routeMetrics(config.Aggregator.GenericConfig, cfg.NoMetrics)
 	if err != nil {
 		return nil, err
 	}
-	markBookmarks(config.Aggregator.GenericConfig)
-	fence := buildFence(config.Aggregator.GenericConfig)
-	documents := deferDocuments(config)
-	count := countRequests(config.Aggregator.GenericConfig)
+	installBookmarkMarks(config.Aggregator.GenericConfig)
+	fence := installWriteBarrier(config.Aggregator.GenericConfig)
+	documents := deferOpenAPI(config)
+	count := installRequestCounter(config.Aggregator.GenericConfig)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
@@ -108,27 +108,27 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 	if err := documents.install(front); err != nil {
 		return nil, err
 	}
-	front.GenericAPIServer.ShutdownTimeout = drainTimeout
+	front.GenericAPIServer.ShutdownTimeout = connectionDrainTimeout
 	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
 
-	cfg.Itself.Is(front.GenericAPIServer.Handler)
+	cfg.Handler.Set(front.GenericAPIServer.Handler)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		front:        front,
-		itself:       cfg.Itself,
-		fresh:        cfg.Etcd.fresh(),
-		release:      release,
-		count:        count,
-		metrics:      metrics,
-		fence:        fence,
-		informers:    config.KubeAPIs.ControlPlane.VersionedInformers,
-		grants:       cfg.Grants,
-		bootstrapped: make(chan struct{}),
-		cancel:       cancel,
-		done:         make(chan struct{}),
+		aggregator:     front,
+		handler:        cfg.Handler,
+		startedEmpty:   cfg.Etcd.startedEmptyFunc(),
+		release:        release,
+		requestCounter: count,
+		metricsRoute:   metrics,
+		writeBarrier:   fence,
+		informers:      config.KubeAPIs.ControlPlane.VersionedInformers,
+		grants:         cfg.Grants,
+		bootstrapped:   make(chan struct{}),
+		cancel:         cancel,
+		done:           make(chan struct{}),
 	}
-	if err := front.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheck, s.checkBootstrapped)); err != nil {
+	if err := front.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheckName, s.checkBootstrapped)); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -140,13 +140,13 @@ func assemble(cfg Config, o options.CompletedOptions, release func()) (*Server, 
 		cancel()
 		return nil, err
 	}
-	documents.forget()
-	go s.run(ctx, prepared.Run)
+	documents.releaseDefinitions()
+	go s.serve(ctx, prepared.Run)
 	return s, nil
 }
 
-// run serves until Close, or until serving or the bootstrap fails.
-func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
+// serve serves until Close, or until serving or the bootstrap fails.
+func (s *Server) serve(ctx context.Context, serve func(context.Context) error) {
 	defer close(s.done)
 	defer s.release()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -154,14 +154,14 @@ func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 	bootstrapEnded := make(chan struct{})
 	go func() {
 		defer close(bootstrapEnded)
-		cfg := s.Connect(apiServerUser())
-		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return until{ctx, rt} })
+		cfg := s.ClientConfig(apiServerUser())
+		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return contextTransport{ctx, rt} })
 		client, err := kubernetes.NewForConfig(cfg)
 		if err == nil {
-			err = bootstrap(ctx, client, s.grants...)
+			err = reconcileBootstrapPolicy(ctx, client, s.grants...)
 		}
 		if err == nil {
-			err = s.metrics.register(ctx, s.Connect(apiServerUser()))
+			err = s.metricsRoute.register(ctx, s.ClientConfig(apiServerUser()))
 		}
 		if err != nil && ctx.Err() == nil {
 			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))
@@ -178,14 +178,14 @@ func (s *Server) run(ctx context.Context, serve func(context.Context) error) {
 	s.err = err
 }
 
-// until fails requests once its context has ended: upstream's reconciliation of
+// contextTransport fails requests once its context has ended: upstream's reconciliation of
 // the policy passes none, and a server that ends asks its clients to come again.
-type until struct {
+type contextTransport struct {
 	ctx context.Context
 	rt  http.RoundTripper
 }
 
-func (u until) RoundTrip(req *http.Request) (*http.Response, error) {
+func (u contextTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := u.rt.RoundTrip(req)
 	if ended := context.Cause(u.ctx); ended != nil {
 		if err == nil {
@@ -205,31 +205,31 @@ func (s *Server) checkBootstrapped(*http.Request) error {
 	}
 }
 
-// Connect returns a client configuration for callers inside the process. What
+// ClientConfig returns a client configuration for callers inside the process. What
 // they ask for is authorized like any request.
-func (s *Server) Connect(who user.Info) *rest.Config {
-	return loopback.Config(s.itself, who)
+func (s *Server) ClientConfig(who user.Info) *rest.Config {
+	return loopback.ClientConfig(s.handler, who)
 }
 
 // Handle serves handler at path and below it, behind the API server's
 // authentication and authorization.
 func (s *Server) Handle(path string, handler http.Handler) {
-	mux := s.front.GenericAPIServer.Handler.NonGoRestfulMux
+	mux := s.aggregator.GenericAPIServer.Handler.NonGoRestfulMux
 	mux.UnlistedHandle(path, handler)
 	mux.UnlistedHandlePrefix(path+"/", handler)
 }
 
-// Requests is how many requests there have been, from inside and outside.
-func (s *Server) Requests() int64 { return s.count.n.Load() }
+// RequestCount is how many requests there have been, from inside and outside.
+func (s *Server) RequestCount() int64 { return s.requestCounter.n.Load() }
 
 // WaitServing returns when the API server does its work: the bootstrap policy is
 // there and, unless its storage began empty, its post-start hooks are through,
 // which know of custom resources only then. Other checks may be red.
 func (s *Server) WaitServing(ctx context.Context) error {
-	if err := s.WaitPolicy(ctx); err != nil || s.fresh() {
+	if err := s.WaitPolicy(ctx); err != nil || s.startedEmpty() {
 		return err
 	}
-	return s.waitGreen(ctx, "/livez")
+	return s.waitHealthy(ctx, "/livez")
 }
 
 // WaitPolicy returns when the bootstrap policy is there: until then hardly
@@ -241,12 +241,12 @@ func (s *Server) WaitPolicy(ctx context.Context) error {
 	case <-s.done:
 	case <-ctx.Done():
 	}
-	return s.waitGreen(ctx, "/livez") // which says what is wrong
+	return s.waitHealthy(ctx, "/livez") // which says what is wrong
 }
 
 // WaitReady returns when /readyz is green. The error names the checks that are not.
 func (s *Server) WaitReady(ctx context.Context) error {
-	return s.waitGreen(ctx, "/readyz")
+	return s.waitHealthy(ctx, "/readyz")
 }
 
 // Done is closed when the server has ended; Err then says why.

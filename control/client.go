@@ -49,7 +49,7 @@ func (c *Client) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
 
 // Records implements observe.Source.
 func (c *Client) Records(ctx context.Context, q observe.Query) (p observe.Page, err error) {
-	err = c.do(ctx, http.MethodGet, RecordsPath, writeQuery(q), &p)
+	err = c.do(ctx, http.MethodGet, RecordsPath, encodeQuery(q), &p)
 	return p, err
 }
 

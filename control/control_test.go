@@ -25,7 +25,7 @@ func TestControllers(t *testing.T) {
 	for _, c := range want {
 		bare = append(bare, Controller{Name: c.Name, Aliases: c.Aliases, State: c.State, Reason: c.Reason})
 	}
-	srv := httptest.NewServer(Handler(Plane{Controllers: func() []Controller { return bare }, Source: busy{}, Gates: &fakeGates{}, Nodes: fakeNodes{}}))
+	srv := httptest.NewServer(Handler(Services{Controllers: func() []Controller { return bare }, Source: fakeSource{}, Interventions: &fakeInterventions{}, Nodes: fakeNodes{}}))
 	defer srv.Close()
 	client, err := NewClient(&rest.Config{Host: srv.URL})
 	if err != nil {
@@ -40,10 +40,10 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// busy is a source in which the garbage collector and the scheduler work.
-type busy struct{ observe.Source }
+// fakeSource is a source in which the garbage collector and the scheduler work.
+type fakeSource struct{ observe.Source }
 
-func (busy) Snapshot(context.Context) (observe.Snapshot, error) {
+func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
 	gc := observe.Queue{Controller: "garbage-collector-controller", Name: "delete", Depth: 2, InFlight: 1, Retries: 4, Workers: 20}
 	orphan := gc
 	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries = "orphan", 3, 2, 0
@@ -54,7 +54,7 @@ func (busy) Snapshot(context.Context) (observe.Snapshot, error) {
 	}, nil
 }
 
-func TestClientTellsWhyNot(t *testing.T) {
+func TestClientReturnsServerErrors(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"forbidden": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
 		"not JSON": func(w http.ResponseWriter, _ *http.Request) {
@@ -75,8 +75,8 @@ func TestClientTellsWhyNot(t *testing.T) {
 	}
 }
 
-func TestHandlerKnowsItsPathsOnly(t *testing.T) {
-	h := Handler(Plane{Controllers: func() []Controller { return nil }, Nodes: fakeNodes{}})
+func TestHandlerRefusesUnknownPaths(t *testing.T) {
+	h := Handler(Services{Controllers: func() []Controller { return nil }, Nodes: fakeNodes{}})
 	for target, want := range map[string]int{
 		"GET " + ControllersPath:  http.StatusOK,
 		"POST " + ControllersPath: http.StatusMethodNotAllowed,

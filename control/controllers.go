@@ -41,8 +41,8 @@ type ControllerList struct {
 	Items []Controller `json:"items"`
 }
 
-// controllers are those of the plane with what is known of their work.
-func (p Plane) controllers(ctx context.Context) ([]Controller, error) {
+// listControllers are those of the plane with what is known of their work.
+func (p Services) listControllers(ctx context.Context) ([]Controller, error) {
 	list := slices.Clone(p.Controllers())
 	if p.Source == nil {
 		return list, nil
@@ -51,12 +51,12 @@ func (p Plane) controllers(ctx context.Context) ([]Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	work, workers := works(s)
+	work, workers := sumWork(s)
 	for i := range list {
 		c := &list[i]
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
-		if p.Gates != nil && c.State == "paused" {
-			held, err := p.Gates.Held(ctx, c.Name, 0)
+		if p.Interventions != nil && c.State == "paused" {
+			held, err := p.Interventions.HeldWrites(ctx, c.Name, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -66,8 +66,8 @@ func (p Plane) controllers(ctx context.Context) ([]Controller, error) {
 	return list, nil
 }
 
-// works sums up a snapshot by controller.
-func works(s observe.Snapshot) (all map[string]Work, workers map[string]map[string]int) {
+// sumWork sums up a snapshot by controller.
+func sumWork(s observe.Snapshot) (all map[string]Work, workers map[string]map[string]int) {
 	all, workers = map[string]Work{}, map[string]map[string]int{}
 	for _, c := range s.Controllers {
 		all[c.Name] = Work{Syncs: c.Syncs, Failures: c.Failures, Writes: c.Changes, Errors: c.Errors, Conflicts: c.Conflicts}

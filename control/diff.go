@@ -10,17 +10,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// nothing is how a diff calls what is not there.
-const nothing = "/dev/null"
+// noObjectName is how a diff calls what is not there.
+const noObjectName = "/dev/null"
 
 // Diff is a unified diff of what the write has changed, in YAML; empty if it has
 // changed nothing, or if nothing is known of that.
-func (s *Stepped) Diff() (string, error) {
-	before, from, err := s.version(s.Before)
+func (s *SteppedWrite) Diff() (string, error) {
+	before, from, err := s.yamlLines(s.Before)
 	if err != nil {
 		return "", err
 	}
-	after, to, err := s.version(s.After)
+	after, to, err := s.yamlLines(s.After)
 	if err != nil {
 		return "", err
 	}
@@ -29,10 +29,10 @@ func (s *Stepped) Diff() (string, error) {
 	})
 }
 
-// version is the object at one time, as lines of YAML and by name.
-func (s *Stepped) version(object json.RawMessage) (lines []string, name string, err error) {
+// yamlLines is the object at one time, as lines of YAML and by name.
+func (s *SteppedWrite) yamlLines(object json.RawMessage) (lines []string, name string, err error) {
 	if len(object) == 0 {
-		return nil, nothing, nil
+		return nil, noObjectName, nil
 	}
 	var has struct {
 		Metadata struct {

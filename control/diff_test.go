@@ -32,7 +32,7 @@ func TestDiff(t *testing.T) {
 		"nothing known":   {"", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Stepped{Held: Held{Object: web}, Before: json.RawMessage(test.before), After: json.RawMessage(test.after)}
+			s := SteppedWrite{HeldWrite: HeldWrite{Object: web}, Before: json.RawMessage(test.before), After: json.RawMessage(test.after)}
 			got, err := s.Diff()
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDiff(t *testing.T) {
 			}
 		})
 	}
-	s := Stepped{Held: Held{Object: web}, After: json.RawMessage(`{"metadata":`)}
+	s := SteppedWrite{HeldWrite: HeldWrite{Object: web}, After: json.RawMessage(`{"metadata":`)}
 	if diff, err := s.Diff(); err == nil || !strings.Contains(err.Error(), "Pod default/web") {
 		t.Errorf("of what is not JSON: %q, %v", diff, err)
 	}

@@ -30,23 +30,23 @@ const (
 	NodesPath       = Path + "/v1/nodes"
 )
 
-// Plane is what the API serves.
-type Plane struct {
-	Controllers func() []Controller
-	Source      observe.Source // nil = nothing is known of what controllers do
-	Nodes       Nodes
-	Gates       Gates     // nil = nobody can lay a hand on the controllers
-	Snapshots   Snapshots // nil = the state cannot be saved or restored
+// Services is what the API serves.
+type Services struct {
+	Controllers   func() []Controller
+	Source        observe.Source // nil = nothing is known of what controllers do
+	Nodes         Nodes
+	Interventions Interventions // nil = nobody can lay a hand on the controllers
+	Snapshots     Snapshots     // nil = the state cannot be saved or restored
 	// Flags are those of kube-controller-manager; nil = they are not known.
 	Flags func() ([]Flag, error)
 }
 
 // Handler serves the API below Path.
-func Handler(p Plane) http.Handler {
+func Handler(p Services) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, p.Nodes)
-	if p.Gates != nil {
-		handleGates(mux, p.Gates)
+	if p.Interventions != nil {
+		handleInterventions(mux, p.Interventions)
 	}
 	if p.Snapshots != nil {
 		handleSnapshots(mux, p.Snapshots)
@@ -55,28 +55,28 @@ func Handler(p Plane) http.Handler {
 		handleFlags(mux, p.Flags)
 	}
 	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, req *http.Request) {
-		list, err := p.controllers(req.Context())
-		answer(w, ControllerList{Items: list}, err)
+		list, err := p.listControllers(req.Context())
+		writeAnswer(w, ControllerList{Items: list}, err)
 	})
 	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
 		s, err := p.Source.Snapshot(req.Context())
-		answer(w, s, err)
+		writeAnswer(w, s, err)
 	})
 	mux.HandleFunc("GET "+RecordsPath, func(w http.ResponseWriter, req *http.Request) {
-		q, err := readQuery(req.URL.Query())
+		q, err := decodeQuery(req.URL.Query())
 		if err != nil {
-			answer(w, nil, usage.Errorf("%w", err))
+			writeAnswer(w, nil, usage.Errorf("%w", err))
 			return
 		}
 		page, err := p.Source.Records(req.Context(), q)
-		answer(w, page, err)
+		writeAnswer(w, page, err)
 	})
 	return mux
 }
 
-// answer writes v, or the error as the API server writes its own, so that its
+// writeAnswer writes v, or the error as the API server writes its own, so that its
 // clients can read it.
-func answer(w http.ResponseWriter, v any, err error) {
+func writeAnswer(w http.ResponseWriter, v any, err error) {
 	code := http.StatusOK
 	if err != nil {
 		code = http.StatusInternalServerError
@@ -101,8 +101,8 @@ func answer(w http.ResponseWriter, v any, err error) {
 	_, _ = w.Write(data)
 }
 
-// writeQuery is q as URL parameters.
-func writeQuery(q observe.Query) url.Values {
+// encodeQuery is q as URL parameters.
+func encodeQuery(q observe.Query) url.Values {
 	v := url.Values{}
 	set := func(name, value string) {
 		if value != "" && value != "0" && value != "false" {
@@ -128,8 +128,8 @@ func writeQuery(q observe.Query) url.Values {
 	return v
 }
 
-// readQuery is the reverse of writeQuery. Parameters that it does not know are errors.
-func readQuery(v url.Values) (q observe.Query, err error) {
+// decodeQuery is the reverse of writeQuery. Parameters that it does not know are errors.
+func decodeQuery(v url.Values) (q observe.Query, err error) {
 	var o observe.Object
 	for name, values := range v {
 		value := values[len(values)-1]
@@ -147,7 +147,7 @@ func readQuery(v url.Values) (q observe.Query, err error) {
 		case "controller":
 			q.Controller = value
 		case "kind":
-			q.Kinds, err = readKinds(values)
+			q.Kinds, err = decodeKinds(values)
 		case "group":
 			o.Group = value
 		case "resource":
@@ -171,7 +171,7 @@ func readQuery(v url.Values) (q observe.Query, err error) {
 	return q, nil
 }
 
-func readKinds(values []string) (kinds []observe.Kind, err error) {
+func decodeKinds(values []string) (kinds []observe.Kind, err error) {
 	for _, value := range values {
 		k := observe.Kind(value)
 		if !slices.Contains(observe.Kinds, k) {

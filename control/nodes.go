@@ -52,25 +52,25 @@ type Nodes interface {
 func handleNodes(mux *http.ServeMux, nodes Nodes) {
 	mux.HandleFunc("GET "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
 		list, err := nodes.List(req.Context())
-		answer(w, NodeList{list}, err)
+		writeAnswer(w, NodeList{list}, err)
 	})
 	mux.HandleFunc("POST "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
 		n, err := strconv.Atoi(req.URL.Query().Get("count"))
 		if err != nil {
-			answer(w, nil, usage.Errorf("parameter count: %w", err))
+			writeAnswer(w, nil, usage.Errorf("parameter count: %w", err))
 			return
 		}
 		names, err := nodes.Add(req.Context(), n)
-		answer(w, NodeNames{names}, err)
+		writeAnswer(w, NodeNames{names}, err)
 	})
 	mux.HandleFunc("DELETE "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
-		answer(w, struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...))
+		writeAnswer(w, struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...))
 	})
 	for verb, do := range map[string]func(context.Context, ...string) error{
 		"fail": nodes.Fail, "recover": nodes.Recover, "terminate": nodes.Terminate,
 	} {
 		mux.HandleFunc("POST "+NodesPath+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
-			answer(w, struct{}{}, do(req.Context(), req.URL.Query()["name"]...))
+			writeAnswer(w, struct{}{}, do(req.Context(), req.URL.Query()["name"]...))
 		})
 	}
 }
@@ -84,18 +84,18 @@ func (c *Client) List(ctx context.Context) ([]Node, error) {
 	return list.Items, err
 }
 
-// addAtOnce is how many nodes one request adds at most: the API server gives
+// maxAddPerRequest is how many nodes one request adds at most: the API server gives
 // each a minute.
-const addAtOnce = 100
+const maxAddPerRequest = 100
 
 // Add implements Nodes.
 func (c *Client) Add(ctx context.Context, n int) ([]string, error) {
 	var names []string
 	for {
 		var added NodeNames
-		err := c.do(ctx, http.MethodPost, NodesPath, url.Values{"count": {strconv.Itoa(min(n-len(names), addAtOnce))}}, &added)
+		err := c.do(ctx, http.MethodPost, NodesPath, url.Values{"count": {strconv.Itoa(min(n-len(names), maxAddPerRequest))}}, &added)
 		if err != nil {
-			return nil, c.takeBack(ctx, names, err)
+			return nil, c.removeAdded(ctx, names, err)
 		}
 		if names = append(names, added.Names...); len(names) >= n {
 			return names, nil
@@ -103,8 +103,8 @@ func (c *Client) Add(ctx context.Context, n int) ([]string, error) {
 	}
 }
 
-// takeBack removes nodes that were added before the next could not be.
-func (c *Client) takeBack(ctx context.Context, names []string, why error) error {
+// removeAdded removes nodes that were added before the next could not be.
+func (c *Client) removeAdded(ctx context.Context, names []string, why error) error {
 	if len(names) == 0 {
 		return why
 	}
@@ -122,18 +122,20 @@ func (c *Client) Remove(ctx context.Context, names ...string) error {
 }
 
 // Fail implements Nodes.
-func (c *Client) Fail(ctx context.Context, names ...string) error { return c.nodes(ctx, "fail", names) }
+func (c *Client) Fail(ctx context.Context, names ...string) error {
+	return c.postNodes(ctx, "fail", names)
+}
 
 // Recover implements Nodes.
 func (c *Client) Recover(ctx context.Context, names ...string) error {
-	return c.nodes(ctx, "recover", names)
+	return c.postNodes(ctx, "recover", names)
 }
 
 // Terminate implements Nodes.
 func (c *Client) Terminate(ctx context.Context, names ...string) error {
-	return c.nodes(ctx, "terminate", names)
+	return c.postNodes(ctx, "terminate", names)
 }
 
-func (c *Client) nodes(ctx context.Context, verb string, names []string) error {
+func (c *Client) postNodes(ctx context.Context, verb string, names []string) error {
 	return c.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, &struct{}{})
 }

@@ -64,7 +64,7 @@ func (f fakeNodes) Terminate(ctx context.Context, names ...string) error {
 	return f.Fail(ctx, names...)
 }
 
-func testClient(t *testing.T, p Plane) *Client {
+func newTestClient(t *testing.T, p Services) *Client {
 	t.Helper()
 	srv := httptest.NewServer(Handler(p))
 	t.Cleanup(srv.Close)
@@ -76,7 +76,7 @@ func testClient(t *testing.T, p Plane) *Client {
 }
 
 func TestNodes(t *testing.T) {
-	c, ctx := testClient(t, Plane{Nodes: fakeNodes{}}), t.Context()
+	c, ctx := newTestClient(t, Services{Nodes: fakeNodes{}}), t.Context()
 	list, err := c.List(ctx)
 	if diff := cmp.Diff([]Node{{Name: "node-1", Pods: 3}}, list); err != nil || diff != "" {
 		t.Errorf("list: %v\n%s", err, diff)
@@ -105,7 +105,7 @@ func TestNodes(t *testing.T) {
 // Many nodes are added in several requests, and all or none.
 func TestAddManyNodes(t *testing.T) {
 	var added []string
-	c := testClient(t, Plane{Nodes: fakeNodes{&added}})
+	c := newTestClient(t, Services{Nodes: fakeNodes{&added}})
 	if names, err := c.Add(t.Context(), 150); err != nil || len(names) != 150 || !slices.Equal(names, added) {
 		t.Errorf("added %d of %d nodes, %v", len(names), len(added), err)
 	}
@@ -118,15 +118,15 @@ func TestAddManyNodes(t *testing.T) {
 }
 
 // What is looked at from elsewhere is what is looked at here.
-func TestSourceFromElsewhere(t *testing.T) {
+func TestClientMatchesLocalSource(t *testing.T) {
 	o := observe.New(observe.Options{Process: func() observe.Process { return observe.Process{Name: "x", State: observe.Ready} }})
 	defer o.Close()
 	web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
 	by := o.Recorder("c")
-	by.Called(&observe.Called{Verb: "get", Object: web, Status: 200})
-	by.Called(&observe.Called{Verb: "update", Object: web, Status: 409, Conflict: true})
+	by.RecordCall(&observe.Called{Verb: "get", Object: web, Status: 200})
+	by.RecordCall(&observe.Called{Verb: "update", Object: web, Status: 409, Conflict: true})
 	by.Deliver(&observe.Delivered{Change: observe.Added, Object: web}, func() {})
-	c := testClient(t, Plane{Source: o, Nodes: fakeNodes{}})
+	c := newTestClient(t, Services{Source: o, Nodes: fakeNodes{}})
 	for _, q := range []observe.Query{
 		{}, {Reads: true}, {After: 1}, {Limit: 1}, {Notable: true}, {Controller: "c"}, {Controller: "d"}, {Sync: 7},
 		{Kinds: []observe.Kind{observe.KindDelivered, observe.KindSynced}}, {Object: &web}, {Object: &observe.Object{Name: "other"}},

@@ -21,17 +21,17 @@ const (
 	ResetPath = Path + "/v1/reset"
 )
 
-// maxSnapshot bounds what a PUT is read of.
-const maxSnapshot = 1 << 30
+// maxSnapshotSize bounds what a PUT is read of.
+const maxSnapshotSize = 1 << 30
 
-// Restored is what a restore has done.
-type Restored struct {
+// RestoreResult is what a restore has done.
+type RestoreResult struct {
 	snapshot.Counts
 	// Revision is the store's afterwards.
 	Revision int64 `json:"revision"`
 	// Took is how long it took; Held for how long of that writes had to wait.
-	Took time.Duration `json:"took"`
-	Held time.Duration `json:"held"`
+	Took          time.Duration `json:"took"`
+	WritesBlocked time.Duration `json:"held"`
 }
 
 // Snapshots save and restore the state. A restore happens in place: whoever
@@ -45,16 +45,16 @@ type Snapshots interface {
 	// Restore refuses, and changes nothing, if the file is damaged, from a newer
 	// program or from another release of Kubernetes. One that has begun goes on to
 	// its end, even if ctx ends.
-	Restore(ctx context.Context, file []byte) (Restored, error)
+	Restore(ctx context.Context, file []byte) (RestoreResult, error)
 	// Reset restores what was there when the control plane had started.
-	Reset(context.Context) (Restored, error)
+	Reset(context.Context) (RestoreResult, error)
 }
 
 func handleSnapshots(mux *http.ServeMux, snapshots Snapshots) {
 	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
 		file, err := snapshots.Save(req.Context())
 		if err != nil {
-			answer(w, nil, err)
+			writeAnswer(w, nil, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/octet-stream")
@@ -62,32 +62,32 @@ func handleSnapshots(mux *http.ServeMux, snapshots Snapshots) {
 		_, _ = w.Write(file)
 	})
 	mux.HandleFunc("PUT "+StatePath, func(w http.ResponseWriter, req *http.Request) {
-		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshot+1))
+		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshotSize+1))
 		switch {
 		case err != nil:
 			err = fmt.Errorf("the snapshot could not be received: %w", err)
-		case len(file) > maxSnapshot:
-			err = usage.Errorf("the snapshot is longer than %d bytes", maxSnapshot)
+		case len(file) > maxSnapshotSize:
+			err = usage.Errorf("the snapshot is longer than %d bytes", maxSnapshotSize)
 		}
 		if err != nil {
-			answer(w, nil, err)
+			writeAnswer(w, nil, err)
 			return
 		}
 		done, err := snapshots.Restore(req.Context(), file)
-		answer(w, done, err)
+		writeAnswer(w, done, err)
 	})
 	mux.HandleFunc("POST "+ResetPath, func(w http.ResponseWriter, req *http.Request) {
 		done, err := snapshots.Reset(req.Context())
-		answer(w, done, err)
+		writeAnswer(w, done, err)
 	})
 }
 
 // Snapshots saves and restores the control plane that the client asks.
-func (c *Client) Snapshots() Snapshots { return snapshots{c} }
+func (c *Client) Snapshots() Snapshots { return snapshotsClient{c} }
 
-type snapshots struct{ client *Client }
+type snapshotsClient struct{ client *Client }
 
-func (s snapshots) Save(ctx context.Context) ([]byte, error) {
+func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
 	result := s.client.rest.Get().AbsPath(StatePath).Do(ctx)
 	if err := result.Error(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s snapshots) Save(ctx context.Context) ([]byte, error) {
 	return bytes.Clone(file), nil
 }
 
-func (s snapshots) Restore(ctx context.Context, file []byte) (done Restored, err error) {
+func (s snapshotsClient) Restore(ctx context.Context, file []byte) (done RestoreResult, err error) {
 	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
 	result := req.Do(ctx)
 	if err := result.Error(); err != nil { // Raw would not read what the server says
@@ -115,7 +115,7 @@ func (s snapshots) Restore(ctx context.Context, file []byte) (done Restored, err
 	return done, nil
 }
 
-func (s snapshots) Reset(ctx context.Context) (done Restored, err error) {
+func (s snapshotsClient) Reset(ctx context.Context) (done RestoreResult, err error) {
 	err = s.client.do(ctx, http.MethodPost, ResetPath, nil, &done)
 	return done, err
 }

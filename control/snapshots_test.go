@@ -25,29 +25,29 @@ func (f *fakeSnapshots) Save(context.Context) ([]byte, error) {
 	return f.state, nil
 }
 
-func (f *fakeSnapshots) Restore(_ context.Context, file []byte) (Restored, error) {
+func (f *fakeSnapshots) Restore(_ context.Context, file []byte) (RestoreResult, error) {
 	if string(file) == "bad" {
-		return Restored{}, usage.Errorf("the snapshot is refused: it is damaged")
+		return RestoreResult{}, usage.Errorf("the snapshot is refused: it is damaged")
 	}
 	f.state = file
-	return Restored{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}, nil
+	return RestoreResult{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}, nil
 }
 
-func (f *fakeSnapshots) Reset(context.Context) (Restored, error) {
+func (f *fakeSnapshots) Reset(context.Context) (RestoreResult, error) {
 	f.state = nil
-	return Restored{Counts: snapshot.Counts{Deleted: 3}}, nil
+	return RestoreResult{Counts: snapshot.Counts{Deleted: 3}}, nil
 }
 
 func TestSnapshots(t *testing.T) {
 	long := bytes.Repeat([]byte{0, 1, 2, 0xff, '\n', '"'}, 1<<20)
 	f := &fakeSnapshots{state: long}
-	c, ctx := testClient(t, Plane{Nodes: fakeNodes{}, Snapshots: f}).Snapshots(), t.Context()
+	c, ctx := newTestClient(t, Services{Nodes: fakeNodes{}, Snapshots: f}).Snapshots(), t.Context()
 	if got, err := c.Save(ctx); err != nil || !bytes.Equal(got, long) {
 		t.Errorf("save: %d bytes, %v", len(got), err)
 	}
 	other := append(long, 'x')
 	done, err := c.Restore(ctx, other)
-	if want := (Restored{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}); err != nil || done != want {
+	if want := (RestoreResult{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}); err != nil || done != want {
 		t.Errorf("restore: %+v, %v", done, err)
 	}
 	if !bytes.Equal(f.state, other) {
@@ -65,8 +65,8 @@ func TestSnapshots(t *testing.T) {
 }
 
 // A control plane that cannot be saved says so.
-func TestSnapshotsAbsent(t *testing.T) {
-	_, err := testClient(t, Plane{Nodes: fakeNodes{}}).Snapshots().Save(t.Context())
+func TestSnapshotsNotServed(t *testing.T) {
+	_, err := newTestClient(t, Services{Nodes: fakeNodes{}}).Snapshots().Save(t.Context())
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusNotFound {
 		t.Errorf("got %v", err)
 	}

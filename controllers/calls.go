@@ -15,58 +15,58 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Observed makes cfg's calls known to a recorder; nil leaves it as it is.
-func Observed(cfg *rest.Config, by *observe.Recorder) *rest.Config {
+// ObserveCalls makes cfg's calls known to a recorder; nil leaves it as it is.
+func ObserveCalls(cfg *rest.Config, by *observe.Recorder) *rest.Config {
 	if by != nil {
-		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return caller{next, by} })
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return callRecorder{next, by} })
 	}
 	return cfg
 }
 
-// throughGate makes cfg's calls pass a gate. What Observed takes down is what
+// InterceptCalls makes cfg's calls pass a gate. What Observed takes down is what
 // the controller meets, so it comes after.
-func throughGate(cfg *rest.Config, g *gate) *rest.Config {
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gated{next, g} })
+func InterceptCalls(cfg *rest.Config, g *Gate) *rest.Config {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gateTransport{next, g} })
 	return cfg
 }
 
-// caller takes down the calls of one controller.
-type caller struct {
-	next http.RoundTripper
-	by   *observe.Recorder
+// callRecorder takes down the calls of one controller.
+type callRecorder struct {
+	next     http.RoundTripper
+	recorder *observe.Recorder
 }
 
-// requests reads the verb and the object off a request, as the API server does.
-var requests = request.RequestInfoFactory{
+// requestInfoFactory reads the verb and the object off a request, as the API server does.
+var requestInfoFactory = request.RequestInfoFactory{
 	APIPrefixes:          sets.NewString("api", "apis"),
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-func (c caller) RoundTrip(req *http.Request) (*http.Response, error) {
-	call := describe(req)
+func (c callRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := DescribeRequest(req)
 	call.Began = time.Now()
-	defer c.by.Calling(call)()
+	defer c.recorder.BeginCall(call)()
 	resp, err := c.next.RoundTrip(req)
 	call.Took = time.Since(call.Began)
 	if err != nil {
 		call.Error = err.Error()
-		c.by.Called(call)
+		c.recorder.RecordCall(call)
 		return resp, err
 	}
 	call.Status = resp.StatusCode
-	if call.Write() || call.Failed() {
-		answer, body := peek(resp)
+	if call.IsWrite() || call.Failed() {
+		answer, body := PeekResponse(resp)
 		resp.Body = body
-		answer.tell(call)
+		answer.AddTo(call)
 	}
-	c.by.Called(call)
+	c.recorder.RecordCall(call)
 	return resp, nil
 }
 
-func describe(req *http.Request) *observe.Called {
-	info, err := requests.NewRequestInfo(req)
+func DescribeRequest(req *http.Request) *observe.Called {
+	info, err := requestInfoFactory.NewRequestInfo(req)
 	if err != nil || !info.IsResourceRequest {
-		return &observe.Called{Verb: verbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
+		return &observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
 	}
 	if info.Resource == "namespaces" { // upstream counts each as its own
 		info.Namespace = ""
@@ -78,15 +78,15 @@ func describe(req *http.Request) *observe.Called {
 		Object: observe.Object{
 			Group:     info.APIGroup,
 			Resource:  info.Resource,
-			Kind:      kinds()[gvr],
+			Kind:      builtInKinds()[gvr],
 			Namespace: info.Namespace,
 			Name:      info.Name,
 		},
 	}
 }
 
-// verbs are those of requests for no resource.
-var verbs = map[string]string{
+// methodVerbs are those of requests for no resource.
+var methodVerbs = map[string]string{
 	http.MethodGet:    "get",
 	http.MethodHead:   "get",
 	http.MethodPost:   "create",
@@ -95,8 +95,8 @@ var verbs = map[string]string{
 	http.MethodDelete: "delete",
 }
 
-// kinds are the kinds of the built-in resources.
-var kinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
+// builtInKinds are the kinds of the built-in resources.
+var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
 	all := map[schema.GroupVersionResource]string{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)

@@ -22,8 +22,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// encode is an API server's answer in JSON or in protobuf.
-func encode(t *testing.T, obj runtime.Object, media string) []byte {
+// encodeObject is an API server's answer in JSON or in protobuf.
+func encodeObject(t *testing.T, obj runtime.Object, media string) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media)
 	if !ok {
@@ -40,9 +40,9 @@ func encode(t *testing.T, obj runtime.Object, media string) []byte {
 	return data
 }
 
-// call sends a request through a caller to a server that answers with body, and
+// recordCall sends a request through a caller to a server that answers with body, and
 // returns what was taken down and what the client has got.
-func call(t *testing.T, method, path string, status int, media string, body []byte) (*observe.Called, []byte) {
+func recordCall(t *testing.T, method, path string, status int, media string, body []byte) (*observe.Called, []byte) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", media)
@@ -54,7 +54,7 @@ func call(t *testing.T, method, path string, status int, media string, body []by
 	defer srv.Close()
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	cfg := Observed(&rest.Config{Host: srv.URL}, o.Recorder("c"))
+	cfg := ObserveCalls(&rest.Config{Host: srv.URL}, o.Recorder("c"))
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +72,10 @@ func call(t *testing.T, method, path string, status int, media string, body []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	return only(t, o), got
+	return onlyCall(t, o), got
 }
 
-func only(t *testing.T, o *observe.Observer) *observe.Called {
+func onlyCall(t *testing.T, o *observe.Observer) *observe.Called {
 	t.Helper()
 	page, err := o.Records(t.Context(), observe.Query{Reads: true})
 	if err != nil || len(page.Records) != 1 {
@@ -84,7 +84,7 @@ func only(t *testing.T, o *observe.Observer) *observe.Called {
 	return page.Records[0].Event.(*observe.Called)
 }
 
-func TestCallsAreTakenDown(t *testing.T) {
+func TestCallsAreRecorded(t *testing.T) {
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default", UID: "u", ResourceVersion: "9",
 		Annotations: map[string]string{"long": strings.Repeat("x", 100_000)}}}
 	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1", errors.New("changed")).Status()
@@ -114,8 +114,8 @@ func TestCallsAreTakenDown(t *testing.T) {
 		{"GET", "/healthz", 200, &metav1.Status{}, observe.Called{Verb: "get", Object: observe.Object{Resource: "/healthz"}}},
 	} {
 		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
-			body := encode(t, c.answer, media)
-			got, received := call(t, c.method, c.path, c.status, media, body)
+			body := encodeObject(t, c.answer, media)
+			got, received := recordCall(t, c.method, c.path, c.status, media, body)
 			if string(received) != string(body) {
 				t.Errorf("%s %s in %s: the client has got %d bytes of %d", c.method, c.path, media, len(received), len(body))
 			}
@@ -134,25 +134,25 @@ func TestCallsAreTakenDown(t *testing.T) {
 }
 
 // What cannot be understood is handed on as it is.
-func TestStrangeAnswers(t *testing.T) {
-	pod := encode(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, "application/vnd.kubernetes.protobuf")
+func TestUnparsableResponsesPassUnchanged(t *testing.T) {
+	pod := encodeObject(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, "application/vnd.kubernetes.protobuf")
 	for name, body := range map[string][]byte{
 		"empty": nil, "not JSON": []byte("<html>"), "half": pod[:len(pod)/2], "wrong magic": append([]byte("x"), pod...),
 		"noise": []byte("k8s\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
 	} {
 		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf", "text/plain"} {
-			if _, got := call(t, "POST", "/api/v1/namespaces/default/pods", 500, media, body); string(got) != string(body) {
+			if _, got := recordCall(t, "POST", "/api/v1/namespaces/default/pods", 500, media, body); string(got) != string(body) {
 				t.Errorf("%s as %s: the client has got %q", name, media, got)
 			}
 		}
 	}
 }
 
-func TestCallWithoutAnswer(t *testing.T) {
+func TestCallWithoutResponse(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	gone := errors.New("gone")
-	c := caller{failingTransport{gone}, o.Recorder("c")}
+	c := callRecorder{failingTransport{gone}, o.Recorder("c")}
 	req, err := http.NewRequestWithContext(t.Context(), "PUT", "http://x/api/v1/nodes/n", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestCallWithoutAnswer(t *testing.T) {
 	if _, err := c.RoundTrip(req); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
-	if got := only(t, o); got.Status != 0 || got.Error != "gone" || !got.Failed() || got.Object.Kind != "Node" {
+	if got := onlyCall(t, o); got.Status != 0 || got.Error != "gone" || !got.Failed() || got.Object.Kind != "Node" {
 		t.Errorf("%+v", got)
 	}
 }

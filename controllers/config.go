@@ -26,7 +26,7 @@ type Config struct {
 	Args []string
 
 	// Extra are further controllers.
-	Extra []Extra
+	Extra []ExtraController
 
 	// CACert and CAKey are files: what certificate requests are signed with and
 	// namespaces are told to trust.
@@ -39,22 +39,22 @@ type Config struct {
 	// Standby says that the controllers may have to wait for others to end: until
 	// they are started, they do not hold readiness up.
 	Standby bool
-	// Alone says that no other API server uses the same storage.
-	Alone bool
+	// SingleAPIServer says that no other API server uses the same storage.
+	SingleAPIServer bool
 
 	// Logger is where each controller's own logger writes.
 	Logger *slog.Logger
 
-	// Observe returns who takes down what a controller does; nil = nobody.
-	Observe func(controller string) *observe.Recorder
+	// Recorder returns who takes down what a controller does; nil = nobody.
+	Recorder func(controller string) *observe.Recorder
 
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
 }
 
-// owned are the upstream flags that mean nothing in one process, or that a flag
+// reservedFlags are the upstream flags that mean nothing in one process, or that a flag
 // of ours sets, with what to do instead.
-var owned = map[string]string{
+var reservedFlags = map[string]string{
 	"controllers":               "use --controllers",
 	"feature-gates":             "use --feature-gates",
 	"kubeconfig":                "controllers call the API server inside the process",
@@ -68,30 +68,30 @@ var owned = map[string]string{
 	"leader-elect":              "use --leader-elect",
 }
 
-// informersName is whom the shared informers' calls are put down to.
-const informersName = "shared-informers"
+// sharedInformersName is whom the shared informers' calls are put down to.
+const sharedInformersName = "shared-informers"
 
-func (c Config) recorder(name string) *observe.Recorder {
-	if c.Observe == nil {
+func (c Config) recorderFor(name string) *observe.Recorder {
+	if c.Recorder == nil {
 		return nil
 	}
-	return c.Observe(name)
+	return c.Recorder(name)
 }
 
-// component turns the options into upstream's configuration.
-func (c Config) component() (*kubectrlmgrconfig.KubeControllerManagerConfiguration, error) {
+// componentConfig turns the options into upstream's configuration.
+func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfiguration, error) {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, err
 	}
 	list := c.List
 	if list == nil {
-		list = slices.Clone(Default)
+		list = slices.Clone(DefaultList)
 	}
 	if err := CheckList(list, c.Extra); err != nil {
 		return nil, err
 	}
-	all, aliases := known(c.Extra)
+	all, aliases := knownControllers(c.Extra)
 	off := app.ControllersDisabledByDefault()
 	flags := o.Flags(all, off, aliases) // before the fields below: it resets some
 
@@ -107,7 +107,7 @@ func (c Config) component() (*kubectrlmgrconfig.KubeControllerManagerConfigurati
 	o.SAController.RootCAFile = c.CACert
 	o.SAController.ServiceAccountKeyFile = c.ServiceAccountKey
 
-	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, owned, c.Args); err != nil {
+	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, reservedFlags, c.Args); err != nil {
 		return nil, err
 	}
 	if err := o.Validate(all, off, aliases); err != nil {

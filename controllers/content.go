@@ -15,16 +15,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// content is an object, or a patch of one, as it goes over the line.
-type content struct{ value any }
+// objectContent is an object, or a patch of one, as it goes over the line.
+type objectContent struct{ value any }
 
-// decode reads a body of that media type.
-func decode(media string, data []byte) (c content, err error) {
+// decodeContent reads a body of that media type.
+func decodeContent(media string, data []byte) (c objectContent, err error) {
 	switch media, _, _ = mime.ParseMediaType(media); media {
 	case "application/apply-patch+yaml":
 		data, err = yaml.YAMLToJSON(data)
 	case runtime.ContentTypeProtobuf:
-		data, err = fromProtobuf(data)
+		data, err = protobufToJSON(data)
 	}
 	if err != nil {
 		return c, err
@@ -32,7 +32,7 @@ func decode(media string, data []byte) (c content, err error) {
 	return c, utiljson.Unmarshal(data, &c.value)
 }
 
-func fromProtobuf(data []byte) ([]byte, error) {
+func protobufToJSON(data []byte) ([]byte, error) {
 	obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func fromProtobuf(data []byte) ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// text is a field of the object; empty if there is none.
-func (c content) text(path ...string) string {
+// stringField is a field of the object; empty if there is none.
+func (c objectContent) stringField(path ...string) string {
 	v := c.value
 	for _, name := range path {
 		m, _ := v.(map[string]any)
@@ -52,9 +52,9 @@ func (c content) text(path ...string) string {
 	return s
 }
 
-// shown is the content without managed fields and without a Secret's values. It
+// redactedJSON is the content without managed fields and without a Secret's values. It
 // changes c.
-func (c content) shown(of observe.Object) (json.RawMessage, error) {
+func (c objectContent) redactedJSON(of observe.Object) (json.RawMessage, error) {
 	m, ok := c.value.(map[string]any)
 	secret := of.Group == "" && of.Resource == "secrets"
 	switch {
@@ -64,29 +64,29 @@ func (c content) shown(of observe.Object) (json.RawMessage, error) {
 		if meta, ok := m["metadata"].(map[string]any); ok {
 			delete(meta, "managedFields")
 			if annotations, ok := meta["annotations"].(map[string]any); ok && secret {
-				mask(annotations, corev1.LastAppliedConfigAnnotation, false)
+				maskValue(annotations, corev1.LastAppliedConfigAnnotation, false)
 			}
 		}
 		if secret {
-			maskAll(m, "data")
-			maskAll(m, "stringData")
+			maskValues(m, "data")
+			maskValues(m, "stringData")
 		}
 	}
 	return json.Marshal(c.value)
 }
 
-func maskAll(m map[string]any, field string) {
+func maskValues(m map[string]any, field string) {
 	values, ok := m[field].(map[string]any)
 	if !ok { // nothing there that is to be shown
 		delete(m, field)
 	}
 	for name := range values {
-		mask(values, name, field == "data")
+		maskValue(values, name, field == "data")
 	}
 }
 
-// mask replaces a value of a Secret by how long it is.
-func mask(values map[string]any, name string, encoded bool) {
+// maskValue replaces a value of a Secret by how long it is.
+func maskValue(values map[string]any, name string, encoded bool) {
 	s, ok := values[name].(string)
 	if !ok {
 		return // a patch deletes it

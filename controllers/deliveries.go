@@ -11,8 +11,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// resourceOf is the resource that a typed informer of obj watches.
-func resourceOf(obj runtime.Object) schema.GroupVersionResource {
+// ResourceOf is the resource that a typed informer of obj watches.
+func ResourceOf(obj runtime.Object) schema.GroupVersionResource {
 	all, _, err := scheme.Scheme.ObjectKinds(obj)
 	if err != nil || len(all) == 0 {
 		return schema.GroupVersionResource{}
@@ -21,58 +21,58 @@ func resourceOf(obj runtime.Object) schema.GroupVersionResource {
 	return plural
 }
 
-// handler notes a handler that is about to be added; nil if nobody looks.
-func (i ownedInformer) handler() *observe.Handler {
-	if i.facade.by == nil {
+// newDeliveryHandler notes a handler that is about to be added; nil if nobody looks.
+func (i ownedInformer) newDeliveryHandler() *observe.Handler {
+	if i.facade.recorder == nil {
 		return nil
 	}
-	return i.facade.by.Handler(i.of.GroupResource().String())
+	return i.facade.recorder.AddHandler(i.resource.GroupResource().String())
 }
 
-// delivered makes the events that h is given known to the controller's recorder.
-func (i ownedInformer) delivered(h cache.ResourceEventHandler, told *observe.Handler) cache.ResourceEventHandler {
-	if i.facade.by == nil {
+// recordDeliveries makes the events that h is given known to the controller's recorder.
+func (i ownedInformer) recordDeliveries(h cache.ResourceEventHandler, told *observe.Handler) cache.ResourceEventHandler {
+	if i.facade.recorder == nil {
 		return h
 	}
-	of := observe.Object{Group: i.of.Group, Resource: i.of.Resource, Kind: kinds()[i.of]}
-	return deliverer{h, i.facade.by, told, of}
+	of := observe.Object{Group: i.resource.Group, Resource: i.resource.Resource, Kind: builtInKinds()[i.resource]}
+	return deliveryRecorder{h, i.facade.recorder, told, of}
 }
 
-// deliverer takes down the events that a handler is given.
-type deliverer struct {
-	next cache.ResourceEventHandler
-	by   *observe.Recorder
-	told *observe.Handler
-	of   observe.Object // without a name
+// deliveryRecorder takes down the events that a handler is given.
+type deliveryRecorder struct {
+	next     cache.ResourceEventHandler
+	recorder *observe.Recorder
+	handler  *observe.Handler
+	object   observe.Object // without a name
 }
 
-func (d deliverer) OnAdd(obj any, listed bool) {
+func (d deliveryRecorder) OnAdd(obj any, listed bool) {
 	change := observe.Added
 	if listed {
 		change = observe.Listed
 	}
-	d.deliver(d.event(obj, change), func() { d.next.OnAdd(obj, listed) })
+	d.deliver(d.newEvent(obj, change), func() { d.next.OnAdd(obj, listed) })
 }
 
-func (d deliverer) OnUpdate(before, obj any) {
-	e := d.event(obj, observe.Updated)
+func (d deliveryRecorder) OnUpdate(before, obj any) {
+	e := d.newEvent(obj, observe.Updated)
 	if old, ok := before.(metav1.Object); ok && old.GetResourceVersion() == e.ResourceVersion {
 		e.Change = observe.Resynced
 	}
 	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
 }
 
-func (d deliverer) OnDelete(obj any) {
-	d.deliver(d.event(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
+func (d deliveryRecorder) OnDelete(obj any) {
+	d.deliver(d.newEvent(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
 }
 
-func (d deliverer) deliver(e *observe.Delivered, handle func()) {
-	d.by.Deliver(e, handle)
-	d.told.Told(e.ResourceVersion)
+func (d deliveryRecorder) deliver(e *observe.Delivered, handle func()) {
+	d.recorder.Deliver(e, handle)
+	d.handler.MarkDelivered(e.ResourceVersion)
 }
 
-func (d deliverer) event(obj any, change observe.Change) *observe.Delivered {
-	e := &observe.Delivered{Change: change, Object: d.of}
+func (d deliveryRecorder) newEvent(obj any, change observe.Change) *observe.Delivered {
+	e := &observe.Delivered{Change: change, Object: d.object}
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 		if obj == nil {

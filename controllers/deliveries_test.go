@@ -13,7 +13,7 @@ import (
 
 // Every kind of event that a handler is given is taken down, whatever the
 // handler does with it.
-func TestDeliveriesAreTakenDown(t *testing.T) {
+func TestDeliveriesAreRecorded(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	by := o.Recorder("c")
@@ -21,23 +21,23 @@ func TestDeliveriesAreTakenDown(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "u", ResourceVersion: version}}
 	}
 	var handled []string
-	d := deliverer{
+	d := deliveryRecorder{
 		next: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc:    func(obj any, listed bool) { handled = append(handled, "add") },
 			UpdateFunc: func(_, obj any) { handled = append(handled, "update") },
 			DeleteFunc: func(obj any) { handled = append(handled, "delete") },
 		},
-		by:   by,
-		told: by.Handler("pods"),
-		of:   observe.Object{Resource: "pods", Kind: "Pod"},
+		recorder: by,
+		handler:  by.AddHandler("pods"),
+		object:   observe.Object{Resource: "pods", Kind: "Pod"},
 	}
 	d.OnAdd(pod("a", "1"), true)
 	d.OnAdd(pod("a", "1"), false)
 	d.OnUpdate(pod("a", "1"), pod("a", "2"))
 	d.OnUpdate(pod("a", "2"), pod("a", "2"))
 	d.OnDelete(pod("a", "3"))
-	o.Wrote("pods", 3)
-	if got := behind(t, o); len(got) != 0 {
+	o.NoteVersion("pods", 3)
+	if got := behindHandlers(t, o); len(got) != 0 {
 		t.Errorf("behind after the last event: %v", got)
 	}
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod("a", "2")})
@@ -72,13 +72,13 @@ func TestDeliveriesAreTakenDown(t *testing.T) {
 }
 
 // A controller's facade knows what it watches, and hands on what it watches for.
-func TestFacadeTellsWhatIsWatched(t *testing.T) {
+func TestFacadeReportsWatchedResources(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	s, _ := sharedFor(t, "old")
-	f := s.facade(o.Recorder("c"))
+	s, _ := newTestInformers(t, "old")
+	f := s.newFacade(o.Recorder("c"))
 	names := make(chan string, 1)
-	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(names)); err != nil {
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
 		t.Fatal(err)
 	}
 	f.Start(nil)
@@ -98,7 +98,7 @@ func TestFacadeTellsWhatIsWatched(t *testing.T) {
 	}
 }
 
-func behind(t *testing.T, o *observe.Observer) (all []observe.Behind) {
+func behindHandlers(t *testing.T, o *observe.Observer) (all []observe.WatchLag) {
 	t.Helper()
 	s, err := o.Snapshot(t.Context())
 	if err != nil {
@@ -111,38 +111,38 @@ func behind(t *testing.T, o *observe.Observer) (all []observe.Behind) {
 }
 
 // A handler lacks what has been written since it was told, until it is removed.
-func TestFacadeTellsWhoIsBehind(t *testing.T) {
+func TestFacadeReportsHandlersThatLagBehind(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
-	s, _ := sharedFor(t, "old")
-	f := s.facade(o.Recorder("c"))
+	s, _ := newTestInformers(t, "old")
+	f := s.newFacade(o.Recorder("c"))
 	names := make(chan string, 1)
-	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(added(names))
+	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Start(nil)
 	<-names
-	o.Wrote("pods", 1<<40)
-	if got := behind(t, o); len(got) != 1 || got[0].Resource != "pods" || got[0].Written != 1<<40 {
+	o.NoteVersion("pods", 1<<40)
+	if got := behindHandlers(t, o); len(got) != 1 || got[0].Resource != "pods" || got[0].Written != 1<<40 {
 		t.Errorf("behind: %+v", got)
 	}
 	if err := f.Core().V1().Pods().Informer().RemoveEventHandler(reg); err != nil {
 		t.Fatal(err)
 	}
-	if got := behind(t, o); len(got) != 0 {
+	if got := behindHandlers(t, o); len(got) != 0 {
 		t.Errorf("behind without a handler: %+v", got)
 	}
-	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(names)); err != nil {
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
 		t.Fatal(err)
 	}
-	if got := behind(t, o); len(got) != 1 {
+	if got := behindHandlers(t, o); len(got) != 1 {
 		t.Errorf("behind with another: %+v", got)
 	}
 	if err := f.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := behind(t, o); len(got) != 0 {
+	if got := behindHandlers(t, o); len(got) != 0 {
 		t.Errorf("behind of a controller that has ended: %+v", got)
 	}
 }

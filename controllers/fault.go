@@ -22,63 +22,63 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// injected is what every made-up answer says.
-const injected = "made to fail by hand"
+// injectedMessage is what every made-up answer says.
+const injectedMessage = "made to fail by hand"
 
-// checkFault refuses what cannot be meant.
-func checkFault(f control.Fault) error {
+// ValidateFault refuses what cannot be meant.
+func ValidateFault(f control.Fault) error {
 	switch {
 	case !(f.Rate >= 0 && f.Rate <= 1): // so that NaN is refused
 		return usage.Errorf("rate %v: choose between 0 and 1", f.Rate)
 	case !slices.Contains(control.FaultCodes, f.Code):
 		return usage.Errorf("code %q: choose one of %s", f.Code, strings.Join(control.FaultCodes, ", "))
-	case f.Verb != "" && !slices.Contains(rbacVerbs, f.Verb):
-		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(rbacVerbs, ", "))
-	case f.Code == "409" && slices.Contains(rbacVerbs[:3], f.Verb):
+	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):
+		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
+	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
 		return usage.Errorf("verb %s: only writes meet conflicts: choose another verb or code", f.Verb)
 	}
 	return nil
 }
 
-// rbacVerbs are those of requests, the ones that read first.
-var rbacVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+// requestVerbs are those of requests, the ones that read first.
+var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
-// setDelay makes each call wait. Those that wait already go on doing so.
-func (g *gate) setDelay(d time.Duration) {
+// SetDelay makes each call wait. Those that wait already go on doing so.
+func (g *Gate) SetDelay(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended == nil {
+	if g.closed == nil {
 		g.delay = d
-		g.meddles.Store(g.delay > 0 || g.fault.Rate > 0)
+		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
 	}
 }
 
-func (g *gate) setFault(f control.Fault) {
+func (g *Gate) SetFault(f control.Fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended == nil {
+	if g.closed == nil {
 		g.fault = f
-		g.meddles.Store(g.delay > 0 || g.fault.Rate > 0)
+		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
 	}
 }
 
-// restore takes delay and fault back; calls that wait go at once.
-func (g *gate) restore() {
+// ClearFaults takes delay and fault back; calls that wait go at once.
+func (g *Gate) ClearFaults() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.delay, g.fault = 0, control.Fault{}
-	g.meddles.Store(false)
-	close(g.lifted)
-	g.lifted = make(chan struct{})
+	g.hasFaults.Store(false)
+	close(g.faultsCleared)
+	g.faultsCleared = make(chan struct{})
 }
 
-// linger makes a call wait as long as it has to.
-func (g *gate) linger(ctx context.Context) error {
-	if !g.meddles.Load() {
+// applyDelay makes a call wait as long as it has to.
+func (g *Gate) applyDelay(ctx context.Context) error {
+	if !g.hasFaults.Load() {
 		return nil
 	}
 	g.mu.Lock()
-	delay, lifted := g.delay, g.lifted
+	delay, lifted := g.delay, g.faultsCleared
 	g.mu.Unlock()
 	if delay == 0 {
 		return nil
@@ -93,9 +93,9 @@ func (g *gate) linger(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// inject answers in the API server's place if the call meets a fault; nil if not.
-func (g *gate) inject(req *http.Request) *http.Response {
-	if !g.meddles.Load() {
+// injectFault answers in the API server's place if the call meets a fault; nil if not.
+func (g *Gate) injectFault(req *http.Request) *http.Response {
+	if !g.hasFaults.Load() {
 		return nil
 	}
 	g.mu.Lock()
@@ -104,34 +104,34 @@ func (g *gate) inject(req *http.Request) *http.Response {
 	if f.Rate == 0 {
 		return nil
 	}
-	call := describe(req)
-	if !meant(f, call) || g.random() >= f.Rate {
+	call := DescribeRequest(req)
+	if !faultMatches(f, call) || g.random() >= f.Rate {
 		return nil
 	}
-	return respond(req, failureOf(f.Code, call))
+	return newStatusResponse(req, faultStatus(f.Code, call))
 }
 
-// meant says whether a call is among those that the fault is for.
-func meant(f control.Fault, call *observe.Called) bool {
+// faultMatches says whether a call is among those that the fault is for.
+func faultMatches(f control.Fault, call *observe.Called) bool {
 	resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
-	return (f.Code != "409" || call.Write()) &&
+	return (f.Code != "409" || call.IsWrite()) &&
 		(f.Verb == "" || f.Verb == call.Verb) &&
 		(f.Resource == "" || f.Resource == resource.Resource || f.Resource == resource.String())
 }
 
-func failureOf(code string, call *observe.Called) metav1.Status {
+func faultStatus(code string, call *observe.Called) metav1.Status {
 	switch code {
 	case "409":
 		resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
-		return apierrors.NewConflict(resource, call.Object.Name, errors.New(injected)).Status()
+		return apierrors.NewConflict(resource, call.Object.Name, errors.New(injectedMessage)).Status()
 	case "timeout":
-		return apierrors.NewTimeoutError(injected, 0).Status()
+		return apierrors.NewTimeoutError(injectedMessage, 0).Status()
 	}
-	return apierrors.NewInternalError(errors.New(injected)).Status()
+	return apierrors.NewInternalError(errors.New(injectedMessage)).Status()
 }
 
-// respond is an answer as the API server would give it.
-func respond(req *http.Request, s metav1.Status) *http.Response {
+// newStatusResponse is an answer as the API server would give it.
+func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
 	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -150,8 +150,8 @@ func respond(req *http.Request, s metav1.Status) *http.Response {
 	}
 }
 
-// note says in a few words which hand is on the gate, and whether it is paused.
-func (g *gate) note() (text string, paused bool) {
+// Describe says in a few words which hand is on the gate, and whether it is paused.
+func (g *Gate) Describe() (text string, paused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var parts []string
@@ -168,8 +168,8 @@ func (g *gate) note() (text string, paused bool) {
 	return strings.Join(parts, ", "), g.paused
 }
 
-// touched says whether a hand is on the gate.
-func (g *gate) touched() bool {
-	text, _ := g.note()
+// IsActive says whether a hand is on the gate.
+func (g *Gate) IsActive() bool {
+	text, _ := g.Describe()
 	return text != ""
 }

@@ -15,49 +15,49 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// gate lies between one life of a controller and the API server. A hand on it
+// Gate lies between one life of a controller and the API server. A hand on it
 // holds writes, slows calls down or makes them fail. Without one it costs a
 // lock a write, and nothing a read.
-type gate struct {
-	random   func() float64
-	look     looker        // for steps
-	meddles  atomic.Bool   // a delay or a fault is set: reads look at it, too
-	stepping chan struct{} // full while a step is under way: they go one at a time
+type Gate struct {
+	random    func() float64
+	objects   ObjectReader  // for steps
+	hasFaults atomic.Bool   // a delay or a fault is set: reads look at it, too
+	stepLock  chan struct{} // full while a step is under way: they go one at a time
 
-	mu      sync.Mutex
-	paused  bool
-	ended   error         // why no write passes any more
-	held    list.List     // of *hold, the oldest first
-	flying  int           // writes on their way
-	landed  chan struct{} // closed when none is; nil unless somebody waits
-	arrived chan struct{} // closed when something is held or the gate opens
-	delay   time.Duration
-	lifted  chan struct{} // closed when the delay is taken back
-	fault   control.Fault
+	mu            sync.Mutex
+	paused        bool
+	closed        error         // why no write passes any more
+	held          list.List     // of *hold, the oldest first
+	inFlight      int           // writes on their way
+	drained       chan struct{} // closed when none is; nil unless somebody waits
+	changed       chan struct{} // closed when something is held or the gate opens
+	delay         time.Duration
+	faultsCleared chan struct{} // closed when the delay is taken back
+	fault         control.Fault
 }
 
-func newGate() *gate {
-	return &gate{random: rand.Float64, stepping: make(chan struct{}, 1), arrived: make(chan struct{}), lifted: make(chan struct{})}
+func NewGate() *Gate {
+	return &Gate{random: rand.Float64, stepLock: make(chan struct{}, 1), changed: make(chan struct{}), faultsCleared: make(chan struct{})}
 }
 
-var errNotPaused = errors.New("it is not paused: pause it first")
+var ErrNotPaused = errors.New("it is not paused: pause it first")
 
-// enter lets a write through, at once or when its turn has come. What it
+// admitWrite lets a write through, at once or when its turn has come. What it
 // returns is for leave; nil unless the write was held.
-func (g *gate) enter(req *http.Request) (*hold, error) {
+func (g *Gate) admitWrite(req *http.Request) (*heldWrite, error) {
 	g.mu.Lock()
-	if g.ended != nil {
+	if g.closed != nil {
 		defer g.mu.Unlock()
-		return nil, g.ended
+		return nil, g.closed
 	}
 	if !g.paused {
-		g.flying++
+		g.inFlight++
 		g.mu.Unlock()
 		return nil, nil
 	}
-	h := newHold(req)
-	h.place = g.held.PushBack(h)
-	g.announce()
+	h := newHeldWrite(req)
+	h.element = g.held.PushBack(h)
+	g.notifyWaiters()
 	g.mu.Unlock()
 
 	select {
@@ -67,87 +67,87 @@ func (g *gate) enter(req *http.Request) (*hold, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case h.place != nil: // its caller has given up
-		g.held.Remove(h.place)
+	case h.element != nil: // its caller has given up
+		g.held.Remove(h.element)
 		return nil, req.Context().Err()
-	case h.refused != nil:
-		return nil, h.refused
+	case h.refusal != nil:
+		return nil, h.refusal
 	}
 	if err := req.Context().Err(); err != nil {
-		g.giveUp(h)
+		g.abandonWrite(h)
 		return nil, err
 	}
 	return h, nil
 }
 
-// giveUp is for a write that was let go, but not carried out: its caller has
+// abandonWrite is for a write that was let go, but not carried out: its caller has
 // given up. It needs the lock.
-func (g *gate) giveUp(h *hold) {
-	g.land()
-	h.given = true
-	close(h.answered)
+func (g *Gate) abandonWrite(h *heldWrite) {
+	g.endWrite()
+	h.abandoned = true
+	close(h.done)
 }
 
-// leave is called when a write that has entered has been answered.
-func (g *gate) leave(h *hold, resp *http.Response, err error) {
+// finishWrite is called when a write that has entered has been answered.
+func (g *Gate) finishWrite(h *heldWrite, resp *http.Response, err error) {
 	if h != nil {
-		h.answer(resp, err)
+		h.setResult(resp, err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.land()
+	g.endWrite()
 }
 
-// land needs the lock.
-func (g *gate) land() {
-	if g.flying--; g.flying == 0 && g.landed != nil {
-		close(g.landed)
-		g.landed = nil
+// endWrite needs the lock.
+func (g *Gate) endWrite() {
+	if g.inFlight--; g.inFlight == 0 && g.drained != nil {
+		close(g.drained)
+		g.drained = nil
 	}
 }
 
-// announce wakes whoever waits for something to be held. It needs the lock.
-func (g *gate) announce() {
-	close(g.arrived)
-	g.arrived = make(chan struct{})
+// notifyWaiters wakes whoever waits for something to be held. It needs the lock.
+func (g *Gate) notifyWaiters() {
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
-// release lets the oldest held write go, by a step or not. It needs the lock.
-func (g *gate) release(refused error, step bool) *hold {
-	h := g.held.Remove(g.held.Front()).(*hold)
-	h.place, h.refused, h.step = nil, refused, step
+// releaseOldest lets the oldest held write go, by a step or not. It needs the lock.
+func (g *Gate) releaseOldest(refused error, step bool) *heldWrite {
+	h := g.held.Remove(g.held.Front()).(*heldWrite)
+	h.element, h.refusal, h.byStep = nil, refused, step
 	if refused == nil {
-		g.flying++
+		g.inFlight++
 	}
 	close(h.released)
 	return h
 }
 
-// open lets all go, or refuses it. It needs the lock.
-func (g *gate) open(refused error) {
+// releaseAll lets all go, or refuses it. It needs the lock.
+func (g *Gate) releaseAll(refused error) {
 	g.paused = false
 	for g.held.Len() > 0 {
-		g.release(refused, false)
+		g.releaseOldest(refused, false)
 	}
-	g.announce()
+	g.notifyWaiters()
 }
 
-// pause holds all further writes, and returns when none is on its way.
-func (g *gate) pause(ctx context.Context) error {
+// Pause holds all further writes, and returns when none is on its way.
+func (g *Gate) Pause(ctx context.Context) error {
 	g.mu.Lock()
-	if g.ended != nil {
+	if g.closed != nil {
 		defer g.mu.Unlock()
-		return g.ended
+		return g.closed
 	}
 	g.paused = true
-	if g.flying == 0 {
+	if g.inFlight == 0 {
 		g.mu.Unlock()
 		return nil
 	}
-	if g.landed == nil {
-		g.landed = make(chan struct{})
+	if g.drained == nil {
+		g.drained = make(chan struct{})
 	}
-	landed := g.landed
+	landed := g.drained
 	g.mu.Unlock()
 	select {
 	case <-landed:
@@ -157,35 +157,35 @@ func (g *gate) pause(ctx context.Context) error {
 	}
 }
 
-func (g *gate) resume() {
+func (g *Gate) Resume() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended == nil {
-		g.open(nil)
+	if g.closed == nil {
+		g.releaseAll(nil)
 	}
 }
 
-// end refuses what is held and every write from now on. No hand is on the gate
+// CloseWithError refuses what is held and every write from now on. No hand is on the gate
 // any more.
-func (g *gate) end(why error) {
-	g.restore()
+func (g *Gate) CloseWithError(why error) {
+	g.ClearFaults()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended == nil {
-		g.ended = why
-		g.open(why)
+	if g.closed == nil {
+		g.closed = why
+		g.releaseAll(why)
 	}
 }
 
-// step lets the oldest held write through and returns when it has been
+// Step lets the oldest held write through and returns when it has been
 // answered. Without one it waits for it as long as wait; then it is nil.
-func (g *gate) step(ctx, wait context.Context) (*control.Stepped, error) {
+func (g *Gate) Step(ctx, wait context.Context) (*control.SteppedWrite, error) {
 	select {
-	case g.stepping <- struct{}{}:
+	case g.stepLock <- struct{}{}:
 	case <-wait.Done():
 		return nil, ctx.Err()
 	}
-	under := g.stepping
+	under := g.stepLock
 	defer func() {
 		if under != nil {
 			<-under
@@ -195,10 +195,10 @@ func (g *gate) step(ctx, wait context.Context) (*control.Stepped, error) {
 		g.mu.Lock()
 		if !g.paused {
 			g.mu.Unlock()
-			return nil, usage.Errorf("%w", errNotPaused)
+			return nil, usage.Errorf("%w", ErrNotPaused)
 		}
 		if g.held.Len() == 0 {
-			arrived := g.arrived
+			arrived := g.changed
 			g.mu.Unlock()
 			select {
 			case <-arrived:
@@ -207,28 +207,28 @@ func (g *gate) step(ctx, wait context.Context) (*control.Stepped, error) {
 				return nil, ctx.Err()
 			}
 		}
-		h := g.release(nil, true)
+		h := g.releaseOldest(nil, true)
 		g.mu.Unlock()
 		select {
-		case <-h.answered:
+		case <-h.done:
 		case <-ctx.Done():
 			under = nil
-			go func() { <-h.answered; <-g.stepping }()
+			go func() { <-h.done; <-g.stepLock }()
 			return nil, ctx.Err()
 		}
-		if !h.given { // else its caller gave up just then: the next one
-			return h.stepped(), nil
+		if !h.abandoned { // else its caller gave up just then: the next one
+			return h.result(), nil
 		}
 	}
 }
 
-// list describes the oldest limit held writes, and tells how many there are.
-func (g *gate) list(limit int) ([]*hold, int) {
+// HeldWrites describes the oldest limit held writes, and tells how many there are.
+func (g *Gate) HeldWrites(limit int) ([]*heldWrite, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var all []*hold
+	var all []*heldWrite
 	for e := g.held.Front(); e != nil && len(all) < limit; e = e.Next() {
-		all = append(all, e.Value.(*hold))
+		all = append(all, e.Value.(*heldWrite))
 	}
 	return all, g.held.Len()
 }

@@ -24,20 +24,20 @@ import (
 // event handlers that the controller adds, so that they go when it stops, and
 // it alone decides when informers start. Reads go to the shared stores.
 type facade struct {
-	typed    informers.SharedInformerFactory
-	metadata metadatainformer.SharedInformerFactory
-	ctx      context.Context   // of the shared informers, not of the controller
-	as       *observe.Recorder // whose work the shared informers are; may be nil
-	by       *observe.Recorder // of the events that the handlers are given; may be nil
+	typed          informers.SharedInformerFactory
+	metadata       metadatainformer.SharedInformerFactory
+	ctx            context.Context   // of the shared informers, not of the controller
+	sharedRecorder *observe.Recorder // whose work the shared informers are; may be nil
+	recorder       *observe.Recorder // of the events that the handlers are given; may be nil
 
 	mu       sync.Mutex
 	handlers []ownedHandler
 }
 
 type ownedHandler struct {
-	informer cache.SharedIndexInformer
-	reg      cache.ResourceEventHandlerRegistration
-	told     *observe.Handler // nil if nobody looks
+	informer     cache.SharedIndexInformer
+	registration cache.ResourceEventHandlerRegistration
+	deliveries   *observe.Handler // nil if nobody looks
 }
 
 var (
@@ -54,11 +54,11 @@ func (f *facade) StartWithContext(context.Context) {
 		f.typed.StartWithContext(f.ctx)
 		f.metadata.Start(f.ctx.Done())
 	}
-	if f.as == nil {
+	if f.sharedRecorder == nil {
 		start()
 		return
 	}
-	f.as.Do(start)
+	f.sharedRecorder.Do(start)
 }
 
 // Shutdown does nothing: the supervisor ends the shared informers.
@@ -75,7 +75,7 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
 
 func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	return f.own(f.typed.InformerFor(obj, build), resourceOf(obj))
+	return f.wrapInformer(f.typed.InformerFor(obj, build), ResourceOf(obj))
 }
 
 func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
@@ -83,10 +83,10 @@ func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.Generic
 	if err != nil {
 		return nil, err
 	}
-	return ownedGeneric{generic, f.own(generic.Informer(), gvr)}, nil
+	return ownedGenericInformer{generic, f.wrapInformer(generic.Informer(), gvr)}, nil
 }
 
-func (f *facade) own(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
+func (f *facade) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
 	return ownedInformer{informer, f, of}
 }
 
@@ -98,10 +98,10 @@ func (f *facade) close() error {
 	f.mu.Unlock()
 	var errs []error
 	for _, h := range handlers {
-		if err := cache.ShutDownEventHandler(h.informer, h.reg); err != nil {
+		if err := cache.ShutDownEventHandler(h.informer, h.registration); err != nil {
 			errs = append(errs, fmt.Errorf("remove event handler: %w", err))
 		}
-		h.told.Close()
+		h.deliveries.Close()
 	}
 	return errors.Join(errs...)
 }
@@ -115,48 +115,48 @@ func (o objectOrMetadata) ForResource(gvr schema.GroupVersionResource) (informer
 		return generic, nil
 	}
 	generic := o.metadata.ForResource(gvr)
-	return ownedGeneric{generic, o.own(generic.Informer(), gvr)}, nil
+	return ownedGenericInformer{generic, o.wrapInformer(generic.Informer(), gvr)}, nil
 }
 
-type ownedGeneric struct {
+type ownedGenericInformer struct {
 	informers.GenericInformer
 	informer cache.SharedIndexInformer
 }
 
-func (g ownedGeneric) Informer() cache.SharedIndexInformer { return g.informer }
+func (g ownedGenericInformer) Informer() cache.SharedIndexInformer { return g.informer }
 
 // ownedInformer is a shared informer that notes whose handlers are added.
 type ownedInformer struct {
 	cache.SharedIndexInformer
-	facade *facade
-	of     schema.GroupVersionResource
+	facade   *facade
+	resource schema.GroupVersionResource
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, i.SharedIndexInformer.AddEventHandler)
+	return i.addHandler(h, i.SharedIndexInformer.AddEventHandler)
 }
 
 func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 		return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period)
 	})
 }
 
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
 	})
 }
 
-// add adds a handler, and notes whose it is.
-func (i ownedInformer) add(h cache.ResourceEventHandler, to func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	told := i.handler() // before the handler can be told anything
-	reg, err := to(i.delivered(h, told))
+// addHandler adds a handler, and notes whose it is.
+func (i ownedInformer) addHandler(h cache.ResourceEventHandler, to func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
+	told := i.newDeliveryHandler() // before the handler can be told anything
+	reg, err := to(i.recordDeliveries(h, told))
 	if err != nil {
 		told.Close()
 		return reg, err
 	}
-	told.Added(observe.Informer{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
+	told.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
 	i.facade.mu.Lock()
 	defer i.facade.mu.Unlock()
 	i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg, told})
@@ -166,10 +166,10 @@ func (i ownedInformer) add(h cache.ResourceEventHandler, to func(cache.ResourceE
 func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistration) error {
 	i.facade.mu.Lock()
 	i.facade.handlers = slices.DeleteFunc(i.facade.handlers, func(h ownedHandler) bool {
-		if h.reg != reg {
+		if h.registration != reg {
 			return false
 		}
-		h.told.Close()
+		h.deliveries.Close()
 		return true
 	})
 	i.facade.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	metadatafake "k8s.io/client-go/metadata/fake"
 )
 
-// sharedFor returns shared informers over a fake API server that holds pods.
-func sharedFor(t *testing.T, pods ...string) (*shared, *fake.Clientset) {
+// newTestInformers returns shared informers over a fake API server that holds pods.
+func newTestInformers(t *testing.T, pods ...string) (*sharedInformers, *fake.Clientset) {
 	t.Helper()
 	client := fake.NewClientset()
 	for _, name := range pods {
@@ -25,25 +25,25 @@ func sharedFor(t *testing.T, pods ...string) (*shared, *fake.Clientset) {
 			t.Fatal(err)
 		}
 	}
-	return &shared{
+	return &sharedInformers{
 		typed:    informers.NewSharedInformerFactory(client, 0),
 		metadata: metadatainformer.NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()), 0),
 		ctx:      t.Context(),
 	}, client
 }
 
-func added(names chan<- string) cache.ResourceEventHandler {
+func sendPodNames(names chan<- string) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) { names <- obj.(*corev1.Pod).Name }}
 }
 
 // One controller's handlers go with it, and the others' stay; started again, it
 // is told of all that is there.
 func TestFacadeOwnsItsHandlers(t *testing.T) {
-	s, client := sharedFor(t, "old")
-	one, two := s.facade(nil), s.facade(nil)
+	s, client := newTestInformers(t, "old")
+	one, two := s.newFacade(nil), s.newFacade(nil)
 	toOne, toTwo := make(chan string, 10), make(chan string, 10)
 	for f, ch := range map[*facade]chan string{one: toOne, two: toTwo} {
-		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(added(ch)); err != nil {
+		if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(ch)); err != nil {
 			t.Fatal(err)
 		}
 		f.Start(nil)
@@ -65,9 +65,9 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 		t.Errorf("a closed facade's handler got %q", <-toOne)
 	}
 
-	again := s.facade(nil)
+	again := s.newFacade(nil)
 	replayed := make(chan string, 10)
-	if _, err := again.Core().V1().Pods().Informer().AddEventHandler(added(replayed)); err != nil {
+	if _, err := again.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(replayed)); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]bool{<-replayed: true, <-replayed: true}
@@ -77,8 +77,8 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 }
 
 func TestFacadeForResourceOwnsHandlers(t *testing.T) {
-	s, _ := sharedFor(t, "old")
-	f := s.facade(nil)
+	s, _ := newTestInformers(t, "old")
+	f := s.newFacade(nil)
 	names := make(chan string, 10)
 	for _, factory := range []interface {
 		ForResource(schema.GroupVersionResource) (informers.GenericInformer, error)
@@ -87,7 +87,7 @@ func TestFacadeForResourceOwnsHandlers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := generic.Informer().AddEventHandler(added(names)); err != nil {
+		if _, err := generic.Informer().AddEventHandler(sendPodNames(names)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,8 +103,8 @@ func TestFacadeForResourceOwnsHandlers(t *testing.T) {
 }
 
 func TestFacadeRemoveEventHandler(t *testing.T) {
-	s, _ := sharedFor(t)
-	f := s.facade(nil)
+	s, _ := newTestInformers(t)
+	f := s.newFacade(nil)
 	informer := f.Core().V1().Pods().Informer()
 	reg, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	if err != nil {
@@ -121,10 +121,10 @@ func TestFacadeRemoveEventHandler(t *testing.T) {
 // Controllers add indexers each time that they are built; the shared informer
 // takes a name once.
 func TestFacadeAddIndexersTwice(t *testing.T) {
-	s, _ := sharedFor(t)
+	s, _ := newTestInformers(t)
 	index := cache.Indexers{"byNode": func(any) ([]string, error) { return nil, nil }}
 	for range 2 {
-		if err := s.facade(nil).Core().V1().Pods().Informer().AddIndexers(index); err != nil {
+		if err := s.newFacade(nil).Core().V1().Pods().Informer().AddIndexers(index); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ var errNotStarted = errors.New("the controllers of this process do not run: it i
 func (s *Supervisor) stopUnits(list []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shared == nil || s.closed {
+	if s.informers == nil || s.closed {
 		return errNotStarted
 	}
 	errs := make([]error, len(list))
@@ -33,19 +33,19 @@ func (s *Supervisor) stopUnits(list []string) error {
 func (s *Supervisor) startUnits(list []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shared == nil || s.closed {
+	if s.informers == nil || s.closed {
 		return errNotStarted
 	}
 	var errs []error
-	for _, name := range tokensFirst(list) {
-		errs = append(errs, s.startUnit(name, hand{}))
+	for _, name := range tokenControllerFirst(list) {
+		errs = append(errs, s.startUnit(name, Intervention{}))
 	}
 	return errors.Join(errs...)
 }
 
-// tokensFirst has the controller before the others that makes tokens, as
+// tokenControllerFirst has the controller before the others that makes tokens, as
 // upstream has it.
-func tokensFirst(list []string) []string {
+func tokenControllerFirst(list []string) []string {
 	list = slices.Clone(list)
 	if i := slices.Index(list, names.ServiceAccountTokenController); i > 0 {
 		list = slices.Insert(slices.Delete(list, i, i+1), 0, names.ServiceAccountTokenController)
@@ -55,12 +55,12 @@ func tokensFirst(list []string) []string {
 
 // startUnit builds and runs a controller, with a hand on its gate. It needs the
 // lock. Constructors may write, so the hand comes after them.
-func (s *Supervisor) startUnit(name string, on hand) error {
+func (s *Supervisor) startUnit(name string, on Intervention) error {
 	u := s.units[name]
 	if state := u.status().State; state == Running || state == Paused {
 		return nil
 	}
-	if err := s.mayStart(name); err != nil {
+	if err := s.checkStartable(name); err != nil {
 		return err
 	}
 	if err := u.stop(); err != nil { // what has ended by itself has left its handlers
@@ -68,37 +68,37 @@ func (s *Supervisor) startUnit(name string, on hand) error {
 	}
 	if name == names.GarbageCollectorController {
 		// The graph of owners ends with the garbage collector that reads it.
-		u.set(Building, "", nil)
-		s.buildGraph()
+		u.setState(Building, "", nil)
+		s.buildOwnerGraph()
 	}
-	if err := s.build(name); err != nil {
+	if err := s.buildUnit(name); err != nil {
 		return err
 	}
 	if after := u.status(); after.State == Off {
 		return usage.Errorf("controller %s does not run here: %s", name, after.Reason)
 	}
-	s.shared.facade(nil).StartWithContext(s.shared.ctx) // informers that nobody has used so far
-	u.currentGate().lay(on)
-	u.run()
+	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // informers that nobody has used so far
+	u.currentGate().Apply(on)
+	u.start()
 	if name == names.GarbageCollectorController {
-		return s.followGraph()
+		return s.restartGraphReader()
 	}
 	return nil
 }
 
-// mayStart refuses an extra controller that is turned off for good.
-func (s *Supervisor) mayStart(name string) error {
+// checkStartable refuses an extra controller that is turned off for good.
+func (s *Supervisor) checkStartable(name string) error {
 	for _, e := range s.cfg.Extra {
-		if e.Name == name && e.Off != "" {
-			return usage.Errorf("controller %s cannot be started: %s", name, e.Off)
+		if e.Name == name && e.OffReason != "" {
+			return usage.Errorf("controller %s cannot be started: %s", name, e.OffReason)
 		}
 	}
 	return nil
 }
 
-// followGraph starts anew who else reads the graph of owners: it was built with
+// restartGraphReader starts anew who else reads the graph of owners: it was built with
 // the one before.
-func (s *Supervisor) followGraph() error {
+func (s *Supervisor) restartGraphReader() error {
 	u := s.units[names.StorageVersionMigratorController]
 	if u == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *Supervisor) followGraph() error {
 	if state := u.status().State; state != Running && state != Paused {
 		return nil
 	}
-	kept := u.currentGate().hand()
+	kept := u.currentGate().Intervention()
 	if err := u.stop(); err != nil {
 		return err
 	}

@@ -27,18 +27,18 @@ func newSupervisor(t *testing.T, args ...string) *Supervisor {
 // that is known as one.
 func TestConcurrencyFlags(t *testing.T) {
 	s := newSupervisor(t)
-	for name, c := range concurrencies {
-		to, err := s.scaleOf(name, 7)
+	for name, c := range workerFlags {
+		to, err := s.scaledConfigFor(name, 7)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := c.of(to.component); got != 7 {
-			t.Errorf("--%s=7 sets %d workers of %s", c.flag, got, name)
+		if got := c.get(to.config); got != 7 {
+			t.Errorf("--%s=7 sets %d workers of %s", c.name, got, name)
 		}
-		for other, o := range concurrencies {
-			if other != name && o.of(to.component) != o.of(s.component) {
-				t.Errorf("--%s changes the workers of %s, too", c.flag, other)
+		for other, o := range workerFlags {
+			if other != name && o.get(to.config) != o.get(s.config) {
+				t.Errorf("--%s changes the workers of %s, too", c.name, other)
 			}
 		}
 		if s.units[name] == nil {
@@ -47,44 +47,44 @@ func TestConcurrencyFlags(t *testing.T) {
 	}
 }
 
-func TestScaleOf(t *testing.T) {
+func TestScaledConfig(t *testing.T) {
 	s := newSupervisor(t, "concurrent-replicaset-syncs=9")
-	to, err := s.scaleOf(names.ReplicaSetController, 2)
+	to, err := s.scaledConfigFor(names.ReplicaSetController, 2)
 	if err != nil || to.note != "2 workers in place of 9" {
 		t.Fatalf("%+v, %v", to, err)
 	}
-	if got := s.Workers(names.ReplicaSetController, "replicaset"); got != 9 {
+	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 9 {
 		t.Errorf("%d workers before", got)
 	}
 	u := s.units[names.ReplicaSetController]
-	u.scale.Store(to)
-	if got := s.Workers(names.ReplicaSetController, "replicaset"); got != 2 {
+	u.scaled.Store(to)
+	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 2 {
 		t.Errorf("%d workers", got)
 	}
-	u.newGate(looker{})
-	u.set(Running, "", nil)
+	u.replaceGate(ObjectReader{})
+	u.setState(Running, "", nil)
 	if got := u.status(); got.State != Running || got.Reason != "2 workers in place of 9" {
 		t.Errorf("got %+v", got)
 	}
-	if to, err := s.scaleOf(names.ReplicaSetController, 9); to != nil || err != nil {
+	if to, err := s.scaledConfigFor(names.ReplicaSetController, 9); to != nil || err != nil {
 		t.Errorf("back to what is configured: %+v, %v", to, err)
 	}
 }
 
-func TestBadScales(t *testing.T) {
-	g := gates{newSupervisor(t)}
+func TestInvalidScalesAreRefused(t *testing.T) {
+	g := interventions{newSupervisor(t)}
 	for spec, test := range map[string]struct {
 		n    int
 		want string
 	}{
-		"replicaset":       {0, "0 workers: choose 1 to 1000"},
-		"deployment":       {-3, "-3 workers: choose 1 to 1000"},
-		"job,replicasett":  {2, `unknown controller "replicasett": did you mean "replicaset"?`},
-		control.All:        {2, `unknown controller "*": "ctrlplane controllers" lists them`},
-		"job,nodeipam":     {2, "controller node-ipam-controller: how many workers it has is fixed: upstream has no flag for it"},
-		"endpointslice":    {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
-		"statefulset":      {1001, "1001 workers: choose 1 to 1000"},
-		"garbagecollector": {4, errNotStarted.Error()},
+		"replicaset":           {0, "0 workers: choose 1 to 1000"},
+		"deployment":           {-3, "-3 workers: choose 1 to 1000"},
+		"job,replicasett":      {2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		control.AllControllers: {2, `unknown controller "*": "ctrlplane controllers" lists them`},
+		"job,nodeipam":         {2, "controller node-ipam-controller: how many workers it has is fixed: upstream has no flag for it"},
+		"endpointslice":        {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
+		"statefulset":          {1001, "1001 workers: choose 1 to 1000"},
+		"garbagecollector":     {4, errNotStarted.Error()},
 	} {
 		_, err := g.Scale(t.Context(), spec, test.n)
 		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
@@ -96,18 +96,18 @@ func TestBadScales(t *testing.T) {
 	}
 }
 
-func TestHandIsLaidAnew(t *testing.T) {
-	before, after := newGate(), newGate()
-	before.setDelay(time.Second)
-	before.setFault(control.Fault{Rate: 0.5, Code: "500"})
+func TestInterventionMovesToNewGate(t *testing.T) {
+	before, after := NewGate(), NewGate()
+	before.SetDelay(time.Second)
+	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
 	mustPause(t, before)
-	after.lay(before.hand())
-	was, _ := before.note()
-	if is, paused := after.note(); is != was || !paused {
+	after.Apply(before.Intervention())
+	was, _ := before.Describe()
+	if is, paused := after.Describe(); is != was || !paused {
 		t.Errorf("got %q, %t, want %q", is, paused, was)
 	}
-	after.lay(hand{})
-	if after.touched() || after.meddles.Load() {
-		t.Error(fmt.Sprint("no hand is one: ", after.hand()))
+	after.Apply(Intervention{})
+	if after.IsActive() || after.hasFaults.Load() {
+		t.Error(fmt.Sprint("no hand is one: ", after.Intervention()))
 	}
 }

@@ -35,7 +35,7 @@ func Stored(key []byte) (resource, name string) {
 // prefixes are what the API server stores the built-in resources under.
 var prefixes = sync.OnceValue(func() map[string]string {
 	all := map[string]schema.GroupResource{}
-	for gvr := range kinds() {
+	for gvr := range builtInKinds() {
 		of := gvr.GroupResource()
 		prefix := kubeapiserver.SpecialDefaultResourcePrefixes[of]
 		if prefix == "" {

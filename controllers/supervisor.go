@@ -28,35 +28,35 @@ import (
 // Supervisor owns the controllers and the informers that they share. New checks
 // the options, Start builds and runs all that they ask for, Close ends it all.
 type Supervisor struct {
-	cfg       Config
-	component *kubectrlmgrconfig.KubeControllerManagerConfiguration
-	units     map[string]*unit  // by name; fixed after New
-	workers   map[queueName]int // fixed after New
+	cfg     Config
+	config  *kubectrlmgrconfig.KubeControllerManagerConfiguration
+	units   map[string]*unit // by name; fixed after New
+	workers map[queueKey]int // fixed after New
 
-	mu      sync.Mutex
-	shared  *shared // nil until Prepare
-	started bool
-	closed  bool
+	mu        sync.Mutex
+	informers *sharedInformers // nil until Prepare
+	started   bool
+	closed    bool
 }
 
 // New checks cfg and returns a supervisor of every controller that upstream
 // knows, all of them off.
 func New(cfg Config) (*Supervisor, error) {
-	component, err := cfg.component()
+	component, err := cfg.componentConfig()
 	if err != nil {
 		return nil, err
 	}
-	s := &Supervisor{cfg: cfg, component: component, units: map[string]*unit{}, workers: workerCounts(component)}
-	for _, c := range catalogue(component.Generic.Controllers, cfg.Extra) {
+	s := &Supervisor{cfg: cfg, config: component, units: map[string]*unit{}, workers: workerCounts(component)}
+	for _, c := range buildCatalogue(component.Generic.Controllers, cfg.Extra) {
 		u := &unit{
-			name:    c.Name,
-			aliases: c.Aliases,
-			log:     cfg.Logger.With("controller", c.Name),
-			by:      cfg.recorder(c.Name),
-			state:   Off,
+			name:     c.Name,
+			aliases:  c.Aliases,
+			log:      cfg.Logger.With("controller", c.Name),
+			recorder: cfg.recorderFor(c.Name),
+			state:    Off,
 		}
 		if c.Reason != "" {
-			u.set(Off, c.Reason, nil)
+			u.setState(Off, c.Reason, nil)
 		}
 		s.units[c.Name] = u
 	}
@@ -68,7 +68,7 @@ func New(cfg Config) (*Supervisor, error) {
 func (s *Supervisor) Prepare() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.shared != nil {
+	if s.closed || s.informers != nil {
 		return errors.New("controllers: already prepared or closed")
 	}
 	return s.prepare()
@@ -79,24 +79,24 @@ func (s *Supervisor) prepare() error {
 		return err
 	}
 	var err error
-	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorder(informersName)); err != nil {
+	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
 		return err
 	}
-	s.buildGraph()
-	for _, name := range s.order() {
-		if asking[name] {
+	s.buildOwnerGraph()
+	for _, name := range s.startOrder() {
+		if needAPIServer[name] {
 			continue
 		}
-		if err := s.build(name); err != nil {
+		if err := s.buildUnit(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// asking are the controllers whose constructors call the API server. Without the
+// needAPIServer are the controllers whose constructors call the API server. Without the
 // policy they are refused.
-var asking = map[string]bool{
+var needAPIServer = map[string]bool{
 	names.KubeAPIServerClusterTrustBundlePublisherController: true,
 	names.NamespaceController:                                true,
 	names.NodeIpamController:                                 true,
@@ -120,7 +120,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		return errors.New("controllers: already started or closed")
 	}
 	s.started = true
-	if s.shared == nil {
+	if s.informers == nil {
 		if err := s.prepare(); err != nil {
 			return err
 		}
@@ -128,31 +128,31 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	if err := api.WaitPolicy(ctx); err != nil {
 		return err
 	}
-	s.shared.facade(nil).StartWithContext(s.shared.ctx) // so far they are of built-in kinds only
+	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // so far they are of built-in kinds only
 	if err := api.WaitServing(ctx); err != nil {
 		return err
 	}
-	for _, name := range s.order() {
-		if !asking[name] {
+	for _, name := range s.startOrder() {
+		if !needAPIServer[name] {
 			continue
 		}
-		if err := s.build(name); err != nil {
+		if err := s.buildUnit(name); err != nil {
 			return err
 		}
 	}
-	s.shared.start()
-	if err := s.shared.waitSynced(ctx); err != nil {
+	s.informers.start()
+	if err := s.informers.waitForSync(ctx); err != nil {
 		return err
 	}
-	for _, name := range s.order() {
-		s.units[name].run()
+	for _, name := range s.startOrder() {
+		s.units[name].start()
 	}
 	return nil
 }
 
-// order lists the controllers that are to run: the one that makes tokens first,
+// startOrder lists the controllers that are to run: the one that makes tokens first,
 // as upstream has it, the rest by name.
-func (s *Supervisor) order() []string {
+func (s *Supervisor) startOrder() []string {
 	var rest []string
 	for _, name := range slices.Sorted(maps.Keys(s.units)) {
 		if s.units[name].status().Reason == "" && name != names.ServiceAccountTokenController {
@@ -165,43 +165,43 @@ func (s *Supervisor) order() []string {
 	return append([]string{names.ServiceAccountTokenController}, rest...)
 }
 
-func (s *Supervisor) build(name string) error {
+func (s *Supervisor) buildUnit(name string) error {
 	u := s.units[name]
-	f := s.shared.facade(u.by)
+	f := s.informers.newFacade(u.recorder)
 	if name == names.GarbageCollectorController {
-		f = s.shared.graphFacade
+		f = s.informers.graphFacade
 	}
-	look, err := newLooker(s.ManagerConfig("step"))
+	look, err := NewObjectReader(s.ManagerConfig("step"))
 	if err != nil {
 		return fmt.Errorf("controller %s: %w", name, err)
 	}
-	component := s.component
-	if to := u.scale.Load(); to != nil {
-		component = to.component
+	component := s.config
+	if to := u.scaled.Load(); to != nil {
+		component = to.config
 	}
-	under := &construction{}
-	under.delay(f)
+	under := &handlerBarrier{}
+	under.wrapInformers(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clients{s.cfg.Connect, u.by, u.newGate(look)},
+		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, u.replaceGate(look)},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *component,
-		RESTMapper:                      s.shared.mapper,
-		InformersStarted:                s.shared.started,
+		RESTMapper:                      s.informers.mapper,
+		InformersStarted:                s.informers.started,
 		ResyncPeriod:                    s.resyncPeriod,
-		ControllerManagerMetrics:        s.shared.metrics,
-		GraphBuilder:                    s.shared.graph,
+		ControllerManagerMetrics:        s.informers.metrics,
+		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.shared.ctx, f, under.whileHeld(s.constructor(name, controllerContext)))
+	return u.build(s.informers.ctx, f, under.wrapConstructor(s.constructorFor(name, controllerContext)))
 }
 
 // resyncPeriod spreads the controllers' resyncs over one to two periods.
 func (s *Supervisor) resyncPeriod() time.Duration {
-	return time.Duration(float64(s.component.Generic.MinResyncPeriod.Duration) * (1 + rand.Float64()))
+	return time.Duration(float64(s.config.Generic.MinResyncPeriod.Duration) * (1 + rand.Float64()))
 }
 
-// Units returns a copy of every controller's status, by name.
-func (s *Supervisor) Units() []Status {
+// Statuses returns a copy of every controller's status, by name.
+func (s *Supervisor) Statuses() []Status {
 	var all []Status
 	for _, name := range slices.Sorted(maps.Keys(s.units)) {
 		all = append(all, s.units[name].status())
@@ -209,24 +209,24 @@ func (s *Supervisor) Units() []Status {
 	return all
 }
 
-// Checks returns the checks of the controllers that are meant to run: ready has
+// HealthChecks returns the checks of the controllers that are meant to run: ready has
 // one for each, for /readyz, alive is one for all, for /livez and /healthz.
 // Upstream spends some 0.1 ms of a start on each path that a check has.
-func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
-	order := s.order()
+func (s *Supervisor) HealthChecks() (ready, alive []healthz.HealthChecker) {
+	order := s.startOrder()
 	for _, name := range order {
 		u := s.units[name]
 		ready = append(ready, healthz.NamedCheck(name, func(req *http.Request) error {
 			if s.cfg.Standby && u.status().State == Off {
 				return nil
 			}
-			return u.ready(req)
+			return u.checkReady(req)
 		}))
 	}
 	return ready, []healthz.HealthChecker{healthz.NamedCheck("controllers", func(req *http.Request) error {
 		var errs []error
 		for _, name := range order {
-			if err := s.units[name].alive(req); err != nil {
+			if err := s.units[name].checkAlive(req); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
@@ -237,12 +237,12 @@ func (s *Supervisor) Checks() (ready, alive []healthz.HealthChecker) {
 // LeaderElection is how the lease is to be held that lets one of several
 // processes run the controllers.
 func (s *Supervisor) LeaderElection() componentbaseconfig.LeaderElectionConfiguration {
-	return s.component.Generic.LeaderElection
+	return s.config.Generic.LeaderElection
 }
 
 // ManagerConfig returns a client configuration of the controller manager itself.
 func (s *Supervisor) ManagerConfig(agent string) *rest.Config {
-	return rest.AddUserAgent(s.cfg.Connect(manager()), agent)
+	return rest.AddUserAgent(s.cfg.Connect(managerUser()), agent)
 }
 
 // DebugPath is where ServeHTTP is to be mounted.
@@ -273,7 +273,7 @@ func (s *Supervisor) Close() error {
 		return nil
 	}
 	s.closed = true
-	if s.shared == nil {
+	if s.informers == nil {
 		return nil
 	}
 	configz.Delete(app.ConfigzName)
@@ -283,14 +283,14 @@ func (s *Supervisor) Close() error {
 		wg.Go(func() { errs[i] = u.stop() })
 	}
 	wg.Wait()
-	s.shared.close()
+	s.informers.close()
 	return errors.Join(errs...)
 }
 
 // publishConfig shows the configuration at /configz, as upstream does.
 func (s *Supervisor) publishConfig() error {
 	external := &configv1alpha1.KubeControllerManagerConfiguration{}
-	err := configv1alpha1conversion.Convert_config_KubeControllerManagerConfiguration_To_v1alpha1_KubeControllerManagerConfiguration(s.component, external, nil)
+	err := configv1alpha1conversion.Convert_config_KubeControllerManagerConfiguration_To_v1alpha1_KubeControllerManagerConfiguration(s.config, external, nil)
 	if err != nil {
 		return fmt.Errorf("controllers: configz: %w", err)
 	}

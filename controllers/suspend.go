@@ -10,10 +10,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// suspended is how a controller was that is to go on.
-type suspended struct {
-	hand  hand
-	state State
+// suspendedUnit is how a controller was that is to go on.
+type suspendedUnit struct {
+	intervention Intervention
+	state        State
 }
 
 // Suspend ends all controllers that run, and with them what they remember of
@@ -24,25 +24,25 @@ type suspended struct {
 // they look again.
 func (s *Supervisor) Suspend() (resume func(anew bool) error, err error) {
 	s.mu.Lock()
-	if s.shared == nil || s.closed {
+	if s.informers == nil || s.closed {
 		defer s.mu.Unlock()
 		return nil, errNotStarted
 	}
-	ran := map[string]suspended{}
+	ran := map[string]suspendedUnit{}
 	for name, u := range s.units {
 		if state := u.status().State; state == Running || state == Paused {
-			ran[name] = suspended{u.currentGate().hand(), state}
-			u.hush()
+			ran[name] = suspendedUnit{u.currentGate().Intervention(), state}
+			u.muteEvents()
 		}
 	}
 	resume = func(anew bool) error {
 		defer s.mu.Unlock()
 		if anew {
-			if err := s.renew(); err != nil {
+			if err := s.renewInformers(); err != nil {
 				return err
 			}
 		}
-		return s.startAgain(ran)
+		return s.restartSuspended(ran)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -62,37 +62,37 @@ func (s *Supervisor) Suspend() (resume func(anew bool) error, err error) {
 	return resume, nil
 }
 
-// renew makes the informers anew, which nobody reads now. It needs the lock.
-func (s *Supervisor) renew() (err error) {
-	s.shared.close()
-	if s.shared, err = newShared(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorder(informersName)); err != nil {
+// renewInformers makes the informers anew, which nobody reads now. It needs the lock.
+func (s *Supervisor) renewInformers() (err error) {
+	s.informers.close()
+	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
 		return err
 	}
-	s.shared.start()
+	s.informers.start()
 	return nil
 }
 
-// startAgain needs the lock.
-func (s *Supervisor) startAgain(ran map[string]suspended) error {
-	s.shared.mapper.Reset() // kinds may have come and gone
+// restartSuspended needs the lock.
+func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
+	s.informers.mapper.Reset() // kinds may have come and gone
 	var list []string
 	for name := range ran {
 		list = append(list, name)
 	}
 	slices.Sort(list)
 	var errs []error
-	for _, name := range tokensFirst(list) {
-		errs = append(errs, s.startUnit(name, ran[name].hand))
-		s.units[name].speak(ran[name].state)
+	for _, name := range tokenControllerFirst(list) {
+		errs = append(errs, s.startUnit(name, ran[name].intervention))
+		s.units[name].unmuteEvents(ran[name].state)
 	}
 	return errors.Join(errs...)
 }
 
-// WaitCaughtUp returns when the informers have seen what was written.
-func (s *Supervisor) WaitCaughtUp(ctx context.Context, written informersync.Revisions) error {
-	err := informersync.Typed(ctx, s.shared.typed, written)
+// WaitInformersSynced returns when the informers have seen what was written.
+func (s *Supervisor) WaitInformersSynced(ctx context.Context, written informersync.Revisions) error {
+	err := informersync.WaitTyped(ctx, s.informers.typed, written)
 	if err == nil {
-		err = informersync.Metadata(ctx, s.shared.metadata, written)
+		err = informersync.WaitMetadata(ctx, s.informers.metadata, written)
 	}
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)
@@ -100,19 +100,19 @@ func (s *Supervisor) WaitCaughtUp(ctx context.Context, written informersync.Revi
 	return nil
 }
 
-// hush keeps to itself that the controller ends and begins anew.
-func (u *unit) hush() {
+// muteEvents keeps to itself that the controller ends and begins anew.
+func (u *unit) muteEvents() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.quiet = true
+	u.muted = true
 }
 
-// speak tells the state again, and at once if it is not what it was.
-func (u *unit) speak(was State) {
+// unmuteEvents tells the state again, and at once if it is not what it was.
+func (u *unit) unmuteEvents(was State) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.quiet = false
-	if state, _ := u.shown(); state != was {
-		u.tell()
+	u.muted = false
+	if state, _ := u.displayState(); state != was {
+		u.publishState()
 	}
 }

@@ -23,70 +23,70 @@ import (
 // of them 10 s together.
 const stopTimeout = 10 * time.Second
 
-// builder makes a controller; nil, nil means that it declines to run here.
-type builder func(ctx context.Context) (app.Controller, error)
+// constructFunc makes a controller; nil, nil means that it declines to run here.
+type constructFunc func(ctx context.Context) (app.Controller, error)
 
 // unit is one controller: its own logger, clients, informers and lifetime.
 type unit struct {
-	name    string
-	aliases []string
-	log     *slog.Logger
-	by      *observe.Recorder     // nil if nobody looks
-	scale   atomic.Pointer[scale] // nil = as configured
+	name     string
+	aliases  []string
+	log      *slog.Logger
+	recorder *observe.Recorder            // nil if nobody looks
+	scaled   atomic.Pointer[scaledConfig] // nil = as configured
 
 	mu     sync.Mutex
 	state  State
 	reason string
-	life   *life // nil unless built
-	gate   *gate // of the calls of its latest life; nil before the first
-	quiet  bool  // changes of the state are not told
+	latest *unitRun // nil unless built
+	gate   *Gate    // of the calls of its latest life; nil before the first
+	muted  bool     // changes of the state are not told
 }
 
-// life is one run of a controller, from its construction to its end.
-type life struct {
+// unitRun is one run of a controller, from its construction to its end.
+type unitRun struct {
 	controller app.Controller
 	facade     *facade
 	ctx        context.Context
 	cancel     context.CancelFunc
-	ended      chan struct{} // closed when Run has returned
+	done       chan struct{} // closed when Run has returned
 }
 
 func (u *unit) status() Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	state, reason := u.shown()
+	state, reason := u.displayState()
 	return Status{Name: u.name, Aliases: u.aliases, State: state, Reason: reason}
 }
 
-func (u *unit) set(state State, reason string, l *life) {
+func (u *unit) setState(state State, reason string, l *unitRun) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.state, u.reason, u.life = state, reason, l
-	u.tell()
+	u.state, u.reason, u.latest = state, reason, l
+	u.publishState()
 }
 
-// do runs f as the controller's work.
-func (u *unit) do(f func()) {
-	if u.by == nil {
+// runRecorded runs f as the controller's work.
+func (u *unit) runRecorded(f func()) {
+	if u.recorder == nil {
 		f()
 		return
 	}
-	u.by.Do(f)
+	u.recorder.Do(f)
 }
 
 // logger is the controller's own.
-func (u *unit) logger() logr.Logger { return narrate(u.log.Handler(), u.by) }
+func (u *unit) logger() logr.Logger { return NewLogger(u.log.Handler(), u.recorder) }
 
-func (u *unit) current() *life {
+func (u *unit) currentRun() *unitRun {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.life
+	return u.latest
 }
 
 // build constructs the controller with a context of its own. A constructor
 // that panics has failed, like one that returns an error.
-func (u *unit) build(ctx context.Context, f *facade, construct builder) (err error) {
-	u.set(Building, "", nil)
+func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (err error) {
+	u.setState(Building, "", nil)
 	ctx, cancel := context.WithCancel(ctx)
 	said := &lastMessage{}
 	defer func() {
@@ -97,45 +97,45 @@ func (u *unit) build(ctx context.Context, f *facade, construct builder) (err err
 		if err != nil {
 			cancel()
 			err = errors.Join(fmt.Errorf("controller %s: build: %w", u.name, err), f.close())
-			u.set(Failed, err.Error(), nil)
+			u.setState(Failed, err.Error(), nil)
 		}
 	}()
 	var controller app.Controller
-	u.do(func() {
-		controller, err = construct(klog.NewContext(ctx, logr.New(listener{u.logger().GetSink(), said})))
+	u.runRecorded(func() {
+		controller, err = construct(klog.NewContext(ctx, logr.New(lastMessageSink{u.logger().GetSink(), said})))
 	})
-	said.enough.Store(true)
+	said.sealed.Store(true)
 	if err != nil {
 		return err
 	}
 	if controller == nil {
 		cancel()
-		u.set(Off, said.get(), nil)
+		u.setState(Off, said.get(), nil)
 		return f.close()
 	}
-	u.set(Building, "", &life{
+	u.setState(Building, "", &unitRun{
 		controller: controller,
 		facade:     f,
 		ctx:        klog.NewContext(ctx, u.logger()),
 		cancel:     cancel,
-		ended:      make(chan struct{}),
+		done:       make(chan struct{}),
 	})
 	return nil
 }
 
-// run starts what build made. Its end without a stop is a failure.
-func (u *unit) run() {
-	l := u.current()
+// start starts what build made. Its end without a stop is a failure.
+func (u *unit) start() {
+	l := u.currentRun()
 	if l == nil {
 		return
 	}
-	u.set(Running, "", l)
+	u.setState(Running, "", l)
 	go func() {
-		defer close(l.ended)
-		u.do(func() { l.controller.Run(l.ctx) })
+		defer close(l.done)
+		u.runRecorded(func() { l.controller.Run(l.ctx) })
 		if l.ctx.Err() == nil {
 			u.log.Error("controller ended by itself")
-			u.set(Failed, "ended by itself", l)
+			u.setState(Failed, "ended by itself", l)
 		}
 	}()
 }
@@ -143,38 +143,38 @@ func (u *unit) run() {
 // stop ends the controller and removes its event handlers. The error names the
 // controller if that takes longer than stopTimeout.
 func (u *unit) stop() error {
-	l := u.current()
+	l := u.currentRun()
 	if l == nil {
 		return nil
 	}
 	started := u.status().State != Building
-	u.set(Stopping, "", l)
-	u.shut()
+	u.setState(Stopping, "", l)
+	u.closeActiveGate()
 	l.cancel()
 	if started {
 		timeout := time.NewTimer(stopTimeout)
 		defer timeout.Stop()
 		select {
-		case <-l.ended:
+		case <-l.done:
 		case <-timeout.C:
-			u.endGate()
+			u.closeGate()
 			err := fmt.Errorf("controller %s: still running %v after it was told to stop", u.name, stopTimeout)
-			u.set(Failed, err.Error(), l)
+			u.setState(Failed, err.Error(), l)
 			return err
 		}
 	}
-	u.endGate()
+	u.closeGate()
 	err := l.facade.close()
-	if u.by != nil {
-		u.by.Ended() // though nobody may be told that it has
+	if u.recorder != nil {
+		u.recorder.CloseQueues() // though nobody may be told that it has
 	}
-	u.set(Off, stopped, nil)
+	u.setState(Off, stoppedReason, nil)
 	return err
 }
 
 // debugHandler is the controller's own debugging endpoint, or nil.
 func (u *unit) debugHandler() http.Handler {
-	if l := u.current(); l != nil {
+	if l := u.currentRun(); l != nil {
 		if d, ok := l.controller.(controller.Debuggable); ok {
 			return d.DebuggingHandler()
 		}
@@ -182,12 +182,12 @@ func (u *unit) debugHandler() http.Handler {
 	return nil
 }
 
-// alive is an error once the controller has failed, or when its own check says so.
-func (u *unit) alive(req *http.Request) error {
+// checkAlive is an error once the controller has failed, or when its own check says so.
+func (u *unit) checkAlive(req *http.Request) error {
 	if s := u.status(); s.State == Failed {
 		return errors.New(s.Reason)
 	}
-	if l := u.current(); l != nil {
+	if l := u.currentRun(); l != nil {
 		if h, ok := l.controller.(controller.HealthCheckable); ok {
 			if check := h.HealthChecker(); check != nil {
 				return check.Check(req)
@@ -197,9 +197,9 @@ func (u *unit) alive(req *http.Request) error {
 	return nil
 }
 
-// ready is alive, and running unless it is off for a reason.
-func (u *unit) ready(req *http.Request) error {
-	if err := u.alive(req); err != nil {
+// checkReady is alive, and running unless it is off for a reason.
+func (u *unit) checkReady(req *http.Request) error {
+	if err := u.checkAlive(req); err != nil {
 		return err
 	}
 	if s := u.status(); s.State == Building || s.State == Off && s.Reason == "" {

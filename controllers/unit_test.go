@@ -21,25 +21,25 @@ func newUnit() *unit {
 	return &unit{name: "test-controller", log: slog.New(slog.DiscardHandler), state: Off}
 }
 
-func constructs(run func(context.Context)) builder {
-	return func(context.Context) (app.Controller, error) { return loop{"test-controller", run}, nil }
+func constructorOf(run func(context.Context)) constructFunc {
+	return func(context.Context) (app.Controller, error) { return funcController{"test-controller", run}, nil }
 }
 
 func TestUnitLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructs(func(ctx context.Context) { <-ctx.Done() })); err != nil {
+		if err := u.build(t.Context(), &facade{}, constructorOf(func(ctx context.Context) { <-ctx.Done() })); err != nil {
 			t.Fatal(err)
 		}
-		if err := u.ready(nil); err == nil {
+		if err := u.checkReady(nil); err == nil {
 			t.Error("ready before it runs")
 		}
-		u.run()
+		u.start()
 		synctest.Wait()
 		if got := u.status().State; got != Running {
 			t.Errorf("after run: %s", got)
 		}
-		if err := u.ready(nil); err != nil {
+		if err := u.checkReady(nil); err != nil {
 			t.Errorf("running, but not ready: %v", err)
 		}
 		if err := u.stop(); err != nil {
@@ -56,26 +56,26 @@ func TestUnitLife(t *testing.T) {
 
 // What a controller leaves in its queue when it is stopped is not the next one's,
 // though nobody is told that it was stopped.
-func TestUnitLeavesNoQueue(t *testing.T) {
+func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 	o := observe.New(observe.Options{Queues: queues.All(), Process: func() observe.Process { return observe.Process{} }})
 	defer o.Close()
 	u := newUnit()
-	u.by = o.Recorder(u.name)
+	u.recorder = o.Recorder(u.name)
 	for range 2 {
 		construct := func(ctx context.Context) (app.Controller, error) {
 			q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "of-test"})
 			q.Add("a key that nobody takes")
-			return constructs(func(ctx context.Context) { <-ctx.Done(); q.ShutDown() })(ctx)
+			return constructorOf(func(ctx context.Context) { <-ctx.Done(); q.ShutDown() })(ctx)
 		}
 		if err := u.build(t.Context(), &facade{}, construct); err != nil {
 			t.Fatal(err)
 		}
-		u.run()
+		u.start()
 		s, err := o.Snapshot(t.Context())
 		if err != nil || len(s.Queues) != 1 || s.Queues[0].Depth != 1 {
 			t.Fatalf("%v: %+v", err, s.Queues)
 		}
-		u.hush()
+		u.muteEvents()
 		if err := u.stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestUnitLeavesNoQueue(t *testing.T) {
 }
 
 func TestUnitBuildFails(t *testing.T) {
-	for name, construct := range map[string]builder{
+	for name, construct := range map[string]constructFunc{
 		"error": func(context.Context) (app.Controller, error) { return nil, errors.New("boom") },
 		"panic": func(context.Context) (app.Controller, error) { panic("boom") },
 	} {
@@ -96,14 +96,14 @@ func TestUnitBuildFails(t *testing.T) {
 			if got := u.status(); got.State != Failed {
 				t.Errorf("got %+v", got)
 			}
-			if err := u.alive(nil); err == nil {
+			if err := u.checkAlive(nil); err == nil {
 				t.Error("failed, and its check is green")
 			}
 		})
 	}
 }
 
-func TestUnitDeclines(t *testing.T) {
+func TestUnitDeclinesToRun(t *testing.T) {
 	u := newUnit()
 	err := u.build(t.Context(), &facade{}, func(ctx context.Context) (app.Controller, error) {
 		klog.FromContext(ctx).WithName("x").Info("no key to sign with", "a", 1)
@@ -115,23 +115,23 @@ func TestUnitDeclines(t *testing.T) {
 	if got := u.status(); got.State != Off || got.Reason != "no key to sign with" {
 		t.Errorf("got %+v", got)
 	}
-	if err := u.ready(nil); err != nil {
+	if err := u.checkReady(nil); err != nil {
 		t.Errorf("what declines must not hold readiness up: %v", err)
 	}
 }
 
-func TestUnitEndsByItself(t *testing.T) {
+func TestUnitExitIsFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructs(func(context.Context) {})); err != nil {
+		if err := u.build(t.Context(), &facade{}, constructorOf(func(context.Context) {})); err != nil {
 			t.Fatal(err)
 		}
-		u.run()
+		u.start()
 		synctest.Wait()
 		if got := u.status().State; got != Failed {
 			t.Errorf("got %s", got)
 		}
-		if err := u.alive(nil); err == nil {
+		if err := u.checkAlive(nil); err == nil {
 			t.Error("ended, and its check is green")
 		}
 		if err := u.stop(); err != nil {
@@ -140,14 +140,14 @@ func TestUnitEndsByItself(t *testing.T) {
 	})
 }
 
-func TestUnitThatDoesNotStopIsNamed(t *testing.T) {
+func TestUnitStopTimeoutNamesController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := newUnit()
-		if err := u.build(t.Context(), &facade{}, constructs(func(context.Context) { <-release })); err != nil {
+		if err := u.build(t.Context(), &facade{}, constructorOf(func(context.Context) { <-release })); err != nil {
 			t.Fatal(err)
 		}
-		u.run()
+		u.start()
 		began := time.Now()
 		err := u.stop()
 		if err == nil || !strings.Contains(err.Error(), "test-controller") {

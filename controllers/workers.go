@@ -5,23 +5,23 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 )
 
-// Workers is how many goroutines work on a controller's queue; 0 if not known.
-func (s *Supervisor) Workers(controller, queue string) int {
+// WorkerCount is how many goroutines work on a controller's queue; 0 if not known.
+func (s *Supervisor) WorkerCount(controller, queue string) int {
 	if u := s.units[controller]; u != nil {
-		if to := u.scale.Load(); to != nil {
-			return to.workers[queueName{controller, queue}]
+		if to := u.scaled.Load(); to != nil {
+			return to.workers[queueKey{controller, queue}]
 		}
 	}
-	return s.workers[queueName{controller, queue}]
+	return s.workers[queueKey{controller, queue}]
 }
 
-type queueName struct{ controller, queue string }
+type queueKey struct{ controller, queue string }
 
 // workerCounts are the numbers that the configuration sets and, where there is
 // no setting, that cmd/kube-controller-manager/app passes.
-func workerCounts(c *kubectrlmgrconfig.KubeControllerManagerConfiguration) map[queueName]int {
+func workerCounts(c *kubectrlmgrconfig.KubeControllerManagerConfiguration) map[queueKey]int {
 	gc := int(c.GarbageCollectorController.ConcurrentGCSyncs)
-	return map[queueName]int{
+	return map[queueKey]int{
 		{names.DaemonSetController, "daemonset"}:                                              int(c.DaemonSetController.ConcurrentDaemonSetSyncs),
 		{names.StatefulSetController, "statefulset"}:                                          int(c.StatefulSetController.ConcurrentStatefulSetSyncs),
 		{names.ReplicaSetController, "replicaset"}:                                            int(c.ReplicaSetController.ConcurrentRSSyncs),

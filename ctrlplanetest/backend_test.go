@@ -2,7 +2,7 @@ package ctrlplanetest
 
 import "context"
 
-// backend fails to start.
-type backend func() error
+// failingBackend fails to start.
+type failingBackend func() error
 
-func (b backend) Start(context.Context, Options) (Running, error) { return nil, b() }
+func (b failingBackend) Start(context.Context, Options) (Instance, error) { return nil, b() }

@@ -27,20 +27,20 @@ type Binary struct {
 }
 
 // Start implements Backend.
-func (b Binary) Start(ctx context.Context, o Options) (Running, error) {
-	path, err := b.find()
+func (b Binary) Start(ctx context.Context, o Options) (Instance, error) {
+	path, err := b.findProgram()
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(path, append(flags(o), b.Flags...))
+	p, err := startProcess(path, append(upFlags(o), b.Flags...))
 	if err != nil {
 		return nil, err
 	}
-	if err := p.await(ctx); err != nil {
+	if err := p.awaitReady(ctx); err != nil {
 		closeErr := p.Close()
-		switch said := p.stderr.last(); {
-		case errors.Is(err, errEnded): // it says why
-		case closeErr != nil && !errors.Is(closeErr, errEnded):
+		switch said := p.stderr.lastLine(); {
+		case errors.Is(err, errProcessEnded): // it says why
+		case closeErr != nil && !errors.Is(closeErr, errProcessEnded):
 			err = errors.Join(err, closeErr)
 		case said != "":
 			err = fmt.Errorf("%w: %s", err, said)
@@ -51,31 +51,31 @@ func (b Binary) Start(ctx context.Context, o Options) (Running, error) {
 }
 
 const (
-	program = "ctrlplane"
-	install = "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"
+	programName    = "ctrlplane"
+	installCommand = "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"
 )
 
-// find returns the path of the program.
-func (b Binary) find() (string, error) {
+// findProgram returns the path of the program.
+func (b Binary) findProgram() (string, error) {
 	name, from := b.Path, "Binary.Path"
 	if name == "" {
 		name, from = os.Getenv(programEnv), "$"+programEnv
 	}
 	if name == "" {
-		name, from = program, "PATH"
+		name, from = programName, "PATH"
 	}
 	path, err := exec.LookPath(name)
 	switch {
 	case err == nil:
 		return path, nil
 	case from == "PATH":
-		return "", fmt.Errorf("there is no program %s in PATH, and $%s names none: install it with %q", program, programEnv, install)
+		return "", fmt.Errorf("there is no program %s in PATH, and $%s names none: install it with %q", programName, programEnv, installCommand)
 	}
-	return "", fmt.Errorf("%s is no program that can be run: %w: install one with %q", from, err, install)
+	return "", fmt.Errorf("%s is no program that can be run: %w: install one with %q", from, err, installCommand)
 }
 
-// flags are those that say what o says.
-func flags(o Options) []string {
+// upFlags are those that say what o says.
+func upFlags(o Options) []string {
 	var list []string
 	add := func(name, value string) {
 		if value != "" {
@@ -114,22 +114,22 @@ func flags(o Options) []string {
 	return list
 }
 
-// await returns when the process has said that its control plane is ready.
-func (p *process) await(ctx context.Context) error {
+// awaitReady returns when the process has said that its control plane is ready.
+func (p *process) awaitReady(ctx context.Context) error {
 	var line []byte
 	select {
 	case line = <-p.first.line:
 	case <-p.done:
-		return p.tooOld(p.failure("did not start"))
+		return p.explainUnknownVerb(p.exitError("did not start"))
 	case <-ctx.Done():
 		return fmt.Errorf("%s is not ready: %w", p.cmd.Path, context.Cause(ctx))
 	}
-	var ready childproc.Ready
+	var ready childproc.ReadyMessage
 	if err := json.Unmarshal(line, &ready); err != nil {
-		return fmt.Errorf("%s does not say what it should, but %q: is that ctrlplane?", p.cmd.Path, clip(line))
+		return fmt.Errorf("%s does not say what it should, but %q: is that ctrlplane?", p.cmd.Path, truncate(line))
 	}
-	if ready.Protocol != childproc.Protocol {
-		return fmt.Errorf("%s is version %s and speaks protocol %d, these tests speak %d: install the version of ctrlplane that go.mod requires", p.cmd.Path, ready.Version, ready.Protocol, childproc.Protocol)
+	if ready.Protocol != childproc.ProtocolVersion {
+		return fmt.Errorf("%s is version %s and speaks protocol %d, these tests speak %d: install the version of ctrlplane that go.mod requires", p.cmd.Path, ready.Version, ready.Protocol, childproc.ProtocolVersion)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", ready.Kubeconfig)
 	if err != nil {
@@ -140,16 +140,16 @@ func (p *process) await(ctx context.Context) error {
 	return nil
 }
 
-// tooOld explains why a program does not know the verb.
-func (p *process) tooOld(err error) error {
+// explainUnknownVerb explains why a program does not know the verb.
+func (p *process) explainUnknownVerb(err error) error {
 	if strings.Contains(err.Error(), "unknown verb") {
 		return fmt.Errorf("%s is too old for these tests: install the version of ctrlplane that go.mod requires: %w", p.cmd.Path, err)
 	}
 	return err
 }
 
-// clip is as much of a line as an error can quote.
-func clip(line []byte) string {
+// truncate is as much of a line as an error can quote.
+func truncate(line []byte) string {
 	const most = 80
 	if len(line) > most {
 		return string(line[:most]) + "…"

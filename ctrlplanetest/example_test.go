@@ -11,16 +11,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// newT stands for the *testing.T that a test is given.
-func newT() *recorder {
+// newExampleT stands for the *testing.T that a test is given.
+func newExampleT() *recorder {
 	t := newRecorder("Example")
-	t.loud = true
+	t.echo = true
 	return t
 }
 
 func Example() {
-	t := newT()
-	defer t.end()
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Shared(t) // TestMain calls ctrlplanetest.Main
 	namespace := cp.Namespace(t)
 	web := cp.Apply(t, "testdata/web.yaml")
@@ -35,8 +35,8 @@ func Example() {
 }
 
 func ExampleStart() {
-	t := newT()
-	defer t.end()
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Nodes: 3}) // ends with the test
 	nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -51,47 +51,47 @@ func ExampleStart() {
 	// node-3
 }
 
-func ExamplePlane_Events() {
-	t := newT()
-	defer t.end()
+func ExampleControlPlane_Records() {
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Shared(t)
 	namespace := cp.Namespace(t)
 	cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
-	for _, r := range cp.Events(t, namespace) {
-		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.Chatter() {
+	for _, r := range cp.Records(t, namespace) {
+		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.IsRoutine() {
 			fmt.Println(call.Controller, "has created a", call.Object.Kind)
 		}
 	}
 	// Output: deployment-controller has created a ReplicaSet
 }
 
-func ExamplePlane_Named() {
-	t := newT()
-	defer t.end()
+func ExampleControlPlane_ObjectsByName() {
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Shared(t)
 	cp.Namespace(t)
 	cp.Apply(t, "testdata/web.yaml")
-	web := cp.Named(t, "deploy/web", "svc/web")
+	web := cp.ObjectsByName(t, "deploy/web", "svc/web")
 	cp.WaitHealthy(t, web...)
 	fmt.Println(strings.HasPrefix(web[0].GetNamespace(), "example-"))
 	// Output: true
 }
 
-func ExamplePlane_WaitSettled() {
-	t := newT()
-	defer t.end()
+func ExampleControlPlane_WaitSettled() {
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Shared(t)
 	cp.Namespace(t)
 	cp.Apply(t, "testdata/web.yaml")
 	cp.WaitSettled(t)
-	cp.WaitHealthy(t, cp.Named(t, "deploy/web")...) // at once
+	cp.WaitHealthy(t, cp.ObjectsByName(t, "deploy/web")...) // at once
 	fmt.Println("rolled out")
 	// Output: rolled out
 }
 
-func ExamplePlane_Restore() {
-	t := newT()
-	defer t.end()
+func ExampleControlPlane_Restore() {
+	t := newExampleT()
+	defer t.endTest()
 	cp := ctrlplanetest.Start(t)
 	saved := cp.Snapshot(t)
 	cp.Apply(t, "testdata/widgets.yaml")

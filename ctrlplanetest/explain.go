@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	explainTime  = 10 * time.Second
-	mostRecords  = 30
-	mostProblems = 10
+	explainTimeout   = 10 * time.Second
+	maxActivityLines = 30
+	maxProblems      = 10
 )
 
-// explained tells whether that has been done for a test.
-func (p *Plane) explained(t testing.TB) bool {
+// wasExplained tells whether that has been done for a test.
+func (p *ControlPlane) wasExplained(t testing.TB) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.told == t
+	return p.explainedTest == t
 }
 
-// explain logs why a test may have failed: what the controllers did in its
+// explainFailure logs why a test may have failed: what the controllers did in its
 // namespace ("" = all) after a record, and what is not healthy there.
-func (p *Plane) explain(t testing.TB, namespace string, after uint64) {
+func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint64) {
 	p.mu.Lock()
-	p.told = t
+	p.explainedTest = t
 	p.mu.Unlock()
-	all, stop := p.context(t)
+	all, stop := p.testContext(t)
 	defer stop()
-	ctx, cancel := bounded(all, explainTime)
+	ctx, cancel := withTimeout(all, explainTimeout)
 	defer cancel()
 	where := "in namespace " + namespace
 	if namespace == "" {
 		where = "in all namespaces"
 	}
-	records, err := p.events(ctx, namespace, observe.Query{Notable: true, After: after})
+	records, err := p.fetchRecords(ctx, namespace, observe.Query{Notable: true, After: after})
 	if err != nil {
 		t.Logf("ctrlplanetest: what controllers did %s is not known: %v", where, err)
 		return
 	}
-	t.Logf("ctrlplanetest: what controllers did %s:\n%s", where, story(records, namespace))
-	problems, err := p.problems(ctx, namespace)
+	t.Logf("ctrlplanetest: what controllers did %s:\n%s", where, formatActivity(records, namespace))
+	problems, err := p.findProblems(ctx, namespace)
 	if len(problems) > 0 {
 		t.Logf("ctrlplanetest: not healthy %s:\n    %s", where, strings.Join(problems, "\n    "))
 	}
@@ -59,30 +59,30 @@ func (p *Plane) explain(t testing.TB, namespace string, after uint64) {
 	}
 }
 
-// line is what a controller did, and how often it then did the same again.
-type line struct {
-	at, last  time.Time
-	who, what string
-	again     int
+// activityLine is what a controller did, and how often it then did the same again.
+type activityLine struct {
+	first, last        time.Time
+	controller, action string
+	repeats            int
 }
 
-// quoted is what differs where a controller tries the same again: names, mostly.
-var quoted = regexp.MustCompile(`"[^"]*"`)
+// quotedText is what differs where a controller tries the same again: names, mostly.
+var quotedText = regexp.MustCompile(`"[^"]*"`)
 
-func (l line) same(m line) bool {
-	return l.who == m.who && quoted.ReplaceAllString(l.what, "") == quoted.ReplaceAllString(m.what, "")
+func (l activityLine) sameAs(m activityLine) bool {
+	return l.controller == m.controller && quotedText.ReplaceAllString(l.action, "") == quotedText.ReplaceAllString(m.action, "")
 }
 
-// story tells the writes and failures of controllers, the newest ones, a line each.
-func story(records []observe.Record, namespace string) string {
-	var lines []line
+// formatActivity tells the writes and failures of controllers, the newest ones, a line each.
+func formatActivity(records []observe.Record, namespace string) string {
+	var lines []activityLine
 	for _, r := range records {
-		who, what := tell(r.Event, namespace)
-		l := line{r.Time, r.Time, who, what, 0}
+		who, what := describeEvent(r.Event, namespace)
+		l := activityLine{r.Time, r.Time, who, what, 0}
 		switch n := len(lines) - 1; {
-		case what == "" || n >= 0 && told(r.Event, lines[n]):
-		case n >= 0 && lines[n].same(l):
-			lines[n].again++
+		case what == "" || n >= 0 && repeatsCallError(r.Event, lines[n]):
+		case n >= 0 && lines[n].sameAs(l):
+			lines[n].repeats++
 			lines[n].last = r.Time
 		default:
 			lines = append(lines, l)
@@ -92,42 +92,42 @@ func story(records []observe.Record, namespace string) string {
 		return "    nothing: no write and no failure of theirs is known"
 	}
 	var b strings.Builder
-	began := lines[0].at
-	if more := len(lines) - mostRecords; more > 0 {
+	began := lines[0].first
+	if more := len(lines) - maxActivityLines; more > 0 {
 		fmt.Fprintf(&b, "    … %d earlier ones\n", more)
 		lines = lines[more:]
 	}
 	width := 0
 	for _, l := range lines {
-		width = max(width, len(l.who))
+		width = max(width, len(l.controller))
 	}
 	for _, l := range lines {
-		fmt.Fprintf(&b, "    %+7.3fs  %-*s  %s", l.at.Sub(began).Seconds(), width, l.who, l.what)
-		switch over := l.last.Sub(l.at).Seconds(); {
-		case l.again == 1:
+		fmt.Fprintf(&b, "    %+7.3fs  %-*s  %s", l.first.Sub(began).Seconds(), width, l.controller, l.action)
+		switch over := l.last.Sub(l.first).Seconds(); {
+		case l.repeats == 1:
 			fmt.Fprintf(&b, " (once more after %.1fs)", over)
-		case l.again > 1:
-			fmt.Fprintf(&b, " (%d times more in %.1fs)", l.again, over)
+		case l.repeats > 1:
+			fmt.Fprintf(&b, " (%d times more in %.1fs)", l.repeats, over)
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// told tells whether an event is a sync that failed with the error of the call
+// repeatsCallError tells whether an event is a sync that failed with the error of the call
 // that the line before tells.
-func told(e observe.Event, before line) bool {
+func repeatsCallError(e observe.Event, before activityLine) bool {
 	s, ok := e.(*observe.Synced)
-	return ok && s.Failed() && s.Controller == before.who && strings.HasSuffix(
-		quoted.ReplaceAllString(before.what, ""), quoted.ReplaceAllString(words(s.Error), ""))
+	return ok && s.Failed() && s.Controller == before.controller && strings.HasSuffix(
+		quotedText.ReplaceAllString(before.action, ""), quotedText.ReplaceAllString(collapseSpaces(s.Error), ""))
 }
 
-// done is a verb for what has been done.
-var done = map[string]string{"create": "created", "update": "updated", "patch": "patched", "delete": "deleted", "deletecollection": "deleted every"}
+// pastTense is a verb for what has been done.
+var pastTense = map[string]string{"create": "created", "update": "updated", "patch": "patched", "delete": "deleted", "deletecollection": "deleted every"}
 
-// tell is an event in words, without the namespace that is known; "" if it is no
+// describeEvent is an event in words, without the namespace that is known; "" if it is no
 // write and no failure.
-func tell(e observe.Event, namespace string) (who, what string) {
+func describeEvent(e observe.Event, namespace string) (who, what string) {
 	switch e := e.(type) {
 	case *observe.Called:
 		object := e.Object
@@ -140,34 +140,34 @@ func tell(e observe.Event, namespace string) (who, what string) {
 		}
 		switch {
 		case e.Failed():
-			return e.Controller, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, words(e.Error))
-		case e.Write() && !e.Chatter():
-			return e.Controller, done[e.Verb] + " " + name
+			return e.Controller, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, collapseSpaces(e.Error))
+		case e.IsWrite() && !e.IsRoutine():
+			return e.Controller, pastTense[e.Verb] + " " + name
 		}
 	case *observe.Synced:
 		if e.Failed() {
-			return e.Controller, fmt.Sprintf("failed to sync %s: %s", strings.TrimPrefix(e.Key, namespace+"/"), words(e.Error))
+			return e.Controller, fmt.Sprintf("failed to sync %s: %s", strings.TrimPrefix(e.Key, namespace+"/"), collapseSpaces(e.Error))
 		}
 	}
 	return "", ""
 }
 
-func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+func collapseSpaces(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// problems tells which objects in a namespace are not healthy, and why; the error
+// findProblems tells which objects in a namespace are not healthy, and why; the error
 // says that not all could be looked at.
-func (p *Plane) problems(ctx context.Context, namespace string) ([]string, error) {
+func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]string, error) {
 	lists, failed := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
 	var problems []string
-	for _, gvr := range listable(lists, "list") {
+	for _, gvr := range listableResources(lists, "list") {
 		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			failed = because(ctx, err)
+			failed = preferCause(ctx, err)
 			continue
 		}
 		for i := range list.Items {
 			u := &list.Items[i]
-			if s := health.Of(u); s.Status != health.Current && len(problems) < mostProblems {
+			if s := health.StateOf(u); s.Status != health.Current && len(problems) < maxProblems {
 				problems = append(problems, fmt.Sprintf("%s: %s", s.Ref, p.health.Why(ctx, u)))
 			}
 		}
@@ -176,8 +176,8 @@ func (p *Plane) problems(ctx context.Context, namespace string) ([]string, error
 	return problems, failed
 }
 
-// listable are the resources that can be listed and understand a verb.
-func listable(lists []*metav1.APIResourceList, verb string) []schema.GroupVersionResource {
+// listableResources are the resources that can be listed and understand a verb.
+func listableResources(lists []*metav1.APIResourceList, verb string) []schema.GroupVersionResource {
 	var all []schema.GroupVersionResource
 	for _, l := range lists {
 		gv, err := schema.ParseGroupVersion(l.GroupVersion)

@@ -12,9 +12,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) != "" {
-		os.Exit(play(os.Getenv(roleEnv)))
+		os.Exit(playRole(os.Getenv(roleEnv)))
 	}
-	remove, err := provide()
+	remove, err := ensureProgram()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// provide builds the program, unless the environment names one.
-func provide() (remove func(), err error) {
+// ensureProgram builds the program, unless the environment names one.
+func ensureProgram() (remove func(), err error) {
 	if os.Getenv("CTRLPLANE") != "" {
 		return func() {}, nil
 	}

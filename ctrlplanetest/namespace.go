@@ -27,31 +27,31 @@ var (
 //
 // A controller under test that has to take finalizers away must run until then:
 // start it before, and end it in a Cleanup; t.Context() ends too early.
-func (p *Plane) Namespace(t testing.TB) string {
+func (p *ControlPlane) Namespace(t testing.TB) string {
 	t.Helper()
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	ns, err := p.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		GenerateName: prefix(t.Name()),
+		GenerateName: namespacePrefix(t.Name()),
 		Annotations:  map[string]string{testAnnotation: t.Name()},
 	}}, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("ctrlplanetest: create a namespace: %v", because(ctx, err))
+		t.Fatalf("ctrlplanetest: create a namespace: %v", preferCause(ctx, err))
 	}
 	p.setNamespace(t, ns.Name)
-	t.Cleanup(func() { p.leave(t, ns.Name) })
-	if err := p.admits(ctx, ns.Name); err != nil {
+	t.Cleanup(func() { p.endNamespace(t, ns.Name) })
+	if err := p.awaitPodAdmission(ctx, ns.Name); err != nil {
 		t.Fatalf("ctrlplanetest: namespace %s: %v", ns.Name, err)
 	}
 	return ns.Name
 }
 
-// admits returns when Pods are admitted to a namespace: without a ServiceAccount
+// awaitPodAdmission returns when Pods are admitted to a namespace: without a ServiceAccount
 // they are not. If nobody makes one, that is the test's concern.
-func (p *Plane) admits(ctx context.Context, namespace string) error {
+func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) error {
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
-		return because(ctx, err)
+		return preferCause(ctx, err)
 	}
 	for _, c := range list {
 		if c.Name == "serviceaccount-controller" && c.State == "running" {
@@ -61,25 +61,25 @@ func (p *Plane) admits(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// leave deletes a test's namespace, and explains the failure of the test.
-func (p *Plane) leave(t testing.TB, namespace string) {
+// endNamespace deletes a test's namespace, and explains the failure of the test.
+func (p *ControlPlane) endNamespace(t testing.TB, namespace string) {
 	p.setNamespace(t, "")
 	failed := t.Failed()
 	if failed {
-		p.explain(t, namespace, 0)
+		p.explainFailure(t, namespace, 0)
 	}
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	if err := p.deleteNamespace(ctx, namespace); err != nil {
 		t.Errorf("ctrlplanetest: namespace %s was not deleted: %v", namespace, err)
 		if !failed {
-			p.explain(t, namespace, 0)
+			p.explainFailure(t, namespace, 0)
 		}
 	}
 }
 
-// namespaceGone returns when there is no such namespace any more.
-func (p *Plane) namespaceGone(ctx context.Context, name string) error {
+// awaitNamespaceGone returns when there is no such namespace any more.
+func (p *ControlPlane) awaitNamespaceGone(ctx context.Context, name string) error {
 	err := p.health.Wait(ctx, []health.Ref{{GroupVersionKind: namespaceKind, Name: name}}, health.Options{Gone: true})
 	if stuck, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		return fmt.Errorf("%w: %s", stuck.Cause, stuck.Objects[0].Reason)
@@ -87,9 +87,9 @@ func (p *Plane) namespaceGone(ctx context.Context, name string) error {
 	return err
 }
 
-// prefix makes the beginning of a namespace's name of a test's: a DNS label that
+// namespacePrefix makes the beginning of a namespace's name of a test's: a DNS label that
 // leaves room for what the API server adds.
-func prefix(test string) string {
+func namespacePrefix(test string) string {
 	const most = 50
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -109,7 +109,7 @@ func prefix(test string) string {
 }
 
 // setNamespace says which namespace is the test's; "" = none.
-func (p *Plane) setNamespace(t testing.TB, name string) {
+func (p *ControlPlane) setNamespace(t testing.TB, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name == "" {
@@ -119,8 +119,8 @@ func (p *Plane) setNamespace(t testing.TB, name string) {
 	}
 }
 
-// namespace is the test's, or that of the test that it is a part of, or "default".
-func (p *Plane) namespace(t testing.TB) string {
+// namespaceOf is the test's, or that of the test that it is a part of, or "default".
+func (p *ControlPlane) namespaceOf(t testing.TB) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for test, more := t.Name(), true; more; {
@@ -133,8 +133,8 @@ func (p *Plane) namespace(t testing.TB) string {
 	return metav1.NamespaceDefault
 }
 
-// because prefers why ctx has ended to what that did to a request.
-func because(ctx context.Context, err error) error {
+// preferCause prefers why ctx has ended to what that did to a request.
+func preferCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

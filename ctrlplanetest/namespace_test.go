@@ -19,8 +19,8 @@ import (
 
 var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
-// makeWidget makes one with finalizers.
-func makeWidget(t *testing.T, cp *ctrlplanetest.Plane, namespace, name string, finalizers ...string) *unstructured.Unstructured {
+// createWidget makes one with finalizers.
+func createWidget(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace, name string, finalizers ...string) *unstructured.Unstructured {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cp.RESTConfig())
 	if err != nil {
@@ -35,8 +35,8 @@ func makeWidget(t *testing.T, cp *ctrlplanetest.Plane, namespace, name string, f
 	return w
 }
 
-// isGone checks that there is no such namespace.
-func isGone(t *testing.T, cp *ctrlplanetest.Plane, namespace string) {
+// requireNamespaceGone checks that there is no such namespace.
+func requireNamespaceGone(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace string) {
 	t.Helper()
 	_, err := cp.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -51,8 +51,8 @@ func newPod(name string) *corev1.Pod {
 	}
 }
 
-// TestManyNamespaces is what one start is for: a hundred tests, side by side.
-func TestManyNamespaces(t *testing.T) {
+// TestHundredNamespacesInParallel is what one start is for: a hundred tests, side by side.
+func TestHundredNamespacesInParallel(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	const n = 100
 	names := make([]string, n)
@@ -72,39 +72,39 @@ func TestManyNamespaces(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		seen[name] = true
-		isGone(t, cp, name)
+		requireNamespaceGone(t, cp, name)
 	}
 	if len(seen) != n {
 		t.Errorf("%d tests had %d namespaces", n, len(seen))
 	}
 }
 
-func TestNamespaceOfATest(t *testing.T) {
+func TestNamespaceIsNamedAfterTest(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	r := newRecorder("TestÄ/__with a very long name, which is cut where there is no room left for it")
 	var name string
-	r.do(func(tb testing.TB) {
+	r.runTest(func(tb testing.TB) {
 		name = cp.Namespace(tb)
 		cp.Apply(tb, "testdata/web.yaml")
-		cp.WaitHealthy(tb, cp.Named(tb, "deploy/web", "svc/web")...)
+		cp.WaitHealthy(tb, cp.ObjectsByName(tb, "deploy/web", "svc/web")...)
 	})
 	if r.failed {
-		t.Error(r.said())
+		t.Error(r.logged())
 	}
 	if want := "test-with-a-very-long-name-which-is-cut-where-ther-"; !strings.HasPrefix(name, want) {
 		t.Errorf("got %s, want %s…", name, want)
 	}
-	isGone(t, cp, name)
+	requireNamespaceGone(t, cp, name)
 }
 
-// TestNamespaceThatStays has what nobody takes away.
-func TestNamespaceThatStays(t *testing.T) {
+// TestNamespaceWithFinalizerFailsTest has what nobody takes away.
+func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
 	r := newRecorder("TestStays")
 	var name string
-	r.do(func(tb testing.TB) {
+	r.runTest(func(tb testing.TB) {
 		name = cp.Namespace(tb)
-		makeWidget(t, cp, name, "w", "example.com/stay")
+		createWidget(t, cp, name, "w", "example.com/stay")
 	})
 	for _, want := range []string{
 		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
@@ -113,14 +113,14 @@ func TestNamespaceThatStays(t *testing.T) {
 		"does the controller that takes finalizers away run until the namespace is deleted?",
 		"what controllers did in namespace " + name,
 	} {
-		if !r.failed || !strings.Contains(r.said(), want) {
-			t.Errorf("got %s\nwant %s", r.said(), want)
+		if !r.failed || !strings.Contains(r.logged(), want) {
+			t.Errorf("got %s\nwant %s", r.logged(), want)
 		}
 	}
 }
 
-// TestSubtests checks whose namespace Apply uses.
-func TestSubtests(t *testing.T) {
+// TestSubtestsInheritNamespace checks whose namespace Apply uses.
+func TestSubtestsInheritNamespace(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	outer := cp.Namespace(t)
 	t.Run("without one", func(t *testing.T) {
@@ -132,14 +132,14 @@ func TestSubtests(t *testing.T) {
 	})
 	t.Run("with one", func(t *testing.T) {
 		own := cp.Namespace(t)
-		if got := cp.Named(t, "deploy/web")[0].GetNamespace(); got != own || own == outer {
+		if got := cp.ObjectsByName(t, "deploy/web")[0].GetNamespace(); got != own || own == outer {
 			t.Errorf("got %s, want its own, %s, not %s", got, own, outer)
 		}
 	})
-	if got := cp.Named(t, "deploy/web")[0].GetNamespace(); got != outer {
+	if got := cp.ObjectsByName(t, "deploy/web")[0].GetNamespace(); got != outer {
 		t.Errorf("got %s, want %s", got, outer)
 	}
-	if got := cp.Named(newRecorder("TestOther"), "deploy/web")[0].GetNamespace(); got != "default" {
+	if got := cp.ObjectsByName(newRecorder("TestOther"), "deploy/web")[0].GetNamespace(); got != "default" {
 		t.Errorf("got %s, want default", got)
 	}
 	cp.WaitHealthy(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: outer, Name: "web"}})

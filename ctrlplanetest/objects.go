@@ -26,7 +26,7 @@ type Object interface {
 // Apply applies files and folders of manifests by server-side apply, and returns
 // the objects that are in them. Those that name no namespace, and need one, go
 // into the namespace that Namespace made for this test, else into "default".
-func (p *Plane) Apply(t testing.TB, paths ...string) []Object {
+func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	t.Helper()
 	loaded, err := manifests.Load(paths)
 	if err != nil {
@@ -35,11 +35,11 @@ func (p *Plane) Apply(t testing.TB, paths ...string) []Object {
 	objects := make([]Object, len(loaded))
 	for i, o := range loaded {
 		if o.GetNamespace() == "" {
-			o.SetNamespace(p.namespace(t)) // it says nothing on what needs none
+			o.SetNamespace(p.namespaceOf(t)) // it says nothing on what needs none
 		}
 		objects[i] = o.Unstructured
 	}
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	if err := manifests.Apply(ctx, p.config, loaded); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
@@ -47,15 +47,15 @@ func (p *Plane) Apply(t testing.TB, paths ...string) []Object {
 	return objects
 }
 
-// Named are objects that WaitHealthy and WaitGone are given by KIND/NAME, as
+// ObjectsByName are objects that WaitHealthy and WaitGone are given by KIND/NAME, as
 // kubectl takes them, in the test's namespace.
-func (p *Plane) Named(t testing.TB, names ...string) []Object {
+func (p *ControlPlane) ObjectsByName(t testing.TB, names ...string) []Object {
 	t.Helper()
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
-	refs, err := p.health.Refs(ctx, p.namespace(t), names)
+	refs, err := p.health.Refs(ctx, p.namespaceOf(t), names)
 	if err != nil {
-		t.Fatalf("ctrlplanetest: %v", because(ctx, err))
+		t.Fatalf("ctrlplanetest: %v", preferCause(ctx, err))
 	}
 	objects := make([]Object, len(refs))
 	for i, r := range refs {
@@ -74,24 +74,24 @@ func (p *Plane) Named(t testing.TB, names ...string) []Object {
 // Of an object only its kind, namespace and name matter; it need not be there yet.
 // A custom resource without any condition is healthy as soon as it is there: have
 // its CustomResourceDefinition begin with one that is Unknown, as a default.
-func (p *Plane) WaitHealthy(t testing.TB, objects ...Object) {
+func (p *ControlPlane) WaitHealthy(t testing.TB, objects ...Object) {
 	t.Helper()
-	p.wait(t, objects, health.Options{})
+	p.waitForObjects(t, objects, health.Options{})
 }
 
 // WaitGone returns when none of the objects is there any more.
-func (p *Plane) WaitGone(t testing.TB, objects ...Object) {
+func (p *ControlPlane) WaitGone(t testing.TB, objects ...Object) {
 	t.Helper()
-	p.wait(t, objects, health.Options{Gone: true})
+	p.waitForObjects(t, objects, health.Options{Gone: true})
 }
 
-func (p *Plane) wait(t testing.TB, objects []Object, o health.Options) {
+func (p *ControlPlane) waitForObjects(t testing.TB, objects []Object, o health.Options) {
 	t.Helper()
-	refs, err := refsOf(p.options.Scheme, objects)
+	refs, err := objectRefs(p.options.Scheme, objects)
 	if err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	err = p.health.Wait(ctx, refs, o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
@@ -106,9 +106,9 @@ func (p *Plane) wait(t testing.TB, objects []Object, o health.Options) {
 	}
 }
 
-// refsOf names objects. Those of types that the scheme knows need not say what
+// objectRefs names objects. Those of types that the scheme knows need not say what
 // they are, and as clients return them they do not.
-func refsOf(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
+func objectRefs(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 	refs := make([]health.Ref, len(objects))
 	for i, o := range objects {
 		gvk := o.GetObjectKind().GroupVersionKind()
@@ -127,23 +127,23 @@ func refsOf(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 	return refs, nil
 }
 
-// horizon is how far ahead a retry still counts as something to do.
-const horizon = time.Second
+// retryHorizon is how far ahead a retry still counts as something to do.
+const retryHorizon = time.Second
 
 // WaitSettled returns when no controller has anything left to do, as far as can be
 // seen: no key queued, worked on or about to be tried again. Else the test fails
 // with who is busy. All namespaces count: tests beside this one delay it.
-func (p *Plane) WaitSettled(t testing.TB) {
+func (p *ControlPlane) WaitSettled(t testing.TB) {
 	t.Helper()
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
-	if err := p.settled(ctx); err != nil {
+	if err := p.waitUntilSettled(ctx); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}
 }
 
-func (p *Plane) settled(ctx context.Context) error {
-	err := settled.Wait(ctx, p.control, horizon, nil)
+func (p *ControlPlane) waitUntilSettled(ctx context.Context) error {
+	err := settled.Wait(ctx, p.control, retryHorizon, nil)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		for _, w := range busy.Work {
 			err = fmt.Errorf("%w\n    %s", err, w)

@@ -47,11 +47,11 @@ type Options struct {
 type Backend interface {
 	// Start returns when the control plane is usable, or why it is not; then
 	// nothing is left behind. ctx bounds the start only.
-	Start(ctx context.Context, o Options) (Running, error)
+	Start(ctx context.Context, o Options) (Instance, error)
 }
 
-// Running is a control plane that runs.
-type Running interface {
+// Instance is a control plane that runs.
+type Instance interface {
 	// RESTConfig is the administrator's way in.
 	RESTConfig() *rest.Config
 	// DataDir is a folder with the file "kubeconfig" in it.
@@ -64,8 +64,8 @@ type Running interface {
 	Close() error
 }
 
-// one returns the only element, or the zero value.
-func one(opts []Options) (Options, error) {
+// singleOptions returns the only element, or the zero value.
+func singleOptions(opts []Options) (Options, error) {
 	var o Options
 	switch len(opts) {
 	case 0:

@@ -16,11 +16,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
 )
 
-// grace is how long a control plane may take to stop.
-const grace = 20 * time.Second
+// stopTimeout is how long a control plane may take to stop.
+const stopTimeout = 20 * time.Second
 
-// errEnded is wrapped by the error that a process has ended by itself.
-var errEnded = errors.New("it has ended")
+// errProcessEnded is wrapped by the error that a process has ended by itself.
+var errProcessEnded = errors.New("it has ended")
 
 // process is a control plane as a child of this process. It stops when its stdin
 // ends, and that it does, whatever becomes of us.
@@ -28,7 +28,7 @@ type process struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
 	first   firstLine // of stdout
-	stderr  tail
+	stderr  tailBuffer
 	closing atomic.Bool
 	close   func() error
 	done    chan struct{} // closed when it has ended
@@ -72,23 +72,23 @@ func (p *process) Err() error {
 	select {
 	case <-p.done:
 		if !p.closing.Load() {
-			return p.failure("has ended")
+			return p.exitError("has ended")
 		}
 	default:
 	}
 	return nil
 }
 
-// failure is how the process ended, and the last thing that it said.
-func (p *process) failure(what string) error {
+// exitError is how the process ended, and the last thing that it said.
+func (p *process) exitError(what string) error {
 	state := "exit code 0"
 	if p.err != nil {
 		state = p.err.Error()
 	}
-	if said := p.stderr.last(); said != "" {
+	if said := p.stderr.lastLine(); said != "" {
 		state += ": " + said
 	}
-	return fmt.Errorf("%s %s: %w: %s", p.cmd.Path, what, errEnded, state)
+	return fmt.Errorf("%s %s: %w: %s", p.cmd.Path, what, errProcessEnded, state)
 }
 
 func (p *process) Close() error { return p.close() }
@@ -101,17 +101,17 @@ func (p *process) stop() error {
 	}
 	p.closing.Store(true)
 	_ = p.stdin.Close() // it fails where nobody reads any more
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 	case <-timer.C:
 		_ = p.cmd.Process.Kill() // it may have ended just now
 		<-p.done
-		return fmt.Errorf("%s did not stop within %v and was killed", p.cmd.Path, grace)
+		return fmt.Errorf("%s did not stop within %v and was killed", p.cmd.Path, stopTimeout)
 	}
 	if p.err != nil {
-		return p.failure("did not stop cleanly")
+		return p.exitError("did not stop cleanly")
 	}
 	return nil
 }
@@ -119,31 +119,31 @@ func (p *process) stop() error {
 // firstLine passes on the first line that is written to it, and drops the rest.
 type firstLine struct {
 	buf  []byte
-	told bool
+	sent bool
 	line chan []byte // of one element
 }
 
 func (f *firstLine) Write(data []byte) (int, error) {
-	if f.told {
+	if f.sent {
 		return len(data), nil
 	}
 	f.buf = append(f.buf, data...)
 	if i := bytes.IndexByte(f.buf, '\n'); i >= 0 {
-		f.told = true
+		f.sent = true
 		f.line <- f.buf[:i]
 	}
 	return len(data), nil
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
+// tailBuffer keeps the end of what is written to it.
+type tailBuffer struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
 const tailBytes = 8 << 10
 
-func (t *tail) Write(data []byte) (int, error) {
+func (t *tailBuffer) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.buf = append(t.buf, data...)
@@ -153,8 +153,8 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// last is the last line.
-func (t *tail) last() string {
+// lastLine is the last line.
+func (t *tailBuffer) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.buf)), "\n")

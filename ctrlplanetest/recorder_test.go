@@ -15,39 +15,39 @@ import (
 type recorder struct {
 	testing.TB
 	name string
-	loud bool // whether it prints what is logged
+	echo bool // whether it prints what is logged
 
 	mu       sync.Mutex
 	logs     []string
 	failed   bool
 	cleanups []func()
-	ended    context.CancelFunc
+	cancel   context.CancelFunc
 	ctx      context.Context
 }
 
 func newRecorder(name string) *recorder {
 	r := &recorder{name: name}
-	r.ctx, r.ended = context.WithCancel(context.Background())
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
 
-// do runs a test to its end, Cleanup included.
-func (r *recorder) do(test func(testing.TB)) {
-	r.part(func() { test(r) })
-	r.end()
+// runTest runs a test to its end, Cleanup included.
+func (r *recorder) runTest(test func(testing.TB)) {
+	r.runPart(func() { test(r) })
+	r.endTest()
 }
 
-func (r *recorder) end() {
-	r.ended()
+func (r *recorder) endTest() {
+	r.cancel()
 	for len(r.cleanups) > 0 {
 		last := r.cleanups[len(r.cleanups)-1]
 		r.cleanups = r.cleanups[:len(r.cleanups)-1]
-		r.part(last)
+		r.runPart(last)
 	}
 }
 
-// part runs what FailNow may end.
-func (r *recorder) part(f func()) {
+// runPart runs what FailNow may end.
+func (r *recorder) runPart(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -56,25 +56,25 @@ func (r *recorder) part(f func()) {
 	<-done
 }
 
-func (r *recorder) add(s string) {
+func (r *recorder) addLog(s string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.logs = append(r.logs, s)
-	if r.loud {
+	if r.echo {
 		fmt.Fprintln(os.Stderr, s)
 	}
 }
 
-// said is all that was logged.
-func (r *recorder) said() string { return strings.Join(slices.Clone(r.logs), "\n") }
+// logged is all that was logged.
+func (r *recorder) logged() string { return strings.Join(slices.Clone(r.logs), "\n") }
 
 func (r *recorder) Name() string                 { return r.name }
 func (r *recorder) Helper()                      {}
 func (r *recorder) Context() context.Context     { return r.ctx }
 func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Failed() bool                 { r.mu.Lock(); defer r.mu.Unlock(); return r.failed }
-func (r *recorder) Log(args ...any)              { r.add(fmt.Sprint(args...)) }
-func (r *recorder) Logf(f string, args ...any)   { r.add(fmt.Sprintf(f, args...)) }
+func (r *recorder) Log(args ...any)              { r.addLog(fmt.Sprint(args...)) }
+func (r *recorder) Logf(f string, args ...any)   { r.addLog(fmt.Sprintf(f, args...)) }
 func (r *recorder) Fail()                        { r.mu.Lock(); defer r.mu.Unlock(); r.failed = true }
 func (r *recorder) Error(args ...any)            { r.Log(args...); r.Fail() }
 func (r *recorder) Errorf(f string, args ...any) { r.Logf(f, args...); r.Fail() }

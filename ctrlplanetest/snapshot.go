@@ -6,36 +6,36 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// State is that of a whole control plane at one moment.
-type State struct{ file []byte }
+// Snapshot is that of a whole control plane at one moment.
+type Snapshot struct{ data []byte }
 
 // Snapshot saves the state of the control plane.
-func (p *Plane) Snapshot(t testing.TB) State {
+func (p *ControlPlane) Snapshot(t testing.TB) Snapshot {
 	t.Helper()
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	file, err := p.control.Snapshots().Save(ctx)
 	if err != nil {
-		t.Fatalf("ctrlplanetest: snapshot: %v", because(ctx, err))
+		t.Fatalf("ctrlplanetest: snapshot: %v", preferCause(ctx, err))
 	}
-	return State{file}
+	return Snapshot{file}
 }
 
 // Restore puts the control plane back to a state that was saved, in place:
 // connections stay, informers and watches see what changes, and controllers begin
 // anew. It is for all namespaces: nothing else may run beside it.
-func (p *Plane) Restore(t testing.TB, s State) {
+func (p *ControlPlane) Restore(t testing.TB, s Snapshot) {
 	t.Helper()
-	if err := p.restore(t, s); err != nil {
+	if err := p.restoreSnapshot(t, s); err != nil {
 		t.Fatalf("ctrlplanetest: restore: %v", err)
 	}
 }
 
-func (p *Plane) restore(t testing.TB, s State) error {
-	ctx, stop := p.context(t)
+func (p *ControlPlane) restoreSnapshot(t testing.TB, s Snapshot) error {
+	ctx, stop := p.testContext(t)
 	defer stop()
-	_, err := p.control.Snapshots().Restore(ctx, s.file)
-	return because(ctx, err)
+	_, err := p.control.Snapshots().Restore(ctx, s.data)
+	return preferCause(ctx, err)
 }
 
 // isolatedEnv is set in tests that Isolate is for: package testing lets no test
@@ -44,21 +44,21 @@ const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
 // Isolate takes back at the end of the test all that happens from now on, in all
 // namespaces and outside of them. The test cannot be parallel.
-func (p *Plane) Isolate(t testing.TB) {
+func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
 	t.Setenv(isolatedEnv, t.Name())
-	ctx, stop := p.context(t)
+	ctx, stop := p.testContext(t)
 	defer stop()
 	page, err := p.control.Records(ctx, observe.Query{Limit: 1})
 	if err != nil {
-		t.Fatalf("ctrlplanetest: %v", because(ctx, err))
+		t.Fatalf("ctrlplanetest: %v", preferCause(ctx, err))
 	}
 	before := p.Snapshot(t)
 	t.Cleanup(func() {
-		if t.Failed() && !p.explained(t) {
-			p.explain(t, "", page.Next)
+		if t.Failed() && !p.wasExplained(t) {
+			p.explainFailure(t, "", page.Next)
 		}
-		if err := p.restore(t, before); err != nil {
+		if err := p.restoreSnapshot(t, before); err != nil {
 			t.Errorf("ctrlplanetest: what %s has changed could not be taken back: %v", t.Name(), err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
-func makeConfigMap(t *testing.T, cp *ctrlplanetest.Plane, name string) {
+func createConfigMap(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) {
 	t.Helper()
 	_, err := cp.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
@@ -19,8 +19,8 @@ func makeConfigMap(t *testing.T, cp *ctrlplanetest.Plane, name string) {
 	}
 }
 
-// there tells whether a ConfigMap is.
-func there(t *testing.T, cp *ctrlplanetest.Plane, name string) bool {
+// configMapExists tells whether a ConfigMap is.
+func configMapExists(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) bool {
 	t.Helper()
 	_, err := cp.Client().CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -29,39 +29,39 @@ func there(t *testing.T, cp *ctrlplanetest.Plane, name string) bool {
 	return err == nil
 }
 
-func TestSnapshot(t *testing.T) {
+func TestSnapshotAndRestore(t *testing.T) {
 	cp := ctrlplanetest.Start(t)
-	makeConfigMap(t, cp, "before")
+	createConfigMap(t, cp, "before")
 	saved := cp.Snapshot(t)
-	makeConfigMap(t, cp, "after")
+	createConfigMap(t, cp, "after")
 	pod, err := cp.Client().CoreV1().Pods("default").Create(t.Context(), newPod("p"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cp.WaitHealthy(t, pod)
 	cp.Restore(t, saved)
-	if !there(t, cp, "before") || there(t, cp, "after") {
+	if !configMapExists(t, cp, "before") || configMapExists(t, cp, "after") {
 		t.Error("the restored state is another")
 	}
 	cp.WaitGone(t, pod)
 	cp.Namespace(t) // controllers act again
 
 	r := newRecorder("TestRestored")
-	r.do(func(tb testing.TB) { cp.Restore(tb, ctrlplanetest.State{}) })
-	if !r.failed || !strings.Contains(r.said(), "ctrlplanetest: restore: ") {
-		t.Errorf("no state at all: %s", r.said())
+	r.runTest(func(tb testing.TB) { cp.Restore(tb, ctrlplanetest.Snapshot{}) })
+	if !r.failed || !strings.Contains(r.logged(), "ctrlplanetest: restore: ") {
+		t.Errorf("no state at all: %s", r.logged())
 	}
 }
 
-// TestIsolate has tests that leave things lying about.
-func TestIsolate(t *testing.T) {
+// TestIsolateRevertsChanges has tests that leave things lying about.
+func TestIsolateRevertsChanges(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	for range 2 {
 		t.Run("litter", func(t *testing.T) {
 			cp.Isolate(t)
-			makeConfigMap(t, cp, "litter")
+			createConfigMap(t, cp, "litter")
 		})
-		if there(t, cp, "litter") {
+		if configMapExists(t, cp, "litter") {
 			t.Fatal("it is still there")
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
-// await asks until it is so.
-func await(t *testing.T, what string, is func() bool) {
+// awaitCondition asks until it is so.
+func awaitCondition(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
@@ -27,13 +27,13 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func gone(path string) bool {
+func fileMissing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pidOf is the process that a control plane runs in.
-func pidOf(t *testing.T, kubeconfig string) int {
+// readPID is the process that a control plane runs in.
+func readPID(t *testing.T, kubeconfig string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "pid"))
 	if err != nil {
@@ -46,15 +46,15 @@ func pidOf(t *testing.T, kubeconfig string) int {
 	return pid
 }
 
-// TestStart has a control plane that is told apart by all Options, and of which
+// TestStartPassesOptionsAndCleansUp has a control plane that is told apart by all Options, and of which
 // nothing is left.
-func TestStart(t *testing.T) {
+func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	logFile := filepath.Join(t.TempDir(), "log")
 	var kubeconfig string
 	var pid int
 	r := newRecorder("TestStarted")
-	r.do(func(tb testing.TB) {
+	r.runTest(func(tb testing.TB) {
 		cp := ctrlplanetest.Start(tb, ctrlplanetest.Options{
 			Nodes:                 2,
 			Manifests:             []string{"testdata/widgets.yaml"},
@@ -68,7 +68,7 @@ func TestStart(t *testing.T) {
 			LogFile:               logFile,
 			Backend:               ctrlplanetest.Binary{Flags: []string{"--node-zones=2"}},
 		})
-		kubeconfig, pid = cp.Kubeconfig(), pidOf(t, cp.Kubeconfig())
+		kubeconfig, pid = cp.Kubeconfig(), readPID(t, cp.Kubeconfig())
 		nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(nodes.Items) != 2 || nodes.Items[1].Labels["topology.kubernetes.io/zone"] != "zone-b" {
 			t.Errorf("nodes: %v, %v", nodes, err)
@@ -82,23 +82,23 @@ func TestStart(t *testing.T) {
 				t.Errorf("%s runs", c.Name)
 			}
 		}
-		if gone(logFile) {
+		if fileMissing(logFile) {
 			t.Error("no log file")
 		}
 	})
 	if r.failed {
-		t.Error(r.said())
+		t.Error(r.logged())
 	}
-	if !gone(filepath.Dir(kubeconfig)) {
+	if !fileMissing(filepath.Dir(kubeconfig)) {
 		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
 	}
-	if alive(pid) {
+	if processAlive(pid) {
 		t.Errorf("process %d still runs", pid)
 	}
 	goleak.VerifyNone(t, before)
 }
 
-func TestStartOfWhatIsNoControlPlane(t *testing.T) {
+func TestStartOfWrongProgram(t *testing.T) {
 	for _, tc := range []struct{ role, want string }{
 		{"chatterbox", `does not say what it should, but "hello, this is not ctrlplane": is that ctrlplane?`},
 		{"newer", "is version v9.9.9 and speaks protocol 99, these tests speak 1: install the version of ctrlplane that go.mod requires"},
@@ -106,77 +106,77 @@ func TestStartOfWhatIsNoControlPlane(t *testing.T) {
 		{"no file", "kubeconfig of "},
 		{"crashing", "did not start: it has ended: exit status 1: ctrlplane: the disk is full"},
 	} {
-		t.Run(tc.role, func(t *testing.T) { refuses(t, actor(t, tc.role), tc.want) })
+		t.Run(tc.role, func(t *testing.T) { requireStartError(t, fakeProgram(t, tc.role), tc.want) })
 	}
 	t.Run("mute", func(t *testing.T) {
-		o := actor(t, "mute")
+		o := fakeProgram(t, "mute")
 		o.StartTimeout = 100 * time.Millisecond
-		refuses(t, o, "is not ready: timed out after 100ms")
+		requireStartError(t, o, "is not ready: timed out after 100ms")
 	})
 	t.Run("no such file", func(t *testing.T) {
-		refuses(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is no program that can be run")
+		requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is no program that can be run")
 	})
 	t.Run("environment names none", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "testdata")
-		refuses(t, ctrlplanetest.Options{}, "$CTRLPLANE is no program that can be run")
+		requireStartError(t, ctrlplanetest.Options{}, "$CTRLPLANE is no program that can be run")
 	})
 	t.Run("none in PATH", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "")
 		t.Setenv("PATH", t.TempDir())
-		refuses(t, ctrlplanetest.Options{}, `there is no program ctrlplane in PATH, and $CTRLPLANE names none: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
+		requireStartError(t, ctrlplanetest.Options{}, `there is no program ctrlplane in PATH, and $CTRLPLANE names none: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
 	})
 }
 
-// TestStartRefused has Options that cannot be.
-func TestStartRefused(t *testing.T) {
-	refuses(t, ctrlplanetest.Options{Timeout: -1}, "Options.Timeout: -1ns is less than 0")
-	refuses(t, ctrlplanetest.Options{FeatureGates: "NoSuchGate=true"}, "NoSuchGate")
-	refuses(t, ctrlplanetest.Options{Manifests: []string{"/no/such/file"}}, "/no/such/file")
-	refuses(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Flags: []string{"--no-such-flag"}}}, "unknown flag: --no-such-flag")
-	refuses(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is less than 0")
-	refuses(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
+// TestStartWithInvalidOptions has Options that cannot be.
+func TestStartWithInvalidOptions(t *testing.T) {
+	requireStartError(t, ctrlplanetest.Options{Timeout: -1}, "Options.Timeout: -1ns is less than 0")
+	requireStartError(t, ctrlplanetest.Options{FeatureGates: "NoSuchGate=true"}, "NoSuchGate")
+	requireStartError(t, ctrlplanetest.Options{Manifests: []string{"/no/such/file"}}, "/no/such/file")
+	requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Flags: []string{"--no-such-flag"}}}, "unknown flag: --no-such-flag")
+	requireStartError(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is less than 0")
+	requireStartError(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
 	r := newRecorder("Two")
-	r.do(func(tb testing.TB) { ctrlplanetest.Start(tb, ctrlplanetest.Options{}, ctrlplanetest.Options{}) })
-	if want := "2 Options are given: put all that they say into one"; !strings.Contains(r.said(), want) {
-		t.Errorf("got %q, want %q", r.said(), want)
+	r.runTest(func(tb testing.TB) { ctrlplanetest.Start(tb, ctrlplanetest.Options{}, ctrlplanetest.Options{}) })
+	if want := "2 Options are given: put all that they say into one"; !strings.Contains(r.logged(), want) {
+		t.Errorf("got %q, want %q", r.logged(), want)
 	}
 }
 
-// refuses checks that there is no start, and why.
-func refuses(t *testing.T, o ctrlplanetest.Options, want string) {
+// requireStartError checks that there is no start, and why.
+func requireStartError(t *testing.T, o ctrlplanetest.Options, want string) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	r := newRecorder("Refused")
-	r.do(func(tb testing.TB) { ctrlplanetest.Start(tb, o) })
-	if !r.failed || !strings.HasPrefix(r.said(), "ctrlplanetest: ") || !strings.Contains(r.said(), want) {
-		t.Errorf("got %q, want %q", r.said(), want)
+	r.runTest(func(tb testing.TB) { ctrlplanetest.Start(tb, o) })
+	if !r.failed || !strings.HasPrefix(r.logged(), "ctrlplanetest: ") || !strings.Contains(r.logged(), want) {
+		t.Errorf("got %q, want %q", r.logged(), want)
 	}
 	goleak.VerifyNone(t, before)
 }
 
-// TestKilled kills a process of tests: its control plane must not stay.
-func TestKilled(t *testing.T) {
-	cmd, line := playing(t, "victim")
+// TestControlPlaneEndsWithKilledTests kills a process of tests: its control plane must not stay.
+func TestControlPlaneEndsWithKilledTests(t *testing.T) {
+	cmd, line := startRole(t, "victim")
 	kubeconfig := strings.TrimSpace(line)
-	pid := pidOf(t, kubeconfig)
+	pid := readPID(t, kubeconfig)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	await(t, "the end of the control plane", func() bool { return !alive(pid) })
-	if !gone(filepath.Dir(kubeconfig)) {
+	awaitCondition(t, "the end of the control plane", func() bool { return !processAlive(pid) })
+	if !fileMissing(filepath.Dir(kubeconfig)) {
 		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
 	}
 }
 
-// TestDied has a control plane that dies during a test.
-func TestDied(t *testing.T) {
+// TestControlPlaneDiesDuringTest has a control plane that dies during a test.
+func TestControlPlaneDiesDuringTest(t *testing.T) {
 	r := newRecorder("TestDies")
-	r.do(func(tb testing.TB) {
+	r.runTest(func(tb testing.TB) {
 		cp := ctrlplanetest.Start(tb)
-		object := cp.Named(tb, "deployment/never")
+		object := cp.ObjectsByName(tb, "deployment/never")
 		t.Cleanup(func() { os.RemoveAll(filepath.Dir(cp.Kubeconfig())) }) // as the next start would
-		process, err := os.FindProcess(pidOf(t, cp.Kubeconfig()))
+		process, err := os.FindProcess(readPID(t, cp.Kubeconfig()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestDied(t *testing.T) {
 		}()
 		cp.WaitHealthy(tb, object...)
 	})
-	if n := strings.Count(r.said(), "the control plane has ended during the tests: "); n < 2 {
-		t.Errorf("it is said %d times, want by the wait and by the end of the test: %s", n, r.said())
+	if n := strings.Count(r.logged(), "the control plane has ended during the tests: "); n < 2 {
+		t.Errorf("it is said %d times, want by the wait and by the end of the test: %s", n, r.logged())
 	}
 }

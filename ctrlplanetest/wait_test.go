@@ -17,14 +17,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// impatient is a control plane whose waits are short: for what is in vain.
-func impatient(t *testing.T) *ctrlplanetest.Plane {
+// startWithShortTimeout is a control plane whose waits are short: for what is in vain.
+func startWithShortTimeout(t *testing.T) *ctrlplanetest.ControlPlane {
 	return ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
 }
 
-// TestFailuresSayWhy has tests that fail, on one control plane.
-func TestFailuresSayWhy(t *testing.T) {
-	cp := impatient(t)
+// TestFailureMessages has tests that fail, on one control plane.
+func TestFailureMessages(t *testing.T) {
+	cp := startWithShortTimeout(t)
 	for _, tc := range []struct {
 		name string
 		test func(testing.TB)
@@ -42,7 +42,7 @@ func TestFailuresSayWhy(t *testing.T) {
 		}, []string{"1 of 1 object not healthy: Pod too-big-a-pod-", "Insufficient cpu", "timed out after 4s"}},
 		{"a quota", func(tb testing.TB) {
 			namespace := cp.Namespace(tb)
-			forbidPods(t, cp.Client(), namespace)
+			createZeroPodQuota(t, cp.Client(), namespace)
 			cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
 		}, []string{
 			"exceeded quota: none",
@@ -53,39 +53,39 @@ func TestFailuresSayWhy(t *testing.T) {
 			"not healthy in namespace a-quota-",
 			"Deployment a-quota-",
 		}},
-		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.Named(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "nobody has deleted it"}},
+		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "nobody has deleted it"}},
 		{"not settled", func(tb testing.TB) {
-			stop := keepWriting(t, cp.Client(), cp.Namespace(tb))
+			stop := writeUntilStopped(t, cp.Client(), cp.Namespace(tb))
 			defer stop()
 			cp.WaitSettled(tb)
 		}, []string{"not settled: "}},
-		{"no such kind", func(tb testing.TB) { cp.Named(tb, "gadget/g") }, []string{"the server knows no kind gadget"}},
+		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"the server knows no kind gadget"}},
 		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
-		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &gadget{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
+		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &unknownObject{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
 		{"no such file", func(tb testing.TB) { cp.Apply(tb, "testdata/none.yaml") }, []string{"testdata/none.yaml"}},
 		{"refused manifest", func(tb testing.TB) { cp.Apply(tb, "testdata/bad.yaml") }, []string{"testdata/bad.yaml", `spec.replicaz`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRecorder(tc.name)
-			r.do(tc.test)
+			r.runTest(tc.test)
 			if !r.failed {
 				t.Fatal("it does not fail")
 			}
 			for _, want := range tc.want {
-				if !strings.Contains(r.said(), want) {
-					t.Errorf("got %s\nwant %q", r.said(), want)
+				if !strings.Contains(r.logged(), want) {
+					t.Errorf("got %s\nwant %q", r.logged(), want)
 				}
 			}
 		})
 	}
 }
 
-// gadget is of a type that client-go does not know.
-type gadget struct{ corev1.Pod }
+// unknownObject is of a type that client-go does not know.
+type unknownObject struct{ corev1.Pod }
 
-func (*gadget) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (*unknownObject) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-func forbidPods(t *testing.T, client kubernetes.Interface, namespace string) {
+func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace string) {
 	t.Helper()
 	_, err := client.CoreV1().ResourceQuotas(namespace).Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "none"},
@@ -96,8 +96,8 @@ func forbidPods(t *testing.T, client kubernetes.Interface, namespace string) {
 	}
 }
 
-// keepWriting makes and deletes Pods until it is stopped.
-func keepWriting(t *testing.T, client kubernetes.Interface, namespace string) (stop func()) {
+// writeUntilStopped makes and deletes Pods until it is stopped.
+func writeUntilStopped(t *testing.T, client kubernetes.Interface, namespace string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -134,8 +134,8 @@ func TestWaitSettled(t *testing.T) {
 	cp.WaitGone(t, d)
 }
 
-// TestEvents checks that events are of one namespace.
-func TestEvents(t *testing.T) {
+// TestRecordsOfOneNamespace checks that events are of one namespace.
+func TestRecordsOfOneNamespace(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	var namespaces [2]string
 	for i := range namespaces {
@@ -143,7 +143,7 @@ func TestEvents(t *testing.T) {
 			namespaces[i] = cp.Namespace(t)
 			cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
 			pods := map[string]bool{}
-			for _, r := range cp.Events(t, namespaces[i]) {
+			for _, r := range cp.Records(t, namespaces[i]) {
 				c, ok := r.Event.(*observe.Called)
 				if !ok || c.Controller != "replicaset-controller" || c.Verb != "create" || c.Object.Resource != "pods" {
 					continue
@@ -158,7 +158,7 @@ func TestEvents(t *testing.T) {
 			}
 		})
 	}
-	if all := cp.Events(t, ""); len(all) <= len(cp.Events(t, namespaces[0])) {
+	if all := cp.Records(t, ""); len(all) <= len(cp.Records(t, namespaces[0])) {
 		t.Errorf("%d events of all namespaces", len(all))
 	}
 }

@@ -17,7 +17,7 @@ func BenchmarkStart(b *testing.B) {
 			dir := b.TempDir()
 			for b.Loop() {
 				cfg := Config{Dir: filepath.Join(dir, "data"), NoSync: noSync}
-				benchStart(b, cfg)
+				startAndClose(b, cfg)
 				b.StopTimer()
 				if err := os.RemoveAll(cfg.Dir); err != nil {
 					b.Fatal(err)
@@ -33,17 +33,17 @@ func BenchmarkRestart(b *testing.B) {
 	for _, noSync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
 			cfg := Config{Dir: b.TempDir(), NoSync: noSync}
-			s := start(b, Config{Dir: cfg.Dir, NoSync: true})
-			fillObjects(b, dialEmbedded(b, s))
+			s := startServer(b, Config{Dir: cfg.Dir, NoSync: true})
+			putObjects(b, dialEmbedded(b, s))
 			closeServer(b, s)
 			for b.Loop() {
-				benchStart(b, cfg)
+				startAndClose(b, cfg)
 			}
 		})
 	}
 }
 
-func benchStart(b *testing.B, cfg Config) {
+func startAndClose(b *testing.B, cfg Config) {
 	s, err := Start(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
@@ -53,17 +53,17 @@ func benchStart(b *testing.B, cfg Config) {
 
 const benchObjects = 2000
 
-func fillObjects(b *testing.B, c *clientv3.Client) {
+func putObjects(b *testing.B, c *clientv3.Client) {
 	value := strings.Repeat("v", 2<<10)
 	for i := range benchObjects {
-		put(b, c, fmt.Sprintf("/registry/pods/%d", i), value)
+		putKey(b, c, fmt.Sprintf("/registry/pods/%d", i), value)
 	}
 }
 
 // BenchmarkList reads 4 MiB at once, as an informer does.
 func BenchmarkList(b *testing.B) {
-	c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: true}))
-	fillObjects(b, c)
+	c := dialEmbedded(b, startServer(b, Config{Dir: b.TempDir(), NoSync: true}))
+	putObjects(b, c)
 	b.SetBytes(benchObjects * 2 << 10)
 	for b.Loop() {
 		if _, err := c.Get(b.Context(), "/registry/", clientv3.WithPrefix()); err != nil {
@@ -73,8 +73,8 @@ func BenchmarkList(b *testing.B) {
 }
 
 func BenchmarkGet(b *testing.B) {
-	c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: true}))
-	put(b, c, "k", "v")
+	c := dialEmbedded(b, startServer(b, Config{Dir: b.TempDir(), NoSync: true}))
+	putKey(b, c, "k", "v")
 	for b.Loop() {
 		if _, err := c.Get(b.Context(), "k"); err != nil {
 			b.Fatal(err)
@@ -85,7 +85,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkPut(b *testing.B) {
 	for _, noSync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {
-			c := dialEmbedded(b, start(b, Config{Dir: b.TempDir(), NoSync: noSync}))
+			c := dialEmbedded(b, startServer(b, Config{Dir: b.TempDir(), NoSync: noSync}))
 			for b.Loop() {
 				if _, err := c.Put(b.Context(), "k", "v"); err != nil {
 					b.Fatal(err)

@@ -18,7 +18,7 @@ import (
 func (s *Server) withClient(ctx context.Context, do func(context.Context, *clientv3.Client) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.life, func() { cancel(s.life.fault()) })()
+	defer context.AfterFunc(s.lifetime, func() { cancel(s.lifetime.failure()) })()
 	c, err := s.Client()
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 func (s *Server) Client() (*clientv3.Client, error) {
 	cfg := clientv3.Config{Endpoints: s.endpoints, Logger: zap.NewNop()}
 	if s.member == nil {
-		return s.clusterClient(cfg)
+		return s.newClusterClient(cfg)
 	}
 	cfg.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		return s.member.dial(ctx, "tcp", addr)
@@ -52,11 +52,11 @@ func (s *Server) Client() (*clientv3.Client, error) {
 	direct := v3client.New(s.member.etcd.Server)
 	c.KV, c.Lease, c.Maintenance = direct.KV, direct.Lease, direct.Maintenance
 	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(s.member.etcd.Server))
-	c.Watcher = clientv3.NewWatchFromWatchClient(watchClient{watches}, c)
+	c.Watcher = clientv3.NewWatchFromWatchClient(queueingWatchClient{watches}, c)
 	return c, nil
 }
 
-func (s *Server) clusterClient(cfg clientv3.Config) (*clientv3.Client, error) {
+func (s *Server) newClusterClient(cfg clientv3.Config) (*clientv3.Client, error) {
 	cfg.DialTimeout = s.cfg.DialTimeout
 	urls, err := parseEndpoints(s.endpoints)
 	if err != nil {

@@ -29,7 +29,7 @@ type Config struct {
 	DialTimeout time.Duration
 }
 
-func (c Config) logger() *zap.Logger {
+func (c Config) zapLogger() *zap.Logger {
 	if c.Logger == nil {
 		return zap.NewNop()
 	}

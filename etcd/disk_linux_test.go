@@ -15,9 +15,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// ownMounts gives a child a user and a mount namespace, so that it may mount
+// withMountNamespace gives a child a user and a mount namespace, so that it may mount
 // without being root; it skips the test where that is not allowed.
-func ownMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+func withMountNamespace(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	attr := func() *syscall.SysProcAttr {
 		return &syscall.SysProcAttr{
@@ -35,26 +35,26 @@ func ownMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-func mount(t *testing.T, dir, options string, flags uintptr) {
+func mountTmpfs(t *testing.T, dir, options string, flags uintptr) {
 	t.Helper()
 	must(t, syscall.Mount("none", dir, "tmpfs", flags, options))
 }
 
-// TestDiskFull fills a small disk under a running server, and starts again when
+// TestDiskFullKeepsAcknowledgedWrites fills a small disk under a running server, and starts again when
 // there is room: every write that was acknowledged must be there.
-func TestDiskFull(t *testing.T) {
+func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	disk := os.Getenv(dirEnv)
 	dir := filepath.Join(disk, "data")
 	ballast := filepath.Join(disk, "ballast")
 	switch os.Getenv(roleEnv) {
 	case "":
-		run(t, ownMounts(t, child(t, "disk", t.TempDir())))
+		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
 
 	case "disk":
 		// Without the ballast there is room for the log to be applied once more.
-		mount(t, disk, "size=128m", 0)
+		mountTmpfs(t, disk, "size=128m", 0)
 		must(t, os.WriteFile(ballast, make([]byte, 80<<20), 0o600))
-		writes := run(t, child(t, "writer", disk))
+		writes := runChild(t, childCommand(t, "writer", disk))
 		if writes == 0 {
 			t.Fatal("the writer got nothing written")
 		}
@@ -62,23 +62,23 @@ func TestDiskFull(t *testing.T) {
 		wantStartError(t, filepath.Join(disk, "new"), "MiB free", "free space and start again")
 
 		must(t, os.Remove(ballast))
-		c := dialEmbedded(t, start(t, Config{Dir: dir}))
+		c := dialEmbedded(t, startServer(t, Config{Dir: dir}))
 		for i := range writes {
-			get(t, c, fmt.Sprintf("k%d", i))
+			getKey(t, c, fmt.Sprintf("k%d", i))
 		}
-		put(t, c, "new", "v")
+		putKey(t, c, "new", "v")
 
 	case "writer":
-		s, err := Start(deadline(t), Config{Dir: dir})
+		s, err := Start(testContext(t), Config{Dir: dir})
 		must(t, err)
 		c := dialEmbedded(t, s)
-		ctx, cancel := context.WithCancel(deadline(t))
+		ctx, cancel := context.WithCancel(testContext(t))
 		go func() { <-s.Done(); cancel() }()
 		for i := 0; ; i++ {
 			if _, err := c.Put(ctx, fmt.Sprintf("k%d", i), strings.Repeat("v", 1<<20)); err != nil {
 				break
 			}
-			fmt.Println(acked)
+			fmt.Println(ackedLine)
 		}
 		<-s.Done()
 		for _, err := range []error{s.Err(), s.Close()} {
@@ -90,30 +90,30 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-func TestReadOnlyDisk(t *testing.T) {
+func TestReadOnlyDiskIsReported(t *testing.T) {
 	disk := os.Getenv(dirEnv)
 	if os.Getenv(roleEnv) == "" {
-		run(t, ownMounts(t, child(t, "disk", t.TempDir())))
+		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
 		return
 	}
-	mount(t, disk, "", syscall.MS_RDONLY)
+	mountTmpfs(t, disk, "", syscall.MS_RDONLY)
 	wantStartError(t, disk, "read-only file system", "make "+disk+" writable")
 	folder := filepath.Join(disk, "new")
 	wantStartError(t, folder, "read-only file system", "make "+folder+" writable")
 }
 
-// TestFatalWhileOpening meets faults that are not looked for beforehand, in the
+// TestFatalErrorWhileOpening meets faults that are not looked for beforehand, in the
 // goroutine that opens and in another one. What they leave behind needs a child.
-func TestFatalWhileOpening(t *testing.T) {
+func TestFatalErrorWhileOpening(t *testing.T) {
 	dir := os.Getenv(dirEnv)
 	switch os.Getenv(roleEnv) {
 	case "":
 		for _, role := range []string{"value", "pipe"} {
-			t.Run(role, func(t *testing.T) { run(t, child(t, role, fill(t, 10))) })
+			t.Run(role, func(t *testing.T) { runChild(t, childCommand(t, role, newFilledDir(t, 10))) })
 		}
 	case "value":
 		rev := mvcc.RevToBytes(mvcc.Revision{Main: 2}, mvcc.NewRevBytes())
-		setInDB(t, dir, schema.Key.Name(), rev, []byte("not a message"))
+		putInDB(t, dir, schema.Key.Name(), rev, []byte("not a message"))
 		wantStartError(t, dir, "failed to unmarshal mvccpb.KeyValue", "see the log")
 	case "pipe":
 		must(t, os.Remove(dbFile(dir)))

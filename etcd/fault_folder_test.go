@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-func TestFolderFaults(t *testing.T) {
-	testFaults(t, map[string]fault{
+func TestRefusesUnusableFolder(t *testing.T) {
+	runFaultCases(t, map[string]faultCase{
 		"more than one member": {
 			func(t *testing.T, dir string) {
-				s := start(t, Config{Dir: dir, NoSync: true})
-				_, err := dialEmbedded(t, s).MemberAddAsLearner(deadline(t), []string{"http://127.0.0.1:1"})
+				s := startServer(t, Config{Dir: dir, NoSync: true})
+				_, err := dialEmbedded(t, s).MemberAddAsLearner(testContext(t), []string{"http://127.0.0.1:1"})
 				must(t, err)
 				closeServer(t, s)
 			},

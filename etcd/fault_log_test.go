@@ -7,61 +7,61 @@ import (
 	"testing"
 )
 
-func TestLogFaults(t *testing.T) {
-	testFaults(t, map[string]fault{
+func TestRefusesDamagedLog(t *testing.T) {
+	runFaultCases(t, map[string]faultCase{
 		"log damaged in the middle": {
 			func(t *testing.T, dir string) {
-				edit(t, logFiles(t, dir)[0], func(b []byte) []byte {
+				editFile(t, logFiles(t, dir)[0], func(b []byte) []byte {
 					at := bytes.Index(b, []byte("k30"))
 					copy(b[at:], "????")
 					return b
 				})
 			},
-			[]string{".wal is damaged", "crc mismatch", backup},
+			[]string{".wal is damaged", "crc mismatch", backupAdvice},
 		},
 		"log gone": {
 			func(t *testing.T, dir string) { must(t, os.RemoveAll(logDir(dir))) },
-			[]string{"wal has no write-ahead log", backup},
+			[]string{"wal has no write-ahead log", backupAdvice},
 		},
 		"log is no log": {
 			func(t *testing.T, dir string) {
-				edit(t, logFiles(t, dir)[0], func([]byte) []byte { return bytes.Repeat([]byte{7}, 4096) })
+				editFile(t, logFiles(t, dir)[0], func([]byte) []byte { return bytes.Repeat([]byte{7}, 4096) })
 			},
-			[]string{".wal", backup},
+			[]string{".wal", backupAdvice},
 		},
 		"log lacks a file": {
 			func(t *testing.T, dir string) {
-				grow(t, dir)
+				growLog(t, dir)
 				must(t, os.Remove(logFiles(t, dir)[1]))
 			},
-			[]string{".wal is damaged", "does not follow the file before it", backup},
+			[]string{".wal is damaged", "does not follow the file before it", backupAdvice},
 		},
 		"log torn before its end": {
 			func(t *testing.T, dir string) {
-				grow(t, dir)
+				growLog(t, dir)
 				path := logFiles(t, dir)[1]
 				info, err := os.Stat(path)
 				must(t, err)
 				must(t, os.Truncate(path, info.Size()-1000))
 			},
-			[]string{".wal is damaged", "unexpected EOF", backup},
+			[]string{".wal is damaged", "unexpected EOF", backupAdvice},
 		},
 		"database gone, log no longer whole": {
 			func(t *testing.T, dir string) {
-				shorten(t, dir)
+				snapshotLog(t, dir)
 				must(t, os.Remove(dbFile(dir)))
 			},
-			[]string{"snap/db is missing or older than the write-ahead log", backup},
+			[]string{"snap/db is missing or older than the write-ahead log", backupAdvice},
 		},
 	})
 }
 
-// TestHeals starts on folders that may look damaged but have lost nothing.
-func TestHeals(t *testing.T) {
+// TestRecoversWithoutLoss starts on folders that may look damaged but have lost nothing.
+func TestRecoversWithoutLoss(t *testing.T) {
 	const keys = 50
 	tests := map[string]func(t *testing.T, dir string){
 		"log torn at its end": func(t *testing.T, dir string) {
-			edit(t, logFiles(t, dir)[0], func(b []byte) []byte {
+			editFile(t, logFiles(t, dir)[0], func(b []byte) []byte {
 				// What a stop of the machine leaves of a record: its length but not
 				// all of it. Records begin at multiples of 8.
 				end := (len(bytes.TrimRight(b, "\x00")) + 7) / 8 * 8
@@ -69,9 +69,9 @@ func TestHeals(t *testing.T) {
 			})
 		},
 		"log shorter than the database": func(t *testing.T, dir string) {
-			edit(t, logFiles(t, dir)[0], func(b []byte) []byte { return b[:bytes.Index(b, []byte("k10"))] })
+			editFile(t, logFiles(t, dir)[0], func(b []byte) []byte { return b[:bytes.Index(b, []byte("k10"))] })
 		},
-		"log begins at a snapshot": shorten,
+		"log begins at a snapshot": snapshotLog,
 		"database gone":            func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
 		"database empty": func(t *testing.T, dir string) {
 			must(t, os.Truncate(dbFile(dir), 0))
@@ -79,16 +79,16 @@ func TestHeals(t *testing.T) {
 	}
 	for name, damage := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := fill(t, keys)
+			dir := newFilledDir(t, keys)
 			damage(t, dir)
 			for range 2 {
-				s := start(t, Config{Dir: dir})
+				s := startServer(t, Config{Dir: dir})
 				c := dialEmbedded(t, s)
 				for i := range keys {
-					get(t, c, fmt.Sprintf("k%d", i))
+					getKey(t, c, fmt.Sprintf("k%d", i))
 				}
-				rev := put(t, c, "new", "v")
-				if _, mod := get(t, c, "new"); mod != rev {
+				rev := putKey(t, c, "new", "v")
+				if _, mod := getKey(t, c, "new"); mod != rev {
 					t.Errorf("a write acknowledged at revision %d reads back at %d", rev, mod)
 				}
 				closeServer(t, s)

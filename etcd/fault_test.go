@@ -13,14 +13,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// fill makes a data folder with n keys, closed in good order.
-func fill(t *testing.T, n int) (dir string) {
+// newFilledDir makes a data folder with n keys, closed in good order.
+func newFilledDir(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	s := start(t, Config{Dir: dir, NoSync: true})
+	s := startServer(t, Config{Dir: dir, NoSync: true})
 	c := dialEmbedded(t, s)
 	for i := range n {
-		put(t, c, fmt.Sprintf("k%d", i), strings.Repeat("v", 1000))
+		putKey(t, c, fmt.Sprintf("k%d", i), strings.Repeat("v", 1000))
 	}
 	closeServer(t, s)
 	return dir
@@ -36,24 +36,24 @@ func logFiles(t *testing.T, dir string) []string {
 	return paths
 }
 
-// grow makes the log of dir three files long.
-func grow(t *testing.T, dir string) {
+// growLog makes the log of dir three files long.
+func growLog(t *testing.T, dir string) {
 	t.Helper()
-	s := start(t, Config{Dir: dir, NoSync: true})
+	s := startServer(t, Config{Dir: dir, NoSync: true})
 	c := dialEmbedded(t, s)
 	for len(logFiles(t, dir)) < 3 {
-		put(t, c, "big", strings.Repeat("v", 1<<20))
+		putKey(t, c, "big", strings.Repeat("v", 1<<20))
 	}
 	closeServer(t, s)
 }
 
-// shorten has so many entries applied that the log is replayed from a snapshot
+// snapshotLog has so many entries applied that the log is replayed from a snapshot
 // on from now on.
-func shorten(t *testing.T, dir string) {
+func snapshotLog(t *testing.T, dir string) {
 	t.Helper()
-	s := start(t, Config{Dir: dir, NoSync: true})
-	must(t, catchUp(deadline(t), s.member.etcd.Server, contents{applied: snapshotEntries + 1}))
-	put(t, dialEmbedded(t, s), "after", "v")
+	s := startServer(t, Config{Dir: dir, NoSync: true})
+	must(t, appendMissingEntries(testContext(t), s.member.etcd.Server, raftIndexes{applied: snapshotEntries + 1}))
+	putKey(t, dialEmbedded(t, s), "after", "v")
 	closeServer(t, s)
 }
 
@@ -64,15 +64,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// edit changes the bytes of a file.
-func edit(t *testing.T, path string, change func([]byte) []byte) {
+// editFile changes the bytes of a file.
+func editFile(t *testing.T, path string, change func([]byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	must(t, err)
 	must(t, os.WriteFile(path, change(b), 0o600))
 }
 
-func setInDB(t *testing.T, dir string, bucket, key, value []byte) {
+func putInDB(t *testing.T, dir string, bucket, key, value []byte) {
 	t.Helper()
 	db, err := bolt.Open(dbFile(dir), 0o600, nil)
 	must(t, err)
@@ -80,18 +80,18 @@ func setInDB(t *testing.T, dir string, bucket, key, value []byte) {
 	must(t, db.Close())
 }
 
-// fault is what may happen to a data folder, and what Start has to say about it.
-type fault struct {
+// faultCase is what may happen to a data folder, and what Start has to say about it.
+type faultCase struct {
 	damage func(t *testing.T, dir string)
 	want   []string
 }
 
-const backup = "from a backup or remove it to start empty"
+const backupAdvice = "from a backup or remove it to start empty"
 
-func testFaults(t *testing.T, faults map[string]fault) {
+func runFaultCases(t *testing.T, faults map[string]faultCase) {
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			dir := fill(t, 50)
+			dir := newFilledDir(t, 50)
 			f.damage(t, dir)
 			wantStartError(t, dir, f.want...)
 		})
@@ -101,9 +101,9 @@ func testFaults(t *testing.T, faults map[string]fault) {
 // wantStartError starts a server on dir and compares the error.
 func wantStartError(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	before := listing(t, dir)
-	s, err := Start(deadline(t), Config{Dir: dir})
-	if after := listing(t, dir); after != before {
+	before := listFiles(t, dir)
+	s, err := Start(testContext(t), Config{Dir: dir})
+	if after := listFiles(t, dir); after != before {
 		t.Errorf("the start changed the folder from\n%s to\n%s", before, after)
 	}
 	if err == nil {
@@ -120,9 +120,9 @@ func wantStartError(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// listing is what is in a folder and how large; nothing if it does not exist.
+// listFiles is what is in a folder and how large; nothing if it does not exist.
 // Spare files, which etcd prepares and never reads, do not count.
-func listing(t *testing.T, dir string) string {
+func listFiles(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {

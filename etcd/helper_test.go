@@ -11,19 +11,19 @@ import (
 	"google.golang.org/grpc"
 )
 
-// patience bounds what a test waits for; nothing comes near it when all is well.
-const patience = 30 * time.Second
+// testTimeout bounds what a test waits for; nothing comes near it when all is well.
+const testTimeout = 30 * time.Second
 
-func deadline(t testing.TB) context.Context {
+func testContext(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func start(t testing.TB, cfg Config) *Server {
+func startServer(t testing.TB, cfg Config) *Server {
 	t.Helper()
-	s, err := Start(deadline(t), cfg)
+	s, err := Start(testContext(t), cfg)
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}
@@ -60,18 +60,18 @@ func dialEmbedded(t testing.TB, s *Server) *clientv3.Client {
 	return c
 }
 
-func put(t testing.TB, c *clientv3.Client, key, value string) int64 {
+func putKey(t testing.TB, c *clientv3.Client, key, value string) int64 {
 	t.Helper()
-	r, err := c.Put(deadline(t), key, value)
+	r, err := c.Put(testContext(t), key, value)
 	if err != nil {
 		t.Fatalf("put %s: %v", key, err)
 	}
 	return r.Header.Revision
 }
 
-func get(t testing.TB, c *clientv3.Client, key string) (value string, revision int64) {
+func getKey(t testing.TB, c *clientv3.Client, key string) (value string, revision int64) {
 	t.Helper()
-	r, err := c.Get(deadline(t), key)
+	r, err := c.Get(testContext(t), key)
 	if err != nil {
 		t.Fatalf("get %s: %v", key, err)
 	}

@@ -12,13 +12,13 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// minFree is what a start may write before the first client does: two log
+// minFreeBytes is what a start may write before the first client does: two log
 // files, the first pages of the database, and some room.
-const minFree = 3 * segmentBytes
+const minFreeBytes = 3 * segmentBytes
 
-// prepare makes the data folder and sees that it can be written to. It returns
+// prepareDir makes the data folder and sees that it can be written to. It returns
 // what a start that fails has to remove again, if anything.
-func prepare(dir string) (made string, err error) {
+func prepareDir(dir string) (made string, err error) {
 	if dir == "" {
 		return "", errors.New("neither a data folder nor endpoints were given; give one of them")
 	}
@@ -26,19 +26,19 @@ func prepare(dir string) (made string, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", explain(dir, err)
+			return "", withAdvice(dir, err)
 		}
 		made = dir
 	case err != nil:
-		return "", explain(dir, err)
+		return "", withAdvice(dir, err)
 	case !info.IsDir():
 		return "", fmt.Errorf("%s is a file, not a folder; name another data folder", dir)
 	}
 	if err := fileutil.IsDirWriteable(dir); err != nil {
-		return made, explain(dir, err)
+		return made, withAdvice(dir, err)
 	}
-	if free, ok := freeBytes(dir); ok && free < minFree {
-		return made, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d; free space and start again", dir, free>>20, minFree>>20)
+	if free, ok := freeBytes(dir); ok && free < minFreeBytes {
+		return made, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d; free space and start again", dir, free>>20, minFreeBytes>>20)
 	}
 	if m := filepath.Join(dir, "member"); made == "" && !fileutil.Exist(m) {
 		made = m
@@ -46,51 +46,51 @@ func prepare(dir string) (made string, err error) {
 	return made, nil
 }
 
-// contents is how far the files of a member reach, as indexes of raft entries.
-type contents struct {
-	applied uint64 // the last entry the database holds
-	base    uint64 // the entry after which the log has to be replayed
-	logged  uint64 // the last entry the log holds
+// raftIndexes is how far the files of a member reach, as indexes of raft entries.
+type raftIndexes struct {
+	applied    uint64 // the last entry the database holds
+	replayFrom uint64 // the entry after which the log has to be replayed
+	logged     uint64 // the last entry the log holds
 }
 
-// inspect reads the files of the member in dir and returns an error for what
+// inspectFiles reads the files of the member in dir and returns an error for what
 // etcd would panic on, or worse, start with.
-func inspect(dir string) (contents, error) {
+func inspectFiles(dir string) (raftIndexes, error) {
 	dbPath := filepath.Join(dir, "member", "snap", "db")
 	logDir := filepath.Join(dir, "member", "wal")
 
-	var c contents
+	var c raftIndexes
 	if fileutil.Exist(dbPath) {
 		db, err := inspectDB(dbPath)
 		if err != nil {
-			return c, damaged(dir, err)
+			return c, damageError(dir, err)
 		}
-		if v := db.newer(); v != "" {
+		if v := db.newerVersion(); v != "" {
 			return c, fmt.Errorf("%s was written by etcd %s, newer than the %s in this program; use a newer program or another data folder", dir, v, version.Version)
 		}
 		c.applied = db.applied
 	}
 	if !wal.Exist(logDir) {
 		if c.applied > 0 {
-			return c, damaged(dir, fmt.Errorf("%s has no write-ahead log", logDir))
+			return c, damageError(dir, fmt.Errorf("%s has no write-ahead log", logDir))
 		}
 		return c, nil // the first start was cut short before anything was kept
 	}
 	if err := c.inspectLog(logDir); err != nil {
-		return c, damaged(dir, err)
+		return c, damageError(dir, err)
 	}
-	if c.applied < c.base {
-		return c, damaged(dir, fmt.Errorf("%s is missing or older than the write-ahead log: it ends at entry %d, the log begins at %d", dbPath, c.applied, c.base))
+	if c.applied < c.replayFrom {
+		return c, damageError(dir, fmt.Errorf("%s is missing or older than the write-ahead log: it ends at entry %d, the log begins at %d", dbPath, c.applied, c.replayFrom))
 	}
 	return c, nil
 }
 
-func damaged(dir string, err error) error {
+func damageError(dir string, err error) error {
 	if advised := (*adviceError)(nil); errors.As(err, &advised) {
 		return err
 	}
 	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {
-		return explain(dir, err)
+		return withAdvice(dir, err)
 	}
 	return &adviceError{err: err, advice: "restore " + dir + " from a backup or remove it to start empty"}
 }

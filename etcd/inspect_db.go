@@ -16,18 +16,18 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// lockWait is how long another process may take to let go of the database.
-const lockWait = time.Second
+// lockTimeout is how long another process may take to let go of the database.
+const lockTimeout = time.Second
 
-// dbFacts is what a database says of itself.
-type dbFacts struct {
+// dbSummary is what a database says of itself.
+type dbSummary struct {
 	applied  uint64
 	versions []string // of the etcd that laid it out, and of the cluster
 }
 
 // inspectDB walks the tree of every bucket, which is what etcd does when it
 // opens the file, but in goroutines whose panic would end the process.
-func inspectDB(path string) (facts dbFacts, err error) {
+func inspectDB(path string) (facts dbSummary, err error) {
 	size, err := writableSize(path)
 	if err != nil || size == 0 {
 		return facts, err // etcd fills an empty one, from the log if there is one
@@ -40,7 +40,7 @@ func inspectDB(path string) (facts dbFacts, err error) {
 			err = fmt.Errorf("%s is damaged: %v", path, r)
 		}
 	}()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockTimeout})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return facts, &adviceError{
 			err:    fmt.Errorf("%s is in use by another process", path),
@@ -59,7 +59,7 @@ func inspectDB(path string) (facts dbFacts, err error) {
 		if err := tx.ForEach(inspectBucket); err != nil {
 			return fmt.Errorf("%s is damaged: %w", path, err)
 		}
-		facts.read(tx)
+		facts.readVersions(tx)
 		return nil
 	})
 	return facts, err
@@ -94,7 +94,7 @@ func inspectBucket(name []byte, b *bolt.Bucket) error {
 	return nil
 }
 
-func (f *dbFacts) read(tx *bolt.Tx) {
+func (f *dbSummary) readVersions(tx *bolt.Tx) {
 	get := func(bucket schemaBucket, key []byte) []byte {
 		if b := tx.Bucket(bucket.Name()); b != nil {
 			return b.Get(key)
@@ -114,12 +114,12 @@ func (f *dbFacts) read(tx *bolt.Tx) {
 
 type schemaBucket interface{ Name() []byte }
 
-// newer returns the version of an etcd that has written here and is newer than
+// newerVersion returns the version of an etcd that has written here and is newer than
 // ours, if any. Releases of the same minor version read each other's files.
-func (f dbFacts) newer() string {
-	ownMajor, ownMinor, _ := release(version.Version)
+func (f dbSummary) newerVersion() string {
+	ownMajor, ownMinor, _ := parseMinorVersion(version.Version)
 	for _, v := range f.versions {
-		major, minor, ok := release(v)
+		major, minor, ok := parseMinorVersion(v)
 		if ok && (major > ownMajor || major == ownMajor && minor > ownMinor) {
 			return v
 		}
@@ -127,7 +127,7 @@ func (f dbFacts) newer() string {
 	return ""
 }
 
-func release(v string) (major, minor int, ok bool) {
+func parseMinorVersion(v string) (major, minor int, ok bool) {
 	n, err := fmt.Sscanf(v, "%d.%d", &major, &minor)
 	return major, minor, err == nil && n == 2
 }

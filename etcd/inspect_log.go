@@ -15,7 +15,7 @@ import (
 
 // inspectLog reads every record of the write-ahead log in dir. A record torn at
 // the very end is no damage: it was never acknowledged, and etcd cuts it off.
-func (c *contents) inspectLog(dir string) (err error) {
+func (c *raftIndexes) inspectLog(dir string) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // as etcd does on a record that is no message
 			err = fmt.Errorf("the write-ahead log in %s is damaged: %v", dir, r)
@@ -26,10 +26,10 @@ func (c *contents) inspectLog(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	r := logReader{contents: c}
+	r := logReader{raftIndexes: c}
 	for i, name := range names {
 		path := filepath.Join(dir, name)
-		err := r.file(path)
+		err := r.readFile(path)
 		last := i == len(names)-1
 		if err != nil && (!last || !errors.Is(err, io.ErrUnexpectedEOF)) {
 			return fmt.Errorf("%s is damaged: %w", path, err)
@@ -37,26 +37,26 @@ func (c *contents) inspectLog(dir string) (err error) {
 	}
 	for _, index := range r.snapshots {
 		if index <= r.committed { // etcd ignores others: they were not finished
-			c.base = index
+			c.replayFrom = index
 		}
 	}
-	c.logged = c.base
+	c.logged = c.replayFrom
 	if r.entry != nil {
-		c.logged = max(c.base, wal.MustUnmarshalEntry(r.entry).GetIndex())
+		c.logged = max(c.replayFrom, wal.MustUnmarshalEntry(r.entry).GetIndex())
 	}
 	return nil
 }
 
 // logReader is what has been learnt from the log's files so far.
 type logReader struct {
-	*contents
+	*raftIndexes
 	crc       uint32
 	entry     []byte // the last one
 	committed uint64
 	snapshots []uint64
 }
 
-func (r *logReader) file(path string) error {
+func (r *logReader) readFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

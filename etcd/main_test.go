@@ -14,7 +14,7 @@ const (
 	roleEnv = "ETCD_TEST_ROLE"
 	dirEnv  = "ETCD_TEST_DIR"
 
-	acked = "acknowledged" // begins a line of a child for each write it saw done
+	ackedLine = "acknowledged" // begins a line of a child for each write it saw done
 )
 
 func TestMain(m *testing.M) {
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child returns the calling test as a process of its own.
-func child(t *testing.T, role, dir string) *exec.Cmd {
+// childCommand returns the calling test as a process of its own.
+func childCommand(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.v")
@@ -33,13 +33,13 @@ func child(t *testing.T, role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// run returns how many writes a child saw done before it ended well.
-func run(t *testing.T, cmd *exec.Cmd) (writes int) {
+// runChild returns how many writes a child saw done before it ended well.
+func runChild(t *testing.T, cmd *exec.Cmd) (writes int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("child: %v\n%s", err, out)
 	}
-	t.Logf("child:\n%s", strings.ReplaceAll(string(out), acked+"\n", ""))
-	return strings.Count(string(out), acked+"\n")
+	t.Logf("child:\n%s", strings.ReplaceAll(string(out), ackedLine+"\n", ""))
+	return strings.Count(string(out), ackedLine+"\n")
 }

@@ -19,37 +19,37 @@ import (
 )
 
 const (
-	// connBuffer is what one connection buffers in each direction. The API
+	// connBufferBytes is what one connection buffers in each direction. The API
 	// server opens a connection for each kind: with 1 MiB each would take 2.2 MB
 	// of heap, with this 0.12 MB, and reading a long list is but a fifth slower.
-	connBuffer = 16 << 10
-	// readBuffer is gRPC's of each connection on the server's side; its own default
+	connBufferBytes = 16 << 10
+	// readBufferBytes is gRPC's of each connection on the server's side; its own default
 	// is twice that.
-	readBuffer = 16 << 10
-	// pingsAtMostEvery is the shortest keepalive interval clients may use: that of
+	readBufferBytes = 16 << 10
+	// minPingInterval is the shortest keepalive interval clients may use: that of
 	// etcd itself. The API server pings every 30 s, which gRPC's own default would
 	// answer by hanging up.
-	pingsAtMostEvery = 5 * time.Second
+	minPingInterval = 5 * time.Second
 
-	// drain is how long Close lets calls finish; watches never do.
-	drain = 50 * time.Millisecond
-	// giveUp bounds the wait for a member that failed, whose goroutines may
+	// drainTimeout is how long Close lets calls finish; watches never do.
+	drainTimeout = 50 * time.Millisecond
+	// stopTimeout bounds the wait for a member that failed, whose goroutines may
 	// wait for each other for ever.
-	giveUp = 2 * time.Second
+	stopTimeout = 2 * time.Second
 )
 
 // member is an embedded etcd server and the way to it.
 type member struct {
-	life    *life
-	etcd    *embed.Etcd
-	rpc     *grpc.Server
-	conns   *bufconn.Listener
-	closing chan struct{}
-	running sync.WaitGroup
+	lifetime   *lifetime
+	etcd       *embed.Etcd
+	rpc        *grpc.Server
+	listener   *bufconn.Listener
+	closing    chan struct{}
+	goroutines sync.WaitGroup
 }
 
-func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error) {
-	made, err := prepare(cfg.Dir)
+func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
+	made, err := prepareDir(cfg.Dir)
 	gone := true
 	defer func() {
 		if err == nil || made == "" || !gone {
@@ -62,20 +62,20 @@ func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	m := &member{life: l, conns: bufconn.Listen(connBuffer), closing: make(chan struct{})}
-	found, err := inspect(cfg.Dir)
+	m := &member{lifetime: l, listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
+	found, err := inspectFiles(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	release, err := takeTurn(ctx)
+	release, err := acquireStartSlot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	defer release()
-	if gone, err = m.open(ctx, cfg); err != nil {
+	if gone, err = m.openEtcd(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	if err := m.ready(ctx, found); err != nil {
+	if err := m.waitReady(ctx, found); err != nil {
 		gone = m.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
@@ -83,15 +83,15 @@ func startMember(ctx context.Context, cfg Config, l *life) (_ *member, err error
 	return m, nil
 }
 
-// size is the revision of the store and the size of its file in bytes.
-func (m *member) size() (revision, bytes int64) {
+// storeSize is the revision of the store and the size of its file in bytes.
+func (m *member) storeSize() (revision, bytes int64) {
 	return m.etcd.Server.KV().Rev(), m.etcd.Server.Backend().Size()
 }
 
-// open starts etcd in a goroutine of its own, as a fatal fault ends the
+// openEtcd starts etcd in a goroutine of its own, as a fatal fault ends the
 // goroutine it happens in. It reports whether a failed etcd is gone for good.
-func (m *member) open(ctx context.Context, cfg Config) (gone bool, err error) {
-	settings, err := settings(cfg, m.life.logger(cfg.logger(), cfg.Dir))
+func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error) {
+	settings, err := newEmbedConfig(cfg, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
 	if err != nil {
 		return true, err
 	}
@@ -100,46 +100,46 @@ func (m *member) open(ctx context.Context, cfg Config) (gone bool, err error) {
 		defer close(opened)
 		defer func() {
 			if r := recover(); r != nil {
-				cfg.logger().Error("panic while opening", zap.Any("panic", r), zap.Stack("stack"))
-				m.life.end(explain(cfg.Dir, fmt.Errorf("%v", r)))
+				cfg.zapLogger().Error("panic while opening", zap.Any("panic", r), zap.Stack("stack"))
+				m.lifetime.end(withAdvice(cfg.Dir, fmt.Errorf("%v", r)))
 			}
 		}()
 		// A file cut short under a memory map is a fault, not an error.
 		debug.SetPanicOnFault(true)
 		e, err := embed.StartEtcd(settings)
 		if err != nil {
-			m.life.end(explain(cfg.Dir, err))
+			m.lifetime.end(withAdvice(cfg.Dir, err))
 			return
 		}
 		m.etcd = e
 	}()
 	select {
 	case <-opened:
-	case <-m.life.Done():
+	case <-m.lifetime.Done():
 	case <-ctx.Done():
 	}
-	if !m.endsWithin(opened) {
+	if !m.waitStopped(opened) {
 		go func() { // it cannot be interrupted: close it whenever it is done
 			<-opened
 			if m.etcd != nil {
 				m.etcd.Close()
 			}
 		}()
-		return false, m.why(ctx)
+		return false, m.startError(ctx)
 	}
 	if m.etcd == nil {
-		return true, m.life.fault()
+		return true, m.lifetime.failure()
 	}
-	if err := m.why(ctx); err != nil {
+	if err := m.startError(ctx); err != nil {
 		m.etcd.Close()
 		return true, err
 	}
 	return true, nil
 }
 
-// why returns why a start cannot go on, if so.
-func (m *member) why(ctx context.Context) error {
-	if err := m.life.fault(); err != nil {
+// startError returns why a start cannot go on, if so.
+func (m *member) startError(ctx context.Context) error {
+	if err := m.lifetime.failure(); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -152,20 +152,20 @@ func (m *member) why(ctx context.Context) error {
 func (m *member) serve() {
 	m.rpc = v3rpc.Server(m.etcd.Server, nil, nil,
 		grpc.WaitForHandlers(true),
-		grpc.ReadBufferSize(readBuffer),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingsAtMostEvery}),
+		grpc.ReadBufferSize(readBufferBytes),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval}),
 	)
-	m.running.Go(func() {
+	m.goroutines.Go(func() {
 		// One that is closed before it got to serve says so; that is no failure.
-		if err := m.rpc.Serve(m.conns); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			m.life.end(fmt.Errorf("serve: %w", err))
+		if err := m.rpc.Serve(m.listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			m.lifetime.end(fmt.Errorf("serve: %w", err))
 		}
 	})
-	m.running.Go(m.watch)
+	m.goroutines.Go(m.watchStop)
 }
 
-// watch ends the life when the member stops without having been asked to.
-func (m *member) watch() {
+// watchStop ends the life when the member stops without having been asked to.
+func (m *member) watchStop() {
 	select {
 	case <-m.closing:
 		return
@@ -174,12 +174,12 @@ func (m *member) watch() {
 	select {
 	case <-m.closing: // this goroutine was late to see both
 	default:
-		m.life.end(errors.New("the member stopped by itself; the log says why"))
+		m.lifetime.end(errors.New("the member stopped by itself; the log says why"))
 	}
 }
 
 func (m *member) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	conn, err := m.conns.DialContext(ctx)
+	conn, err := m.listener.DialContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: dial the embedded member: %w", err)
 	}
@@ -197,8 +197,8 @@ func (m *member) close() bool {
 	select {
 	case <-stopped:
 		return true
-	case <-m.life.Done():
-		return m.endsWithin(stopped)
+	case <-m.lifetime.Done():
+		return m.waitStopped(stopped)
 	}
 }
 
@@ -207,17 +207,17 @@ func (m *member) close() bool {
 func (m *member) stop() {
 	close(m.closing)
 	if m.rpc != nil {
-		cut := time.AfterFunc(drain, m.rpc.Stop)
+		cut := time.AfterFunc(drainTimeout, m.rpc.Stop)
 		m.rpc.GracefulStop()
 		cut.Stop()
 	}
 	m.etcd.Close()
-	m.running.Wait()
+	m.goroutines.Wait()
 }
 
-// endsWithin waits for what may hang.
-func (m *member) endsWithin(ended <-chan struct{}) bool {
-	t := time.NewTimer(giveUp)
+// waitStopped waits for what may hang.
+func (m *member) waitStopped(ended <-chan struct{}) bool {
+	t := time.NewTimer(stopTimeout)
 	defer t.Stop()
 	select {
 	case <-ended:

@@ -16,15 +16,15 @@ const segmentBytes = 8 << 20
 // can run, so that none ever reads it while it changes.
 func init() { wal.SegmentSizeBytes = segmentBytes }
 
-// turn is held from the opening of a member to its election, as etcd shows the
+// startSlot is held from the opening of a member to its election, as etcd shows the
 // state of raft in one place of the process, where the last one opened is seen.
-var turn = make(chan struct{}, 1)
+var startSlot = make(chan struct{}, 1)
 
-// takeTurn waits until no other member of this process is being started.
-func takeTurn(ctx context.Context) (release func(), err error) {
+// acquireStartSlot waits until no other member of this process is being started.
+func acquireStartSlot(ctx context.Context) (release func(), err error) {
 	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+	case startSlot <- struct{}{}:
+		return func() { <-startSlot }, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("gave up before it was ready: %w", context.Cause(ctx))
 	}

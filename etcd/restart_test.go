@@ -8,24 +8,24 @@ import (
 
 // A log of more entries than etcd keeps in memory while it replays them must
 // not trip the election that a start hastens, nor must another start beside it.
-func TestRestartWithALongLog(t *testing.T) {
+func TestRestartWithLongLog(t *testing.T) {
 	const servers, entries, restarts = 3, 450, 10
 	dirs := make([]string, servers)
 	for i := range dirs {
-		dirs[i] = fill(t, entries)
+		dirs[i] = newFilledDir(t, entries)
 	}
 	last := fmt.Sprintf("k%d", entries-1)
 	for range restarts {
 		var running sync.WaitGroup
 		for _, dir := range dirs {
 			running.Go(func() {
-				s, err := Start(deadline(t), Config{Dir: dir, NoSync: true})
+				s, err := Start(testContext(t), Config{Dir: dir, NoSync: true})
 				if err != nil {
 					t.Errorf("Start: %v", err)
 					return
 				}
 				defer closeServer(t, s)
-				if r, err := dialEmbedded(t, s).Get(deadline(t), last); err != nil || r.Count != 1 {
+				if r, err := dialEmbedded(t, s).Get(testContext(t), last); err != nil || r.Count != 1 {
 					t.Errorf("get %s = %v, %v", last, r, err)
 				}
 			})

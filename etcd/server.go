@@ -10,7 +10,7 @@ import (
 
 // Server is a store that answers, from Start until Close or until it fails.
 type Server struct {
-	life      *life
+	lifetime  *lifetime
 	cfg       Config
 	endpoints []string
 	member    *member // nil for a cluster elsewhere
@@ -21,15 +21,15 @@ type Server struct {
 // bounds the start only. Errors are one line that says what failed, why, and
 // what to do.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	s := &Server{life: newLife(ctx), cfg: cfg}
+	s := &Server{lifetime: newLifetime(ctx), cfg: cfg}
 	if len(cfg.Endpoints) > 0 {
-		if err := connect(ctx, cfg); err != nil {
+		if err := connectCluster(ctx, cfg); err != nil {
 			return nil, fmt.Errorf("etcd: %w", err)
 		}
 		s.endpoints = slices.Clone(cfg.Endpoints)
 		return s, nil
 	}
-	m, err := startMember(ctx, cfg, s.life)
+	m, err := startMember(ctx, cfg, s.lifetime)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -56,15 +56,15 @@ func (s *Server) Size() (revision, bytes int64) {
 	if s.member == nil {
 		return 0, 0
 	}
-	return s.member.size()
+	return s.member.storeSize()
 }
 
 // Done is closed when the server was closed or has failed.
-func (s *Server) Done() <-chan struct{} { return s.life.Done() }
+func (s *Server) Done() <-chan struct{} { return s.lifetime.Done() }
 
 // Err returns why the server failed; nil while it runs and after a plain Close.
 func (s *Server) Err() error {
-	if err := s.life.fault(); err != nil {
+	if err := s.lifetime.failure(); err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (s *Server) Close() error {
 		if s.member != nil {
 			s.member.close()
 		}
-		s.life.end(errClosed)
+		s.lifetime.end(errClosed)
 	})
 	return s.Err()
 }

@@ -14,15 +14,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-func TestServe(t *testing.T) {
-	s := start(t, Config{Dir: filepath.Join(t.TempDir(), "new", "data")})
+func TestServesReadsWritesAndWatches(t *testing.T) {
+	s := startServer(t, Config{Dir: filepath.Join(t.TempDir(), "new", "data")})
 	c := dialEmbedded(t, s)
-	watch := c.Watch(deadline(t), "k", clientv3.WithCreatedNotify())
+	watch := c.Watch(testContext(t), "k", clientv3.WithCreatedNotify())
 	if r := <-watch; !r.Created {
 		t.Fatalf("first answer of the watch: %+v, want created", r)
 	}
-	rev := put(t, c, "k", "v")
-	if v, mod := get(t, c, "k"); v != "v" || mod != rev {
+	rev := putKey(t, c, "k", "v")
+	if v, mod := getKey(t, c, "k"); v != "v" || mod != rev {
 		t.Errorf("get = %q at revision %d, want \"v\" at %d", v, mod, rev)
 	}
 	r := <-watch
@@ -30,7 +30,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("watched %+v, want the one put", r)
 	}
 	// The API server asks each endpoint for its version to learn what it can do.
-	if _, err := c.Status(deadline(t), s.Endpoints()[0]); err != nil {
+	if _, err := c.Status(testContext(t), s.Endpoints()[0]); err != nil {
 		t.Errorf("Status of endpoint %s: %v", s.Endpoints()[0], err)
 	}
 	if err := s.Err(); err != nil {
@@ -38,9 +38,9 @@ func TestServe(t *testing.T) {
 	}
 }
 
-func TestPrivateFiles(t *testing.T) {
+func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	start(t, Config{Dir: dir, NoSync: true})
+	startServer(t, Config{Dir: dir, NoSync: true})
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v, want nothing for others", path, info.Mode())
@@ -58,14 +58,14 @@ func TestRestartKeepsDataAndRevision(t *testing.T) {
 			dir := t.TempDir()
 			var last int64
 			for round := range 3 {
-				s := start(t, Config{Dir: dir, NoSync: noSync})
+				s := startServer(t, Config{Dir: dir, NoSync: noSync})
 				c := dialEmbedded(t, s)
 				if round > 0 {
-					if v, rev := get(t, c, "k"); v != fmt.Sprint(round-1) || rev != last {
+					if v, rev := getKey(t, c, "k"); v != fmt.Sprint(round-1) || rev != last {
 						t.Errorf("round %d: got %q at revision %d, want %d at %d", round, v, rev, round-1, last)
 					}
 				}
-				rev := put(t, c, "k", fmt.Sprint(round))
+				rev := putKey(t, c, "k", fmt.Sprint(round))
 				if round > 0 && rev != last+1 {
 					t.Errorf("round %d: revision %d follows %d", round, rev, last)
 				}
@@ -76,20 +76,20 @@ func TestRestartKeepsDataAndRevision(t *testing.T) {
 	}
 }
 
-// TestKill has a child acknowledge writes until it is killed: each of them must
+// TestKillKeepsAcknowledgedWrites has a child acknowledge writes until it is killed: each of them must
 // be there afterwards.
-func TestKill(t *testing.T) {
+func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	if os.Getenv(roleEnv) != "" {
-		s := start(t, Config{Dir: os.Getenv(dirEnv)})
+		s := startServer(t, Config{Dir: os.Getenv(dirEnv)})
 		c := dialEmbedded(t, s)
 		for i := 0; ; i++ {
-			put(t, c, fmt.Sprintf("k%d", i), "v")
-			fmt.Println(acked)
+			putKey(t, c, fmt.Sprintf("k%d", i), "v")
+			fmt.Println(ackedLine)
 		}
 	}
 	dir := t.TempDir()
 	for round := range 2 {
-		cmd := child(t, "victim", dir)
+		cmd := childCommand(t, "victim", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestKill(t *testing.T) {
 		}
 		n := 0
 		for in := bufio.NewScanner(out); n < 100 && in.Scan(); {
-			if in.Text() == acked {
+			if in.Text() == ackedLine {
 				n++
 			}
 		}
@@ -112,22 +112,22 @@ func TestKill(t *testing.T) {
 		if n < 100 {
 			t.Fatalf("the child acknowledged %d writes, want 100", n)
 		}
-		s := start(t, Config{Dir: dir})
+		s := startServer(t, Config{Dir: dir})
 		c := dialEmbedded(t, s)
 		for i := range n {
-			get(t, c, fmt.Sprintf("k%d", i))
+			getKey(t, c, fmt.Sprintf("k%d", i))
 		}
-		put(t, c, "round", fmt.Sprint(round))
+		putKey(t, c, "round", fmt.Sprint(round))
 		closeServer(t, s)
 	}
 }
 
-func TestClose(t *testing.T) {
-	s := start(t, Config{Dir: t.TempDir()})
+func TestCloseWithOpenWatch(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir()})
 	c := dialEmbedded(t, s)
-	watch := c.Watch(deadline(t), "k", clientv3.WithCreatedNotify())
+	watch := c.Watch(testContext(t), "k", clientv3.WithCreatedNotify())
 	<-watch
-	rev := put(t, c, "k", "v")
+	rev := putKey(t, c, "k", "v")
 	if r := <-watch; r.Header.Revision != rev {
 		t.Errorf("watched revision %d, want %d", r.Header.Revision, rev)
 	}
@@ -153,12 +153,12 @@ func TestClose(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("Err after Close: %v", err)
 	}
-	if conn, err := s.Dialer()(deadline(t), "tcp", ""); err == nil {
+	if conn, err := s.Dialer()(testContext(t), "tcp", ""); err == nil {
 		t.Errorf("dialled %v after Close", conn.RemoteAddr())
 	}
 }
 
-func TestStartGivesUpWithItsContext(t *testing.T) {
+func TestStartRespectsContext(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -177,10 +177,10 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-func TestStartStopsWithoutTrace(t *testing.T) {
+func TestCloseLeavesNothingRunning(t *testing.T) {
 	// TestMain fails for what is left running.
 	dir := t.TempDir()
 	for range 5 {
-		closeServer(t, start(t, Config{Dir: dir}))
+		closeServer(t, startServer(t, Config{Dir: dir}))
 	}
 }

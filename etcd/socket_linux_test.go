@@ -9,15 +9,15 @@ import (
 
 // An embedded member is reached in memory alone: it opens no socket.
 func TestOpensNoSocket(t *testing.T) {
-	before := sockets(t)
-	c := dialEmbedded(t, start(t, Config{Dir: t.TempDir(), NoSync: true}))
-	put(t, c, "k", "v")
-	if after := sockets(t); after > before {
+	before := countSockets(t)
+	c := dialEmbedded(t, startServer(t, Config{Dir: t.TempDir(), NoSync: true}))
+	putKey(t, c, "k", "v")
+	if after := countSockets(t); after > before {
 		t.Errorf("%d sockets are open while it serves, %d before", after, before)
 	}
 }
 
-func sockets(t *testing.T) (n int) {
+func countSockets(t *testing.T) (n int) {
 	t.Helper()
 	fds, err := filepath.Glob("/proc/self/fd/*")
 	must(t, err)

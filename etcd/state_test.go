@@ -17,15 +17,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// stores are both kinds of a Server, with a client of each.
-func stores(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
+// forEachStore are both kinds of a Server, with a client of each.
+func forEachStore(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
 	t.Run("embedded", func(t *testing.T) {
-		s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+		s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 		test(t, s, dialEmbedded(t, s))
 	})
 	t.Run("external", func(t *testing.T) {
 		files := newTestFiles(t)
-		s := start(t, Config{Endpoints: []string{cluster(t, files)}, CAFile: files.ca, CertFile: files.cert, KeyFile: files.key})
+		s := startServer(t, Config{Endpoints: []string{startCluster(t, files)}, CAFile: files.ca, CertFile: files.cert, KeyFile: files.key})
 		c, err := s.Client()
 		must(t, err)
 		t.Cleanup(func() { must(t, c.Close()) })
@@ -35,39 +35,39 @@ func stores(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
 
 const prefix = "/registry"
 
-func readAt(t *testing.T, s *Server, revision int64) snapshot.State {
+func readStateAt(t *testing.T, s *Server, revision int64) snapshot.State {
 	t.Helper()
-	state, err := s.Read(deadline(t), prefix, revision)
+	state, err := s.ReadState(testContext(t), prefix, revision)
 	must(t, err)
 	return state
 }
 
 // All is read as of one revision, page by page, and nothing beside the prefix.
-func TestRead(t *testing.T) {
-	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
-		const keys = page + 1
+func TestReadState(t *testing.T) {
+	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		const keys = pageSize + 1
 		for i := range keys {
-			put(t, c, fmt.Sprintf("%s/k/%05d", prefix, i), "old")
+			putKey(t, c, fmt.Sprintf("%s/k/%05d", prefix, i), "old")
 		}
-		put(t, c, prefix+"-other", "x")
-		put(t, c, "compact_rev_key", "x")
-		at, err := s.Revision(deadline(t))
+		putKey(t, c, prefix+"-other", "x")
+		putKey(t, c, "compact_rev_key", "x")
+		at, err := s.Revision(testContext(t))
 		must(t, err)
-		put(t, c, prefix+"/k/00000", "new")
-		put(t, c, prefix+"/z", "new")
+		putKey(t, c, prefix+"/k/00000", "new")
+		putKey(t, c, prefix+"/z", "new")
 
-		old := readAt(t, s, at)
+		old := readStateAt(t, s, at)
 		if len(old.Entries) != keys || old.Revision != at || string(old.Entries[0].Value) != "old" || old.Entries[0].Key != "/k/00000" {
 			t.Errorf("%d entries at %d, first %+v", len(old.Entries), old.Revision, old.Entries[0])
 		}
-		now := readAt(t, s, 0)
+		now := readStateAt(t, s, 0)
 		if len(now.Entries) != keys+1 || now.Revision != at+2 || string(now.Entries[0].Value) != "new" || now.Entries[0].Revision != at+1 {
 			t.Errorf("%d entries at %d, first %+v", len(now.Entries), now.Revision, now.Entries[0])
 		}
-		if _, err := c.Compact(deadline(t), at+1); err != nil {
+		if _, err := c.Compact(testContext(t), at+1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Read(deadline(t), prefix, at); err == nil || !strings.Contains(err.Error(), "compacted") {
+		if _, err := s.ReadState(testContext(t), prefix, at); err == nil || !strings.Contains(err.Error(), "compacted") {
 			t.Errorf("compacted: %v", err)
 		}
 	})
@@ -75,13 +75,13 @@ func TestRead(t *testing.T) {
 
 // Whatever there is, it is made equal to what is wanted, and who watches sees no
 // object change its identity under its name.
-func TestWriteRandom(t *testing.T) {
-	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+func TestReplaceStateRandom(t *testing.T) {
+	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
 		random := rand.New(rand.NewPCG(3, 4))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		watch := c.Watch(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithPrevKV())
-		var last Written
+		var last WriteResult
 		for range 30 {
 			var want snapshot.State
 			for i := range 300 {
@@ -90,17 +90,17 @@ func TestWriteRandom(t *testing.T) {
 					want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/pods/ns/%03d", i), Value: value})
 				}
 			}
-			before := readAt(t, s, 0)
-			done, err := s.Write(deadline(t), prefix, want)
+			before := readStateAt(t, s, 0)
+			done, err := s.ReplaceState(testContext(t), prefix, want)
 			must(t, err)
-			got := readAt(t, s, 0)
+			got := readStateAt(t, s, 0)
 			if diff := cmp.Diff(want.Entries, got.Entries, cmpopts.IgnoreFields(snapshot.Entry{}, "Revision")); diff != "" {
 				t.Fatalf("-want +got:\n%s", diff)
 			}
 			if plan := snapshot.NewPlan(before, want); done.Counts != plan.Counts || done.Revision != got.Revision {
 				t.Errorf("done %+v, planned %+v, at %d", done, plan.Counts, got.Revision)
 			}
-			for key, revision := range done.Latest {
+			for key, revision := range done.Revisions {
 				if i := slices.IndexFunc(got.Entries, func(e snapshot.Entry) bool { return e.Key == key }); i >= 0 && got.Entries[i].Revision != revision {
 					t.Errorf("%s was written at %d, not %d", key, got.Entries[i].Revision, revision)
 				}
@@ -115,12 +115,12 @@ func TestWriteRandom(t *testing.T) {
 					if seen = e.Kv.ModRevision; !e.IsModify() {
 						continue
 					}
-					was, _ := snapshot.UID(e.PrevKv.Value)
-					if is, _ := snapshot.UID(e.Kv.Value); is != was {
+					was, _ := snapshot.ObjectUID(e.PrevKv.Value)
+					if is, _ := snapshot.ObjectUID(e.Kv.Value); is != was {
 						t.Fatalf("%s became another object", e.Kv.Key)
 					}
 				}
-			case <-deadline(t).Done():
+			case <-testContext(t).Done():
 				t.Fatalf("seen %d of %d", seen, last.Revision)
 			}
 		}
@@ -128,27 +128,27 @@ func TestWriteRandom(t *testing.T) {
 }
 
 // What was to end by itself still does.
-func TestWriteTTL(t *testing.T) {
-	stores(t, func(t *testing.T, s *Server, c *clientv3.Client) {
-		lease, err := c.Grant(deadline(t), 1000)
+func TestReplaceStateKeepsTTL(t *testing.T) {
+	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		lease, err := c.Grant(testContext(t), 1000)
 		must(t, err)
 		for _, key := range []string{"a", "b"} {
-			if _, err := c.Put(deadline(t), prefix+"/events/ns/"+key, "x", clientv3.WithLease(lease.ID)); err != nil {
+			if _, err := c.Put(testContext(t), prefix+"/events/ns/"+key, "x", clientv3.WithLease(lease.ID)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		saved := readAt(t, s, 0)
+		saved := readStateAt(t, s, 0)
 		if len(saved.TTLs) != 1 || saved.TTLs[0] > 1000*time.Second || saved.TTLs[0] < 900*time.Second || saved.Entries[1].TTL != 1 {
 			t.Fatalf("TTLs: %v, %+v", saved.TTLs, saved.Entries)
 		}
-		if _, err := c.Delete(deadline(t), prefix, clientv3.WithPrefix()); err != nil {
+		if _, err := c.Delete(testContext(t), prefix, clientv3.WithPrefix()); err != nil {
 			t.Fatal(err)
 		}
 		saved.TTLs[0] = 500 * time.Second
-		if _, err := s.Write(deadline(t), prefix, saved); err != nil {
+		if _, err := s.ReplaceState(testContext(t), prefix, saved); err != nil {
 			t.Fatal(err)
 		}
-		again := readAt(t, s, 0)
+		again := readStateAt(t, s, 0)
 		if len(again.TTLs) != 1 || again.TTLs[0] > 501*time.Second || again.TTLs[0] < 400*time.Second || len(again.Entries) != 2 {
 			t.Errorf("TTLs: %v", again.TTLs)
 		}
@@ -157,58 +157,58 @@ func TestWriteTTL(t *testing.T) {
 
 // A write that somebody else's gets in between begins anew; where they go on
 // all the time it gives up.
-func TestWriteBesideOthers(t *testing.T) {
-	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+func TestReplaceStateWithConcurrentWrites(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	c := dialEmbedded(t, s)
 	want := snapshot.State{Entries: []snapshot.Entry{{Key: "/pods/ns/p", Value: []byte(`{"v":0}`)}}}
 	w := func(interfere func()) error {
-		var done Written
-		done.Latest = map[string]int64{}
-		return s.withClient(deadline(t), func(ctx context.Context, client *clientv3.Client) error {
+		var done WriteResult
+		done.Revisions = map[string]int64{}
+		return s.withClient(testContext(t), func(ctx context.Context, client *clientv3.Client) error {
 			now, err := readState(ctx, client, prefix, 0)
 			must(t, err)
 			interfere()
-			return (&writer{ctx: ctx, client: client, prefix: prefix, want: want, done: &done}).commit(snapshot.NewPlan(now, want).Puts)
+			return (&stateWriter{ctx: ctx, client: client, prefix: prefix, want: want, done: &done}).commit(snapshot.NewPlan(now, want).Puts)
 		})
 	}
-	if err := w(func() { put(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, errMoved) {
+	if err := w(func() { putKey(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, errConcurrentWrite) {
 		t.Errorf("written over what nobody has seen: %v", err)
 	}
-	if v, _ := get(t, c, prefix+"/pods/ns/p"); v != `{"v":1}` {
+	if v, _ := getKey(t, c, prefix+"/pods/ns/p"); v != `{"v":1}` {
 		t.Errorf("got %s", v)
 	}
-	if _, err := s.Write(deadline(t), prefix, want); err != nil {
+	if _, err := s.ReplaceState(testContext(t), prefix, want); err != nil {
 		t.Error(err)
 	}
 
-	ctx, cancel := context.WithCancel(deadline(t))
+	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
-	if _, err := s.Write(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
+	if _, err := s.ReplaceState(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 // Objects that are as long as etcd takes them go through, one by one.
-func TestWriteLong(t *testing.T) {
-	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+func TestReplaceStateWithLargeObjects(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	var want snapshot.State
 	for i := range 5 {
 		value := fmt.Appendf(nil, `{"v":%q}`, strings.Repeat(fmt.Sprint(i), 1400<<10))
 		want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/configmaps/ns/%d", i), Value: value})
 	}
-	if done, err := s.Write(deadline(t), prefix, want); err != nil || done.Created != 5 {
+	if done, err := s.ReplaceState(testContext(t), prefix, want); err != nil || done.Created != 5 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if got := readAt(t, s, 0); len(got.Entries) != 5 || len(got.Entries[4].Value) != len(want.Entries[4].Value) {
+	if got := readStateAt(t, s, 0); len(got.Entries) != 5 || len(got.Entries[4].Value) != len(want.Entries[4].Value) {
 		t.Error("not all is there")
 	}
 }
 
 // A store that has gone does not make anybody wait.
-func TestReadOfClosed(t *testing.T) {
-	s := start(t, Config{Dir: t.TempDir(), NoSync: true})
+func TestReadStateAfterClose(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	closeServer(t, s)
-	if _, err := s.Read(deadline(t), prefix, 0); err == nil {
+	if _, err := s.ReadState(testContext(t), prefix, 0); err == nil {
 		t.Error("read")
 	}
 }

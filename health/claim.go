@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// claims says which PersistentVolumeClaim keeps a Pod from being scheduled.
-func (s *search) claims(u *unstructured.Unstructured) string {
+// explainClaims says which PersistentVolumeClaim keeps a Pod from being scheduled.
+func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 	var pod corev1.Pod
 	if err := convert(u, &pod); err != nil {
 		return ""
@@ -23,26 +23,26 @@ func (s *search) claims(u *unstructured.Unstructured) string {
 		default:
 			continue
 		}
-		claim := s.get(core("persistentvolumeclaims"), pod.Namespace, name)
+		claim := s.get(coreResource("persistentvolumeclaims"), pod.Namespace, name)
 		switch {
 		case claim == nil && s.err == nil:
 			return fmt.Sprintf("PersistentVolumeClaim %s: there is no such object", name)
-		case claim == nil || Of(claim).Status == Current:
+		case claim == nil || StateOf(claim).Status == Current:
 			continue
 		}
-		if reason := s.claim(claim); reason != "" {
+		if reason := s.explainClaim(claim); reason != "" {
 			return fmt.Sprintf("PersistentVolumeClaim %s: %s", name, reason)
 		}
 	}
 	return ""
 }
 
-// claim says why a PersistentVolumeClaim is not bound: the volume controller
+// explainClaim says why a PersistentVolumeClaim is not bound: the volume controller
 // tells it in events that are not always warnings.
-func (s *search) claim(u *unstructured.Unstructured) string {
-	e := s.latest(u, func(*corev1.Event) bool { return true })
+func (s *reasonSearch) explainClaim(u *unstructured.Unstructured) string {
+	e := s.latestEvent(u, func(*corev1.Event) bool { return true })
 	if e == nil {
 		return ""
 	}
-	return because(e.Reason, e.Message)
+	return joinReason(e.Reason, e.Message)
 }

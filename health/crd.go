@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// unserved says why the server does not serve a kind.
-func (s *search) unserved(r Ref) string {
+// explainUnserved says why the server does not serve a kind.
+func (s *reasonSearch) explainUnserved(r Ref) string {
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	for _, crd := range s.list(crds, "", metav1.ListOptions{}) {
 		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
@@ -17,8 +17,8 @@ func (s *search) unserved(r Ref) string {
 		if group != r.Group || kind != r.Kind {
 			continue
 		}
-		if state := Of(&crd); state.Status != Current {
-			return fmt.Sprintf("CustomResourceDefinition %s: %s", crd.GetName(), s.object(&crd))
+		if state := StateOf(&crd); state.Status != Current {
+			return fmt.Sprintf("CustomResourceDefinition %s: %s", crd.GetName(), s.explainObject(&crd))
 		}
 		return fmt.Sprintf("CustomResourceDefinition %s does not serve version %s", crd.GetName(), r.Version)
 	}

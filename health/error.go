@@ -10,7 +10,7 @@ import (
 // NotHealthyError says which objects are not as they were to be.
 type NotHealthyError struct {
 	Objects []Unhealthy // in the order in which they were given
-	Of      int         // how many were waited for
+	Total   int         // how many were waited for
 	Gone    bool        // they were to be gone, not healthy
 	Cause   error       // why the wait ended; nil if there was nothing more to hope for
 }
@@ -34,9 +34,9 @@ func (e *NotHealthyError) Error() string {
 	if e.Gone {
 		not = "not gone"
 	}
-	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), count(e.Of, "object"), not, strings.Join(names, ", "))
+	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), count(e.Total, "object"), not, strings.Join(names, ", "))
 	if e.Cause != nil {
-		text += ": " + line(e.Cause.Error())
+		text += ": " + oneLine(e.Cause.Error())
 	}
 	return text
 }
@@ -44,13 +44,13 @@ func (e *NotHealthyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *NotHealthyError) Unwrap() error { return e.Cause }
 
-// plain is the text of an error in one line. Of a request without an answer the
+// plainError is the text of an error in one line. Of a request without an answer the
 // URL, which is long and may change, is left out.
-func plain(err error) string {
+func plainError(err error) string {
 	if lost, ok := errors.AsType[*url.Error](err); ok {
-		return "no answer from the API server: " + line(lost.Err.Error())
+		return "no answer from the API server: " + oneLine(lost.Err.Error())
 	}
-	return line(err.Error())
+	return oneLine(err.Error())
 }
 
 // count is "1 Pod" or "2 Pods".

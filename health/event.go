@@ -9,41 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// warning is the latest warning about an object.
-func (s *search) warning(u *unstructured.Unstructured) string {
-	if e := s.latest(u, func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
-		return because(e.Reason, e.Message)
+// lastWarning is the latest warning about an object.
+func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
+	if e := s.latestEvent(u, func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
+		return joinReason(e.Reason, e.Message)
 	}
 	return ""
 }
 
-// latest finds the newest event about an object of those that are wanted.
-func (s *search) latest(u *unstructured.Unstructured, wanted func(*corev1.Event) bool) *corev1.Event {
+// latestEvent finds the newest event about an object of those that are wanted.
+func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*corev1.Event) bool) *corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // where events of what has none are kept
 	}
 	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
 	var newest *corev1.Event
-	for _, item := range s.list(core("events"), namespace, o) {
+	for _, item := range s.list(coreResource("events"), namespace, o) {
 		var e corev1.Event
 		if err := convert(&item, &e); err != nil {
-			s.failed(err)
+			s.recordError(err)
 			continue
 		}
 		if e.InvolvedObject.UID != u.GetUID() || !wanted(&e) {
 			continue
 		}
-		if newest == nil || when(&e).After(when(newest)) {
+		if newest == nil || eventTime(&e).After(eventTime(newest)) {
 			newest = &e
 		}
 	}
 	return newest
 }
 
-// when says when an event happened last: old and new recorders tell it in
+// eventTime says when an event happened last: old and new recorders tell it in
 // different fields.
-func when(e *corev1.Event) time.Time {
+func eventTime(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:
 		return e.Series.LastObservedTime.Time

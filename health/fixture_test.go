@@ -23,7 +23,7 @@ type cluster struct {
 }
 
 // kinds that a cluster knows: version, resource, kind.
-var known = []struct {
+var servedKinds = []struct {
 	gv, resource, kind string
 	namespaced         bool
 }{
@@ -48,7 +48,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{{Group: "example.com", Version: "v1", Resource: "widgets"}: "WidgetList"}
 	c := &cluster{kinds: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}
-	for _, k := range known {
+	for _, k := range servedKinds {
 		c.serve(k.gv, k.resource, k.kind, k.namespaced)
 		gv, err := schema.ParseGroupVersion(k.gv)
 		if err != nil {
@@ -58,7 +58,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 	}
 	var objects []runtime.Object
 	for _, m := range manifests {
-		objects = append(objects, object(t, m))
+		objects = append(objects, parseObject(t, m))
 	}
 	c.objects = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
 	c.Waiter = &Waiter{c.kinds, c.objects}
@@ -80,8 +80,8 @@ func (c *cluster) serve(gv, resource, kind string, namespaced bool, verbs ...str
 	c.kinds.Resources = append(c.kinds.Resources, &metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{r}})
 }
 
-// object reads YAML. One that has no UID gets one from its name.
-func object(t *testing.T, manifest string) *unstructured.Unstructured {
+// parseObject reads YAML. One that has no UID gets one from its name.
+func parseObject(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
@@ -96,7 +96,7 @@ func object(t *testing.T, manifest string) *unstructured.Unstructured {
 // create and update change what the cluster has.
 func (c *cluster) create(t *testing.T, r schema.GroupVersionResource, manifest string) {
 	t.Helper()
-	u := object(t, manifest)
+	u := parseObject(t, manifest)
 	if err := c.objects.Tracker().Create(r, u, u.GetNamespace()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (c *cluster) create(t *testing.T, r schema.GroupVersionResource, manifest s
 
 func (c *cluster) update(t *testing.T, r schema.GroupVersionResource, manifest string) {
 	t.Helper()
-	u := object(t, manifest)
+	u := parseObject(t, manifest)
 	if err := c.objects.Tracker().Update(r, u, u.GetNamespace()); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func documents(text string) []string { return strings.Split(strings.TrimSpace(te
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	pods        = core("pods")
+	pods        = coreResource("pods")
 	widgets     = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 )
 

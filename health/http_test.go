@@ -17,10 +17,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// api serves kinds, and hands over each list and watch of Pods to the test.
-type api struct {
-	t     *testing.T
-	asked chan request
+// fakeAPI serves kinds, and hands over each list and watch of Pods to the test.
+type fakeAPI struct {
+	t        *testing.T
+	requests chan request
 }
 
 type request struct {
@@ -28,7 +28,7 @@ type request struct {
 	answer chan<- string // closed to end the answer
 }
 
-var discovered = map[string]any{
+var discoveryAnswers = map[string]any{
 	"/api": metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
 	"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList"}, Groups: []metav1.APIGroup{{
 		Name:             "example.com",
@@ -45,9 +45,9 @@ var discovered = map[string]any{
 	}},
 }
 
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if found, ok := discovered[r.URL.Path]; ok {
+	if found, ok := discoveryAnswers[r.URL.Path]; ok {
 		if err := json.NewEncoder(w).Encode(found); err != nil {
 			a.t.Error(err)
 		}
@@ -59,7 +59,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := make(chan string)
 	select {
-	case a.asked <- request{r.URL.RawQuery, answer}:
+	case a.requests <- request{r.URL.RawQuery, answer}:
 	case <-r.Context().Done():
 		return
 	}
@@ -78,9 +78,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve starts a server and a waiter for it.
-func serve(t *testing.T) (*api, *Waiter) {
+func serve(t *testing.T) (*fakeAPI, *Waiter) {
 	t.Helper()
-	a := &api{t, make(chan request)}
+	a := &fakeAPI{t, make(chan request)}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	w, err := New(&rest.Config{Host: server.URL, QPS: 0.001, Burst: 1})
@@ -90,11 +90,11 @@ func serve(t *testing.T) (*api, *Waiter) {
 	return a, w
 }
 
-// next answers a request, which must be as expected, and ends the answer.
-func (a *api) next(query string, texts ...string) {
+// expectRequest answers a request, which must be as expected, and ends the answer.
+func (a *fakeAPI) expectRequest(query string, texts ...string) {
 	a.t.Helper()
 	select {
-	case r := <-a.asked:
+	case r := <-a.requests:
 		if r.query != query {
 			a.t.Errorf("asked for %s\nwant %s", r.query, query)
 		}
@@ -124,21 +124,21 @@ func event(kind, object string) string {
 	return `{"type":"` + kind + `","object":{` + object + `}}` + "\n"
 }
 
-func TestWatchIsCutAndResumed(t *testing.T) {
+func TestResumesInterruptedWatch(t *testing.T) {
 	a, w := serve(t)
 	told := make(chan string, 10)
 	ended := make(chan error)
 	go func() {
 		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { told <- string(s.Status) + ": " + s.Message }})
 	}()
-	a.next(selector, list("5", ""))
+	a.expectRequest(selector, list("5", ""))
 	watch := "allowWatchBookmarks=true&" + selector + "&resourceVersion="
-	a.next(watch+"5&watch=true", event("ADDED", pending))
-	a.next(watch+"7&watch=true", event("BOOKMARK", bookmark))
-	a.next(watch + "9&watch=true") // cut at once
-	a.next(watch+"9&watch=true", event("ERROR", expired))
-	a.next(selector, list("11", "{"+pending+"}")) // no news
-	a.next(watch+"11&watch=true", event("MODIFIED", ready))
+	a.expectRequest(watch+"5&watch=true", event("ADDED", pending))
+	a.expectRequest(watch+"7&watch=true", event("BOOKMARK", bookmark))
+	a.expectRequest(watch + "9&watch=true") // cut at once
+	a.expectRequest(watch+"9&watch=true", event("ERROR", expired))
+	a.expectRequest(selector, list("11", "{"+pending+"}")) // no news
+	a.expectRequest(watch+"11&watch=true", event("MODIFIED", ready))
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -159,14 +159,14 @@ func TestSeveralObjectsShareAWatch(t *testing.T) {
 	other.Name = "other"
 	ended := make(chan error)
 	go func() { ended <- w.Wait(t.Context(), []Ref{podP, other}, Options{}) }()
-	a.next("", list("5", "{"+ready+"},{"+strings.Replace(ready, `"p"`, `"unasked"`, 1)+"}"))
-	a.next("allowWatchBookmarks=true&resourceVersion=5&watch=true", event("ADDED", strings.Replace(ready, `"p"`, `"other"`, 1)))
+	a.expectRequest("", list("5", "{"+ready+"},{"+strings.Replace(ready, `"p"`, `"unasked"`, 1)+"}"))
+	a.expectRequest("allowWatchBookmarks=true&resourceVersion=5&watch=true", event("ADDED", strings.Replace(ready, `"p"`, `"other"`, 1)))
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestServerIsAway(t *testing.T) {
+func TestServerIsUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	w, err := New(&rest.Config{Host: server.URL})
@@ -199,7 +199,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-func TestRefsThatAreRefused(t *testing.T) {
+func TestRefsRefusesInvalidNames(t *testing.T) {
 	_, w := serve(t)
 	for _, arg := range []string{"pod", "/p", "pod/", "pod/a/b", ""} {
 		if _, err := w.Refs(t.Context(), "shop", []string{arg}); !errors.As(err, new(usage.Error)) {
@@ -208,7 +208,7 @@ func TestRefsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestNewRefusesABadConfig(t *testing.T) {
+func TestNewRefusesInvalidConfig(t *testing.T) {
 	if _, err := New(&rest.Config{Host: "://"}); err == nil || !strings.HasPrefix(err.Error(), "health: ") {
 		t.Errorf("got %v", err)
 	}

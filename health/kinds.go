@@ -16,8 +16,8 @@ import (
 // errNotServed is what the error wraps that a kind is not served now.
 var errNotServed = errors.New("the server does not serve it")
 
-// errNoWatch is what the error wraps that a kind can never be waited for.
-var errNoWatch = errors.New("it cannot be waited for")
+// errNotWatchable is what the error wraps that a kind can never be waited for.
+var errNotWatchable = errors.New("it cannot be waited for")
 
 // resource is what the server calls a kind.
 type resource struct {
@@ -25,12 +25,12 @@ type resource struct {
 	schema.GroupVersionResource
 }
 
-// resource asks the server for a kind: not for all the others, and not a cache,
+// findResource asks the server for a kind: not for all the others, and not a cache,
 // because the kind may be a new one.
-func (w *Waiter) resource(ctx context.Context, gvk schema.GroupVersionKind) (resource, error) {
+func (w *Waiter) findResource(ctx context.Context, gvk schema.GroupVersionKind) (resource, error) {
 	list, err := w.kinds.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
-		return resource{}, notServed(gvk)
+		return resource{}, notServedError(gvk)
 	}
 	if err != nil {
 		return resource{}, fmt.Errorf("ask for kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), err)
@@ -39,25 +39,25 @@ func (w *Waiter) resource(ctx context.Context, gvk schema.GroupVersionKind) (res
 		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
 	})
 	if i < 0 {
-		return resource{}, notServed(gvk)
+		return resource{}, notServedError(gvk)
 	}
 	r := list.APIResources[i]
 	for _, verb := range []string{"list", "watch"} {
 		if !slices.Contains(r.Verbs, verb) {
-			return resource{}, fmt.Errorf("kind %s in %s has no verb %s: %w", gvk.Kind, gvk.GroupVersion(), verb, errNoWatch)
+			return resource{}, fmt.Errorf("kind %s in %s has no verb %s: %w", gvk.Kind, gvk.GroupVersion(), verb, errNotWatchable)
 		}
 	}
 	return resource{r, gvk.GroupVersion().WithResource(r.Name)}, nil
 }
 
-func notServed(gvk schema.GroupVersionKind) error {
+func notServedError(gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), errNotServed)
 }
 
-// served tells apart that the server knows the path of a kind no more.
-func served(err error, gvk schema.GroupVersionKind) error {
+// asNotServed tells apart that the server knows the path of a kind no more.
+func asNotServed(err error, gvk schema.GroupVersionKind) error {
 	if apierrors.IsNotFound(err) {
-		return notServed(gvk)
+		return notServedError(gvk)
 	}
 	return err
 }

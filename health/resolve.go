@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// settling is how long a kind may take to be served that was just defined.
-const settling = 2 * time.Second
+// newKindGrace is how long a kind may take to be served that was just defined.
+const newKindGrace = 2 * time.Second
 
 // Refs returns the objects that are named as KIND/NAME, with kinds as kubectl
 // takes them: "deploy/web", "pods/a", "Widget.example.com/w". A kind that the
@@ -33,7 +33,7 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 		if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
 			return nil, usage.Errorf("%q is not KIND/NAME, such as deployment/web", arg)
 		}
-		m, err := mapper.patiently(ctx, kind)
+		m, err := mapper.waitForMapping(ctx, kind)
 		if err != nil {
 			return nil, fmt.Errorf("health: %s: %w", arg, err)
 		}
@@ -51,11 +51,11 @@ type nameMapper struct {
 	reset func(context.Context) // forgets what is known
 }
 
-// patiently asks for a kind until the server knows it or settling is over.
-func (n *nameMapper) patiently(ctx context.Context, kind string) (*meta.RESTMapping, error) {
-	bounded, cancel := context.WithTimeout(ctx, settling)
+// waitForMapping asks for a kind until the server knows it or settling is over.
+func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RESTMapping, error) {
+	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
-	for pause := pauses(); ; sleep(bounded, pause.Step()) {
+	for pause := newBackoff(); ; sleep(bounded, pause.Step()) {
 		m, err := n.mappingFor(ctx, kind)
 		if !meta.IsNoMatchError(err) {
 			return m, err

@@ -11,7 +11,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func TestRefsOfAKindThatIsDefinedMeanwhile(t *testing.T) {
+func TestRefsWaitsForNewKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		asked := 0
@@ -28,7 +28,7 @@ func TestRefsOfAKindThatIsDefinedMeanwhile(t *testing.T) {
 	})
 }
 
-func TestRefsOfAKindThatIsUnknown(t *testing.T) {
+func TestRefsRefusesUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := newCluster(t).Refs(t.Context(), "shop", []string{"pod/p", "gadget/g"})
@@ -36,7 +36,7 @@ func TestRefsOfAKindThatIsUnknown(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
-		if took := time.Since(began); took < settling || took > 2*settling {
+		if took := time.Since(began); took < newKindGrace || took > 2*newKindGrace {
 			t.Errorf("took %v", took)
 		}
 	})

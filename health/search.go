@@ -11,42 +11,42 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-func core(resource string) schema.GroupVersionResource {
+func coreResource(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
 // get returns an object, nil if there is none.
-func (s *search) get(r schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
-	u, err := s.in(r, namespace).Get(s.ctx, name, metav1.GetOptions{})
+func (s *reasonSearch) get(r schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
+	u, err := s.resourceClient(r, namespace).Get(s.ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		s.failed(fmt.Errorf("get %s %s: %w", r.Resource, name, err))
+		s.recordError(fmt.Errorf("get %s %s: %w", r.Resource, name, err))
 		return nil
 	}
 	return u
 }
 
 // list returns objects, none if they cannot be listed.
-func (s *search) list(r schema.GroupVersionResource, namespace string, o metav1.ListOptions) []unstructured.Unstructured {
-	list, err := s.in(r, namespace).List(s.ctx, o)
+func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o metav1.ListOptions) []unstructured.Unstructured {
+	list, err := s.resourceClient(r, namespace).List(s.ctx, o)
 	if err != nil {
-		s.failed(fmt.Errorf("list %s: %w", r.Resource, err))
+		s.recordError(fmt.Errorf("list %s: %w", r.Resource, err))
 		return nil
 	}
 	return list.Items
 }
 
-func (s *search) in(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return s.objects.Resource(r)
 	}
 	return s.objects.Resource(r).Namespace(namespace)
 }
 
-// owned lists what an object controls.
-func (s *search) owned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
+// listOwned lists what an object controls.
+func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
 	var mine []unstructured.Unstructured
 	for _, u := range s.list(r, owner.GetNamespace(), metav1.ListOptions{}) {
 		if ref := metav1.GetControllerOf(&u); ref != nil && ref.UID == owner.GetUID() {

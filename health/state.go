@@ -35,26 +35,26 @@ type State struct {
 	Final bool
 }
 
-// Of returns how an object is.
-func Of(u *unstructured.Unstructured) State {
+// StateOf returns how an object is.
+func StateOf(u *unstructured.Unstructured) State {
 	s := State{Ref: RefOf(u)}
 	result, err := status.Compute(u)
 	if err != nil {
-		s.Status, s.Message = Unknown, line(err.Error())
+		s.Status, s.Message = Unknown, oneLine(err.Error())
 		return s
 	}
-	s.Status, s.Message = result.Status, line(message(u, result))
+	s.Status, s.Message = result.Status, oneLine(resultMessage(u, result))
 	if s.Status != Terminating {
-		s.mend(u)
+		s.applyStricterRules(u)
 	}
 	return s
 }
 
-// message is that of a result. That of a condition comes with its reason, but
+// resultMessage is that of a result. That of a condition comes with its reason, but
 // not where kstatus made the condition up, as it does for the kinds of Kubernetes.
-func message(u *unstructured.Unstructured, r *status.Result) string {
+func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 	if status.GetLegacyConditionsFn(u) == nil && len(r.Conditions) == 1 && r.Conditions[0].Message == r.Message {
-		return because(r.Conditions[0].Reason, r.Message)
+		return joinReason(r.Conditions[0].Reason, r.Message)
 	}
 	return r.Message
 }
@@ -68,8 +68,8 @@ var (
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
-// mend changes what kstatus is too kind about, and finds what is final.
-func (s *State) mend(u *unstructured.Unstructured) {
+// applyStricterRules changes what kstatus is too kind about, and finds what is final.
+func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 	switch s.Ref.GroupKind() {
 	case serviceKind:
 		var svc corev1.Service
@@ -77,9 +77,9 @@ func (s *State) mend(u *unstructured.Unstructured) {
 			s.Status, s.Message = InProgress, "it has no external address"
 		}
 	case apiServiceKind:
-		if c, ok := condition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
+		if c, ok := findCondition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
 			s.Status, s.Message = InProgress, "it is not available"
-			if why := line(because(c.Reason, c.Message)); why != "" {
+			if why := oneLine(joinReason(c.Reason, c.Message)); why != "" {
 				s.Message += ": " + why
 			}
 		}
@@ -88,17 +88,17 @@ func (s *State) mend(u *unstructured.Unstructured) {
 			s.Status, s.Message, s.Final = Failed, "Pod has failed", true
 		}
 	case jobKind:
-		s.mendJob(u)
+		s.applyJobRules(u)
 	case deploymentKind:
-		c, _ := condition(u, string(appsv1.DeploymentProgressing))
+		c, _ := findCondition(u, string(appsv1.DeploymentProgressing))
 		s.Final = s.Status == Failed && c.Reason == "ProgressDeadlineExceeded"
 	}
 }
 
-func (s *State) mendJob(u *unstructured.Unstructured) {
+func (s *State) applyJobRules(u *unstructured.Unstructured) {
 	s.Final = s.Status == Failed
 	var job batchv1.Job
-	if c, _ := condition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convert(u, &job) != nil {
+	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convert(u, &job) != nil {
 		return
 	}
 	ready := int32(0)
@@ -110,8 +110,8 @@ func (s *State) mendJob(u *unstructured.Unstructured) {
 	}
 }
 
-// condition finds one in status.conditions.
-func condition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
+// findCondition finds one in status.conditions.
+func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
 	for _, c := range conditions(u) {
 		if c.Type == kind {
 			return c, true
@@ -132,13 +132,13 @@ func conditions(u *unstructured.Unstructured) []metav1.Condition {
 	return list
 }
 
-// because puts a reason before a message.
-func because(reason, message string) string {
+// joinReason puts a reason before a message.
+func joinReason(reason, message string) string {
 	if reason == "" || message == "" {
 		return reason + message
 	}
 	return reason + ": " + message
 }
 
-// line makes a text one line.
-func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine makes a text one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOf(t *testing.T) {
+func TestStateOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		object string
 		want   State
@@ -83,9 +83,9 @@ func TestOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := object(t, test.object)
+			u := parseObject(t, test.object)
 			test.want.Ref = RefOf(u)
-			if diff := cmp.Diff(test.want, Of(u)); diff != "" {
+			if diff := cmp.Diff(test.want, StateOf(u)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

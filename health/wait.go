@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience is how long all the reasons together may take to be found.
-const patience = 5 * time.Second
+// reasonTimeout is how long all the reasons together may take to be found.
+const reasonTimeout = 5 * time.Second
 
 // Waiter waits for objects. It may be used by several goroutines.
 type Waiter struct {
@@ -60,12 +60,12 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	defer stop()
-	b := newBoard(refs, o)
-	changes := make(chan change)
-	for _, f := range b.followers(w, changes) {
+	b := newTracker(refs, o)
+	changes := make(chan objectUpdate)
+	for _, f := range b.newWatchers(w, changes) {
 		followers.Go(func() { f.run(watching) })
 	}
-	for !b.done() {
+	for !b.allSatisfied() {
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
@@ -75,7 +75,7 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 		case c := <-changes:
 			b.apply(c)
 		}
-		if b.hopeless() {
+		if b.isHopeless() {
 			return w.notHealthy(ctx, b, nil)
 		}
 	}
@@ -83,12 +83,12 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 }
 
 // notHealthy finds out why objects are not as they were to be.
-func (w *Waiter) notHealthy(ctx context.Context, b *board, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
-	e := &NotHealthyError{Of: len(b.entries), Gone: b.Gone, Cause: cause}
-	for i := range b.entries {
-		if entry := &b.entries[i]; !b.satisfied(entry) {
+	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}
+	for i := range b.objects {
+		if entry := &b.objects[i]; !b.isSatisfied(entry) {
 			e.Objects = append(e.Objects, Unhealthy{entry.State, w.why(ctx, entry, b.Gone)})
 		}
 	}

@@ -22,18 +22,18 @@ var (
 	wid  = Ref{schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "shop", "w"}
 )
 
-// waited is what a wait has told and how it ended.
-type waited struct {
-	told []string
-	err  error
-	took time.Duration
+// waitResult is what a wait has told and how it ended.
+type waitResult struct {
+	progress []string
+	err      error
+	took     time.Duration
 }
 
 // start waits in the background for ten seconds at most.
-func (c *cluster) start(t *testing.T, o Options, refs ...Ref) (*waited, <-chan struct{}) {
+func (c *cluster) start(t *testing.T, o Options, refs ...Ref) (*waitResult, <-chan struct{}) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, errors.New("timed out"))
-	w, done, began := &waited{}, make(chan struct{}), time.Now()
-	o.Progress = func(s State) { w.told = append(w.told, fmt.Sprintf("%s %s: %s", s.Ref, s.Status, s.Message)) }
+	w, done, began := &waitResult{}, make(chan struct{}), time.Now()
+	o.Progress = func(s State) { w.progress = append(w.progress, fmt.Sprintf("%s %s: %s", s.Ref, s.Status, s.Message)) }
 	go func() {
 		defer close(done)
 		defer cancel()
@@ -64,22 +64,22 @@ func TestWaitsUntilAllAreHealthy(t *testing.T) {
 			t.Errorf("got %v after %v, want nil at once", w.err, w.took)
 		}
 		// The two kinds are asked for side by side.
-		if len(w.told) == 4 && w.told[0] == want[1] {
-			w.told[0], w.told[1] = w.told[1], w.told[0]
+		if len(w.progress) == 4 && w.progress[0] == want[1] {
+			w.progress[0], w.progress[1] = w.progress[1], w.progress[0]
 		}
-		if diff := cmp.Diff(want, w.told); diff != "" {
+		if diff := cmp.Diff(want, w.progress); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestNothingToWaitFor(t *testing.T) {
+func TestWaitForNoObjects(t *testing.T) {
 	if err := newCluster(t).Wait(t.Context(), nil, Options{}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestTimeIsOver(t *testing.T) {
+func TestDeadlineReportsReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, rolledOut, `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`)
 		w, done := c.start(t, Options{}, web, podP)
@@ -98,7 +98,7 @@ func TestTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestFailedForGood(t *testing.T) {
+func TestReturnsEarlyOnFinalFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, failedPod)
 		w, done := c.start(t, Options{}, podP)
@@ -125,7 +125,7 @@ func TestWaitsUntilGone(t *testing.T) {
 	})
 }
 
-func TestNobodyDeletes(t *testing.T) {
+func TestWaitForDeletionTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, done := newCluster(t, runningPod).start(t, Options{Gone: true}, podP)
 		<-done
@@ -136,7 +136,7 @@ func TestNobodyDeletes(t *testing.T) {
 	})
 }
 
-func TestKindThatIsDefinedMeanwhile(t *testing.T) {
+func TestWaitsForNewKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		groups, anywhere := len(c.kinds.Resources), wid
@@ -155,13 +155,13 @@ func TestKindThatIsDefinedMeanwhile(t *testing.T) {
 			"Widget w NotFound: kind Widget in example.com/v1: the server does not serve it",
 			"Widget default/w Current: Resource is current",
 		}
-		if diff := cmp.Diff(want, w.told); diff != "" || w.err != nil || w.took > 4200*time.Millisecond {
+		if diff := cmp.Diff(want, w.progress); diff != "" || w.err != nil || w.took > 4200*time.Millisecond {
 			t.Errorf("got %v after %v (-want +got):\n%s", w.err, w.took, diff)
 		}
 	})
 }
 
-func TestKindWithoutWatch(t *testing.T) {
+func TestRefusesKindWithoutWatch(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
@@ -177,7 +177,7 @@ func TestKindWithoutWatch(t *testing.T) {
 	}
 }
 
-func TestListIsRefused(t *testing.T) {
+func TestRetriesForbiddenList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, runningPod)
 		var refused atomic.Bool
@@ -194,13 +194,13 @@ func TestListIsRefused(t *testing.T) {
 			`Pod shop/p Unknown: pods is forbidden: no rule allows it`,
 			"Pod shop/p Current: Pod is Ready",
 		}
-		if diff := cmp.Diff(want, w.told); diff != "" || w.err != nil {
+		if diff := cmp.Diff(want, w.progress); diff != "" || w.err != nil {
 			t.Errorf("%v (-want +got):\n%s", w.err, diff)
 		}
 	})
 }
 
-func TestCallerEnds(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	err := newCluster(t, justMade).Wait(ctx, []Ref{web}, Options{Progress: func(State) { cancel(enough) }})

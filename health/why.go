@@ -14,87 +14,87 @@ import (
 // object owns or needs, and at its events; what is known only from the object
 // itself is the last resort.
 func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
-	e := &entry{State: Of(u), object: u}
+	e := &trackedObject{State: StateOf(u), object: u}
 	return w.why(ctx, e, false)
 }
 
 // why says why an entry is not healthy or, if gone, why it is not gone.
-func (w *Waiter) why(ctx context.Context, e *entry, gone bool) string {
-	s := &search{ctx: ctx, objects: w.objects}
-	reason := line(s.reason(e, gone))
+func (w *Waiter) why(ctx context.Context, e *trackedObject, gone bool) string {
+	s := &reasonSearch{ctx: ctx, objects: w.objects}
+	reason := oneLine(s.findReason(e, gone))
 	switch {
 	case reason == "":
 		return e.Message
 	case e.Status == Unknown:
 		return reason + "; by now it is not known: " + e.Message
 	case s.err != nil:
-		return reason + "; more is not known: " + plain(s.err)
+		return reason + "; more is not known: " + plainError(s.err)
 	}
 	return reason
 }
 
-func (s *search) reason(e *entry, gone bool) string {
+func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	switch {
 	case e.object == nil && e.Status == NotFound:
-		return s.absent(e)
+		return s.explainAbsence(e)
 	case e.object == nil:
 		return ""
 	case gone && e.object.GetDeletionTimestamp() == nil:
 		return "nobody has deleted it"
 	}
-	return s.object(e.object)
+	return s.explainObject(e.object)
 }
 
-// search looks for a reason. The first error is kept, and what else can be found
+// reasonSearch looks for a reason. The first error is kept, and what else can be found
 // counts all the same.
-type search struct {
+type reasonSearch struct {
 	ctx     context.Context
 	objects dynamic.Interface
 	err     error
 }
 
-func (s *search) failed(err error) {
+func (s *reasonSearch) recordError(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// object says why one is not healthy, or gone.
-func (s *search) object(u *unstructured.Unstructured) string {
+// explainObject says why one is not healthy, or gone.
+func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
-		return s.deleting(u)
+		return s.explainDeletion(u)
 	}
-	if reason := s.specific(u); reason != "" {
+	if reason := s.explainKind(u); reason != "" {
 		return reason
 	}
-	message := Of(u).Message
-	if warning := s.warning(u); warning != "" {
+	message := StateOf(u).Message
+	if warning := s.lastWarning(u); warning != "" {
 		return message + "; its last warning: " + warning
 	}
 	return message
 }
 
-// specific is what is known of some kinds; "" if that is nothing.
-func (s *search) specific(u *unstructured.Unstructured) string {
+// explainKind is what is known of some kinds; "" if that is nothing.
+func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 	switch u.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps":
-		return s.deployment(u)
+		return s.explainDeployment(u)
 	case "ReplicaSet.apps", "ReplicationController":
-		return s.replicaSet(u)
+		return s.explainReplicaSet(u)
 	case "StatefulSet.apps", "DaemonSet.apps":
-		return s.pods(u)
+		return s.explainPods(u)
 	case "Job.batch":
-		return s.job(u)
+		return s.explainJob(u)
 	case "Pod":
-		return s.pod(u)
+		return s.explainPod(u)
 	case "PersistentVolumeClaim":
-		return s.claim(u)
+		return s.explainClaim(u)
 	}
 	return ""
 }
 
-// deleting says what keeps an object that is being deleted.
-func (s *search) deleting(u *unstructured.Unstructured) string {
+// explainDeletion says what keeps an object that is being deleted.
+func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 	const text = "it is being deleted"
 	finalizers := u.GetFinalizers()
 	switch {
@@ -107,7 +107,7 @@ func (s *search) deleting(u *unstructured.Unstructured) string {
 	case podKind:
 		return text + ", but the kubelet of its node has not ended it"
 	case namespaceKind:
-		if left := remaining(u); left != "" {
+		if left := remainingContent(u); left != "" {
 			return text + ": " + left
 		}
 		return text + "; its controller has not told yet what is left in it"
@@ -115,8 +115,8 @@ func (s *search) deleting(u *unstructured.Unstructured) string {
 	return text
 }
 
-// remaining is what the conditions of a Namespace say is left in it.
-func remaining(u *unstructured.Unstructured) string {
+// remainingContent is what the conditions of a Namespace say is left in it.
+func remainingContent(u *unstructured.Unstructured) string {
 	var left []string
 	for _, c := range conditions(u) {
 		if strings.HasPrefix(c.Type, "Namespace") && c.Status == metav1.ConditionTrue {
@@ -126,12 +126,12 @@ func remaining(u *unstructured.Unstructured) string {
 	return strings.Join(left, "; ")
 }
 
-// absent says why there is no object.
-func (s *search) absent(e *entry) string {
+// explainAbsence says why there is no object.
+func (s *reasonSearch) explainAbsence(e *trackedObject) string {
 	if strings.Contains(e.Message, errNotServed.Error()) {
-		return s.unserved(e.Ref)
+		return s.explainUnserved(e.Ref)
 	}
-	if ns := e.Ref.Namespace; ns != "" && s.get(core("namespaces"), "", ns) == nil && s.err == nil {
+	if ns := e.Ref.Namespace; ns != "" && s.get(coreResource("namespaces"), "", ns) == nil && s.err == nil {
 		return fmt.Sprintf("there is no namespace %s", ns)
 	}
 	return e.Message

@@ -22,9 +22,9 @@ const (
 	ownedByJob = `ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: uid-of-j, controller: true}]`
 )
 
-// whys are objects, of which the first is the one that is asked about, and why
+// whyCases are objects, of which the first is the one that is asked about, and why
 // it is not healthy.
-var whys = []struct{ name, objects, want string }{
+var whyCases = []struct{ name, objects, want string }{
 	{"Deployment that nobody has seen", justMade, "Deployment web has no ReplicaSet: its controller has not made any"},
 	{"Deployment whose change was not seen",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, generation: 2}, status: {observedGeneration: 1}}` + "\n---\n" + newSet,
@@ -177,20 +177,20 @@ func crd(condition string) string {
 }
 
 func TestWhy(t *testing.T) {
-	for _, test := range whys {
+	for _, test := range whyCases {
 		t.Run(test.name, func(t *testing.T) {
 			docs := documents(test.objects)
 			c := newCluster(t, docs...)
-			if diff := cmp.Diff(test.want, c.Why(t.Context(), object(t, docs[0]))); diff != "" {
+			if diff := cmp.Diff(test.want, c.Why(t.Context(), parseObject(t, docs[0]))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestWhyThereIsNone(t *testing.T) {
+func TestWhyObjectIsMissing(t *testing.T) {
 	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`
-	notServedState := State{Ref: wid, Status: NotFound, Message: notServed(wid.GroupVersionKind).Error()}
+	notServedState := State{Ref: wid, Status: NotFound, Message: notServedError(wid.GroupVersionKind).Error()}
 	for _, test := range []struct {
 		name    string
 		state   State
@@ -207,7 +207,7 @@ func TestWhyThereIsNone(t *testing.T) {
 			"CustomResourceDefinition widgets.example.com does not serve version v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newCluster(t, test.objects...).why(t.Context(), &entry{State: test.state}, false)
+			got := newCluster(t, test.objects...).why(t.Context(), &trackedObject{State: test.state}, false)
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -215,12 +215,12 @@ func TestWhyThereIsNone(t *testing.T) {
 	}
 }
 
-func TestWhyMayNotBeAsked(t *testing.T) {
+func TestWhyWithoutPermission(t *testing.T) {
 	c := newCluster(t, justMade)
 	c.objects.PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: a.GetResource().Resource}, "", errors.New("no rule\nallows it"))
 	})
-	got := c.Why(t.Context(), object(t, justMade))
+	got := c.Why(t.Context(), parseObject(t, justMade))
 	want := `Replicas: 0/2; more is not known: list replicasets: replicasets is forbidden: no rule allows it`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -141,8 +141,8 @@ type Called struct {
 	Sync uint64 `json:"sync,omitempty"`
 }
 
-// Write says whether the call is meant to change something.
-func (c *Called) Write() bool {
+// IsWrite says whether the call is meant to change something.
+func (c *Called) IsWrite() bool {
 	switch c.Verb {
 	case "get", "list", "watch":
 		return false
@@ -150,9 +150,9 @@ func (c *Called) Write() bool {
 	return true
 }
 
-// Chatter says whether the call is about a lease or an event: there are many of
+// IsRoutine says whether the call is about a lease or an event: there are many of
 // these, and nothing follows from them.
-func (c *Called) Chatter() bool {
+func (c *Called) IsRoutine() bool {
 	return c.Object.Resource == "leases" || c.Object.Resource == "events"
 }
 

@@ -46,8 +46,8 @@ func bucketOf(d time.Duration) int {
 	return 1 + (bit-firstBit-1)*4 + int(n>>(bit-3))&3
 }
 
-// middle is the duration that stands for a bucket.
-func middle(bucket int) time.Duration {
+// bucketMiddle is the duration that stands for a bucket.
+func bucketMiddle(bucket int) time.Duration {
 	if bucket == 0 {
 		return 1 << (firstBit - 1)
 	}
@@ -59,10 +59,10 @@ func middle(bucket int) time.Duration {
 func (t *tally) add(d time.Duration) {
 	t.counts[bucketOf(d)].Add(1)
 	t.sum.Add(int64(d))
-	raise(&t.max, int64(d))
+	storeMax(&t.max, int64(d))
 }
 
-func raise(v *atomic.Int64, to int64) {
+func storeMax(v *atomic.Int64, to int64) {
 	for old := v.Load(); old < to && !v.CompareAndSwap(old, to); old = v.Load() {
 	}
 }
@@ -106,16 +106,16 @@ func quantiles(tallies ...*tally) Quantiles {
 		q.Sum += time.Duration(t.sum.Load())
 		q.Max = max(q.Max, time.Duration(t.max.Load()))
 	}
-	q.P50, q.P99 = at(counts[:], (q.Count+1)/2), at(counts[:], q.Count-q.Count/100)
+	q.P50, q.P99 = nthSmallest(counts[:], (q.Count+1)/2), nthSmallest(counts[:], q.Count-q.Count/100)
 	q.P50, q.P99 = min(q.P50, q.Max), min(q.P99, q.Max)
 	return q
 }
 
-// at is the duration of the nth smallest.
-func at(counts []int64, n int64) time.Duration {
+// nthSmallest is the duration of the nth smallest.
+func nthSmallest(counts []int64, n int64) time.Duration {
 	for i, c := range counts {
 		if n -= c; n <= 0 && c > 0 {
-			return middle(i)
+			return bucketMiddle(i)
 		}
 	}
 	return 0

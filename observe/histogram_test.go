@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestBucketsAreInOrderAndNarrow(t *testing.T) {
+func TestBucketsAreOrderedAndNarrow(t *testing.T) {
 	for d := time.Duration(1); d < time.Hour; d += d/50 + 1 {
 		i := bucketOf(d)
 		if next := bucketOf(d + d/50 + 1); next < i {
@@ -16,7 +16,7 @@ func TestBucketsAreInOrderAndNarrow(t *testing.T) {
 		if i == 0 || i == buckets-1 {
 			continue
 		}
-		if m := middle(i); bucketOf(m) != i || float64(m) < 0.87*float64(d) || float64(m) > 1.13*float64(d) {
+		if m := bucketMiddle(i); bucketOf(m) != i || float64(m) < 0.87*float64(d) || float64(m) > 1.13*float64(d) {
 			t.Errorf("%v is in bucket %d, whose middle is %v of bucket %d", d, i, m, bucketOf(m))
 		}
 	}
@@ -25,7 +25,7 @@ func TestBucketsAreInOrderAndNarrow(t *testing.T) {
 	}
 }
 
-func TestQuantilesAreNearTheTruth(t *testing.T) {
+func TestQuantilesAreAccurate(t *testing.T) {
 	var h histogram
 	now := time.Unix(1000, 0)
 	var all []time.Duration
@@ -49,7 +49,7 @@ func TestQuantilesAreNearTheTruth(t *testing.T) {
 	}
 }
 
-func TestWindowForgets(t *testing.T) {
+func TestRecentWindowExpires(t *testing.T) {
 	var h histogram
 	now := time.Unix(1000, 0)
 	h.observe(time.Second, now)

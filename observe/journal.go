@@ -11,16 +11,16 @@ import (
 // another those that many deliveries and reads must not push out: writes,
 // failures and changes of state.
 type Journal struct {
-	all, kept *ring
+	all, notable *ring
 
-	asleep atomic.Bool // a reader waits for wake
-	wake   atomic.Pointer[chan struct{}]
+	readerWaiting atomic.Bool // a reader waits for wake
+	wake          atomic.Pointer[chan struct{}]
 }
 
 func newJournal(size int) *Journal {
 	j := &Journal{
-		all:  newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
-		kept: newRing(size, func(r *Record) uint64 { return r.kept }),
+		all:     newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
+		notable: newRing(size, func(r *Record) uint64 { return r.notablePos }),
 	}
 	j.wake.Store(new(make(chan struct{})))
 	return j
@@ -29,26 +29,26 @@ func newJournal(size int) *Journal {
 // append returns the record's Seq.
 func (j *Journal) append(e Event, now time.Time) uint64 {
 	r := &Record{Seq: j.all.claim() + 1, Time: now, Event: e}
-	notable := keep(e)
+	notable := isNotable(e)
 	if notable {
-		r.kept = j.kept.claim()
+		r.notablePos = j.notable.claim()
 	}
 	j.all.put(r)
 	if notable {
-		j.kept.put(r)
+		j.notable.put(r)
 	}
-	if j.asleep.Load() && j.asleep.CompareAndSwap(true, false) {
+	if j.readerWaiting.Load() && j.readerWaiting.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))
 	}
 	return r.Seq
 }
 
-func keep(e Event) bool {
+func isNotable(e Event) bool {
 	switch e := e.(type) {
 	case *BootStep, *ControllerChanged:
 		return true
 	case *Called:
-		return !e.Chatter() && (e.Write() || e.Failed())
+		return !e.IsRoutine() && (e.IsWrite() || e.Failed())
 	case *Synced:
 		return e.Failed()
 	case *Logged:
@@ -61,7 +61,7 @@ func keep(e Event) bool {
 func (j *Journal) Wait(ctx context.Context, after uint64) error {
 	for {
 		wake := *j.wake.Load()
-		j.asleep.Store(true)
+		j.readerWaiting.Store(true)
 		if j.all.next.Load() > after {
 			return nil
 		}
@@ -79,9 +79,9 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
 	var p Page
 	if q.After < first {
-		old, lost := j.older(q.After, first)
+		old, lost := j.notableBefore(q.After, first)
 		for _, r := range old {
-			p.add(r, &q)
+			p.addMatching(r, &q)
 		}
 		p.Missed = first - q.After - uint64(len(old))
 		if q.Notable {
@@ -99,19 +99,19 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 			p.Missed++
 			continue
 		}
-		p.add(r, &q)
+		p.addMatching(r, &q)
 	}
-	p.limit(q.Limit)
+	p.keepNewest(q.Limit)
 	return p, nil
 }
 
-// older returns the kept records after a Seq whose place in the ring of all
+// notableBefore returns the kept records after a Seq whose place in the ring of all
 // others have taken, and how many more of their kind there have been at most.
-func (j *Journal) older(after, first uint64) (list []*Record, lost uint64) {
-	begin, end := j.kept.bounds()
+func (j *Journal) notableBefore(after, first uint64) (list []*Record, lost uint64) {
+	begin, end := j.notable.bounds()
 	oldest := first
 	for at := begin; at < end; at++ {
-		r, _ := j.kept.get(at)
+		r, _ := j.notable.get(at)
 		if r == nil {
 			continue
 		}
@@ -127,14 +127,14 @@ func (j *Journal) older(after, first uint64) (list []*Record, lost uint64) {
 	return list, lost
 }
 
-func (p *Page) add(r *Record, q *Query) {
+func (p *Page) addMatching(r *Record, q *Query) {
 	if q.Match(r) {
 		p.Records = append(p.Records, *r)
 	}
 }
 
-// limit leaves the newest n; what a reader that goes on leaves out, it has missed.
-func (p *Page) limit(n int) {
+// keepNewest leaves the newest n; what a reader that goes on leaves out, it has missed.
+func (p *Page) keepNewest(n int) {
 	if over := len(p.Records) - n; n > 0 && over > 0 {
 		p.Records = slices.Delete(p.Records, 0, over)
 		p.Missed += uint64(over)
@@ -144,9 +144,9 @@ func (p *Page) limit(n int) {
 func (j *Journal) stats() JournalStats {
 	first, next := j.all.bounds()
 	s := JournalStats{Last: next, First: first + 1, Size: len(j.all.slots), Dropped: first}
-	begin, end := j.kept.bounds()
+	begin, end := j.notable.bounds()
 	for at := begin; at < end; at++ {
-		r, _ := j.kept.get(at)
+		r, _ := j.notable.get(at)
 		if r == nil {
 			continue
 		}

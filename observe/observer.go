@@ -19,9 +19,9 @@ type Options struct {
 	Records int
 	// Queues are the work queues of the process; nil = none.
 	Queues *Queues
-	// More tells of further queues, which are no client-go work queues: their
+	// MoreQueues tells of further queues, which are no client-go work queues: their
 	// controller, name, numbers, and whether they are Parked. May be nil.
-	More func() []Queue
+	MoreQueues func() []Queue
 	// Workers tells how many workers a queue of a controller has, 0 if that is
 	// not known; may be nil.
 	Workers func(controller, queue string) int
@@ -36,13 +36,13 @@ type Options struct {
 // Observer takes down what happens in one control plane. New starts it, Close
 // ends it; what it knows can be read afterwards, too.
 type Observer struct {
-	// asks is nil after Close: goroutines that outlive the control plane are
+	// options is nil after Close: goroutines that outlive the control plane are
 	// labelled with this observer, and must not hold on to what it asks.
-	asks    atomic.Pointer[Options]
-	last    atomic.Pointer[Process] // the answer before Close
-	queues  *Queues
-	journal *Journal
-	sampler *sampler
+	options     atomic.Pointer[Options]
+	lastProcess atomic.Pointer[Process] // the answer before Close
+	queues      *Queues
+	journal     *Journal
+	sampler     *sampler
 
 	versions versions
 	handlers handlers
@@ -50,11 +50,11 @@ type Observer struct {
 	mu        sync.Mutex
 	recorders map[string]*Recorder
 
-	syncs  atomic.Uint64
-	latest atomic.Int64 // when something was written or delivered; Unix nanoseconds
+	syncs        atomic.Uint64
+	lastActivity atomic.Int64 // when something was written or delivered; Unix nanoseconds
 
-	stop  context.CancelFunc
-	ended chan struct{}
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // New returns an observer at work.
@@ -71,12 +71,12 @@ func New(o Options) *Observer {
 		journal:   newJournal(o.Records),
 		recorders: map[string]*Recorder{},
 		stop:      stop,
-		ended:     make(chan struct{}),
+		done:      make(chan struct{}),
 	}
-	ob.asks.Store(&o)
+	ob.options.Store(&o)
 	ob.sampler = newSampler(ob)
 	go func() {
-		defer close(ob.ended)
+		defer close(ob.done)
 		ob.sampler.run(ctx)
 	}()
 	return ob
@@ -86,11 +86,11 @@ func New(o Options) *Observer {
 // idempotent.
 func (o *Observer) Close() error {
 	o.stop()
-	<-o.ended
-	o.last.Store(new(o.process()))
-	o.asks.Store(nil)
+	<-o.done
+	o.lastProcess.Store(new(o.readProcess()))
+	o.options.Store(nil)
 	o.handlers.clear()
-	o.queues.forget(func(q *queue) bool { return q.by != nil && q.by.observer == o })
+	o.queues.remove(func(q *queue) bool { return q.recorder != nil && q.recorder.observer == o })
 	return nil
 }
 
@@ -100,29 +100,29 @@ func (o *Observer) Recorder(name string) *Recorder {
 	defer o.mu.Unlock()
 	r := o.recorders[name]
 	if r == nil {
-		r = &Recorder{name: name, observer: o, labels: []label{{mark, name}}}
+		r = &Recorder{name: name, observer: o, labels: []label{{labelKey, name}}}
 		o.recorders[name] = r
 	}
 	return r
 }
 
-// Current returns the recorder that the calling goroutine works for; nil if none.
-func Current() *Recorder {
-	if s := current(); s != nil {
-		return s.by
+// CurrentRecorder returns the recorder that the calling goroutine works for; nil if none.
+func CurrentRecorder() *Recorder {
+	if s := currentScope(); s != nil {
+		return s.recorder
 	}
 	return nil
 }
 
 // Syncing says whether the calling goroutine works on a key of a queue.
-func Syncing() bool { return current().sync() != nil }
+func Syncing() bool { return currentScope().activeSync() != nil }
 
 // Append adds an event that no Recorder is for.
 func (o *Observer) Append(e Event) { o.append(e, time.Now()) }
 
 func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now) }
 
-func (o *Observer) active(now time.Time) { raise(&o.latest, now.UnixNano()) }
+func (o *Observer) markActive(now time.Time) { storeMax(&o.lastActivity, now.UnixNano()) }
 
 // Records implements Source.
 func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
@@ -136,50 +136,50 @@ func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.jour
 func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	now := time.Now()
 	s := Snapshot{Time: now, Journal: o.journal.stats()}
-	live := o.queues.all()
-	running := map[string][]Running{}
+	live := o.queues.sorted()
+	running := map[string][]RunningSync{}
 	for _, q := range live {
-		if q.by != nil && q.by.observer != o {
+		if q.recorder != nil && q.recorder.observer != o {
 			continue
 		}
 		v := q.snapshot(now)
-		if asks := o.asks.Load(); asks != nil && asks.Workers != nil {
+		if asks := o.options.Load(); asks != nil && asks.Workers != nil {
 			v.Workers = asks.Workers(v.Controller, v.Name)
 		}
-		o.sampler.fill(q.id(), &v)
+		o.sampler.fillQueue(q.id(), &v)
 		s.Queues = append(s.Queues, v)
-		if q.by != nil {
-			running[q.by.name] = append(running[q.by.name], q.underWay()...)
+		if q.recorder != nil {
+			running[q.recorder.name] = append(running[q.recorder.name], q.runningSyncs()...)
 		}
 	}
-	for _, v := range o.more() {
-		o.sampler.fill(queueID{v.Controller, v.Name}, &v)
+	for _, v := range o.moreQueues() {
+		o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
 		s.Queues = append(s.Queues, v)
 	}
-	behind := o.handlers.behind(now)
-	for _, r := range o.all() {
+	behind := o.handlers.lags(now)
+	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = running[r.name]
 		c.Behind = behind[r]
-		c.Failing = o.sampler.failing(r.name)
+		c.Failing = o.sampler.failingKeys(r.name)
 		s.Controllers = append(s.Controllers, c)
 	}
-	s.Process = o.process()
-	o.sampler.rates(&s.Process, now)
-	if s.Process.Busy = busy(&s); s.Process.Busy == nil {
-		s.Timers = o.timers()
-		s.Process.Quiet = o.quiet(now)
-		s.Process.Busy = s.soon(now.Add(soon))
+	s.Process = o.readProcess()
+	o.sampler.fillRates(&s.Process, now)
+	if s.Process.Busy = busyNames(&s); s.Process.Busy == nil {
+		s.Timers = o.sortedTimers()
+		s.Process.Quiet = o.isQuiet(now)
+		s.Process.Busy = s.dueBy(now.Add(settleHorizon))
 	}
 	s.Process.Settled = s.Process.State == Ready && s.Process.Busy == nil && s.Process.Quiet
 	return s, nil
 }
 
-// soon is how near a timer is that keeps a control plane from being settled.
-const soon = time.Second
+// settleHorizon is how near a timer is that keeps a control plane from being settled.
+const settleHorizon = time.Second
 
-// soon names those who have something to do by then.
-func (s *Snapshot) soon(by time.Time) (names []string) {
+// dueBy names those who have something to do by then.
+func (s *Snapshot) dueBy(by time.Time) (names []string) {
 	add := func(name string, due time.Time) {
 		if !due.IsZero() && !due.After(by) && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -197,43 +197,43 @@ func (s *Snapshot) soon(by time.Time) (names []string) {
 	return names
 }
 
-// quiet says whether nothing has been written or delivered for a while.
-func (o *Observer) quiet(now time.Time) bool {
-	latest := o.latest.Load()
+// isQuiet says whether nothing has been written or delivered for a while.
+func (o *Observer) isQuiet(now time.Time) bool {
+	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
-	return since > int64(noisy) || since > int64(still) && idle() && o.latest.Load() == latest
+	return since > int64(busyQuietTime) || since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
 }
 
-func (o *Observer) timers() []Timer {
-	asks := o.asks.Load()
+func (o *Observer) sortedTimers() []Timer {
+	asks := o.options.Load()
 	if asks == nil || asks.Timers == nil {
 		return nil
 	}
 	list := asks.Timers()
-	slices.SortFunc(list, sooner)
+	slices.SortFunc(list, compareTimers)
 	return list
 }
 
-// more are the queues that are no client-go work queues, by controller and name.
-func (o *Observer) more() []Queue {
-	asks := o.asks.Load()
-	if asks == nil || asks.More == nil {
+// moreQueues are the queues that are no client-go work queues, by controller and name.
+func (o *Observer) moreQueues() []Queue {
+	asks := o.options.Load()
+	if asks == nil || asks.MoreQueues == nil {
 		return nil
 	}
-	return asks.More()
+	return asks.MoreQueues()
 }
 
-func (o *Observer) process() Process {
-	if asks := o.asks.Load(); asks != nil && asks.Process != nil {
+func (o *Observer) readProcess() Process {
+	if asks := o.options.Load(); asks != nil && asks.Process != nil {
 		return asks.Process()
 	}
-	if last := o.last.Load(); last != nil {
+	if last := o.lastProcess.Load(); last != nil {
 		return *last
 	}
 	return Process{}
 }
 
-func (o *Observer) all() []*Recorder {
+func (o *Observer) sortedRecorders() []*Recorder {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var list []*Recorder
@@ -244,9 +244,9 @@ func (o *Observer) all() []*Recorder {
 	return list
 }
 
-// busy names those who have keys to work on or writes that are not answered, or
+// busyNames names those who have keys to work on or writes that are not answered, or
 // have not been told of the last write, the busiest first.
-func busy(s *Snapshot) []string {
+func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
 	var names []string
 	add := func(name string, n int64) {

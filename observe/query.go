@@ -27,10 +27,10 @@ func (q *Query) Match(r *Record) bool {
 	if q.Controller != "" && controllerOf(r.Event) != q.Controller {
 		return false
 	}
-	if c, ok := r.Event.(*Called); ok && !q.Reads && !c.Write() && !c.Failed() {
+	if c, ok := r.Event.(*Called); ok && !q.Reads && !c.IsWrite() && !c.Failed() {
 		return false
 	}
-	if q.Notable && !keep(r.Event) {
+	if q.Notable && !isNotable(r.Event) {
 		return false
 	}
 	if q.Sync != 0 && syncOf(r.Event) != q.Sync {

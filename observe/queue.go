@@ -14,72 +14,72 @@ const (
 // lock, each on the goroutine that adds, gets or is done; queues of one name
 // and one controller share it.
 type queue struct {
-	name   string
-	by     *Recorder // nil if its owner is not known
-	born   *scope    // what made it: its timers are that goroutine's children
-	series *series
-	closed atomic.Bool // its controller has ended
+	name      string
+	recorder  *Recorder // nil if its owner is not known
+	createdBy *scope    // what made it: its timers are that goroutine's children
+	series    *series
+	closed    atomic.Bool // its controller has ended
 
 	adds, gets, done, retries atomic.Int64
 	maxDepth                  atomic.Int64 // since it was last sampled
 	wait, work                histogram
 
-	later   later
+	delayed delayedKeys
 	head    atomic.Uint64 // no add before it is pending
-	pending [pendingAdds]atomic.Pointer[add]
+	pending [pendingAdds]atomic.Pointer[queueAdd]
 	running [runningKeys]atomic.Pointer[work]
 }
 
 func (q *queue) depth() int64    { return max(q.adds.Load()-q.gets.Load(), 0) }
 func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 
-// got is called when a worker takes a key; the worker is the calling goroutine.
-func (q *queue) got() {
+// keyTaken is called when a worker takes a key; the worker is the calling goroutine.
+func (q *queue) keyTaken() {
 	q.gets.Add(1)
 	q.series.depth.Add(-1)
-	if q.by == nil {
+	if q.recorder == nil {
 		return
 	}
-	outer := current()
+	outer := currentScope()
 	if outer != nil && outer.work != nil {
 		outer = outer.outer
 	}
 	w := &struct {
 		scope
 		work
-	}{scope: scope{labels: q.by.labels, by: q.by, outer: outer}}
+	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder, outer: outer}}
 	w.scope.work = &w.work
-	w.id, w.queue, w.started = q.by.observer.syncs.Add(1), q, time.Now()
+	w.id, w.queue, w.started = q.recorder.observer.syncs.Add(1), q, time.Now()
 	w.scope.enter()
 }
 
-// waited is called right after got, with how long the key was in the queue.
-func (q *queue) waited(d time.Duration) {
+// waitMeasured is called right after got, with how long the key was in the queue.
+func (q *queue) waitMeasured(d time.Duration) {
 	now := time.Now()
-	if w := current().sync(); w != nil && w.queue == q {
+	if w := currentScope().activeSync(); w != nil && w.queue == q {
 		w.waited = d
-		q.follow(w, d, now)
-		w.show(q)
+		q.matchAdd(w, d, now)
+		w.addRunning(q)
 	}
 	q.wait.observe(d, now)
 	q.series.wait.observe(d.Seconds())
 }
 
-// finished is called when a worker is done with a key after d.
-func (q *queue) finished(d time.Duration) {
+// keyDone is called when a worker is done with a key after d.
+func (q *queue) keyDone(d time.Duration) {
 	now := time.Now()
 	q.done.Add(1)
 	q.work.observe(d, now)
 	q.series.work.observe(d.Seconds())
-	s := current()
-	w := s.sync()
+	s := currentScope()
+	w := s.activeSync()
 	if w == nil || w.queue != q {
-		if w = q.oldest(); w == nil {
+		if w = q.oldestSync(); w == nil {
 			return
 		}
 		s = nil // another goroutine's
 	}
-	w.over.Store(true)
+	w.done.Store(true)
 	for i := range q.running {
 		if q.running[i].CompareAndSwap(w, nil) {
 			break
@@ -89,15 +89,15 @@ func (q *queue) finished(d time.Duration) {
 		if s.outer != nil {
 			s.outer.enter()
 		} else {
-			newScope(q.by).enter()
+			newScope(q.recorder).enter()
 		}
 	}
-	q.by.synced(w.synced(d), now)
+	q.recorder.recordSync(w.event(d), now)
 }
 
-// oldest is the sync that began first: what a queue is done with where its
+// oldestSync is the sync that began first: what a queue is done with where its
 // worker hands keys on to other goroutines.
-func (q *queue) oldest() *work {
+func (q *queue) oldestSync() *work {
 	var first *work
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil && (first == nil || w.id < first.id) {
@@ -107,43 +107,43 @@ func (q *queue) oldest() *work {
 	return first
 }
 
-// retried is called when a key is to be added again after a while.
-func (q *queue) retried() {
+// keyRetried is called when a key is to be added again after a while.
+func (q *queue) keyRetried() {
 	q.retries.Add(1)
 	q.series.retries.Add(1)
-	d, known := delay()
+	d, known := delayFromStack()
 	if known && d <= 0 {
 		return // it is added at once
 	}
 	if !known {
-		d = unknownDelay
+		d = assumedDelay
 	}
 	due := time.Now().Add(d)
-	q.later.put(due)
-	s := current()
-	if w := s.sync(); w != nil && w.queue == q {
-		w.retried.Store(&due)
+	q.delayed.add(due)
+	s := currentScope()
+	if w := s.activeSync(); w != nil && w.queue == q {
+		w.retryDue.Store(&due)
 	}
 	if s != nil && s.delivery != nil && known {
-		s.delivery.putOff(q.name, due)
+		s.delivery.recordDelayedAdd(q.name, due)
 	}
 }
 
-func (q *queue) underWay() []Running {
-	var list []Running
+func (q *queue) runningSyncs() []RunningSync {
+	var list []RunningSync
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil {
-			key, basis := w.keyed()
-			list = append(list, Running{Queue: q.name, ID: w.id, Key: key, KeyBasis: basis, Since: w.started})
+			key, basis := w.bestKey()
+			list = append(list, RunningSync{Queue: q.name, ID: w.id, Key: key, KeyBasis: basis, Since: w.started})
 		}
 	}
 	return list
 }
 
-// changed is the queue's numbers now; the highest depth is that since the last call.
-func (q *queue) changed() *QueueChanged {
+// takeSample is the queue's numbers now; the highest depth is that since the last call.
+func (q *queue) takeSample() *QueueChanged {
 	e := &QueueChanged{
-		Controller: q.owner(),
+		Controller: q.controllerName(),
 		Queue:      q.name,
 		InFlight:   q.inFlight(),
 		Depth:      q.depth(),
@@ -168,19 +168,19 @@ func (q *queue) snapshot(now time.Time) Queue {
 		Retries:  q.retries.Load(),
 		Wait:     q.wait.durations(now),
 		Work:     q.work.durations(now),
-		Waiting:  q.waiting(10),
+		Waiting:  q.waitingObjects(10),
 	}
-	delayed, due := q.later.pending(now)
+	delayed, due := q.delayed.pending(now)
 	s.Delayed, s.NextDue = int64(delayed), due
-	if q.by != nil {
-		s.Controller = q.by.name
+	if q.recorder != nil {
+		s.Controller = q.recorder.name
 	}
-	s.Unfinished, s.Longest = q.ages(now)
+	s.Unfinished, s.Longest = q.runningAges(now)
 	return s
 }
 
-// ages is for how long keys have been in work: all together, and the longest.
-func (q *queue) ages(now time.Time) (all, longest time.Duration) {
+// runningAges is for how long keys have been in work: all together, and the longest.
+func (q *queue) runningAges(now time.Time) (all, longest time.Duration) {
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil {
 			age := now.Sub(w.started)

@@ -20,17 +20,17 @@ func NewQueues() *Queues { return &Queues{series: map[string]*series{}} }
 
 // Open returns the instruments of the queue with this name that belongs to the
 // controller that the calling goroutine works for.
-func (qs *Queues) Open(name string) Instruments {
-	born := current()
+func (qs *Queues) Open(name string) QueueMetrics {
+	born := currentScope()
 	var by *Recorder
 	if born != nil {
-		by = born.by
+		by = born.recorder
 	}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	for _, q := range qs.live {
-		if q.name == name && q.by == by {
-			return Instruments{q}
+		if q.name == name && q.recorder == by {
+			return QueueMetrics{q}
 		}
 	}
 	s := qs.series[name]
@@ -38,13 +38,13 @@ func (qs *Queues) Open(name string) Instruments {
 		s = newSeries(name)
 		qs.series[name] = s
 	}
-	q := &queue{name: name, by: by, born: born, series: s}
+	q := &queue{name: name, recorder: by, createdBy: born, series: s}
 	qs.live = append(qs.live, q)
-	return Instruments{q}
+	return QueueMetrics{q}
 }
 
-// forget drops the queues that the filter selects; their series stay.
-func (qs *Queues) forget(drop func(*queue) bool) {
+// remove drops the queues that the filter selects; their series stay.
+func (qs *Queues) remove(drop func(*queue) bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	qs.live = slices.DeleteFunc(qs.live, func(q *queue) bool {
@@ -56,28 +56,28 @@ func (qs *Queues) forget(drop func(*queue) bool) {
 	})
 }
 
-// all returns the queues that live, by controller and name.
-func (qs *Queues) all() []*queue {
+// sorted returns the queues that live, by controller and name.
+func (qs *Queues) sorted() []*queue {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	list := slices.Clone(qs.live)
 	slices.SortStableFunc(list, func(a, b *queue) int {
-		return cmp.Or(cmp.Compare(a.owner(), b.owner()), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.controllerName(), b.controllerName()), cmp.Compare(a.name, b.name))
 	})
 	return list
 }
 
-func (q *queue) owner() string {
-	if q.by == nil {
+func (q *queue) controllerName() string {
+	if q.recorder == nil {
 		return ""
 	}
-	return q.by.name
+	return q.recorder.name
 }
 
 // queueID is what tells queues that live apart.
 type queueID struct{ controller, name string }
 
-func (q *queue) id() queueID { return queueID{q.owner(), q.name} }
+func (q *queue) id() queueID { return queueID{q.controllerName(), q.name} }
 
 // Series returns the totals of each queue name that there has ever been, by
 // name: what the workqueue_* metrics are to say.
@@ -91,10 +91,10 @@ func (qs *Queues) Series() []Series {
 	}
 	for i := range list {
 		for _, q := range qs.live {
-			if q.by == nil || q.name != list[i].Name {
+			if q.recorder == nil || q.name != list[i].Name {
 				continue
 			}
-			all, longest := q.ages(now)
+			all, longest := q.runningAges(now)
 			list[i].Unfinished += all.Seconds()
 			list[i].Longest = max(list[i].Longest, longest.Seconds())
 		}
@@ -103,34 +103,34 @@ func (qs *Queues) Series() []Series {
 	return list
 }
 
-// Instruments are where a queue reports. Each method returns a metric in the
+// QueueMetrics are where a queue reports. Each method returns a metric in the
 // shape that client-go's workqueue.MetricsProvider has to give.
-type Instruments struct{ q *queue }
+type QueueMetrics struct{ q *queue }
 
 // Depth rises when a key is added and falls when a worker takes one.
-func (i Instruments) Depth() Gauge { return Gauge(i) }
+func (i QueueMetrics) Depth() Gauge { return Gauge(i) }
 
 // Adds counts the same adds.
-func (i Instruments) Adds() Adds { return Adds{} }
+func (i QueueMetrics) Adds() Adds { return Adds{} }
 
 // Retries counts keys that are put back for later.
-func (i Instruments) Retries() Retries { return Retries(i) }
+func (i QueueMetrics) Retries() Retries { return Retries(i) }
 
 // Wait measures the seconds that a key is in the queue.
-func (i Instruments) Wait() Wait { return Wait(i) }
+func (i QueueMetrics) Wait() Wait { return Wait(i) }
 
 // Work measures the seconds that a worker takes for a key.
-func (i Instruments) Work() Work { return Work(i) }
+func (i QueueMetrics) Work() Work { return Work(i) }
 
-// Ages says whether the ages of the keys in work are known without being told:
+// AgesKnown says whether the ages of the keys in work are known without being told:
 // those of a controller's are.
-func (i Instruments) Ages() bool { return i.q.by != nil }
+func (i QueueMetrics) AgesKnown() bool { return i.q.recorder != nil }
 
 // Unfinished is told the seconds that the keys in work have taken, unless Ages.
-func (i Instruments) Unfinished() Setting { return Setting{&i.q.series.unfinished} }
+func (i QueueMetrics) Unfinished() Setting { return Setting{&i.q.series.unfinished} }
 
 // Longest is told the seconds that the slowest key in work has taken, unless Ages.
-func (i Instruments) Longest() Setting { return Setting{&i.q.series.longest} }
+func (i QueueMetrics) Longest() Setting { return Setting{&i.q.series.longest} }
 
 type (
 	// Gauge is Instruments.Depth.
@@ -144,14 +144,14 @@ type (
 	// Work is Instruments.Work.
 	Work struct{ q *queue }
 	// Setting is Instruments.Unfinished and Instruments.Longest.
-	Setting struct{ f *float }
+	Setting struct{ f *atomicFloat }
 )
 
-func (g Gauge) Inc()                     { g.q.added() }
-func (g Gauge) Dec()                     { g.q.got() }
-func (Adds) Inc()                        {}
-func (r Retries) Inc()                   { r.q.retried() }
-func (w Wait) Observe(seconds float64)   { w.q.waited(span(seconds)) }
-func (w Work) Observe(seconds float64)   { w.q.finished(span(seconds)) }
-func (s Setting) Set(seconds float64)    { s.f.store(seconds) }
-func span(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+func (g Gauge) Inc()                            { g.q.keyAdded() }
+func (g Gauge) Dec()                            { g.q.keyTaken() }
+func (Adds) Inc()                               {}
+func (r Retries) Inc()                          { r.q.keyRetried() }
+func (w Wait) Observe(seconds float64)          { w.q.waitMeasured(fromSeconds(seconds)) }
+func (w Work) Observe(seconds float64)          { w.q.keyDone(fromSeconds(seconds)) }
+func (s Setting) Set(seconds float64)           { s.f.store(seconds) }
+func fromSeconds(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -14,10 +14,10 @@ type Record struct {
 	Time  time.Time // of the append
 	Event Event
 
-	kept uint64 // position among the notable ones
+	notablePos uint64 // position among the notable ones
 }
 
-type head struct {
+type recordHeader struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
@@ -28,7 +28,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if r.Event == nil {
 		return nil, fmt.Errorf("observe: record %d has no event", r.Seq)
 	}
-	first, err := json.Marshal(head{r.Seq, r.Time, r.Event.Kind()})
+	first, err := json.Marshal(recordHeader{r.Seq, r.Time, r.Event.Kind()})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote. A kind that is not known is an error.
 func (r *Record) UnmarshalJSON(data []byte) error {
-	var h head
+	var h recordHeader
 	if err := json.Unmarshal(data, &h); err != nil {
 		return err
 	}

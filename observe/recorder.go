@@ -15,9 +15,9 @@ type Recorder struct {
 	labels   []label
 	observer *Observer
 
-	state    atomic.Pointer[ControllerChanged]
-	resource sync.Map // watched resource → nothing
-	writes   sync.Map // Write without a count → *atomic.Int64
+	state   atomic.Pointer[ControllerChanged]
+	watched sync.Map // watched resource → nothing
+	writes  sync.Map // Write without a count → *atomic.Int64
 
 	writing atomic.Int64 // calls that are not answered yet, without chatter
 
@@ -26,10 +26,10 @@ type Recorder struct {
 
 // Do runs f, and what goroutines it starts, as this controller's work. Queues
 // that are made meanwhile are its own.
-func (r *Recorder) Do(f func()) { within(newScope(r), f) }
+func (r *Recorder) Do(f func()) { runInScope(newScope(r), f) }
 
-// Changed notes the controller's new state.
-func (r *Recorder) Changed(state, reason string) {
+// SetState notes the controller's new state.
+func (r *Recorder) SetState(state, reason string) {
 	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
 		return
 	}
@@ -38,64 +38,64 @@ func (r *Recorder) Changed(state, reason string) {
 	r.observer.append(e, time.Now())
 }
 
-// Ended forgets the controller's queues: keys may be left in them that nobody
+// CloseQueues forgets the controller's queues: keys may be left in them that nobody
 // will take, and the next life of the controller has queues of the same names.
-func (r *Recorder) Ended() {
-	r.observer.queues.forget(func(q *queue) bool { return q.by == r })
+func (r *Recorder) CloseQueues() {
+	r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
 }
 
-// Watch notes a resource whose events the controller is given: RESOURCE or RESOURCE.GROUP.
-func (r *Recorder) Watch(resource string) { r.resource.LoadOrStore(resource, nil) }
+// AddWatch notes a resource whose events the controller is given: RESOURCE or RESOURCE.GROUP.
+func (r *Recorder) AddWatch(resource string) { r.watched.LoadOrStore(resource, nil) }
 
 // Deliver runs an event handler for d, and takes down which queues it added to.
 func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	s := &struct {
 		scope
 		delivery
-	}{scope{labels: r.labels, by: r}, delivery{object: &d.Object}}
+	}{scope{labels: r.labels, recorder: r}, delivery{object: &d.Object}}
 	event := &s.delivery
 	s.scope.delivery = event
 	began := time.Now()
-	within(&s.scope, handler)
+	runInScope(&s.scope, handler)
 	now := time.Now()
 	d.Controller, d.Took = r.name, now.Sub(began)
-	event.tell(d)
+	event.copyAddsTo(d)
 	r.delivered.Add(1)
 	seq := r.observer.append(d, now)
 	event.seq.Store(seq)
 	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
-		r.observer.active(now)
+		r.observer.markActive(now)
 	}
 }
 
-// Calling notes a call that begins, and returns what is to be called when it has
+// BeginCall notes a call that begins, and returns what is to be called when it has
 // been answered and taken down.
-func (r *Recorder) Calling(c *Called) (ended func()) {
-	if !c.Write() || c.Chatter() {
+func (r *Recorder) BeginCall(c *Called) (ended func()) {
+	if !c.IsWrite() || c.IsRoutine() {
 		return func() {}
 	}
 	r.writing.Add(1)
 	return func() { r.writing.Add(-1) }
 }
 
-// Called takes down an API call that has been answered to the calling goroutine.
-func (r *Recorder) Called(c *Called) {
+// RecordCall takes down an API call that has been answered to the calling goroutine.
+func (r *Recorder) RecordCall(c *Called) {
 	now := time.Now()
 	c.Controller = r.name
-	w := current().sync()
+	w := currentScope().activeSync()
 	if w != nil {
 		c.Sync = w.id
 	}
-	r.count(c, w)
-	if c.Write() && !c.Chatter() {
-		r.observer.active(now)
+	r.countCall(c, w)
+	if c.IsWrite() && !c.IsRoutine() {
+		r.observer.markActive(now)
 	}
 	r.observer.append(c, now)
 }
 
-func (r *Recorder) count(c *Called, w *work) {
+func (r *Recorder) countCall(c *Called, w *work) {
 	if w != nil && c.Failed() {
-		w.refused.Store(&c.Error)
+		w.callError.Store(&c.Error)
 	}
 	switch {
 	case c.Conflict:
@@ -103,12 +103,12 @@ func (r *Recorder) count(c *Called, w *work) {
 	case c.Failed():
 		r.errors.Add(1)
 	}
-	if !c.Write() {
+	if !c.IsWrite() {
 		r.reads.Add(1)
 		if w != nil {
 			w.reads.Add(1)
 			if c.Verb == "get" {
-				w.name(c.Object.Key(), BasisCall)
+				w.setKey(c.Object.Key(), BasisCall)
 			}
 		}
 		return
@@ -117,10 +117,10 @@ func (r *Recorder) count(c *Called, w *work) {
 	if w != nil {
 		w.writes.Add(1)
 		if c.Verb != "create" {
-			w.name(c.Object.Key(), BasisCall)
+			w.setKey(c.Object.Key(), BasisCall)
 		}
 	}
-	what := Write{Verb: c.Verb, Resource: c.Object.resource()}
+	what := WriteCount{Verb: c.Verb, Resource: c.Object.groupResource()}
 	if c.Subresource != "" {
 		what.Resource += "/" + c.Subresource
 	}
@@ -131,32 +131,32 @@ func (r *Recorder) count(c *Called, w *work) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// resource is RESOURCE or RESOURCE.GROUP.
-func (o Object) resource() string {
+// groupResource is RESOURCE or RESOURCE.GROUP.
+func (o Object) groupResource() string {
 	if o.Group == "" {
 		return o.Resource
 	}
 	return o.Resource + "." + o.Group
 }
 
-// Logged takes down a line of the controller's log. key is the key that the
+// RecordLog takes down a line of the controller's log. key is the key that the
 // line says its sync is about, failure what it says that the sync failed with;
 // empty if it says no such thing.
-func (r *Recorder) Logged(l *Logged, key, failure string) {
+func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	l.Controller = r.name
-	if w := current().sync(); w != nil && w.queue.by == r {
+	if w := currentScope().activeSync(); w != nil && w.queue.recorder == r {
 		l.Sync = w.id
-		w.name(key, BasisLog)
+		w.setKey(key, BasisLog)
 		if failure != "" {
-			w.failure.Store(&failure)
+			w.loggedError.Store(&failure)
 		}
 	}
 	r.observer.append(l, time.Now())
 }
 
-func (r *Recorder) synced(s *Synced, now time.Time) {
+func (r *Recorder) recordSync(s *Synced, now time.Time) {
 	r.syncs.Add(1)
-	r.observer.active(now)
+	r.observer.markActive(now)
 	if s.Failed() {
 		r.failures.Add(1)
 	}
@@ -178,18 +178,18 @@ func (r *Recorder) snapshot() Controller {
 	if s := r.state.Load(); s != nil {
 		c.State, c.Reason = s.State, s.Reason
 	}
-	r.resource.Range(func(resource, _ any) bool {
+	r.watched.Range(func(resource, _ any) bool {
 		c.Watches = append(c.Watches, resource.(string))
 		return true
 	})
 	slices.Sort(c.Watches)
 	r.writes.Range(func(what, n any) bool {
-		w := what.(Write)
+		w := what.(WriteCount)
 		w.Count = n.(*atomic.Int64).Load()
 		c.Writes = append(c.Writes, w)
 		return true
 	})
-	slices.SortFunc(c.Writes, func(a, b Write) int {
+	slices.SortFunc(c.Writes, func(a, b WriteCount) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 	})
 	return c

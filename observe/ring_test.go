@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-func logged(message string) *Logged { return &Logged{Controller: "c", Message: message} }
+func logEvent(message string) *Logged { return &Logged{Controller: "c", Message: message} }
 
 func TestJournalKeepsTheNewest(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
-		j.append(logged("x"), time.Now())
+		j.append(logEvent("x"), time.Now())
 	}
 	p, _ := j.Records(t.Context(), Query{})
 	if got := seqs(p); len(got) != 4 || got[0] != 7 || got[3] != 10 || p.Missed != 6 || p.Next != 10 {
@@ -45,7 +45,7 @@ func TestJournalKeepsWritesLonger(t *testing.T) {
 }
 
 // What even the ring of notable records has let go is counted.
-func TestJournalTellsOfNotableRecordsThatWent(t *testing.T) {
+func TestJournalCountsDroppedNotableRecords(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
 		j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
@@ -103,14 +103,14 @@ func TestQuery(t *testing.T) {
 
 // Everybody who reads on gets each record once, in order, or is told that it
 // has missed it, while many write.
-func TestReadersAndWritersAtOnce(t *testing.T) {
+func TestConcurrentReadersAndWriters(t *testing.T) {
 	const writers, each = 8, 5000
 	j := newJournal(512)
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				j.append(logged("x"), time.Now())
+				j.append(logEvent("x"), time.Now())
 			}
 		})
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	sampleTime  = time.Second
-	samples     = 60 // that are kept
-	rateSamples = 5  // that a rate is taken over
-	maxFailing  = 256
+	sampleInterval = time.Second
+	maxSamples     = 60 // that are kept
+	rateSamples    = 5  // that a rate is taken over
+	maxFailing     = 256
 )
 
 // sampler looks at the counters once a second: for rates, for the history, and
@@ -20,8 +20,8 @@ type sampler struct {
 	observer *Observer
 
 	mu       sync.Mutex // between the sampler and those who look; no hook takes it
-	queues   map[queueID]*sampled
-	failures map[failingKey]*Failing
+	queues   map[queueID]*queueHistory
+	failures map[failingKey]*FailingKey
 	order    []failingKey // of failures, the oldest first
 	read     uint64       // Seq up to which failures are known
 	past     []Process    // the last rateSamples+1
@@ -30,21 +30,21 @@ type sampler struct {
 
 type failingKey struct{ controller, queue, key string }
 
-// sampled is the history of a queue: a sample a second, and what the counters
+// queueHistory is the history of a queue: a sample a second, and what the counters
 // were when each was taken.
-type sampled struct {
+type queueHistory struct {
 	history []Sample
 	last    QueueChanged
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*sampled{}, failures: map[failingKey]*Failing{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}}
 	s.sample(time.Now())
 	return s
 }
 
 func (s *sampler) run(ctx context.Context) {
-	ticker := time.NewTicker(sampleTime)
+	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -57,7 +57,7 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 func (s *sampler) sample(now time.Time) {
-	p, more := s.observer.process(), s.observer.more()
+	p, more := s.observer.readProcess(), s.observer.moreQueues()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past, s.times = append(s.past, p), append(s.times, now)
@@ -65,10 +65,10 @@ func (s *sampler) sample(now time.Time) {
 		s.past, s.times = slices.Delete(s.past, 0, over), slices.Delete(s.times, 0, over)
 	}
 	seen := map[queueID]bool{}
-	for _, q := range s.observer.queues.all() {
-		if q.by == nil || q.by.observer == s.observer {
+	for _, q := range s.observer.queues.sorted() {
+		if q.recorder == nil || q.recorder.observer == s.observer {
 			seen[q.id()] = true
-			s.sampleQueue(q.changed(), now)
+			s.sampleQueue(q.takeSample(), now)
 		}
 	}
 	for _, v := range more {
@@ -80,11 +80,11 @@ func (s *sampler) sample(now time.Time) {
 			delete(s.queues, id)
 		}
 	}
-	s.learnFailures()
+	s.updateFailures()
 }
 
-// rates fills in the rates of a process, over the last seconds.
-func (s *sampler) rates(p *Process, now time.Time) {
+// fillRates fills in the rates of a process, over the last seconds.
+func (s *sampler) fillRates(p *Process, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if took := now.Sub(s.times[0]).Seconds(); took > 0 {
@@ -97,11 +97,11 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
 	id := queueID{e.Controller, e.Queue}
 	h := s.queues[id]
 	if h == nil || e.Adds < h.last.Adds { // or its controller was started again
-		h = &sampled{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
+		h = &queueHistory{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
 		s.queues[id] = h
 	}
 	h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
-	if over := len(h.history) - samples; over > 0 {
+	if over := len(h.history) - maxSamples; over > 0 {
 		h.history = slices.Delete(h.history, 0, over)
 	}
 	if *e != h.last {
@@ -110,8 +110,8 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
 	}
 }
 
-// fill adds to a queue's numbers what only samples can tell.
-func (s *sampler) fill(id queueID, v *Queue) {
+// fillQueue adds to a queue's numbers what only samples can tell.
+func (s *sampler) fillQueue(id queueID, v *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.queues[id]
@@ -123,15 +123,15 @@ func (s *sampler) fill(id queueID, v *Queue) {
 	for _, one := range recent {
 		adds, done = adds+one.Adds, done+one.Done
 	}
-	took := float64(len(recent)) * sampleTime.Seconds()
+	took := float64(len(recent)) * sampleInterval.Seconds()
 	v.AddRate, v.DoneRate = float64(adds)/took, float64(done)/took
 	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
 		v.History = slices.Clone(h.history)
 	}
 }
 
-// learnFailures reads the syncs that have ended since the last time.
-func (s *sampler) learnFailures() {
+// updateFailures reads the syncs that have ended since the last time.
+func (s *sampler) updateFailures() {
 	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced}})
 	s.read = page.Next
 	for _, r := range page.Records {
@@ -149,7 +149,7 @@ func (s *sampler) learnFailures() {
 			}
 			continue
 		case f == nil:
-			f = &Failing{Queue: e.Queue, Key: e.Key}
+			f = &FailingKey{Queue: e.Queue, Key: e.Key}
 			s.failures[k] = f
 			s.order = append(s.order, k)
 			if len(s.order) > maxFailing {
@@ -162,17 +162,17 @@ func (s *sampler) learnFailures() {
 	}
 }
 
-// failing lists a controller's failing keys, the newest first, ten at most.
-func (s *sampler) failing(controller string) []Failing {
+// failingKeys lists a controller's failing keys, the newest first, ten at most.
+func (s *sampler) failingKeys(controller string) []FailingKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.learnFailures()
-	var list []Failing
+	s.updateFailures()
+	var list []FailingKey
 	for k, f := range s.failures {
 		if k.controller == controller {
 			list = append(list, *f)
 		}
 	}
-	slices.SortFunc(list, func(a, b Failing) int { return b.Last.Compare(a.Last) })
+	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })
 	return list[:min(len(list), 10)]
 }

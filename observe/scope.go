@@ -10,7 +10,7 @@ import (
 // kind. labels has to come first, as that is all that the profiler reads.
 type scope struct {
 	labels   []label
-	by       *Recorder
+	recorder *Recorder
 	outer    *scope    // what the goroutine had before a sync
 	work     *work     // the sync that it is on, if any
 	delivery *delivery // the event that it handles, if any
@@ -19,19 +19,19 @@ type scope struct {
 // label is laid out as the labels of runtime/pprof.
 type label struct{ key, value string }
 
-// mark tells our label sets from others: it is the only string at its address.
-var mark = strings.Clone("controller")
+// labelKey tells our label sets from others: it is the only string at its address.
+var labelKey = strings.Clone("controller")
 
-func newScope(by *Recorder) *scope { return &scope{labels: by.labels, by: by} }
+func newScope(by *Recorder) *scope { return &scope{labels: by.labels, recorder: by} }
 
-// current returns the calling goroutine's scope; nil if it has none of ours.
-func current() *scope {
+// currentScope returns the calling goroutine's scope; nil if it has none of ours.
+func currentScope() *scope {
 	p := getProfLabel()
 	if p == nil {
 		return nil
 	}
 	labels := *(*[]label)(p)
-	if len(labels) == 0 || unsafe.StringData(labels[0].key) != unsafe.StringData(mark) {
+	if len(labels) == 0 || unsafe.StringData(labels[0].key) != unsafe.StringData(labelKey) {
 		return nil
 	}
 	return (*scope)(p)
@@ -39,17 +39,17 @@ func current() *scope {
 
 func (s *scope) enter() { setProfLabel(unsafe.Pointer(s)) }
 
-// sync is the sync that the scope belongs to, unless that is over: a goroutine
+// activeSync is the sync that the scope belongs to, unless that is over: a goroutine
 // that a sync has left behind works for the controller only.
-func (s *scope) sync() *work {
-	if s == nil || s.work == nil || s.work.over.Load() {
+func (s *scope) activeSync() *work {
+	if s == nil || s.work == nil || s.work.done.Load() {
 		return nil
 	}
 	return s.work
 }
 
-// within runs f with a scope, and gives the goroutine back what it had.
-func within(s *scope, f func()) {
+// runInScope runs f with a scope, and gives the goroutine back what it had.
+func runInScope(s *scope, f func()) {
 	before := getProfLabel()
 	s.enter()
 	defer setProfLabel(before)

@@ -22,41 +22,41 @@ func newTestObserver(t *testing.T, o Options) *Observer {
 	return ob
 }
 
-func TestScopeIsInheritedAndGivenBack(t *testing.T) {
+func TestScopeIsInheritedAndRestored(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	a, b := o.Recorder("a"), o.Recorder("b")
-	if got := Current(); got != nil {
+	if got := CurrentRecorder(); got != nil {
 		t.Fatalf("outside: %v", got.name)
 	}
 	a.Do(func() {
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if Current() != a {
+			if CurrentRecorder() != a {
 				t.Error("a child works for somebody else than its parent")
 			}
 			b.Do(func() {
-				if Current() != b {
+				if CurrentRecorder() != b {
 					t.Error("an inner scope does not count")
 				}
 			})
-			if Current() != a {
+			if CurrentRecorder() != a {
 				t.Error("the outer scope is not given back")
 			}
 		})
 		wg.Wait()
 	})
-	if got := Current(); got != nil {
+	if got := CurrentRecorder(); got != nil {
 		t.Errorf("afterwards: %v", got.name)
 	}
 }
 
 // Label sets of others must not be taken for ours, whatever is in them.
-func TestForeignLabels(t *testing.T) {
+func TestForeignProfilerLabelsAreIgnored(t *testing.T) {
 	for _, labels := range []pprof.LabelSet{
 		pprof.Labels(), pprof.Labels("controller", "x"), pprof.Labels("a", "1", "controller", "x", "z", "2"),
 	} {
 		pprof.Do(t.Context(), labels, func(context.Context) {
-			if got := Current(); got != nil {
+			if got := CurrentRecorder(); got != nil {
 				t.Errorf("took another's labels for %q", got.name)
 			}
 		})
@@ -65,7 +65,7 @@ func TestForeignLabels(t *testing.T) {
 
 // The runtime reads our scopes as its own label sets: this fails if their
 // layouts ever part.
-func TestProfileShowsTheController(t *testing.T) {
+func TestGoroutineProfileHasControllerLabel(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	var profile bytes.Buffer
 	o.Recorder("deployment-controller").Do(func() {
@@ -79,7 +79,7 @@ func TestProfileShowsTheController(t *testing.T) {
 }
 
 // A goroutine that outlives the control plane holds on to nothing of it.
-func TestCloseLetsGoOfWhatItAsks(t *testing.T) {
+func TestCloseReleasesOptions(t *testing.T) {
 	collected := make(chan struct{})
 	end := make(chan struct{})
 	defer close(end)

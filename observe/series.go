@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Bounds are the upper bounds in seconds of the buckets of
+// BucketBounds are the upper bounds in seconds of the buckets of
 // workqueue_queue_duration_seconds and workqueue_work_duration_seconds, as in
 // k8s.io/component-base/metrics/prometheus/workqueue: ten from 10 ns on, each
 // ten times the one before, multiplied up as there.
-func Bounds() []float64 {
+func BucketBounds() []float64 {
 	bounds := make([]float64, 10)
 	for i, b := 0, 10e-9; i < len(bounds); i++ {
 		bounds[i] = b
@@ -37,12 +37,12 @@ type Buckets struct {
 type series struct {
 	name                 string
 	depth, adds, retries atomic.Int64
-	wait, work           *counted
-	unfinished, longest  float
+	wait, work           *bucketCounter
+	unfinished, longest  atomicFloat
 }
 
 func newSeries(name string) *series {
-	return &series{name: name, wait: newCounted(), work: newCounted()}
+	return &series{name: name, wait: newBucketCounter(), work: newBucketCounter()}
 }
 
 func (s *series) read() Series {
@@ -58,18 +58,18 @@ func (s *series) read() Series {
 	}
 }
 
-type counted struct {
+type bucketCounter struct {
 	bounds []float64
 	counts []atomic.Uint64 // one a bound, and one for what is over the last
-	sum    float
+	sum    atomicFloat
 }
 
-func newCounted() *counted {
-	bounds := Bounds()
-	return &counted{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+func newBucketCounter() *bucketCounter {
+	bounds := BucketBounds()
+	return &bucketCounter{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
 }
 
-func (c *counted) observe(seconds float64) {
+func (c *bucketCounter) observe(seconds float64) {
 	i := 0
 	for i < len(c.bounds) && seconds > c.bounds[i] {
 		i++
@@ -78,7 +78,7 @@ func (c *counted) observe(seconds float64) {
 	c.sum.add(seconds)
 }
 
-func (c *counted) read() Buckets {
+func (c *bucketCounter) read() Buckets {
 	b := Buckets{Sum: c.sum.load(), Counts: make([]uint64, len(c.bounds))}
 	for i := range c.counts {
 		b.Count += c.counts[i].Load()
@@ -89,13 +89,13 @@ func (c *counted) read() Buckets {
 	return b
 }
 
-// float is an atomic float64.
-type float struct{ bits atomic.Uint64 }
+// atomicFloat is an atomic float64.
+type atomicFloat struct{ bits atomic.Uint64 }
 
-func (f *float) load() float64   { return math.Float64frombits(f.bits.Load()) }
-func (f *float) store(v float64) { f.bits.Store(math.Float64bits(v)) }
+func (f *atomicFloat) load() float64   { return math.Float64frombits(f.bits.Load()) }
+func (f *atomicFloat) store(v float64) { f.bits.Store(math.Float64bits(v)) }
 
-func (f *float) add(v float64) {
+func (f *atomicFloat) add(v float64) {
 	for old := f.bits.Load(); !f.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+v)); old = f.bits.Load() {
 	}
 }

@@ -60,8 +60,8 @@ type Controller struct {
 	State   string   `json:"state"` // off, building, running, stopping, failed; empty for parts that are no controllers
 	Reason  string   `json:"reason,omitempty"`
 
-	Watches []string `json:"watches,omitempty"` // resources whose events it is given: RESOURCE or RESOURCE.GROUP
-	Writes  []Write  `json:"writes,omitempty"`  // by resource, then verb
+	Watches []string     `json:"watches,omitempty"` // resources whose events it is given: RESOURCE or RESOURCE.GROUP
+	Writes  []WriteCount `json:"writes,omitempty"`  // by resource, then verb
 
 	Delivered int64 `json:"delivered"` // events
 	Reads     int64 `json:"reads"`     // calls
@@ -71,21 +71,21 @@ type Controller struct {
 	Syncs     int64 `json:"syncs"`
 	Failures  int64 `json:"failures"` // syncs that failed
 
-	Running []Running `json:"running,omitempty"` // syncs under way
-	Failing []Failing `json:"failing,omitempty"` // keys whose last sync failed, newest first
-	Behind  []Behind  `json:"behind,omitempty"`  // by resource
-	Writing int64     `json:"writing,omitempty"` // writes that are not answered yet, without chatter
+	Running []RunningSync `json:"running,omitempty"` // syncs under way
+	Failing []FailingKey  `json:"failing,omitempty"` // keys whose last sync failed, newest first
+	Behind  []WatchLag    `json:"behind,omitempty"`  // by resource
+	Writing int64         `json:"writing,omitempty"` // writes that are not answered yet, without chatter
 }
 
-// Write counts one kind of write.
-type Write struct {
+// WriteCount counts one kind of write.
+type WriteCount struct {
 	Verb     string `json:"verb"`
 	Resource string `json:"resource"` // RESOURCE[.GROUP][/SUBRESOURCE]
 	Count    int64  `json:"count"`
 }
 
-// Running is a sync under way.
-type Running struct {
+// RunningSync is a sync under way.
+type RunningSync struct {
 	Queue    string    `json:"queue"`
 	ID       uint64    `json:"id"`
 	Key      string    `json:"key,omitempty"`
@@ -93,8 +93,8 @@ type Running struct {
 	Since    time.Time `json:"since"`
 }
 
-// Failing is a key whose last sync failed.
-type Failing struct {
+// FailingKey is a key whose last sync failed.
+type FailingKey struct {
 	Queue    string    `json:"queue"`
 	Key      string    `json:"key,omitempty"`
 	KeyBasis Basis     `json:"keyBasis,omitempty"`
@@ -104,11 +104,11 @@ type Failing struct {
 	Due      time.Time `json:"due,omitzero"` // when it is tried again; zero if it is not put back
 }
 
-// Behind is a resource of which a controller has not been told all yet.
-type Behind struct {
-	Resource string `json:"resource"` // RESOURCE or RESOURCE.GROUP
-	Told     int64  `json:"told"`     // the version that its handler has been told last; 0 if none
-	Written  int64  `json:"written"`  // the newest there is
+// WatchLag is a resource of which a controller has not been told all yet.
+type WatchLag struct {
+	Resource  string `json:"resource"` // RESOURCE or RESOURCE.GROUP
+	Delivered int64  `json:"told"`     // the version that its handler has been told last; 0 if none
+	Written   int64  `json:"written"`  // the newest there is
 }
 
 // Queue is one work queue. Depth, adds, retries and the durations mean what the

@@ -15,21 +15,21 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// bench is a controller whose queues are client-go's.
-type bench struct {
+// queueBench is a controller whose queues are client-go's.
+type queueBench struct {
 	*observe.Observer
 	by  *observe.Recorder
 	all *observe.Queues
 }
 
-func newBench(t testing.TB) bench {
+func newQueueBench(t testing.TB) queueBench {
 	all := observe.NewQueues()
 	o := observe.New(observe.Options{Records: 1 << 16, Queues: all, Process: func() observe.Process { return observe.Process{State: observe.Ready} }})
 	t.Cleanup(func() { o.Close() })
-	return bench{o, o.Recorder("c"), all}
+	return queueBench{o, o.Recorder("c"), all}
 }
 
-func queueOf[T comparable](b bench, name string) (q workqueue.TypedRateLimitingInterface[T]) {
+func newQueue[T comparable](b queueBench, name string) (q workqueue.TypedRateLimitingInterface[T]) {
 	b.by.Do(func() {
 		q = workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, time.Minute),
@@ -38,7 +38,7 @@ func queueOf[T comparable](b bench, name string) (q workqueue.TypedRateLimitingI
 	return q
 }
 
-func (b bench) look(t *testing.T) observe.Queue {
+func (b queueBench) onlyQueue(t *testing.T) observe.Queue {
 	t.Helper()
 	s, err := b.Snapshot(t.Context())
 	if err != nil || len(s.Queues) != 1 {
@@ -47,7 +47,7 @@ func (b bench) look(t *testing.T) observe.Queue {
 	return s.Queues[0]
 }
 
-func events[E observe.Event](t *testing.T, b bench) (list []E) {
+func recordedEvents[E observe.Event](t *testing.T, b queueBench) (list []E) {
 	t.Helper()
 	page, err := b.Records(t.Context(), observe.Query{})
 	if err != nil {
@@ -63,24 +63,24 @@ func events[E observe.Event](t *testing.T, b bench) (list []E) {
 
 // For how long a key is put back is read off the goroutine's own stack. This
 // fails if a release of Go or of client-go ever shows it otherwise.
-func TestWhenKeysAreDue(t *testing.T) {
+func TestDelayIsReadFromStack(t *testing.T) {
 	type pair struct{ namespace, name string }
-	t.Run("string", func(t *testing.T) { testDue(t, "default/web") })
-	t.Run("int", func(t *testing.T) { testDue(t, 7) })
-	t.Run("pointer", func(t *testing.T) { testDue(t, &pair{"default", "web"}) })
-	t.Run("interface", func(t *testing.T) { testDue[any](t, pair{"default", "web"}) })
+	t.Run("string", func(t *testing.T) { testDelays(t, "default/web") })
+	t.Run("int", func(t *testing.T) { testDelays(t, 7) })
+	t.Run("pointer", func(t *testing.T) { testDelays(t, &pair{"default", "web"}) })
+	t.Run("interface", func(t *testing.T) { testDelays[any](t, pair{"default", "web"}) })
 }
 
-func testDue[T comparable](t *testing.T, key T) {
+func testDelays[T comparable](t *testing.T, key T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newQueueBench(t)
 		defer b.Close()
-		q := queueOf[T](b, "q")
+		q := newQueue[T](b, "q")
 		defer q.ShutDown()
 		want := func(when string, n int64, in time.Duration) {
 			t.Helper()
 			synctest.Wait()
-			got := b.look(t)
+			got := b.onlyQueue(t)
 			if got.Delayed != n || n > 0 && time.Until(got.NextDue) != in || n == 0 && !got.NextDue.IsZero() {
 				t.Errorf("%s: %d, the next in %v; want %d, in %v", when, got.Delayed, time.Until(got.NextDue), n, in)
 			}
@@ -105,24 +105,24 @@ func testDue[T comparable](t *testing.T, key T) {
 
 // Where the compiler keeps the delay elsewhere, as with keys of several words,
 // the key may come within a second.
-func TestWhenAKeyIsDueIsNotKnown(t *testing.T) {
+func TestUnreadableDelayIsAssumedShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newQueueBench(t)
 		defer b.Close()
-		q := queueOf[struct{ namespace, name string }](b, "q")
+		q := newQueue[struct{ namespace, name string }](b, "q")
 		defer q.ShutDown()
 		q.AddAfter(struct{ namespace, name string }{"default", "web"}, 10*time.Millisecond)
-		if got := b.look(t); got.Delayed != 1 || time.Until(got.NextDue) != 10*time.Millisecond && time.Until(got.NextDue) != time.Second {
+		if got := b.onlyQueue(t); got.Delayed != 1 || time.Until(got.NextDue) != 10*time.Millisecond && time.Until(got.NextDue) != time.Second {
 			t.Errorf("%d, the next in %v", got.Delayed, time.Until(got.NextDue))
 		}
 	})
 }
 
-func TestRecordsTellWhatIsPutBack(t *testing.T) {
+func TestRecordsShowDelayedKeysAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newQueueBench(t)
 		defer b.Close()
-		q := queueOf[string](b, "q")
+		q := newQueue[string](b, "q")
 		defer q.ShutDown()
 		began := time.Now()
 		b.by.Deliver(&observe.Delivered{Change: observe.Updated}, func() { q.AddAfter("a", time.Second) })
@@ -132,11 +132,11 @@ func TestRecordsTellWhatIsPutBack(t *testing.T) {
 			q.AddRateLimited(key)
 			q.Done(key)
 		})
-		d := events[*observe.Delivered](t, b)[0]
+		d := recordedEvents[*observe.Delivered](t, b)[0]
 		if len(d.Queues) != 0 || len(d.Later) != 1 || d.Later[0].Queue != "q" || !d.Later[0].Due.Equal(began.Add(time.Second)) {
 			t.Errorf("delivered: %+v", d)
 		}
-		s := events[*observe.Synced](t, b)[0]
+		s := recordedEvents[*observe.Synced](t, b)[0]
 		if !s.Timed || s.Add != 1 || s.Cause != 0 || !s.Retried || !s.Due.Equal(began.Add(time.Second+5*time.Millisecond)) {
 			t.Errorf("synced: %+v", s)
 		}
@@ -146,19 +146,19 @@ func TestRecordsTellWhatIsPutBack(t *testing.T) {
 // A key that is added while it is worked on is queued anew behind those that
 // come later: positions mislead, the time that each key waits does not. Where the
 // machine looks away at the wrong moment several adds fit, and no sync is sure.
-func TestWhichAddASyncFollows(t *testing.T) {
+func TestSyncIsMatchedToItsAdd(t *testing.T) {
 	for range 100 {
-		if testFollows(t) || t.Failed() {
+		if matchSyncs(t) || t.Failed() {
 			return
 		}
 	}
 	t.Error("in none of 100 tries was every sync sure")
 }
 
-// testFollows says whether every sync was sure of what it follows.
-func testFollows(t *testing.T) bool {
-	b := newBench(t)
-	q := queueOf[string](b, "q")
+// matchSyncs says whether every sync was sure of what it follows.
+func matchSyncs(t *testing.T) bool {
+	b := newQueueBench(t)
+	q := newQueue[string](b, "q")
 	defer q.ShutDown()
 	seq := map[string]uint64{} // of the last delivery, by key
 	deliver := func(key string) {
@@ -178,17 +178,17 @@ func testFollows(t *testing.T) bool {
 		q.Done(a)
 		for range 3 {
 			key, _ := q.Get()
-			b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+			b.by.RecordLog(&observe.Logged{Message: "syncing"}, key, "")
 			if key == "c" {
 				q.Add("d") // by the sync
 			}
 			q.Done(key)
 		}
 		key, _ := q.Get()
-		b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+		b.by.RecordLog(&observe.Logged{Message: "syncing"}, key, "")
 		q.Done(key)
 	})
-	syncs := events[*observe.Synced](t, b)
+	syncs := recordedEvents[*observe.Synced](t, b)
 	if len(syncs) != 5 {
 		t.Fatalf("%d syncs", len(syncs))
 	}
@@ -212,10 +212,10 @@ func testFollows(t *testing.T) bool {
 }
 
 // Many handlers and workers at once: what is said to be sure is true.
-func TestSureCausesAreTrueUnderLoad(t *testing.T) {
+func TestSureCausesAreCorrectUnderLoad(t *testing.T) {
 	const handlers, keys, each = 8, 40, 2000
-	b := newBench(t)
-	q := queueOf[string](b, "q")
+	b := newQueueBench(t)
+	q := newQueue[string](b, "q")
 	var workers, adders sync.WaitGroup
 	for range 3 {
 		workers.Go(func() {
@@ -225,7 +225,7 @@ func TestSureCausesAreTrueUnderLoad(t *testing.T) {
 					if end {
 						return
 					}
-					b.by.Logged(&observe.Logged{Message: "syncing"}, key, "")
+					b.by.RecordLog(&observe.Logged{Message: "syncing"}, key, "")
 					q.Done(key)
 				}
 			})
@@ -243,12 +243,12 @@ func TestSureCausesAreTrueUnderLoad(t *testing.T) {
 	q.ShutDownWithDrain()
 	workers.Wait()
 	byAdd := map[uint64]*observe.Delivered{}
-	for _, d := range events[*observe.Delivered](t, b) {
+	for _, d := range recordedEvents[*observe.Delivered](t, b) {
 		for _, n := range d.Adds {
 			byAdd[n] = d
 		}
 	}
-	syncs, sure := events[*observe.Synced](t, b), 0
+	syncs, sure := recordedEvents[*observe.Synced](t, b), 0
 	for _, s := range syncs {
 		if !s.Sure {
 			continue
@@ -264,7 +264,7 @@ func TestSureCausesAreTrueUnderLoad(t *testing.T) {
 	}
 }
 
-func TestTimersAreInTheSnapshot(t *testing.T) {
+func TestSnapshotHasSortedTimers(t *testing.T) {
 	now := time.Now()
 	at := func(i int) observe.Timer {
 		return observe.Timer{Controller: "c", What: fmt.Sprint(i), Due: now.Add(time.Duration(i))}
@@ -278,9 +278,9 @@ func TestTimersAreInTheSnapshot(t *testing.T) {
 }
 
 // What it costs to put a key back, with what is read off the stack.
-func BenchmarkPutBack(b *testing.B) {
-	of := newBench(b)
-	q := queueOf[string](of, "q")
+func BenchmarkAddAfter(b *testing.B) {
+	of := newQueueBench(b)
+	q := newQueue[string](of, "q")
 	defer q.ShutDown()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,21 +6,21 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Diff colours a unified diff, line by line.
-func (m Mode) Diff(text string) string {
+// ColorDiff colours a unified diff, line by line.
+func (m Mode) ColorDiff(text string) string {
 	var b strings.Builder
 	n := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		switch n++; {
 		case n <= 2: // what is compared
-			line = m.strong(line)
+			line = m.paintStrong(line)
 		case strings.HasPrefix(line, "@@"):
-			line = m.busy(line)
+			line = m.paintBusy(line)
 		case strings.HasPrefix(line, "+"):
-			line = m.good(line)
+			line = m.paintGood(line)
 		case strings.HasPrefix(line, "-"):
-			line = m.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), line)
+			line = m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Red), line)
 		}
 		b.WriteString(line + "\n")
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	pullTime   = 250 * time.Millisecond // between two looks for records
-	statusTime = time.Second            // between two snapshots
+	pollInterval     = 250 * time.Millisecond // between two looks for records
+	snapshotInterval = time.Second            // between two snapshots
 )
 
 // FollowOptions tell what Follow writes.
@@ -27,16 +27,16 @@ type FollowOptions struct {
 // Of a source that fails it says so once, and tries again.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOptions) error {
 	var out bytes.Buffer // of one turn, so that lines are written whole
-	f := follower{src: src, after: o.After, face: &plain{w: &out}}
+	f := follower{src: src, after: o.After, out: &plainWriter{w: &out}}
 	if o.JSON {
-		f.face = &jsonLines{w: &out}
+		f.out = &jsonWriter{w: &out}
 	}
-	ticker := time.NewTicker(pullTime)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	err := f.face.begin(time.Now())
+	err := f.out.writeHeader(time.Now())
 	for {
 		if err == nil {
-			err = f.turn(ctx, time.Now())
+			err = f.poll(ctx, time.Now())
 		}
 		if err == nil && out.Len() > 0 {
 			_, err = out.WriteTo(w)
@@ -52,14 +52,14 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOption
 	}
 }
 
-// face is how Follow writes. Its errors are of what cannot be written.
-type face interface {
-	begin(now time.Time) error
-	query() observe.Query
-	record(observe.Record) error
-	snapshot(observe.Snapshot) error
-	// say tells what became of the source.
-	say(notice) error
+// eventWriter is how Follow writes. Its errors are of what cannot be written.
+type eventWriter interface {
+	writeHeader(now time.Time) error
+	recordQuery() observe.Query
+	writeRecord(observe.Record) error
+	writeSnapshot(observe.Snapshot) error
+	// writeNotice tells what became of the source.
+	writeNotice(notice) error
 }
 
 // notice is something about the following itself.
@@ -72,74 +72,74 @@ type notice struct {
 
 // follower asks a source in turns.
 type follower struct {
-	src     observe.Source
-	face    face
-	after   uint64
-	asked   time.Time // for the last snapshot
-	started time.Time // the process that is followed
-	lost    bool
+	src          observe.Source
+	out          eventWriter
+	after        uint64
+	snapshotAt   time.Time // for the last snapshot
+	started      time.Time // the process that is followed
+	disconnected bool
 }
 
-func (f *follower) turn(ctx context.Context, now time.Time) error {
-	if f.lost { // what comes back may be another process, which counts anew
-		if err := f.snapshot(ctx, now); err != nil || f.lost {
+func (f *follower) poll(ctx context.Context, now time.Time) error {
+	if f.disconnected { // what comes back may be another process, which counts anew
+		if err := f.pollSnapshot(ctx, now); err != nil || f.disconnected {
 			return err
 		}
 	}
-	if err := f.records(ctx, now); err != nil || f.lost {
+	if err := f.pollRecords(ctx, now); err != nil || f.disconnected {
 		return err
 	}
-	if now.Sub(f.asked) < statusTime {
+	if now.Sub(f.snapshotAt) < snapshotInterval {
 		return nil
 	}
-	return f.snapshot(ctx, now)
+	return f.pollSnapshot(ctx, now)
 }
 
-func (f *follower) snapshot(ctx context.Context, now time.Time) error {
-	f.asked = now
+func (f *follower) pollSnapshot(ctx context.Context, now time.Time) error {
+	f.snapshotAt = now
 	s, err := f.src.Snapshot(ctx)
-	if err := f.reached(ctx, now, err); err != nil || f.lost || ctx.Err() != nil {
+	if err := f.noteConnection(ctx, now, err); err != nil || f.disconnected || ctx.Err() != nil {
 		return err
 	}
 	if !f.started.IsZero() && !s.Process.Started.Equal(f.started) {
 		f.after = 0
-		if err := f.face.say(notice{Kind: "restarted", Time: now}); err != nil {
+		if err := f.out.writeNotice(notice{Kind: "restarted", Time: now}); err != nil {
 			return err
 		}
 	}
 	f.started = s.Process.Started
-	return f.face.snapshot(s)
+	return f.out.writeSnapshot(s)
 }
 
-func (f *follower) records(ctx context.Context, now time.Time) error {
-	q := f.face.query()
+func (f *follower) pollRecords(ctx context.Context, now time.Time) error {
+	q := f.out.recordQuery()
 	q.After = f.after
 	page, err := f.src.Records(ctx, q)
-	if err := f.reached(ctx, now, err); err != nil || f.lost || ctx.Err() != nil {
+	if err := f.noteConnection(ctx, now, err); err != nil || f.disconnected || ctx.Err() != nil {
 		return err
 	}
 	f.after = page.Next
 	if page.Missed > 0 {
-		if err := f.face.say(notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
+		if err := f.out.writeNotice(notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
 			return err
 		}
 	}
 	for _, r := range page.Records {
-		if err := f.face.record(r); err != nil {
+		if err := f.out.writeRecord(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reached notes whether the source answered, and says so when that changed.
-func (f *follower) reached(ctx context.Context, now time.Time, err error) error {
-	if ctx.Err() != nil || f.lost == (err != nil) {
+// noteConnection notes whether the source answered, and says so when that changed.
+func (f *follower) noteConnection(ctx context.Context, now time.Time, err error) error {
+	if ctx.Err() != nil || f.disconnected == (err != nil) {
 		return nil
 	}
-	f.lost = err != nil
-	if f.lost {
-		return f.face.say(notice{Kind: "disconnected", Time: now, Error: err.Error()})
+	f.disconnected = err != nil
+	if f.disconnected {
+		return f.out.writeNotice(notice{Kind: "disconnected", Time: now, Error: err.Error()})
 	}
-	return f.face.say(notice{Kind: "connected", Time: now})
+	return f.out.writeNotice(notice{Kind: "connected", Time: now})
 }

@@ -17,12 +17,12 @@ func pod(name string) observe.Object {
 	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
 }
 
-func TestFollow(t *testing.T) {
-	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+func TestFollowLogs(t *testing.T) {
+	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
-		expect(t, out, "settled")
+		expectLines(t, out, "settled")
 		write := &observe.Called{Controller: "replicaset-controller", Verb: "create", Object: pod("web-1"), Status: 201, Took: 3 * time.Millisecond}
-		src.happen(
+		src.addRecords(
 			&observe.BootStep{Step: "etcd"},
 			write,
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-1"), Status: 200},
@@ -39,120 +39,120 @@ func TestFollow(t *testing.T) {
 			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Unhandled", Sync: 4},
 			&observe.Logged{Controller: "job-controller", Level: 8, Message: "Alone"},
 		)
-		wait(pullTime)
-		expect(t, out,
+		wait(pollInterval)
+		expectLines(t, out,
 			"replicaset-controller  create  Pod default/web-1  201  3ms",
 			"replicaset-controller  sync  replicaset: default/bad  failed, will retry  5ms  no quota",
 			"job-controller  is failed  no RBAC",
 			"job-controller  warning  Slow",
 			"job-controller  error  Alone")
 		wait(time.Second)
-		expect(t, out, "settled")
+		expectLines(t, out, "settled")
 		wait(time.Minute)
-		expect(t, out)
-		src.happen(write)
-		wait(statusTime)
-		expect(t, out, "replicaset-controller  create  Pod default/web-1  201  3ms", "settled")
+		expectLines(t, out)
+		src.addRecords(write)
+		wait(snapshotInterval)
+		expectLines(t, out, "replicaset-controller  create  Pod default/web-1  201  3ms", "settled")
 	})
 }
 
-func TestFollowAfter(t *testing.T) {
+func TestFollowStartsAfterSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, out := &fake{}, &lines{}
+		src, out := &fakeSource{}, &lineBuffer{}
 		for _, name := range []string{"a", "b", "c"} {
-			src.happen(&observe.ControllerChanged{Controller: name, State: "running"})
+			src.addRecords(&observe.ControllerChanged{Controller: name, State: "running"})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
 			t.Error(err)
 		}
-		expect(t, out) // nothing once the context has ended
-		ctx, cancel = context.WithTimeout(t.Context(), pullTime/2)
+		expectLines(t, out) // nothing once the context has ended
+		ctx, cancel = context.WithTimeout(t.Context(), pollInterval/2)
 		defer cancel()
 		src.process.Settled = true
 		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
 			t.Error(err)
 		}
-		expect(t, out, "c  is running", "settled")
+		expectLines(t, out, "c  is running", "settled")
 	})
 }
 
-func TestSummaries(t *testing.T) {
-	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+func TestFollowSummarizesWhileBusy(t *testing.T) {
+	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
-		expect(t, out, "settled")
-		src.do(func() {
+		expectLines(t, out, "settled")
+		src.change(func() {
 			src.process.Settled, src.process.RequestRate = false, 85.4
 			src.queues = []observe.Queue{{Name: "deployment", Depth: 2}, {Name: "job"}, {Name: "replicaset", Depth: 30, InFlight: 5}, {Name: "namespace", InFlight: 1}, {Name: "daemonset", Depth: 1}}
 		})
 		wait(4 * time.Second)
-		expect(t, out)
+		expectLines(t, out)
 		wait(11 * time.Second)
 		busy := "busy: replicaset (depth 30, 5 in flight), deployment (depth 2, 0 in flight), daemonset (depth 1, 0 in flight) and 1 more; 85 requests/s"
-		expect(t, out, busy, busy, busy)
-		src.do(func() {
+		expectLines(t, out, busy, busy, busy)
+		src.change(func() {
 			src.queues, src.process.RequestRate = nil, 0
 			src.process.Busy = []string{"garbage-collector-controller"}
 		})
 		wait(5 * time.Second)
-		expect(t, out, "busy: garbage-collector-controller")
-		src.do(func() { src.process.Settled = true })
+		expectLines(t, out, "busy: garbage-collector-controller")
+		src.change(func() { src.process.Settled = true })
 		wait(time.Second)
-		expect(t, out, "settled")
-		src.do(func() { src.process.Settled = false })
-		wait(statusTime)
-		src.do(func() { src.process.Settled = true })
-		wait(statusTime)
-		expect(t, out, "settled")
+		expectLines(t, out, "settled")
+		src.change(func() { src.process.Settled = false })
+		wait(snapshotInterval)
+		src.change(func() { src.process.Settled = true })
+		wait(snapshotInterval)
+		expectLines(t, out, "settled")
 	})
 }
 
-func TestFollowMissed(t *testing.T) {
-	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+func TestFollowReportsMissedRecords(t *testing.T) {
+	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
-		out.take()
-		src.do(func() { src.missed = 12 })
-		wait(pullTime)
-		expect(t, out, "missed 12 records: they are no longer kept")
+		out.takeLines()
+		src.change(func() { src.missed = 12 })
+		wait(pollInterval)
+		expectLines(t, out, "missed 12 records: they are no longer kept")
 	})
 }
 
-func TestFollowSourceError(t *testing.T) {
-	following(t, FollowOptions{}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+func TestFollowRetriesAfterSourceError(t *testing.T) {
+	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
-		out.take()
-		src.happen(&observe.ControllerChanged{Controller: "a", State: "running"})
-		wait(pullTime)
-		out.take()
-		src.do(func() { src.err = errors.New("connection\nrefused") })
-		before := src.asked
+		out.takeLines()
+		src.addRecords(&observe.ControllerChanged{Controller: "a", State: "running"})
+		wait(pollInterval)
+		out.takeLines()
+		src.change(func() { src.err = errors.New("connection\nrefused") })
+		before := src.recordCalls
 		wait(time.Minute)
-		expect(t, out, "no answer, trying again: connection refused")
-		if src.asked == before {
+		expectLines(t, out, "no answer, trying again: connection refused")
+		if src.recordCalls == before {
 			t.Error("it is not tried again")
 		}
-		src.do(func() { src.err = nil })
-		wait(pullTime)
-		expect(t, out, "answers again", "settled")
+		src.change(func() { src.err = nil })
+		wait(pollInterval)
+		expectLines(t, out, "answers again", "settled")
 
-		src.do(func() { src.err = errors.New("gone") })
-		wait(pullTime)
-		src.do(func() {
+		src.change(func() { src.err = errors.New("gone") })
+		wait(pollInterval)
+		src.change(func() {
 			src.err, src.records, src.process.Started = nil, nil, time.Now()
 		})
-		src.happen(&observe.ControllerChanged{Controller: "b", State: "running"})
+		src.addRecords(&observe.ControllerChanged{Controller: "b", State: "running"})
 		wait(2 * time.Second)
-		expect(t, out, "no answer, trying again: gone", "answers again", "was restarted", "b  is running", "settled")
+		expectLines(t, out, "no answer, trying again: gone", "answers again", "was restarted", "b  is running", "settled")
 	})
 }
 
-func TestFollowWriterError(t *testing.T) {
+func TestFollowReturnsWriteError(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			full := errors.New("no space left")
-			src := &fake{process: observe.Process{Settled: true}}
-			if err := Follow(t.Context(), &lines{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
+			src := &fakeSource{process: observe.Process{Settled: true}}
+			if err := Follow(t.Context(), &lineBuffer{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
 				t.Errorf("%v, want that of the writer", err)
 			}
 		})
@@ -160,7 +160,7 @@ func TestFollowWriterError(t *testing.T) {
 }
 
 func TestFollowJSON(t *testing.T) {
-	following(t, FollowOptions{JSON: true}, func(t *testing.T, src *fake, out *lines, wait func(time.Duration)) {
+	testFollow(t, FollowOptions{JSON: true}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		kinds := func(want ...string) {
 			t.Helper()
 			out.mu.Lock()
@@ -182,22 +182,22 @@ func TestFollowJSON(t *testing.T) {
 		kinds("ctrlplane", "snapshot")
 		wait(time.Minute)
 		kinds()
-		src.happen(&observe.Called{Verb: "get", Object: pod("a"), Status: 200}, &observe.Delivered{}, &observe.Logged{Level: -4})
-		src.do(func() {
+		src.addRecords(&observe.Called{Verb: "get", Object: pod("a"), Status: 200}, &observe.Delivered{}, &observe.Logged{Level: -4})
+		src.change(func() {
 			src.queues = []observe.Queue{{Name: "deployment", Adds: 1, History: []observe.Sample{{Adds: 1}}}}
 		})
-		wait(statusTime)
+		wait(snapshotInterval)
 		kinds("called", "delivered", "logged", "snapshot")
-		src.do(func() { src.process.MemoryBytes++; src.process.Requests++ })
-		wait(statusTime)
+		src.change(func() { src.process.MemoryBytes++; src.process.Requests++ })
+		wait(snapshotInterval)
 		kinds()
-		src.do(func() { src.queues = []observe.Queue{{Name: "deployment", Adds: 2}}; src.missed = 3 })
+		src.change(func() { src.queues = []observe.Queue{{Name: "deployment", Adds: 2}}; src.missed = 3 })
 		wait(3 * time.Second)
 		kinds("missed", "snapshot")
-		src.do(func() { src.err = errors.New("gone") })
-		wait(statusTime)
-		src.do(func() { src.err = nil; src.process.Started = src.process.Started.Add(time.Hour) })
-		wait(pullTime)
+		src.change(func() { src.err = errors.New("gone") })
+		wait(snapshotInterval)
+		src.change(func() { src.err = nil; src.process.Started = src.process.Started.Add(time.Hour) })
+		wait(pollInterval)
 		kinds("disconnected", "connected", "restarted", "snapshot", "called", "delivered", "logged")
 	})
 }

@@ -34,4 +34,4 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func columns(n int) func() int { return func() int { return n } }
+func fixedWidth(n int) func() int { return func() int { return n } }

@@ -13,13 +13,13 @@ import (
 // a field or a kind changes its meaning or goes, not when one is added.
 const jsonVersion = 1
 
-// jsonLines writes everything, an object a line.
-type jsonLines struct {
-	w    io.Writer
-	last moment
+// jsonWriter writes everything, an object a line.
+type jsonWriter struct {
+	w         io.Writer
+	lastState snapshotState
 }
 
-type header struct {
+type headerLine struct {
 	Kind    string    `json:"kind"`
 	Version int       `json:"version"`
 	Time    time.Time `json:"time"`
@@ -32,24 +32,24 @@ type snapshotLine struct {
 	Queues  []observe.Queue `json:"queues"`
 }
 
-func (j *jsonLines) begin(now time.Time) error {
-	return j.line(header{"ctrlplane", jsonVersion, now})
+func (j *jsonWriter) writeHeader(now time.Time) error {
+	return j.writeLine(headerLine{"ctrlplane", jsonVersion, now})
 }
 
-func (*jsonLines) query() observe.Query { return observe.Query{Reads: true} }
+func (*jsonWriter) recordQuery() observe.Query { return observe.Query{Reads: true} }
 
-func (j *jsonLines) record(r observe.Record) error { return j.line(r) }
+func (j *jsonWriter) writeRecord(r observe.Record) error { return j.writeLine(r) }
 
-func (j *jsonLines) say(n notice) error { return j.line(n) }
+func (j *jsonWriter) writeNotice(n notice) error { return j.writeLine(n) }
 
-// snapshot writes those that differ from the one before.
-func (j *jsonLines) snapshot(s observe.Snapshot) error {
-	m := momentOf(s)
-	if m.state == j.last.state && slices.Equal(m.queues, j.last.queues) {
+// writeSnapshot writes those that differ from the one before.
+func (j *jsonWriter) writeSnapshot(s observe.Snapshot) error {
+	m := snapshotStateOf(s)
+	if m.process == j.lastState.process && slices.Equal(m.queues, j.lastState.queues) {
 		return nil
 	}
-	j.last = m
-	return j.line(newSnapshotLine(s))
+	j.lastState = m
+	return j.writeLine(newSnapshotLine(s))
 }
 
 func newSnapshotLine(s observe.Snapshot) snapshotLine {
@@ -60,7 +60,7 @@ func newSnapshotLine(s observe.Snapshot) snapshotLine {
 	return line
 }
 
-func (j *jsonLines) line(v any) error {
+func (j *jsonWriter) writeLine(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -69,30 +69,30 @@ func (j *jsonLines) line(v any) error {
 	return err
 }
 
-// moment is what of a snapshot counts as a change. What moves in an idle
+// snapshotState is what of a snapshot counts as a change. What moves in an idle
 // process too, such as its memory, does not.
-type moment struct {
-	state  processMoment
-	queues []queueMoment
+type snapshotState struct {
+	process processState
+	queues  []queueState
 }
 
-type processMoment struct {
-	seen    bool
+type processState struct {
+	valid   bool
 	state   observe.State
 	settled bool
 	started int64
 }
 
-type queueMoment struct {
+type queueState struct {
 	controller, name                              string
 	depth, inFlight, adds, done, retries, delayed int64
 	addRate, doneRate                             float64
 }
 
-func momentOf(s observe.Snapshot) moment {
-	m := moment{state: processMoment{true, s.Process.State, s.Process.Settled, s.Process.Started.UnixNano()}}
+func snapshotStateOf(s observe.Snapshot) snapshotState {
+	m := snapshotState{process: processState{true, s.Process.State, s.Process.Settled, s.Process.Started.UnixNano()}}
 	for _, q := range s.Queues {
-		m.queues = append(m.queues, queueMoment{
+		m.queues = append(m.queues, queueState{
 			q.Controller, q.Name, q.Depth, q.InFlight, q.Adds, q.Done, q.Retries, q.Delayed, q.AddRate, q.DoneRate,
 		})
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// examples are what the documentation shows, one of each kind.
-func examples(t *testing.T) []string {
+// documentedExamples are what the documentation shows, one of each kind.
+func documentedExamples(t *testing.T) []string {
 	at := time.Date(2026, 7, 1, 12, 0, 1, 234e6, time.UTC)
 	web := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c6f5", UID: "0b7c1c2e-5a0e-4d0c-9a0e-3f6f1f0d2a11"}
 	var b bytes.Buffer
-	j := jsonLines{w: &b}
-	err := j.begin(at)
+	j := jsonWriter{w: &b}
+	err := j.writeHeader(at)
 	for i, e := range []observe.Event{
 		&observe.BootStep{Step: "etcd", Took: 41 * time.Millisecond},
 		&observe.ControllerChanged{Controller: "job-controller", State: "failed", Reason: "jobs.batch is forbidden"},
@@ -30,14 +30,14 @@ func examples(t *testing.T) []string {
 		&observe.Logged{Controller: "replicaset-controller", Level: -2, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}, Sync: 77},
 	} {
 		if err == nil {
-			err = j.record(observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
+			err = j.writeRecord(observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
 		}
 	}
 	if err == nil {
-		s := working()
+		s := busySnapshot()
 		s.Time, s.Queues = at, s.Queues[1:2]
 		s.Process.Started = at.Add(-125 * time.Second)
-		err = j.snapshot(s)
+		err = j.writeSnapshot(s)
 	}
 	for _, n := range []notice{
 		{Kind: "missed", Missed: 512},
@@ -45,7 +45,7 @@ func examples(t *testing.T) []string {
 		{Kind: "connected"}, {Kind: "restarted"},
 	} {
 		if n.Time = at; err == nil {
-			err = j.say(n)
+			err = j.writeNotice(n)
 		}
 	}
 	if err != nil {
@@ -54,8 +54,8 @@ func examples(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(b.String()), "\n")
 }
 
-// TestDocumented compares what is written with what docs/json.md says.
-func TestDocumented(t *testing.T) {
+// TestJSONMatchesDocumentation compares what is written with what docs/json.md says.
+func TestJSONMatchesDocumentation(t *testing.T) {
 	data, err := os.ReadFile("../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	written := examples(t)
+	written := documentedExamples(t)
 	if diff := cmp.Diff(written, shown); diff != "" {
 		t.Errorf("examples (-written +documented):\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	for section, v := range map[string]any{
-		"ctrlplane": header{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
+		"ctrlplane": headerLine{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
 		"bootStep": observe.BootStep{}, "controllerChanged": observe.ControllerChanged{}, "queueChanged": observe.QueueChanged{}, "delivered": observe.Delivered{},
 		"called": observe.Called{}, "synced": observe.Synced{}, "logged": observe.Logged{},
 	} {
@@ -101,16 +101,16 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-func TestJSONLeavesTheSnapshotAlone(t *testing.T) {
-	s := working()
+func TestSnapshotLineKeepsSnapshotUnchanged(t *testing.T) {
+	s := busySnapshot()
 	newSnapshotLine(s)
-	if diff := cmp.Diff(working(), s); diff != "" {
+	if diff := cmp.Diff(busySnapshot(), s); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestJSONOfNothing(t *testing.T) {
-	err := (&jsonLines{w: &bytes.Buffer{}}).record(observe.Record{Seq: 3})
+func TestJSONRejectsRecordWithoutEvent(t *testing.T) {
+	err := (&jsonWriter{w: &bytes.Buffer{}}).writeRecord(observe.Record{Seq: 3})
 	if err == nil || !strings.Contains(err.Error(), "record 3 has no event") {
 		t.Errorf("%v, want it to name the record", err)
 	}

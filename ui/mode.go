@@ -32,7 +32,7 @@ type Mode struct {
 // CLICOLOR_FORCE, TERM and the locale count.
 func Detect(f *os.File, environ []string) Mode {
 	terminal := term.IsTerminal(int(f.Fd()))
-	m := detect(terminal, runtime.GOOS, environ)
+	m := modeFor(terminal, runtime.GOOS, environ)
 	if terminal {
 		lipgloss.EnableLegacyWindowsANSI(f)
 		m.Width = func() int {
@@ -46,7 +46,7 @@ func Detect(f *os.File, environ []string) Mode {
 	return m
 }
 
-func detect(terminal bool, goos string, environ []string) Mode {
+func modeFor(terminal bool, goos string, environ []string) Mode {
 	env := make(map[string]string, len(environ))
 	for _, e := range environ {
 		key, value, _ := strings.Cut(e, "=")
@@ -60,12 +60,12 @@ func detect(terminal bool, goos string, environ []string) Mode {
 		Live: terminal && profile > colorprofile.NoTTY,
 		// colorprofile takes some values of NO_COLOR for "false"; its standard, none.
 		Color: profile >= colorprofile.ANSI && env["NO_COLOR"] == "",
-		ASCII: !unicodeLocale(goos, env),
+		ASCII: !supportsUnicode(goos, env),
 	}
 }
 
-// unicodeLocale tells whether marks beyond ASCII will be seen as such.
-func unicodeLocale(goos string, env map[string]string) bool {
+// supportsUnicode tells whether marks beyond ASCII will be seen as such.
+func supportsUnicode(goos string, env map[string]string) bool {
 	if goos == "windows" { // the old console's fonts have few of them
 		return env["WT_SESSION"] != "" || env["TERM_PROGRAM"] != ""
 	}

@@ -30,7 +30,7 @@ func TestDetect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := detect(tt.terminal, tt.goos, tt.environ)
+			m := modeFor(tt.terminal, tt.goos, tt.environ)
 			if got := (result{m.Live, m.Color, m.ASCII}); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}

@@ -8,40 +8,40 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-const summaryTime = 5 * time.Second // between two summaries while busy
+const summaryInterval = 5 * time.Second // between two summaries while busy
 
-// plain writes what people care for.
-type plain struct {
-	w       io.Writer
-	said    time.Time // the last summary
-	settled bool      // said, and nothing since
+// plainWriter writes what people care for.
+type plainWriter struct {
+	w            io.Writer
+	lastSummary  time.Time // the last summary
+	settledShown bool      // said, and nothing since
 }
 
-func (*plain) begin(time.Time) error { return nil }
+func (*plainWriter) writeHeader(time.Time) error { return nil }
 
-func (*plain) query() observe.Query {
+func (*plainWriter) recordQuery() observe.Query {
 	return observe.Query{Kinds: []observe.Kind{
 		observe.KindControllerChanged, observe.KindCalled, observe.KindSynced, observe.KindLogged,
 	}}
 }
 
-func (p *plain) record(r observe.Record) error {
-	if !worthKnowing(r.Event) {
+func (p *plainWriter) writeRecord(r observe.Record) error {
+	if !isNotable(r.Event) {
 		return nil
 	}
-	p.settled = false
+	p.settledShown = false
 	r.Time = r.Time.Local()
-	return p.line(Line(r))
+	return p.writeLine(FormatRecord(r))
 }
 
-// worthKnowing leaves out what only reads, what goes on in the background all
+// isNotable leaves out what only reads, what goes on in the background all
 // the time, and errors in the log that the failed sync will have too.
-func worthKnowing(e observe.Event) bool {
+func isNotable(e observe.Event) bool {
 	switch e := e.(type) {
 	case *observe.ControllerChanged:
 		return true
 	case *observe.Called:
-		return e.Write() && !e.Chatter()
+		return e.IsWrite() && !e.IsRoutine()
 	case *observe.Synced:
 		return e.Failed()
 	case *observe.Logged:
@@ -50,30 +50,30 @@ func worthKnowing(e observe.Event) bool {
 	return false
 }
 
-func (p *plain) snapshot(s observe.Snapshot) error {
+func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 	if s.Process.Settled {
-		if p.settled {
+		if p.settledShown {
 			return nil
 		}
-	} else if s.Time.Sub(p.said) < summaryTime {
-		p.settled = false
+	} else if s.Time.Sub(p.lastSummary) < summaryInterval {
+		p.settledShown = false
 		return nil
 	}
-	p.settled, p.said = s.Process.Settled, s.Time
-	return p.line(columnsOf([]string{clock(s.Time.Local()), summary(s)}))
+	p.settledShown, p.lastSummary = s.Process.Settled, s.Time
+	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
 }
 
-func (p *plain) say(n notice) error {
+func (p *plainWriter) writeNotice(n notice) error {
 	text := map[string]string{
 		"missed":       fmt.Sprintf("missed %d records: they are no longer kept", n.Missed),
 		"disconnected": "no answer, trying again: " + n.Error,
 		"connected":    "answers again",
 		"restarted":    "was restarted",
 	}[n.Kind]
-	return p.line(columnsOf([]string{clock(n.Time.Local()), text}))
+	return p.writeLine(joinFields([]string{formatTime(n.Time.Local()), text}))
 }
 
-func (p *plain) line(s string) error {
+func (p *plainWriter) writeLine(s string) error {
 	_, err := io.WriteString(p.w, s+"\n")
 	return err
 }

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	frameTime = 100 * time.Millisecond // between two pictures of the spinner
-	closeTime = 500 * time.Millisecond // that Close waits for a terminal
-	maxLive   = 8                      // running stages that are shown
-	maxQueued = 200                    // lines that wait for a terminal before warnings are counted only
+	frameInterval   = 100 * time.Millisecond // between two pictures of the spinner
+	closeTimeout    = 500 * time.Millisecond // that Close waits for a terminal
+	maxRunningShown = 8                      // running stages that are shown
+	maxQueuedLines  = 200                    // lines that wait for a terminal before warnings are counted only
 )
 
-var errStalled = errors.New("ui: the terminal takes no more output")
+var errTerminalStalled = errors.New("ui: the terminal takes no more output")
 
 // Progress shows the stages of a start. All of its methods may be called by
 // several goroutines at once, and none waits for the terminal: one goroutine
@@ -28,15 +28,15 @@ type Progress struct {
 	wake chan struct{}
 	done chan struct{}
 
-	mu      sync.Mutex
-	queue   []string // lines that stay, to be written
-	lost    int      // warnings that found the queue full
-	running []begun  // in order of their begin
-	closed  bool
-	err     error // the first that a write met; nothing is written after it
+	mu              sync.Mutex
+	queue           []string       // lines that stay, to be written
+	droppedWarnings int            // warnings that found the queue full
+	running         []runningStage // in order of their begin
+	closed          bool
+	err             error // the first that a write met; nothing is written after it
 }
 
-type begun struct {
+type runningStage struct {
 	name string
 	at   time.Time
 }
@@ -45,41 +45,41 @@ type begun struct {
 // for what Print and Warn have to say.
 func NewProgress(w io.Writer, mode Mode) *Progress {
 	p := &Progress{w: w, mode: mode, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go p.write()
+	go p.drawLoop()
 	return p
 }
 
 // Begin shows that a stage goes on.
 func (p *Progress) Begin(stage string) {
-	p.change(func() { p.running = append(p.running, begun{stage, time.Now()}) })
+	p.update(func() { p.running = append(p.running, runningStage{stage, time.Now()}) })
 }
 
 // End shows how a stage ended.
 func (p *Progress) End(stage string, took time.Duration, err error) {
-	p.change(func() {
+	p.update(func() {
 		for i, r := range p.running {
 			if r.name == stage {
 				p.running = append(p.running[:i], p.running[i+1:]...)
 				break
 			}
 		}
-		p.queue = append(p.queue, Stage{Name: stage, Took: took, Err: err, Done: true}.line(p.mode))
+		p.queue = append(p.queue, Stage{Name: stage, Took: took, Err: err, Done: true}.finalLine(p.mode))
 	})
 }
 
 // Print writes text that stays, above the running stages.
 func (p *Progress) Print(text string) {
-	p.change(func() { p.queue = append(p.queue, strings.TrimSuffix(text, "\n")) })
+	p.update(func() { p.queue = append(p.queue, strings.TrimSuffix(text, "\n")) })
 }
 
 // Warn writes a warning that stays, above the running stages.
 func (p *Progress) Warn(msg string) {
-	p.change(func() {
-		if len(p.queue) >= maxQueued {
-			p.lost++
+	p.update(func() {
+		if len(p.queue) >= maxQueuedLines {
+			p.droppedWarnings++
 			return
 		}
-		p.queue = append(p.queue, warning(p.mode, msg))
+		p.queue = append(p.queue, formatWarning(p.mode, msg))
 	})
 }
 
@@ -88,9 +88,9 @@ func (p *Progress) Warn(msg string) {
 // terminal that takes no output; a write under way then goes on by itself. The
 // error is the first that a write met. Close is idempotent.
 func (p *Progress) Close() error {
-	p.change(func() {
+	p.update(func() {
 		for _, r := range p.running {
-			p.queue = append(p.queue, Stage{Name: r.name, Took: time.Since(r.at)}.line(p.mode))
+			p.queue = append(p.queue, Stage{Name: r.name, Took: time.Since(r.at)}.finalLine(p.mode))
 		}
 		p.running, p.closed = nil, true
 	})
@@ -99,13 +99,13 @@ func (p *Progress) Close() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.err
-	case <-time.After(closeTime):
-		return errStalled
+	case <-time.After(closeTimeout):
+		return errTerminalStalled
 	}
 }
 
-// change changes the state, unless it is final, and has it drawn.
-func (p *Progress) change(f func()) {
+// update changes the state, unless it is final, and has it drawn.
+func (p *Progress) update(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -118,10 +118,10 @@ func (p *Progress) change(f func()) {
 	}
 }
 
-// write is the goroutine that draws.
-func (p *Progress) write() {
+// drawLoop is the goroutine that draws.
+func (p *Progress) drawLoop() {
 	defer close(p.done)
-	ticker := time.NewTicker(frameTime)
+	ticker := time.NewTicker(frameInterval)
 	defer ticker.Stop()
 	ticker.Stop() // it ticks while something moves
 	for onScreen, moving := 0, false; ; {
@@ -129,10 +129,10 @@ func (p *Progress) write() {
 		case <-p.wake:
 		case <-ticker.C:
 		}
-		picture, lines, last := p.picture(onScreen)
+		picture, lines, last := p.nextFrame(onScreen)
 		if picture != "" {
 			if _, err := io.WriteString(p.w, picture); err != nil {
-				p.fail(err)
+				p.stopWriting(err)
 				return
 			}
 		}
@@ -141,7 +141,7 @@ func (p *Progress) write() {
 		}
 		if onScreen = lines; moving != (lines > 0) {
 			if moving = lines > 0; moving {
-				ticker.Reset(frameTime)
+				ticker.Reset(frameInterval)
 			} else {
 				ticker.Stop()
 			}
@@ -149,42 +149,42 @@ func (p *Progress) write() {
 	}
 }
 
-func (p *Progress) fail(err error) {
+func (p *Progress) stopWriting(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = fmt.Errorf("ui: %w", err)
 	p.closed, p.queue, p.running = true, nil, nil
 }
 
-// picture takes what is queued and returns what to write, how many lines of
+// nextFrame takes what is queued and returns what to write, how many lines of
 // running stages are on the screen then, and whether it is the last one.
-func (p *Progress) picture(onScreen int) (picture string, lines int, last bool) {
+func (p *Progress) nextFrame(onScreen int) (picture string, lines int, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stay, moving := p.queue, p.live()
+	stay, moving := p.queue, p.runningLines()
 	p.queue = nil
-	if p.lost > 0 {
-		stay = append(stay, warning(p.mode, fmt.Sprintf("%d more warnings are in the log", p.lost)))
-		p.lost = 0
+	if p.droppedWarnings > 0 {
+		stay = append(stay, formatWarning(p.mode, fmt.Sprintf("%d more warnings are in the log", p.droppedWarnings)))
+		p.droppedWarnings = 0
 	}
-	return compose(onScreen, stay, moving, p.mode.Live), len(moving), p.closed
+	return composeFrame(onScreen, stay, moving, p.mode.Live), len(moving), p.closed
 }
 
-func (p *Progress) live() []string {
+func (p *Progress) runningLines() []string {
 	if !p.mode.Live {
 		return nil
 	}
 	var lines []string
-	for _, r := range p.running[:min(len(p.running), maxLive)] {
-		lines = append(lines, Stage{Name: r.name, Took: time.Since(r.at)}.running(p.mode))
+	for _, r := range p.running[:min(len(p.running), maxRunningShown)] {
+		lines = append(lines, Stage{Name: r.name, Took: time.Since(r.at)}.runningLine(p.mode))
 	}
 	return lines
 }
 
-// compose returns what turns a screen whose last lines are onScreen running
+// composeFrame returns what turns a screen whose last lines are onScreen running
 // stages, with the cursor below them, into one where these lines are followed
 // by others. The cursor is never hidden, so nothing is to be restored.
-func compose(onScreen int, stay, moving []string, live bool) string {
+func composeFrame(onScreen int, stay, moving []string, live bool) string {
 	var b strings.Builder
 	if onScreen > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", onScreen)

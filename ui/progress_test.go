@@ -16,8 +16,8 @@ import (
 
 const ms = time.Millisecond
 
-// script is a start, with what happens after how long.
-func script(p *Progress) {
+// playStart is a start, with what happens after how long.
+func playStart(p *Progress) {
 	p.Begin("data folder")
 	p.End("data folder", 2*ms, nil)
 	p.Begin("etcd")
@@ -33,7 +33,7 @@ func TestProgressPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var buf bytes.Buffer
 		p := NewProgress(&buf, Mode{})
-		script(p)
+		playStart(p)
 		p.End("etcd", 300*ms, errors.New("disk full"))
 		time.Sleep(1200 * ms)
 		if err := p.Close(); err != nil {
@@ -46,16 +46,16 @@ func TestProgressPlain(t *testing.T) {
 func TestProgressLive(t *testing.T) {
 	for _, width := range []int{20, 40, 80} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &screen{t: t, width: width}
-			p := NewProgress(s, Mode{Live: true, Color: true, Width: columns(width)})
+			s := &fakeTerminal{t: t, width: width}
+			p := NewProgress(s, Mode{Live: true, Color: true, Width: fixedWidth(width)})
 			var shots strings.Builder
 			shot := func(title string) {
 				synctest.Wait()
 				fmt.Fprintf(&shots, "--- %s\n%s", title, s)
 			}
-			script(p)
+			playStart(p)
 			shot("after 300 ms")
-			time.Sleep(frameTime)
+			time.Sleep(frameInterval)
 			shot("one frame later")
 			p.End("etcd", 400*ms, nil)
 			p.End("API server", 150*ms, errors.New("boom"))
@@ -63,7 +63,7 @@ func TestProgressLive(t *testing.T) {
 			p.Begin("controllers")
 			p.Begin("readiness")
 			p.Print("printed\n  in two lines\n")
-			time.Sleep(frameTime)
+			time.Sleep(frameInterval)
 			shot("text above two others")
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
@@ -75,9 +75,9 @@ func TestProgressLive(t *testing.T) {
 }
 
 // With nothing under way nothing is written, however long it stays open.
-func TestProgressRests(t *testing.T) {
+func TestProgressWritesNothingWhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &screen{t: t}
+		s := &fakeTerminal{t: t}
 		p := NewProgress(s, Mode{Live: true})
 		p.Begin("etcd")
 		p.End("etcd", ms, nil)
@@ -98,28 +98,28 @@ func TestProgressRests(t *testing.T) {
 	})
 }
 
-func TestProgressManyStages(t *testing.T) {
+func TestProgressLimitsRunningStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &screen{t: t}
+		s := &fakeTerminal{t: t}
 		p := NewProgress(s, Mode{Live: true})
-		for i := range maxLive + 5 {
+		for i := range maxRunningShown + 5 {
 			p.Begin(fmt.Sprint(i))
 		}
-		time.Sleep(frameTime)
+		time.Sleep(frameInterval)
 		synctest.Wait()
-		if got := strings.Count(s.String(), "\n"); got != maxLive {
-			t.Errorf("%d lines are drawn, want %d", got, maxLive)
+		if got := strings.Count(s.String(), "\n"); got != maxRunningShown {
+			t.Errorf("%d lines are drawn, want %d", got, maxRunningShown)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(s.String(), "not finished"); got != maxLive+5 {
-			t.Errorf("Close names %d stages, want %d:\n%s", got, maxLive+5, s)
+		if got := strings.Count(s.String(), "not finished"); got != maxRunningShown+5 {
+			t.Errorf("Close names %d stages, want %d:\n%s", got, maxRunningShown+5, s)
 		}
 	})
 }
 
-func TestProgressStalls(t *testing.T) {
+func TestProgressCloseGivesUpOnStalledTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		p := NewProgress(w, Mode{})
@@ -129,16 +129,16 @@ func TestProgressStalls(t *testing.T) {
 			p.Begin(fmt.Sprint(i))
 			p.End(fmt.Sprint(i), ms, nil)
 		}
-		for i := range maxQueued {
+		for i := range maxQueuedLines {
 			p.Warn(fmt.Sprint(i))
 		}
 		p.End("last", ms, nil)
 		began := time.Now()
-		if err := p.Close(); !errors.Is(err, errStalled) {
-			t.Errorf("Close: %v, want %v", err, errStalled)
+		if err := p.Close(); !errors.Is(err, errTerminalStalled) {
+			t.Errorf("Close: %v, want %v", err, errTerminalStalled)
 		}
-		if took := time.Since(began); took != closeTime {
-			t.Errorf("Close took %v, want %v", took, closeTime)
+		if took := time.Since(began); took != closeTimeout {
+			t.Errorf("Close took %v, want %v", took, closeTimeout)
 		}
 
 		// Once the terminal goes on, all but the warnings that were too many is there.
@@ -158,7 +158,7 @@ func TestProgressStalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n")
-		if got, want := len(lines), 1+maxQueued+1+1; got != want {
+		if got, want := len(lines), 1+maxQueuedLines+1+1; got != want {
 			t.Errorf("%d lines, want %d", got, want)
 		}
 		want := []string{"warning: 189", "last            1 ms", "warning: 10 more warnings are in the log"}
@@ -168,9 +168,9 @@ func TestProgressStalls(t *testing.T) {
 	})
 }
 
-func TestProgressWriteFails(t *testing.T) {
+func TestProgressReturnsWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProgress(closed(t), Mode{})
+		p := NewProgress(closedFile(t), Mode{})
 		p.Warn("lost")
 		synctest.Wait()
 		p.Begin("etcd")
@@ -184,8 +184,8 @@ func TestProgressWriteFails(t *testing.T) {
 }
 
 func TestProgressConcurrently(t *testing.T) {
-	s := &screen{t: t}
-	p := NewProgress(s, Mode{Live: true, Color: true, Width: columns(80)})
+	s := &fakeTerminal{t: t}
+	p := NewProgress(s, Mode{Live: true, Color: true, Width: fixedWidth(80)})
 	const goroutines, each = 8, 50
 	var wg sync.WaitGroup
 	for g := range goroutines {
@@ -199,7 +199,7 @@ func TestProgressConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	err := p.Close()
-	for errors.Is(err, errStalled) { // on a busy machine the writer may need longer
+	for errors.Is(err, errTerminalStalled) { // on a busy machine the writer may need longer
 		err = p.Close()
 	}
 	if err = errors.Join(err, p.Close()); err != nil {
@@ -217,7 +217,7 @@ func TestProgressConcurrently(t *testing.T) {
 	}
 }
 
-func TestWarn(t *testing.T) {
+func TestWriteWarning(t *testing.T) {
 	for _, tt := range []struct {
 		mode Mode
 		want string
@@ -226,14 +226,14 @@ func TestWarn(t *testing.T) {
 		{Mode{Color: true}, "\x1b[1;33mwarning:\x1b[m a b [31mc\n"},
 	} {
 		var buf bytes.Buffer
-		if err := Warn(&buf, tt.mode, "a\n\tb \x1b[31mc\u009b\x07"); err != nil {
+		if err := WriteWarning(&buf, tt.mode, "a\n\tb \x1b[31mc\u009b\x07"); err != nil {
 			t.Fatal(err)
 		}
 		if buf.String() != tt.want {
 			t.Errorf("%+v: wrote %q, want %q", tt.mode, buf.String(), tt.want)
 		}
 	}
-	if err := Warn(closed(t), Mode{}, "x"); err == nil {
+	if err := WriteWarning(closedFile(t), Mode{}, "x"); err == nil {
 		t.Error("no error from a closed file")
 	}
 }

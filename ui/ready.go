@@ -26,74 +26,74 @@ type ReadyInfo struct {
 	Shell       Shell
 }
 
-// Ready writes what Render draws.
-func Ready(w io.Writer, mode Mode, info ReadyInfo) error {
-	_, err := io.WriteString(w, Render(mode, info))
+// WriteReady writes what Render draws.
+func WriteReady(w io.Writer, mode Mode, info ReadyInfo) error {
+	_, err := io.WriteString(w, RenderReady(mode, info))
 	return err
 }
 
-// Render draws the block that closes a start. Lines are as wide as the mode's
+// RenderReady draws the block that closes a start. Lines are as wide as the mode's
 // width, except those that would break if they were cut: paths, and the line
 // that is to be copied.
-func Render(mode Mode, info ReadyInfo) string {
-	r := renderer{mode: mode, width: mode.width()}
-	mark := mode.good(mode.either("✓", "+")) + " "
-	r.text("%sctrlplane %s is ready in %.2f s", mark, mode.strong(info.Name), info.Took.Seconds())
-	r.line("")
-	r.field("Address", info.URL)
-	r.field("Kubernetes", info.Kubernetes)
-	r.field("Controllers", controllers(info))
+func RenderReady(mode Mode, info ReadyInfo) string {
+	r := readyRenderer{mode: mode, width: mode.width()}
+	mark := mode.paintGood(mode.pickGlyph("✓", "+")) + " "
+	r.writeText("%sctrlplane %s is ready in %.2f s", mark, mode.paintStrong(info.Name), info.Took.Seconds())
+	r.writeLine("")
+	r.writeField("Address", info.URL)
+	r.writeField("Kubernetes", info.Kubernetes)
+	r.writeField("Controllers", formatControllers(info))
 	if info.Dir == "" {
 		info.Dir = "ephemeral: not kept"
 	}
-	r.field("Data", info.Dir)
-	r.field("Log", info.Log)
+	r.writeField("Data", info.Dir)
+	r.writeField("Log", info.Log)
 	if info.Context != "" {
-		r.field("kubectl", fmt.Sprintf("uses it now, context %q", info.Context))
+		r.writeField("kubectl", fmt.Sprintf("uses it now, context %q", info.Context))
 	}
 	if info.Kubeconfig != "" {
-		r.line("")
-		r.text("  To reach it from another shell:")
-		r.line("")
-		r.line(info.Shell.export("KUBECONFIG", info.Kubeconfig))
+		r.writeLine("")
+		r.writeText("  To reach it from another shell:")
+		r.writeLine("")
+		r.writeLine(info.Shell.exportCommand("KUBECONFIG", info.Kubeconfig))
 	}
-	r.line("")
+	r.writeLine("")
 	if info.Command != "" {
-		r.text("  Or: %s get namespaces", mode.strong(info.Command))
+		r.writeText("  Or: %s get namespaces", mode.paintStrong(info.Command))
 	}
-	r.text("  %s stops it.", mode.strong("Ctrl-C"))
+	r.writeText("  %s stops it.", mode.paintStrong("Ctrl-C"))
 	return r.String()
 }
 
-func controllers(info ReadyInfo) string {
+func formatControllers(info ReadyInfo) string {
 	if info.Running == info.Controllers {
 		return fmt.Sprintf("%d, all running", info.Running)
 	}
 	return fmt.Sprintf("%d of %d running", info.Running, info.Controllers)
 }
 
-type renderer struct {
+type readyRenderer struct {
 	strings.Builder
 	mode  Mode
 	width int
 }
 
-func (r *renderer) line(s string) { r.WriteString(s + "\n") }
+func (r *readyRenderer) writeLine(s string) { r.WriteString(s + "\n") }
 
-// text writes a sentence. Where it is too long it is broken between words and
+// writeText writes a sentence. Where it is too long it is broken between words and
 // goes on below its beginning.
-func (r *renderer) text(format string, args ...any) {
+func (r *readyRenderer) writeText(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	const indent = "  "
 	if r.width > len(indent) && lipgloss.Width(s) > r.width {
 		s = lipgloss.Wrap(strings.TrimPrefix(s, indent), r.width-len(indent), "")
 		s = strings.ReplaceAll(s, "\n", "\n"+indent)
 	}
-	r.line(s)
+	r.writeLine(s)
 }
 
-// field writes a value beside its name or, where that is too long, below it.
-func (r *renderer) field(name, value string) {
+// writeField writes a value beside its name or, where that is too long, below it.
+func (r *readyRenderer) writeField(name, value string) {
 	if value == "" {
 		return
 	}
@@ -102,5 +102,5 @@ func (r *renderer) field(name, value string) {
 	if r.width > 0 && column+lipgloss.Width(value) > r.width {
 		gap = "\n    "
 	}
-	r.line("  " + r.mode.faint(name) + gap + value)
+	r.writeLine("  " + r.mode.paintFaint(name) + gap + value)
 }

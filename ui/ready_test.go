@@ -12,7 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-func kept() ReadyInfo {
+func persistentInfo() ReadyInfo {
 	return ReadyInfo{
 		Name:        "default",
 		Took:        834 * time.Millisecond,
@@ -27,7 +27,7 @@ func kept() ReadyInfo {
 	}
 }
 
-func ephemeral() ReadyInfo {
+func ephemeralInfo() ReadyInfo {
 	return ReadyInfo{
 		Name:        "ci",
 		Took:        12345 * time.Millisecond,
@@ -40,8 +40,8 @@ func ephemeral() ReadyInfo {
 	}
 }
 
-func TestRender(t *testing.T) {
-	windows := kept()
+func TestRenderReady(t *testing.T) {
+	windows := persistentInfo()
 	windows.Shell = PowerShell
 	windows.Dir = `C:\Users\grace\AppData\Local\ctrlplane\default`
 	windows.Log = windows.Dir + `\ctrlplane.log`
@@ -49,15 +49,15 @@ func TestRender(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		info ReadyInfo
-	}{{"kept", kept()}, {"ephemeral", ephemeral()}, {"windows", windows}} {
+	}{{"kept", persistentInfo()}, {"ephemeral", ephemeralInfo()}, {"windows", windows}} {
 		for _, width := range []int{0, 40, 80, 120} {
 			for _, color := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d/%v", tt.name, width, color), func(t *testing.T) {
-					mode := Mode{Color: color, ASCII: tt.name == "windows", Width: columns(width)}
-					got := Render(mode, tt.info)
+					mode := Mode{Color: color, ASCII: tt.name == "windows", Width: fixedWidth(width)}
+					got := RenderReady(mode, tt.info)
 					golden(t, fmt.Sprintf("ready/%s-%d%s", tt.name, width, map[bool]string{true: "-color"}[color]), got)
-					if plain := Render(Mode{ASCII: mode.ASCII, Width: mode.Width}, tt.info); strip(got) != plain {
-						t.Errorf("without its escapes it is not the plain one:\n%s", strip(got))
+					if plain := RenderReady(Mode{ASCII: mode.ASCII, Width: mode.Width}, tt.info); stripEscapes(got) != plain {
+						t.Errorf("without its escapes it is not the plain one:\n%s", stripEscapes(got))
 					}
 				})
 			}
@@ -65,8 +65,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// strip removes the escapes that set a style.
-func strip(s string) string {
+// stripEscapes removes the escapes that set a style.
+func stripEscapes(s string) string {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(s, "\x1b[")
@@ -79,9 +79,9 @@ func strip(s string) string {
 }
 
 // Nothing but a path, and the line to be copied, is wider than the terminal.
-func TestRenderFits(t *testing.T) {
+func TestRenderReadyFitsTerminal(t *testing.T) {
 	for width := 20; width <= 130; width++ {
-		for line := range strings.Lines(Render(Mode{Color: true, Width: columns(width)}, kept())) {
+		for line := range strings.Lines(RenderReady(Mode{Color: true, Width: fixedWidth(width)}, persistentInfo())) {
 			line = strings.TrimSuffix(line, "\n")
 			if lipgloss.Width(line) > width && !strings.Contains(line, "/home/") && !strings.Contains(line, "https://") {
 				t.Errorf("at %d columns a line has %d: %q", width, lipgloss.Width(line), line)
@@ -90,20 +90,20 @@ func TestRenderFits(t *testing.T) {
 	}
 }
 
-func TestReady(t *testing.T) {
+func TestWriteReady(t *testing.T) {
 	var buf bytes.Buffer
-	if err := Ready(&buf, Mode{}, kept()); err != nil {
+	if err := WriteReady(&buf, Mode{}, persistentInfo()); err != nil {
 		t.Fatal(err)
 	}
-	if buf.String() != Render(Mode{}, kept()) {
+	if buf.String() != RenderReady(Mode{}, persistentInfo()) {
 		t.Errorf("Ready wrote %q", buf.String())
 	}
-	if err := Ready(closed(t), Mode{}, kept()); err == nil {
+	if err := WriteReady(closedFile(t), Mode{}, persistentInfo()); err == nil {
 		t.Error("no error from a closed file")
 	}
 }
 
-func closed(t *testing.T) *os.File {
+func closedFile(t *testing.T) *os.File {
 	t.Helper()
 	_, w, err := os.Pipe()
 	if err != nil {
@@ -115,7 +115,7 @@ func closed(t *testing.T) *os.File {
 	return w
 }
 
-func TestExport(t *testing.T) {
+func TestExportCommandQuotesValue(t *testing.T) {
 	tests := []struct {
 		shell Shell
 		value string
@@ -131,27 +131,27 @@ func TestExport(t *testing.T) {
 		{PowerShell, "C:\\$x`y\"z“w”v„", "$env:K = \"C:\\`$x``y`\"z`“w`”v`„\""},
 	}
 	for _, tt := range tests {
-		if got := tt.shell.export("K", tt.value); got != tt.want {
+		if got := tt.shell.exportCommand("K", tt.value); got != tt.want {
 			t.Errorf("export of %q is\n%s\nwant\n%s", tt.value, got, tt.want)
 		}
 	}
 }
 
 // A shell reads back what was quoted for it.
-func TestExportInShell(t *testing.T) {
+func TestExportCommandInShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no sh")
 	}
 	for _, value := range []string{"/plain/path", "/a b", "/it's", "/$HOME`id`\"\\n", "/*?[a]{b,c}~#!&;|<>()", "/grün", ""} {
-		out, err := exec.Command(sh, "-c", POSIX.export("K", value)+`; printf %s "$K"`).Output()
+		out, err := exec.Command(sh, "-c", POSIX.exportCommand("K", value)+`; printf %s "$K"`).Output()
 		if err != nil || string(out) != value {
 			t.Errorf("sh reads %q, %v; want %q", out, err, value)
 		}
 	}
 }
 
-func TestShellOf(t *testing.T) {
+func TestDetectShell(t *testing.T) {
 	tests := []struct {
 		goos    string
 		environ []string
@@ -163,7 +163,7 @@ func TestShellOf(t *testing.T) {
 		{"windows", []string{"SHELL=/usr/bin/bash"}, POSIX},
 	}
 	for _, tt := range tests {
-		if got := ShellOf(tt.goos, tt.environ); got != tt.want {
+		if got := DetectShell(tt.goos, tt.environ); got != tt.want {
 			t.Errorf("ShellOf(%s, %q) = %v, want %v", tt.goos, tt.environ, got, tt.want)
 		}
 	}

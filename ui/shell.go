@@ -14,9 +14,9 @@ const (
 	PowerShell
 )
 
-// ShellOf guesses the shell of a platform (as of runtime.GOOS) and an
+// DetectShell guesses the shell of a platform (as of runtime.GOOS) and an
 // environment (as of os.Environ).
-func ShellOf(goos string, environ []string) Shell {
+func DetectShell(goos string, environ []string) Shell {
 	if goos != "windows" {
 		return POSIX
 	}
@@ -28,8 +28,8 @@ func ShellOf(goos string, environ []string) Shell {
 	return PowerShell
 }
 
-// export returns the command that sets an environment variable.
-func (s Shell) export(key, value string) string {
+// exportCommand returns the command that sets an environment variable.
+func (s Shell) exportCommand(key, value string) string {
 	if s == PowerShell {
 		return fmt.Sprintf("$env:%s = %s", key, quotePowerShell(value))
 	}

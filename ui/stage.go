@@ -19,22 +19,22 @@ type Stage struct {
 // nameColumn is how wide the names are made, for the times to line up.
 const nameColumn = 15
 
-// line draws a stage that will not be drawn again: one that has ended, or was
+// finalLine draws a stage that will not be drawn again: one that has ended, or was
 // given up.
-func (s Stage) line(m Mode) string {
-	took := duration(s.Took)
+func (s Stage) finalLine(m Mode) string {
+	took := formatDuration(s.Took)
 	switch {
 	case !s.Done:
-		return s.draw(m, m.caution(m.either("·", "-")), nameColumn, "not finished after "+took)
+		return s.formatLine(m, m.paintCaution(m.pickGlyph("·", "-")), nameColumn, "not finished after "+took)
 	case s.Err != nil:
-		return s.draw(m, m.bad(m.either("✗", "x")), nameColumn, "failed after "+took)
+		return s.formatLine(m, m.paintBad(m.pickGlyph("✗", "x")), nameColumn, "failed after "+took)
 	}
-	return s.draw(m, m.good(m.either("✓", "+")), nameColumn, took)
+	return s.formatLine(m, m.paintGood(m.pickGlyph("✓", "+")), nameColumn, took)
 }
 
-// running draws a stage that goes on, in one row of the terminal.
-func (s Stage) running(m Mode) string {
-	mark := m.busy(m.spinner(int(s.Took / frameTime)))
+// runningLine draws a stage that goes on, in one row of the terminal.
+func (s Stage) runningLine(m Mode) string {
+	mark := m.paintBusy(m.spinnerFrame(int(s.Took / frameInterval)))
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
 	column := nameColumn
 	if width := m.width(); width > 0 {
@@ -43,20 +43,20 @@ func (s Stage) running(m Mode) string {
 		if room < 1 {
 			return mark
 		}
-		s.Name, column = m.shorten(s.Name, room), min(column, room)
+		s.Name, column = m.truncate(s.Name, room), min(column, room)
 	}
-	return s.draw(m, mark, column, took)
+	return s.formatLine(m, mark, column, took)
 }
 
-// draw puts a line together. The mark, of one column, is for terminals only.
-func (s Stage) draw(m Mode, mark string, column int, rest string) string {
-	line := pad(s.Name, column) + " " + m.faint(rest)
+// formatLine puts a line together. The mark, of one column, is for terminals only.
+func (s Stage) formatLine(m Mode, mark string, column int, rest string) string {
+	line := padRight(s.Name, column) + " " + m.paintFaint(rest)
 	if m.Live {
 		line = mark + " " + line
 	}
 	return line
 }
 
-func pad(s string, width int) string {
+func padRight(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-lipgloss.Width(s)))
 }

@@ -10,7 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-func TestDuration(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0:                           "<1 ms",
 		499 * time.Microsecond:      "<1 ms",
@@ -26,21 +26,21 @@ func TestDuration(t *testing.T) {
 		-1 * time.Second:            "<1 ms",
 		59*time.Second + 999*1000e3: "1 m 00 s",
 	} {
-		if got := duration(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("duration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }
 
-// drawn draws one stage of each kind.
-func drawn(m Mode) string {
+// drawStages draws one stage of each kind.
+func drawStages(m Mode) string {
 	const ms = time.Millisecond
 	return strings.Join([]string{
-		Stage{Name: "etcd", Took: 41 * ms, Done: true}.line(m),
-		Stage{Name: "certificates", Took: 3 * ms, Err: errors.New("boom"), Done: true}.line(m),
-		Stage{Name: "a stage with a long name", Took: 61 * time.Second}.line(m),
-		Stage{Name: "API server", Took: 1234 * ms}.running(m),
-		Stage{Name: "a stage with a long name", Took: 250 * ms}.running(m),
+		Stage{Name: "etcd", Took: 41 * ms, Done: true}.finalLine(m),
+		Stage{Name: "certificates", Took: 3 * ms, Err: errors.New("boom"), Done: true}.finalLine(m),
+		Stage{Name: "a stage with a long name", Took: 61 * time.Second}.finalLine(m),
+		Stage{Name: "API server", Took: 1234 * ms}.runningLine(m),
+		Stage{Name: "a stage with a long name", Took: 250 * ms}.runningLine(m),
 	}, "\n") + "\n"
 }
 
@@ -49,25 +49,25 @@ func TestStageLines(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			name := fmt.Sprintf("stages/live-%d%s", width, map[bool]string{true: "-color"}[color])
 			t.Run(name, func(t *testing.T) {
-				got := drawn(Mode{Live: true, Color: color, Width: columns(width)})
+				got := drawStages(Mode{Live: true, Color: color, Width: fixedWidth(width)})
 				golden(t, name, got)
-				if plain := drawn(Mode{Live: true, Width: columns(width)}); strip(got) != plain {
-					t.Errorf("without its escapes it is not the plain one:\n%s", strip(got))
+				if plain := drawStages(Mode{Live: true, Width: fixedWidth(width)}); stripEscapes(got) != plain {
+					t.Errorf("without its escapes it is not the plain one:\n%s", stripEscapes(got))
 				}
 			})
 		}
 	}
-	golden(t, "stages/plain", drawn(Mode{}))
-	golden(t, "stages/ascii", drawn(Mode{Live: true, ASCII: true}))
+	golden(t, "stages/plain", drawStages(Mode{}))
+	golden(t, "stages/ascii", drawStages(Mode{Live: true, ASCII: true}))
 }
 
 // Running stages are counted when they are drawn over: each must be one row.
-func TestRunningFits(t *testing.T) {
+func TestRunningLineFitsTerminal(t *testing.T) {
 	for _, name := range []string{"etcd", "a stage with a long name", "ü長い名前の段階です"} {
 		for _, ascii := range []bool{false, true} {
 			for width := 2; width <= 80; width++ {
-				m := Mode{Live: true, Color: true, ASCII: ascii, Width: columns(width)}
-				line := Stage{Name: name, Took: time.Second}.running(m)
+				m := Mode{Live: true, Color: true, ASCII: ascii, Width: fixedWidth(width)}
+				line := Stage{Name: name, Took: time.Second}.runningLine(m)
 				if got := lipgloss.Width(line); got >= width {
 					t.Errorf("at %d columns a line has %d: %q", width, got, line)
 				}

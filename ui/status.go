@@ -16,25 +16,25 @@ import (
 
 const maxFailing = 3 // keys that are shown of a controller
 
-// Status writes a snapshot: as JSON, as YAML, as a table of what had work or is
+// WriteStatus writes a snapshot: as JSON, as YAML, as a table of what had work or is
 // in trouble (format ""), or as one of all queues ("wide").
-func Status(w io.Writer, s observe.Snapshot, format string) error {
+func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	var (
 		out []byte
 		err error
 	)
 	switch format {
 	case "":
-		out = []byte(headline(s) + table(busyRows(s.Queues)) + table(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
 	case "wide":
-		out = []byte(headline(s) + table(wideRows(s.Queues)) + table(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
 	case "json":
 		out, err = json.MarshalIndent(s, "", "  ")
 		out = append(out, '\n')
 	case "yaml":
 		out, err = yaml.Marshal(s)
 	default:
-		return CheckStatus(format)
+		return CheckStatusFormat(format)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the status as %s: %w", format, err)
@@ -43,8 +43,8 @@ func Status(w io.Writer, s observe.Snapshot, format string) error {
 	return err
 }
 
-// CheckStatus refuses a format that Status does not know.
-func CheckStatus(format string) error {
+// CheckStatusFormat refuses a format that Status does not know.
+func CheckStatusFormat(format string) error {
 	switch format {
 	case "", "wide", "json", "yaml":
 		return nil
@@ -52,37 +52,37 @@ func CheckStatus(format string) error {
 	return fmt.Errorf("unknown output format %q: choose json, yaml or wide, or leave it out", format)
 }
 
-// headline is a sentence on the whole.
-func headline(s observe.Snapshot) string {
+// formatHeadline is a sentence on the whole.
+func formatHeadline(s observe.Snapshot) string {
 	p := s.Process
 	var is []string
 	if p.State != "" {
 		is = append(is, string(p.State))
 	}
 	if p.State == "" || p.State == observe.Ready {
-		is = append(is, summary(s))
+		is = append(is, summarizeActivity(s))
 	}
 	parts := []string{strings.Join(is, " and ")}
 	if up := s.Time.Sub(p.Started); !p.Started.IsZero() && up > 0 {
-		parts = append(parts, "up "+uptime(up))
+		parts = append(parts, "up "+formatUptime(up))
 	}
 	if p.MemoryBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d MiB of memory", p.MemoryBytes>>20))
 	}
-	if hands := handsIn(s); hands != "" {
+	if hands := summarizeInterventions(s); hands != "" {
 		parts = append(parts, hands)
 	}
 	name := p.Name
 	if name == "" {
 		name = "it"
 	}
-	return oneLine(name+" is "+strings.Join(parts, "; ")) + "\n"
+	return sanitizeLine(name+" is "+strings.Join(parts, "; ")) + "\n"
 }
 
-func uptime(d time.Duration) string {
+func formatUptime(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return duration(d)
+		return formatDuration(d)
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %02d m", int(d.Hours()), int(d.Minutes())%60)
 	}
@@ -93,10 +93,10 @@ func uptime(d time.Duration) string {
 func busyRows(queues []observe.Queue) [][]string {
 	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
 	add := func(q observe.Queue) {
-		rows = append(rows, []string{q.Name, q.Controller, number(q.Depth), number(q.InFlight), number(q.Adds), number(q.Done), number(q.Retries),
-			quantile(q.Wait.Total.Count, q.Wait.Total.P99), quantile(q.Work.Total.Count, q.Work.Total.P99)})
+		rows = append(rows, []string{q.Name, q.Controller, formatInt(q.Depth), formatInt(q.InFlight), formatInt(q.Adds), formatInt(q.Done), formatInt(q.Retries),
+			formatQuantile(q.Wait.Total.Count, q.Wait.Total.P99), formatQuantile(q.Work.Total.Count, q.Work.Total.P99)})
 	}
-	for _, q := range deepest(queues) {
+	for _, q := range busyQueues(queues) {
 		add(q)
 	}
 	for _, q := range queues {
@@ -117,14 +117,14 @@ func wideRows(queues []observe.Queue) [][]string {
 			workers = strconv.Itoa(q.Workers)
 		}
 		if q.Delayed >= 0 {
-			delayed = number(q.Delayed)
+			delayed = formatInt(q.Delayed)
 		}
 		wait, work := q.Wait.Total, q.Work.Total
-		rows = append(rows, []string{q.Name, q.Controller, number(q.Depth), number(q.InFlight), workers, delayed,
-			number(q.Adds), number(q.Gets), number(q.Done), number(q.Retries), rate(q.AddRate), rate(q.DoneRate),
-			quantile(wait.Count, wait.P50), quantile(wait.Count, wait.P99), quantile(wait.Count, wait.Max),
-			quantile(work.Count, work.P50), quantile(work.Count, work.P99), quantile(work.Count, work.Max),
-			quantile(int64(q.Unfinished), q.Unfinished), quantile(int64(q.Longest), q.Longest)})
+		rows = append(rows, []string{q.Name, q.Controller, formatInt(q.Depth), formatInt(q.InFlight), workers, delayed,
+			formatInt(q.Adds), formatInt(q.Gets), formatInt(q.Done), formatInt(q.Retries), formatRate(q.AddRate), formatRate(q.DoneRate),
+			formatQuantile(wait.Count, wait.P50), formatQuantile(wait.Count, wait.P99), formatQuantile(wait.Count, wait.Max),
+			formatQuantile(work.Count, work.P50), formatQuantile(work.Count, work.P99), formatQuantile(work.Count, work.Max),
+			formatQuantile(int64(q.Unfinished), q.Unfinished), formatQuantile(int64(q.Longest), q.Longest)})
 	}
 	return rows
 }
@@ -142,29 +142,29 @@ func troubleRows(controllers []observe.Controller) [][]string {
 				rows = append(rows, []string{c.Name, "failing", fmt.Sprintf("%d more keys", len(c.Failing)-i)})
 				break
 			}
-			rows = append(rows, []string{c.Name, "failing", failing(f)})
+			rows = append(rows, []string{c.Name, "failing", describeFailing(f)})
 		}
 	}
 	return rows
 }
 
-func failing(f observe.Failing) string {
-	text := synced(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", " + times(f.Times)
+func describeFailing(f observe.FailingKey) string {
+	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", " + formatTimes(f.Times)
 	if f.Error == "" {
 		return text
 	}
 	return text + ": " + f.Error
 }
 
-func times(n int) string {
+func formatTimes(n int) string {
 	if n <= 1 {
 		return "once"
 	}
 	return fmt.Sprintf("%d times in a row", n)
 }
 
-// table aligns rows below an empty line; one that is only a head is left out.
-func table(rows [][]string) string {
+// formatTable aligns rows below an empty line; one that is only a head is left out.
+func formatTable(rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
 	}
@@ -173,7 +173,7 @@ func table(rows [][]string) string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = oneLine(cell); row[i] == "" {
+			if row[i] = sanitizeLine(cell); row[i] == "" {
 				row[i] = "-"
 			}
 		}
@@ -183,12 +183,12 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
-func rate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
+func formatRate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
 
-// quantile is a duration in few columns; of nothing, none.
-func quantile(count int64, d time.Duration) string {
+// formatQuantile is a duration in few columns; of nothing, none.
+func formatQuantile(count int64, d time.Duration) string {
 	switch {
 	case count == 0:
 		return ""
@@ -197,5 +197,5 @@ func quantile(count int64, d time.Duration) string {
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.1fms", float64(d)/1e6)
 	}
-	return took(d)
+	return compactDuration(d)
 }

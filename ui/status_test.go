@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func durations(count int64, p50, p99, longest time.Duration) observe.Durations {
+func testDurations(count int64, p50, p99, longest time.Duration) observe.Durations {
 	return observe.Durations{Total: observe.Quantiles{Count: count, Sum: p50 * time.Duration(count), P50: p50, P99: p99, Max: longest}}
 }
 
-// working is a control plane with work, trouble, and a queue of each sort.
-func working() observe.Snapshot {
+// busySnapshot is a control plane with work, trouble, and a queue of each sort.
+func busySnapshot() observe.Snapshot {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	return observe.Snapshot{
 		Time: now,
@@ -33,7 +33,7 @@ func working() observe.Snapshot {
 			{Name: "deployment-controller", State: "running", Syncs: 31},
 			{Name: "job-controller", State: "failed", Reason: "cannot list jobs: forbidden\nreally"},
 			{Name: "kube-apiserver"},
-			{Name: "replicaset-controller", State: "running", Failures: 9, Failing: []observe.Failing{
+			{Name: "replicaset-controller", State: "running", Failures: 9, Failing: []observe.FailingKey{
 				{Queue: "replicaset", Key: "default/web", KeyBasis: observe.BasisLog, Error: "exceeded quota: compute", Times: 4, Last: now},
 				{Queue: "replicaset", Key: "default/api", KeyBasis: observe.BasisCall, Times: 1, Last: now},
 				{Queue: "replicaset", Times: 2, Error: "gone", Last: now},
@@ -44,25 +44,25 @@ func working() observe.Snapshot {
 		Queues: []observe.Queue{
 			{Name: "orphan", Delayed: -1},
 			{Controller: "deployment-controller", Name: "deployment", Depth: 2, InFlight: 1, Workers: 5, Adds: 34, Gets: 32, Done: 31, Retries: 3, Delayed: 1,
-				AddRate: 4.2, DoneRate: 3.96, Wait: durations(32, 46*time.Microsecond, 946*time.Microsecond, time.Millisecond), Work: durations(31, 4200*time.Microsecond, 96*time.Millisecond, 1200*time.Millisecond),
+				AddRate: 4.2, DoneRate: 3.96, Wait: testDurations(32, 46*time.Microsecond, 946*time.Microsecond, time.Millisecond), Work: testDurations(31, 4200*time.Microsecond, 96*time.Millisecond, 1200*time.Millisecond),
 				Unfinished: 40 * time.Millisecond, Longest: 40 * time.Millisecond, History: []observe.Sample{{Depth: 2, Adds: 4, Done: 4}}},
 			{Controller: "job-controller", Name: "job"},
-			{Controller: "namespace-controller", Name: "namespace", Adds: 6, Gets: 6, Done: 6, Wait: durations(6, 900, 9*time.Microsecond, 9*time.Microsecond), Work: durations(6, time.Millisecond, 2*time.Minute, 2*time.Minute)},
+			{Controller: "namespace-controller", Name: "namespace", Adds: 6, Gets: 6, Done: 6, Wait: testDurations(6, 900, 9*time.Microsecond, 9*time.Microsecond), Work: testDurations(6, time.Millisecond, 2*time.Minute, 2*time.Minute)},
 			{Controller: "replicaset-controller", Name: "replicaset", Depth: 340, InFlight: 5, Workers: 5, Adds: 900, Gets: 560, Done: 555},
 		},
 	}
 }
 
-func idle() observe.Snapshot {
-	s := working()
+func idleSnapshot() observe.Snapshot {
+	s := busySnapshot()
 	s.Process.Settled, s.Process.Busy, s.Process.RequestRate = true, nil, 0
 	s.Controllers, s.Queues = s.Controllers[1:2], s.Queues[:1]
 	return s
 }
 
-// meddled is idle but for the hands on its controllers.
-func meddled() observe.Snapshot {
-	s := idle()
+// intervenedSnapshot is idle but for the hands on its controllers.
+func intervenedSnapshot() observe.Snapshot {
+	s := idleSnapshot()
 	s.Controllers = []observe.Controller{
 		{Name: "bootstrap-signer-controller", State: "off", Reason: "off by default"},
 		{Name: "deployment-controller", State: "running", Reason: "each call waits 2s, 30% of its update calls fail: 409"},
@@ -74,9 +74,9 @@ func meddled() observe.Snapshot {
 	return s
 }
 
-func TestHands(t *testing.T) {
+func TestInterventions(t *testing.T) {
 	var got []string
-	for _, h := range Hands(meddled()) {
+	for _, h := range Interventions(intervenedSnapshot()) {
 		got = append(got, h.String())
 	}
 	want := []string{
@@ -86,17 +86,17 @@ func TestHands(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := Hands(working()); got != nil {
+	if got := Interventions(busySnapshot()); got != nil {
 		t.Errorf("of what nobody has touched: %v", got)
 	}
 }
 
 func TestStatus(t *testing.T) {
-	starting := idle()
+	starting := idleSnapshot()
 	starting.Process = observe.Process{Name: "default", State: observe.Starting}
 	scraped := observe.Snapshot{
-		Time:    working().Time,
-		Process: observe.Process{Name: "127.0.0.1:8080", Settled: true, Started: working().Time.Add(-75 * time.Hour), MemoryBytes: 40 << 20},
+		Time:    busySnapshot().Time,
+		Process: observe.Process{Name: "127.0.0.1:8080", Settled: true, Started: busySnapshot().Time.Add(-75 * time.Hour), MemoryBytes: 40 << 20},
 		Queues:  []observe.Queue{{Controller: "cronjob", Name: "cronjob", Adds: 3, Gets: 3, Done: 3, Delayed: -1}},
 	}
 	for _, tt := range []struct {
@@ -104,16 +104,16 @@ func TestStatus(t *testing.T) {
 		snapshot observe.Snapshot
 		formats  []string
 	}{
-		{"working", working(), []string{"", "wide", "json", "yaml"}},
-		{"idle", idle(), []string{"", "wide"}},
-		{"meddled", meddled(), []string{"", "wide"}},
+		{"working", busySnapshot(), []string{"", "wide", "json", "yaml"}},
+		{"idle", idleSnapshot(), []string{"", "wide"}},
+		{"meddled", intervenedSnapshot(), []string{"", "wide"}},
 		{"starting", starting, []string{""}},
 		{"scraped", scraped, []string{"", "wide"}},
 	} {
 		for _, format := range tt.formats {
 			t.Run(tt.name+"/"+format, func(t *testing.T) {
 				var b bytes.Buffer
-				if err := Status(&b, tt.snapshot, format); err != nil {
+				if err := WriteStatus(&b, tt.snapshot, format); err != nil {
 					t.Fatal(err)
 				}
 				golden(t, strings.TrimSuffix(fmt.Sprintf("status/%s-%s", tt.name, format), "-"), b.String())
@@ -122,46 +122,46 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestStatusCanBeRead(t *testing.T) {
+func TestStatusRoundTrips(t *testing.T) {
 	for format, read := range map[string]func([]byte, any) error{
 		"json": json.Unmarshal,
 		"yaml": func(data []byte, v any) error { return yaml.Unmarshal(data, v) },
 	} {
 		var b bytes.Buffer
-		if err := Status(&b, working(), format); err != nil {
+		if err := WriteStatus(&b, busySnapshot(), format); err != nil {
 			t.Fatal(err)
 		}
 		var got observe.Snapshot
 		if err := read(b.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(working(), got); diff != "" {
+		if diff := cmp.Diff(busySnapshot(), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", format, diff)
 		}
 	}
 }
 
 func TestStatusErrors(t *testing.T) {
-	err := Status(&bytes.Buffer{}, idle(), "xml")
+	err := WriteStatus(&bytes.Buffer{}, idleSnapshot(), "xml")
 	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, yaml or wide") {
 		t.Errorf("%v, want the choices", err)
 	}
 	full := errors.New("no space left")
 	for _, format := range []string{"", "wide", "json", "yaml"} {
-		if err := Status(&lines{err: full}, idle(), format); !errors.Is(err, full) {
+		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), format); !errors.Is(err, full) {
 			t.Errorf("%q: %v, want that of the writer", format, err)
 		}
 	}
 }
 
-func TestUptime(t *testing.T) {
+func TestFormatUptime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		3 * time.Second:              "3.0 s",
 		59 * time.Minute:             "59 m 00 s",
 		25*time.Hour + 3*time.Minute: "25 h 03 m",
 		75 * time.Hour:               "3 days",
 	} {
-		if got := uptime(d); got != want {
+		if got := formatUptime(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
 		}
 	}

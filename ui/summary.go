@@ -11,23 +11,23 @@ import (
 
 const maxNamed = 3 // queues or controllers that a sentence names
 
-// summary says in a few words what there is to do, and how much is asked of the
+// summarizeActivity says in a few words what there is to do, and how much is asked of the
 // API server.
-func summary(s observe.Snapshot) string {
+func summarizeActivity(s observe.Snapshot) string {
 	text := "settled"
 	if !s.Process.Settled {
-		text = "busy: " + work(s)
+		text = "busy: " + describeWork(s)
 	}
 	if s.Process.RequestRate > 0 {
 		text += fmt.Sprintf("; %.0f requests/s", s.Process.RequestRate)
 	}
-	return oneLine(text)
+	return sanitizeLine(text)
 }
 
-// work names the fullest queues or, where all are empty, who is busy.
-func work(s observe.Snapshot) string {
+// describeWork names the fullest queues or, where all are empty, who is busy.
+func describeWork(s observe.Snapshot) string {
 	var names []string
-	for _, q := range deepest(s.Queues) {
+	for _, q := range busyQueues(s.Queues) {
 		names = append(names, fmt.Sprintf("%s (depth %d, %d in flight)", q.Name, q.Depth, q.InFlight))
 	}
 	if len(names) == 0 {
@@ -36,11 +36,11 @@ func work(s observe.Snapshot) string {
 	if len(names) == 0 {
 		return "starting, or waiting for informers or timers"
 	}
-	return few(names)
+	return joinFirst(names)
 }
 
-// deepest returns the queues that are busy, the fullest first.
-func deepest(queues []observe.Queue) []observe.Queue {
+// busyQueues returns the queues that are busy, the fullest first.
+func busyQueues(queues []observe.Queue) []observe.Queue {
 	var busy []observe.Queue
 	for _, q := range queues {
 		if q.Depth+q.InFlight > 0 {
@@ -53,8 +53,8 @@ func deepest(queues []observe.Queue) []observe.Queue {
 	return busy
 }
 
-// few lists the first names, and counts the others.
-func few(names []string) string {
+// joinFirst lists the first names, and counts the others.
+func joinFirst(names []string) string {
 	if len(names) <= maxNamed {
 		return strings.Join(names, ", ")
 	}

@@ -14,57 +14,57 @@ import (
 // from the begin of the process to main, and until ready.
 const (
 	ProcessStep = "process"
-	WholeStep   = "start"
+	StartStep   = "start"
 )
 
 // Timings is where the time of a start went. Stages overlap.
 type Timings struct {
 	Took   time.Duration // from the begin of the process until ready
 	CPU    time.Duration // by then, user and system; 0 = not known
-	Stages []Timing      // in order of their begin
+	Stages []StageTiming // in order of their begin
 }
 
-// Timing is one stage.
-type Timing struct {
+// StageTiming is one stage.
+type StageTiming struct {
 	Name  string
 	Begin time.Duration // since the process began
 	Took  time.Duration
 }
 
-// Moments are when what happened in a process that starts a control plane.
-type Moments struct {
-	Born  time.Time // zero = not known; then all counts from Main
-	Main  time.Time
-	Ready time.Time
+// StartTimes are when what happened in a process that starts a control plane.
+type StartTimes struct {
+	Process time.Time // zero = not known; then all counts from Main
+	Main    time.Time
+	Ready   time.Time
 }
 
-// Records are what is told of the start besides its stages, as events that are
+// BootSteps are what is told of the start besides its stages, as events that are
 // to be appended when it is ready: WholeStep ends then, and both begin together.
-func (m Moments) Records() []observe.Event {
-	return []observe.Event{&observe.BootStep{Step: ProcessStep, Took: m.Main.Sub(m.begin())}, &observe.BootStep{Step: WholeStep, Took: m.Ready.Sub(m.begin())}}
+func (m StartTimes) BootSteps() []observe.Event {
+	return []observe.Event{&observe.BootStep{Step: ProcessStep, Took: m.Main.Sub(m.startedAt())}, &observe.BootStep{Step: StartStep, Took: m.Ready.Sub(m.startedAt())}}
 }
 
-// begin is when all began, as far as is known.
-func (m Moments) begin() time.Time {
-	if m.Born.IsZero() || m.Born.After(m.Main) { // clocks differ by a hundredth of a second
+// startedAt is when all began, as far as is known.
+func (m StartTimes) startedAt() time.Time {
+	if m.Process.IsZero() || m.Process.After(m.Main) { // clocks differ by a hundredth of a second
 		return m.Main
 	}
-	return m.Born
+	return m.Process
 }
 
 // NewTimings takes the stages from the records of a start.
-func NewTimings(m Moments, cpu time.Duration, records []observe.Record) Timings {
-	begin := m.begin()
+func NewTimings(m StartTimes, cpu time.Duration, records []observe.Record) Timings {
+	begin := m.startedAt()
 	t := Timings{Took: m.Ready.Sub(begin), CPU: cpu}
 	if took := m.Main.Sub(begin); took > 0 {
-		t.Stages = append(t.Stages, Timing{Name: ProcessStep, Took: took})
+		t.Stages = append(t.Stages, StageTiming{Name: ProcessStep, Took: took})
 	}
 	for _, r := range records {
 		if s, ok := r.Event.(*observe.BootStep); ok {
-			t.Stages = append(t.Stages, Timing{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(begin), Took: s.Took})
+			t.Stages = append(t.Stages, StageTiming{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(begin), Took: s.Took})
 		}
 	}
-	slices.SortStableFunc(t.Stages, func(a, b Timing) int { return cmp.Compare(a.Begin, b.Begin) })
+	slices.SortStableFunc(t.Stages, func(a, b StageTiming) int { return cmp.Compare(a.Begin, b.Begin) })
 	return t
 }
 
@@ -76,37 +76,37 @@ const (
 // RenderTimings draws a line a stage, with a bar over the time of the start.
 func RenderTimings(mode Mode, t Timings) string {
 	var b strings.Builder
-	head := fmt.Sprintf("Start: %s", duration(t.Took))
+	head := fmt.Sprintf("Start: %s", formatDuration(t.Took))
 	if t.CPU > 0 {
-		head += fmt.Sprintf(", %s of CPU", duration(t.CPU))
+		head += fmt.Sprintf(", %s of CPU", formatDuration(t.CPU))
 	}
-	b.WriteString(head + "\n" + mode.faint(fmt.Sprintf("%s %8s  %8s", pad("stage", nameColumn), "begin", "took")) + "\n")
+	b.WriteString(head + "\n" + mode.paintFaint(fmt.Sprintf("%s %8s  %8s", padRight("stage", nameColumn), "begin", "took")) + "\n")
 	columns := barColumns
 	if width := mode.width(); width > 0 {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
-		line := fmt.Sprintf("%s %8s  %8s  %s", pad(oneLine(s.Name), nameColumn), since(s.Begin), duration(s.Took), mode.bar(s, t.Took, columns))
+		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(sanitizeLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }
 
-// since is a point in time, of which "<1 ms" would be an odd thing to say.
-func since(d time.Duration) string {
+// formatOffset is a point in time, of which "<1 ms" would be an odd thing to say.
+func formatOffset(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0 ms"
 	}
-	return duration(d)
+	return formatDuration(d)
 }
 
-// bar is of as many columns as the stage is of the whole, one at least, that far in.
-func (m Mode) bar(s Timing, whole time.Duration, columns int) string {
+// timingBar is of as many columns as the stage is of the whole, one at least, that far in.
+func (m Mode) timingBar(s StageTiming, whole time.Duration, columns int) string {
 	if columns == 0 || whole <= 0 {
 		return ""
 	}
 	column := func(d time.Duration) int { return int(int64(columns) * int64(d) / int64(whole)) }
 	from := min(max(column(s.Begin), 0), columns-1)
 	to := min(max(column(s.Begin+s.Took), from+1), columns)
-	return strings.Repeat(" ", from) + m.busy(strings.Repeat(m.either("█", "#"), to-from))
+	return strings.Repeat(" ", from) + m.paintBusy(strings.Repeat(m.pickGlyph("█", "#"), to-from))
 }

@@ -33,9 +33,9 @@ func Authenticator(next authenticator.Request) authenticator.Request {
 	})
 }
 
-// Config returns a client configuration that calls handler as who, without a
+// ClientConfig returns a client configuration that calls handler as who, without a
 // client-side rate limit, in protobuf where the server has it.
-func Config(handler http.Handler, who user.Info) *rest.Config {
+func ClientConfig(handler http.Handler, who user.Info) *rest.Config {
 	return &rest.Config{
 		Host:      URL,
 		Transport: Transport{Handler: handler, User: who},
@@ -66,7 +66,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if inner.Body == nil {
 		inner.Body = http.NoBody
 	}
-	w := newWriter(ctx)
+	w := newResponseWriter(ctx)
 	go func() {
 		defer w.finish()
 		defer inner.Body.Close()
@@ -79,16 +79,16 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.Handler.ServeHTTP(w, inner)
 	}()
 	select {
-	case <-w.sent:
+	case <-w.headerSent:
 	case <-ctx.Done():
 		cancel()
 		return nil, context.Cause(req.Context())
 	}
-	resp, err := w.response(req)
+	resp, err := w.newResponse(req)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	resp.Body = &body{w: w, cancel: cancel}
+	resp.Body = &responseBody{w: w, cancel: cancel}
 	return resp, nil
 }

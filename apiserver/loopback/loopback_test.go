@@ -18,11 +18,11 @@ import (
 
 var alice = &user.DefaultInfo{Name: "alice"}
 
-func client(h http.HandlerFunc) *http.Client {
+func newClient(h http.HandlerFunc) *http.Client {
 	return &http.Client{Transport: Transport{Handler: h, User: alice}}
 }
 
-func get(t *testing.T, ctx context.Context, c *http.Client) (*http.Response, error) {
+func doGet(t *testing.T, ctx context.Context, c *http.Client) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, URL+"/path?q=1", nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func get(t *testing.T, ctx context.Context, c *http.Client) (*http.Response, err
 }
 
 func TestRequestAndResponse(t *testing.T) {
-	c := client(func(w http.ResponseWriter, req *http.Request) {
+	c := newClient(func(w http.ResponseWriter, req *http.Request) {
 		sent, err := io.ReadAll(req.Body)
 		if err != nil {
 			t.Error(err)
@@ -68,7 +68,7 @@ func TestRequestAndResponse(t *testing.T) {
 }
 
 func TestHandlerThatWritesNothingIsOK(t *testing.T) {
-	resp, err := get(t, t.Context(), client(func(http.ResponseWriter, *http.Request) {}))
+	resp, err := doGet(t, t.Context(), newClient(func(http.ResponseWriter, *http.Request) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,15 +78,15 @@ func TestHandlerThatWritesNothingIsOK(t *testing.T) {
 	}
 }
 
-func TestStreams(t *testing.T) {
+func TestResponseStreams(t *testing.T) {
 	next := make(chan string)
-	c := client(func(w http.ResponseWriter, _ *http.Request) {
+	c := newClient(func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
 		for s := range next {
 			io.WriteString(w, s)
 		}
 	})
-	resp, err := get(t, t.Context(), c)
+	resp, err := doGet(t, t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,14 +105,14 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-func TestCloseEndsTheHandler(t *testing.T) {
+func TestCloseCancelsTheHandler(t *testing.T) {
 	ended := make(chan struct{})
-	c := client(func(w http.ResponseWriter, req *http.Request) {
+	c := newClient(func(w http.ResponseWriter, req *http.Request) {
 		defer close(ended)
 		w.WriteHeader(http.StatusOK)
 		<-req.Context().Done()
 	})
-	resp, err := get(t, t.Context(), c)
+	resp, err := doGet(t, t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,26 +123,26 @@ func TestCloseEndsTheHandler(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeTheHeader(t *testing.T) {
+func TestCancelBeforeTheHeader(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	c := client(func(_ http.ResponseWriter, req *http.Request) {
+	c := newClient(func(_ http.ResponseWriter, req *http.Request) {
 		defer close(ended)
 		cancel()
 		<-req.Context().Done()
 	})
-	if _, err := get(t, ctx, c); !errors.Is(err, context.Canceled) {
+	if _, err := doGet(t, ctx, c); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	<-ended
 }
 
 // A writer stops when its reader does, and goes on when the reader does.
-func TestSlowReaderHoldsTheWriter(t *testing.T) {
+func TestSlowReaderBlocksTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chunk, chunks = 1 << 20, 64
 		var written atomic.Int64
-		c := client(func(w http.ResponseWriter, _ *http.Request) {
+		c := newClient(func(w http.ResponseWriter, _ *http.Request) {
 			for range chunks {
 				n, err := w.Write(make([]byte, chunk))
 				if err != nil {
@@ -151,13 +151,13 @@ func TestSlowReaderHoldsTheWriter(t *testing.T) {
 				written.Add(int64(n))
 			}
 		})
-		resp, err := get(t, t.Context(), c)
+		resp, err := doGet(t, t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
 		synctest.Wait()
-		if got := written.Load(); got > maxUnread+chunk {
+		if got := written.Load(); got > maxUnreadBytes+chunk {
 			t.Errorf("nobody reads, and %d bytes were taken", got)
 		}
 		n, err := io.Copy(io.Discard, resp.Body)
@@ -167,16 +167,16 @@ func TestSlowReaderHoldsTheWriter(t *testing.T) {
 	})
 }
 
-func TestWriterIsFreedWhenTheReaderGoes(t *testing.T) {
+func TestCloseUnblocksTheWriter(t *testing.T) {
 	ended := make(chan error)
-	c := client(func(w http.ResponseWriter, _ *http.Request) {
+	c := newClient(func(w http.ResponseWriter, _ *http.Request) {
 		var err error
 		for err == nil {
 			_, err = w.Write(bytes.Repeat([]byte("x"), 1<<20))
 		}
 		ended <- err
 	})
-	resp, err := get(t, t.Context(), c)
+	resp, err := doGet(t, t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,15 +186,15 @@ func TestWriterIsFreedWhenTheReaderGoes(t *testing.T) {
 	}
 }
 
-func TestPanicIsAnError(t *testing.T) {
+func TestPanicBecomesAnError(t *testing.T) {
 	t.Run("before the header", func(t *testing.T) {
-		_, err := get(t, t.Context(), client(func(http.ResponseWriter, *http.Request) { panic("boom") }))
+		_, err := doGet(t, t.Context(), newClient(func(http.ResponseWriter, *http.Request) { panic("boom") }))
 		if err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("after the header", func(t *testing.T) {
-		resp, err := get(t, t.Context(), client(func(w http.ResponseWriter, _ *http.Request) {
+		resp, err := doGet(t, t.Context(), newClient(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "half")
 			panic(http.ErrAbortHandler)
 		}))
@@ -209,7 +209,7 @@ func TestPanicIsAnError(t *testing.T) {
 	})
 }
 
-func TestAuthenticator(t *testing.T) {
+func TestAuthenticatorRecognizesLoopbackCallers(t *testing.T) {
 	outside := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "outsider"}}, true, nil
 	})
@@ -221,7 +221,7 @@ func TestAuthenticator(t *testing.T) {
 		return resp.User.GetName()
 	}
 	var inside string
-	resp, err := get(t, t.Context(), client(func(_ http.ResponseWriter, req *http.Request) { inside = who(req) }))
+	resp, err := doGet(t, t.Context(), newClient(func(_ http.ResponseWriter, req *http.Request) { inside = who(req) }))
 	if err != nil {
 		t.Fatal(err)
 	}

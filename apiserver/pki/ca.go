@@ -18,7 +18,7 @@ type authority struct {
 	key  crypto.Signer
 }
 
-func (s *store) ensureCA(name, commonName string) (*authority, error) {
+func (s *directory) ensureCA(name, commonName string) (*authority, error) {
 	cert, err := s.readCert(name)
 	if err != nil {
 		return nil, err
@@ -28,14 +28,14 @@ func (s *store) ensureCA(name, commonName string) (*authority, error) {
 		return nil, err
 	}
 	if cert != nil && key == nil {
-		return nil, fmt.Errorf("%s is missing, but %s.crt is there: %s", s.path(name+".key"), name, s.putBack(name))
+		return nil, fmt.Errorf("%s is missing, but %s.crt is there: %s", s.filePath(name+".key"), name, s.repairAdvice(name))
 	}
 	if key == nil {
-		made, data, err := newKey()
+		made, data, err := generateKey()
 		if err != nil {
 			return nil, err
 		}
-		if err := s.write(name+".key", data, true); err != nil {
+		if err := s.writeFile(name+".key", data, true); err != nil {
 			return nil, err
 		}
 		key = made
@@ -59,52 +59,52 @@ func (s *store) ensureCA(name, commonName string) (*authority, error) {
 		template.RawSubject, template.SubjectKeyId = cert.RawSubject, cert.SubjectKeyId
 	}
 	template.NotBefore, template.NotAfter = s.now.Add(-Backdate), s.now.Add(CAValidity)
-	if ca.cert, err = s.issue(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
+	if ca.cert, err = s.issueCert(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
 		return nil, err
 	}
 	return ca, nil
 }
 
-func (s *store) checkCA(ca *authority) error {
-	file := s.path(ca.name + ".crt")
+func (s *directory) checkCA(ca *authority) error {
+	file := s.filePath(ca.name + ".crt")
 	switch {
 	case !samePublicKey(ca.cert.PublicKey, ca.key.Public()):
-		return fmt.Errorf("%s does not belong to %s.key: %s", file, ca.name, s.putBack(ca.name))
+		return fmt.Errorf("%s does not belong to %s.key: %s", file, ca.name, s.repairAdvice(ca.name))
 	case !ca.cert.IsCA || ca.cert.KeyUsage != 0 && ca.cert.KeyUsage&x509.KeyUsageCertSign == 0:
-		return fmt.Errorf("%s is no certificate of a CA: %s", file, s.putBack(ca.name))
+		return fmt.Errorf("%s is no certificate of a CA: %s", file, s.repairAdvice(ca.name))
 	case s.now.After(ca.cert.NotAfter):
-		return fmt.Errorf("%s expired at %s, and every client knows it: remove the folder %s to have all certificates and keys made anew, or choose another --name", file, stamp(ca.cert.NotAfter), s.dir)
+		return fmt.Errorf("%s expired at %s, and every client knows it: remove the folder %s to have all certificates and keys made anew, or choose another --name", file, formatTime(ca.cert.NotAfter), s.path)
 	case s.now.Before(ca.cert.NotBefore):
-		return fmt.Errorf("%s is not valid before %s, and the clock says %s: set the clock", file, stamp(ca.cert.NotBefore), stamp(s.now))
+		return fmt.Errorf("%s is not valid before %s, and the clock says %s: set the clock", file, formatTime(ca.cert.NotBefore), formatTime(s.now))
 	}
 	return nil
 }
 
-// issue signs a certificate and writes it.
-func (s *store) issue(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {
+// issueCert signs a certificate and writes it.
+func (s *directory) issueCert(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, public, ca.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.path(name), err)
+		return nil, fmt.Errorf("%s: %w", s.filePath(name), err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("%s would not be readable: %w", s.path(name), err)
+		return nil, fmt.Errorf("%s would not be readable: %w", s.filePath(name), err)
 	}
-	return cert, s.write(name, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}), false)
+	return cert, s.writeFile(name, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}), false)
 }
 
-func (ca *authority) signed(cert *x509.Certificate) bool {
+func (ca *authority) hasSigned(cert *x509.Certificate) bool {
 	return bytes.Equal(cert.RawIssuer, ca.cert.RawSubject) && cert.CheckSignatureFrom(ca.cert) == nil
 }
 
-// putBack says what to do about a file that is missing or wrong. The name is
+// repairAdvice says what to do about a file that is missing or wrong. The name is
 // without suffix.
-func (s *store) putBack(name string) string {
+func (s *directory) repairAdvice(name string) string {
 	switch name {
 	case "ca", "front-proxy-ca", "sa":
-		return fmt.Sprintf("put back the right one, or remove the folder %s to have all certificates and keys made anew", s.dir)
+		return fmt.Sprintf("put back the right one, or remove the folder %s to have all certificates and keys made anew", s.path)
 	}
 	return fmt.Sprintf("put back the right one, or remove %s.crt and %s.key to have them made anew", name, name)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// leaf is a certificate that is wanted.
-type leaf struct {
+// leafSpec is a certificate that is wanted.
+type leafSpec struct {
 	name     string // of its files, without suffix
 	subject  pkix.Name
 	usage    x509.ExtKeyUsage
@@ -22,15 +22,15 @@ type leaf struct {
 	ips      []net.IP
 }
 
-func clientLeaf(name, user string, groups []string) leaf {
-	return leaf{
+func newClientLeaf(name, user string, groups []string) leafSpec {
+	return leafSpec{
 		name:    name,
 		subject: pkix.Name{CommonName: user, Organization: groups},
 		usage:   x509.ExtKeyUsageClientAuth,
 	}
 }
 
-func (s *store) ensureLeaf(l leaf, ca *authority) error {
+func (s *directory) ensureLeaf(l leafSpec, ca *authority) error {
 	cert, err := s.readCert(l.name)
 	if err != nil {
 		return err
@@ -47,19 +47,19 @@ func (s *store) ensureLeaf(l leaf, ca *authority) error {
 	}
 	if cert != nil {
 		if !samePublicKey(cert.PublicKey, key.Public()) {
-			return fmt.Errorf("%s does not belong to %s.key: %s", s.path(l.name+".crt"), l.name, s.putBack(l.name))
+			return fmt.Errorf("%s does not belong to %s.key: %s", s.filePath(l.name+".crt"), l.name, s.repairAdvice(l.name))
 		}
-		if !ca.signed(cert) {
-			return fmt.Errorf("%s was not signed by %s.crt: %s", s.path(l.name+".crt"), ca.name, s.putBack(l.name))
+		if !ca.hasSigned(cert) {
+			return fmt.Errorf("%s was not signed by %s.crt: %s", s.filePath(l.name+".crt"), ca.name, s.repairAdvice(l.name))
 		}
-		if l.describes(cert) && !s.now.Before(cert.NotBefore) && cert.NotAfter.Sub(s.now) >= RenewBefore {
+		if l.matches(cert) && !s.now.Before(cert.NotBefore) && cert.NotAfter.Sub(s.now) >= RenewBefore {
 			return nil
 		}
 	}
-	_, err = s.issue(l.name+".crt", &x509.Certificate{
+	_, err = s.issueCert(l.name+".crt", &x509.Certificate{
 		Subject:               l.subject,
 		NotBefore:             s.now.Add(-Backdate),
-		NotAfter:              earlier(s.now.Add(LeafValidity), ca.cert.NotAfter),
+		NotAfter:              earlierTime(s.now.Add(LeafValidity), ca.cert.NotAfter),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{l.usage},
 		BasicConstraintsValid: true,
@@ -71,19 +71,19 @@ func (s *store) ensureLeaf(l leaf, ca *authority) error {
 
 // newLeafKey first removes a certificate that has lost its key: a crash between
 // the writing of the two would leave a pair that does not match.
-func (s *store) newLeafKey(l leaf) (crypto.Signer, error) {
-	if err := os.Remove(s.path(l.name + ".crt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, explain(err)
+func (s *directory) newLeafKey(l leafSpec) (crypto.Signer, error) {
+	if err := os.Remove(s.filePath(l.name + ".crt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, withAdvice(err)
 	}
-	key, data, err := newKey()
+	key, data, err := generateKey()
 	if err != nil {
 		return nil, err
 	}
-	return key, s.write(l.name+".key", data, false)
+	return key, s.writeFile(l.name+".key", data, false)
 }
 
-// describes reports whether a certificate is for all that is wanted.
-func (l leaf) describes(cert *x509.Certificate) bool {
+// matches reports whether a certificate is for all that is wanted.
+func (l leafSpec) matches(cert *x509.Certificate) bool {
 	for _, name := range l.dnsNames {
 		if !slices.Contains(cert.DNSNames, name) {
 			return false
@@ -99,7 +99,7 @@ func (l leaf) describes(cert *x509.Certificate) bool {
 		slices.Contains(cert.ExtKeyUsage, l.usage)
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

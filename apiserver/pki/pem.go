@@ -18,27 +18,27 @@ const (
 )
 
 // readCert returns nil if there is none. The name is without suffix.
-func (s *store) readCert(name string) (*x509.Certificate, error) {
-	data, err := s.read(name + ".crt")
+func (s *directory) readCert(name string) (*x509.Certificate, error) {
+	data, err := s.readFile(name + ".crt")
 	if err != nil || data == nil {
 		return nil, err
 	}
 	cert, err := parseCert(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.path(name+".crt"), err, s.putBack(name))
+		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.filePath(name+".crt"), err, s.repairAdvice(name))
 	}
 	return cert, nil
 }
 
 // readKey returns nil if there is none. The name is without suffix.
-func (s *store) readKey(name string) (crypto.Signer, error) {
-	data, err := s.readSecret(name + ".key")
+func (s *directory) readKey(name string) (crypto.Signer, error) {
+	data, err := s.readSecretFile(name + ".key")
 	if err != nil || data == nil {
 		return nil, err
 	}
 	key, err := parseKey(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.path(name+".key"), err, s.putBack(name))
+		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.filePath(name+".key"), err, s.repairAdvice(name))
 	}
 	return key, nil
 }
@@ -77,7 +77,7 @@ func parseKey(data []byte) (crypto.Signer, error) {
 	return nil, errors.New("no PEM block in it is an unencrypted private key")
 }
 
-func newKey() (*ecdsa.PrivateKey, []byte, error) {
+func generateKey() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err

@@ -79,22 +79,22 @@ func Ensure(cfg Config) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pki: %w", err)
 	}
-	s := &store{dir: dir, now: now(), durable: !cfg.NoSync}
-	b, err := s.ensure(cfg)
+	s := &directory{path: dir, now: now(), syncFiles: !cfg.NoSync}
+	b, err := s.ensureAll(cfg)
 	if err != nil {
-		s.undo()
+		s.removeCreated()
 		return nil, fmt.Errorf("pki: %w", err)
 	}
 	return b, nil
 }
 
-func (s *store) ensure(cfg Config) (*Bundle, error) {
-	if err := s.open(); err != nil {
+func (s *directory) ensureAll(cfg Config) (*Bundle, error) {
+	if err := s.prepare(); err != nil {
 		return nil, err
 	}
 	// Before the CA: a CA without it means that it was lost, not that an
 	// earlier start was interrupted.
-	if err := s.ensureServiceAccount(); err != nil {
+	if err := s.ensureServiceAccountKey(); err != nil {
 		return nil, err
 	}
 	ca, err := s.ensureCA("ca", "kubernetes")
@@ -106,7 +106,7 @@ func (s *store) ensure(cfg Config) (*Bundle, error) {
 		return nil, err
 	}
 	masters := []string{"system:masters"}
-	serving := leaf{
+	serving := leafSpec{
 		name:    "apiserver",
 		subject: pkix.Name{CommonName: "kube-apiserver"},
 		usage:   x509.ExtKeyUsageServerAuth,
@@ -116,39 +116,39 @@ func (s *store) ensure(cfg Config) (*Bundle, error) {
 		}, cfg.DNSNames...),
 		ips: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, cfg.IPs...),
 	}
-	kubeletClient := clientLeaf("apiserver-kubelet-client", "kube-apiserver-kubelet-client", masters)
-	admin := clientLeaf("admin", "kubernetes-admin", masters)
-	for _, l := range []leaf{serving, kubeletClient, admin} {
+	kubeletClient := newClientLeaf("apiserver-kubelet-client", "kube-apiserver-kubelet-client", masters)
+	admin := newClientLeaf("admin", "kubernetes-admin", masters)
+	for _, l := range []leafSpec{serving, kubeletClient, admin} {
 		if err := s.ensureLeaf(l, ca); err != nil {
 			return nil, err
 		}
 	}
-	frontProxyClient := clientLeaf("front-proxy-client", "front-proxy-client", nil)
+	frontProxyClient := newClientLeaf("front-proxy-client", "front-proxy-client", nil)
 	if err := s.ensureLeaf(frontProxyClient, frontProxyCA); err != nil {
 		return nil, err
 	}
 	if err := s.sync(); err != nil {
 		return nil, err
 	}
-	return s.bundle()
+	return s.loadBundle()
 }
 
-func (s *store) bundle() (*Bundle, error) {
+func (s *directory) loadBundle() (*Bundle, error) {
 	b := &Bundle{
-		CACert:               s.path("ca.crt"),
-		CAKey:                s.path("ca.key"),
-		ServingCert:          s.path("apiserver.crt"),
-		ServingKey:           s.path("apiserver.key"),
-		FrontProxyCACert:     s.path("front-proxy-ca.crt"),
-		FrontProxyClientCert: s.path("front-proxy-client.crt"),
-		FrontProxyClientKey:  s.path("front-proxy-client.key"),
-		KubeletClientCert:    s.path("apiserver-kubelet-client.crt"),
-		KubeletClientKey:     s.path("apiserver-kubelet-client.key"),
-		ServiceAccountKey:    s.path("sa.key"),
-		ServiceAccountPub:    s.path("sa.pub"),
+		CACert:               s.filePath("ca.crt"),
+		CAKey:                s.filePath("ca.key"),
+		ServingCert:          s.filePath("apiserver.crt"),
+		ServingKey:           s.filePath("apiserver.key"),
+		FrontProxyCACert:     s.filePath("front-proxy-ca.crt"),
+		FrontProxyClientCert: s.filePath("front-proxy-client.crt"),
+		FrontProxyClientKey:  s.filePath("front-proxy-client.key"),
+		KubeletClientCert:    s.filePath("apiserver-kubelet-client.crt"),
+		KubeletClientKey:     s.filePath("apiserver-kubelet-client.key"),
+		ServiceAccountKey:    s.filePath("sa.key"),
+		ServiceAccountPub:    s.filePath("sa.pub"),
 	}
 	for name, content := range map[string]*[]byte{"ca.crt": &b.CAPEM, "admin.crt": &b.AdminCertPEM, "admin.key": &b.AdminKeyPEM} {
-		data, err := s.read(name)
+		data, err := s.readFile(name)
 		if err != nil {
 			return nil, err
 		}

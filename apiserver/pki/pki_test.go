@@ -18,12 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is a whole second, as the times in certificates are.
-func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+// startTime is a whole second, as the times in certificates are.
+func startTime() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func at(now time.Time) func() time.Time { return func() time.Time { return now } }
+func fixedClock(now time.Time) func() time.Time { return func() time.Time { return now } }
 
-func ensure(t *testing.T, cfg Config) *Bundle {
+func mustEnsure(t *testing.T, cfg Config) *Bundle {
 	t.Helper()
 	b, err := Ensure(cfg)
 	if err != nil {
@@ -32,15 +32,15 @@ func ensure(t *testing.T, cfg Config) *Bundle {
 	return b
 }
 
-// fresh makes all certificates at start.
-func fresh(t *testing.T) (Config, *Bundle) {
+// newPKI makes all certificates at start.
+func newPKI(t *testing.T) (Config, *Bundle) {
 	t.Helper()
-	cfg := Config{Dir: filepath.Join(t.TempDir(), "pki"), Now: at(start()), NoSync: true}
-	return cfg, ensure(t, cfg)
+	cfg := Config{Dir: filepath.Join(t.TempDir(), "pki"), Now: fixedClock(startTime()), NoSync: true}
+	return cfg, mustEnsure(t, cfg)
 }
 
-// files is what lies in a folder: name → mode and content.
-func files(t *testing.T, dir string) map[string]string {
+// readFiles is what lies in a folder: name → mode and content.
+func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	entries, err := os.ReadDir(dir)
@@ -61,8 +61,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// changed names the files that differ.
-func changed(before, after map[string]string) map[string]bool {
+// changedFiles names the files that differ.
+func changedFiles(before, after map[string]string) map[string]bool {
 	names := map[string]bool{}
 	for name := range before {
 		if after[name] != before[name] {
@@ -77,7 +77,7 @@ func changed(before, after map[string]string) map[string]bool {
 	return names
 }
 
-func names(list ...string) map[string]bool {
+func nameSet(list ...string) map[string]bool {
 	set := map[string]bool{}
 	for _, name := range list {
 		set[name] = true
@@ -85,16 +85,16 @@ func names(list ...string) map[string]bool {
 	return set
 }
 
-func certOf(t *testing.T, cfg Config, name string) *x509.Certificate {
+func readCertFile(t *testing.T, cfg Config, name string) *x509.Certificate {
 	t.Helper()
-	cert, err := parseCert(mustRead(t, filepath.Join(cfg.Dir, name+".crt")))
+	cert, err := parseCert(mustReadFile(t, filepath.Join(cfg.Dir, name+".crt")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cert
 }
 
-func mustRead(t *testing.T, path string) []byte {
+func mustReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -103,13 +103,13 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-func TestEnsureFresh(t *testing.T) {
-	cfg, b := fresh(t)
-	want := names("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key", "sa.pub",
+func TestEnsureCreatesAllFiles(t *testing.T) {
+	cfg, b := newPKI(t)
+	want := nameSet("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key", "sa.pub",
 		"apiserver.crt", "apiserver.key", "apiserver-kubelet-client.crt", "apiserver-kubelet-client.key",
 		"admin.crt", "admin.key", "front-proxy-client.crt", "front-proxy-client.key")
-	got := files(t, cfg.Dir)
-	if diff := cmp.Diff(want, changed(nil, got)); diff != "" {
+	got := readFiles(t, cfg.Dir)
+	if diff := cmp.Diff(want, changedFiles(nil, got)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	for name, content := range got {
@@ -125,7 +125,7 @@ func TestEnsureFresh(t *testing.T) {
 		filepath.Join(cfg.Dir, "admin.crt"): b.AdminCertPEM,
 		filepath.Join(cfg.Dir, "admin.key"): b.AdminKeyPEM,
 	} {
-		if !bytes.Equal(mustRead(t, path), content) {
+		if !bytes.Equal(mustReadFile(t, path), content) {
 			t.Errorf("%s is not what the bundle holds", path)
 		}
 	}
@@ -137,20 +137,20 @@ func TestEnsureFresh(t *testing.T) {
 	}
 }
 
-func TestEnsureIsStable(t *testing.T) {
-	cfg, _ := fresh(t)
-	before := files(t, cfg.Dir)
+func TestEnsureKeepsValidFiles(t *testing.T) {
+	cfg, _ := newPKI(t)
+	before := readFiles(t, cfg.Dir)
 	for name, after := range map[string]time.Duration{"at once": 0, "until a month before the end": LeafValidity - RenewBefore, "with a clock a little behind": -Backdate} {
-		cfg.Now = at(start().Add(after))
-		ensure(t, cfg)
-		if diff := changed(before, files(t, cfg.Dir)); len(diff) > 0 {
+		cfg.Now = fixedClock(startTime().Add(after))
+		mustEnsure(t, cfg)
+		if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {
 			t.Errorf("%s: changed %v", name, diff)
 		}
 	}
 }
 
-func TestCertificates(t *testing.T) {
-	cfg, _ := fresh(t)
+func TestCertificateContents(t *testing.T) {
+	cfg, _ := newPKI(t)
 	tests := map[string]struct {
 		ca, commonName string
 		groups         []string
@@ -166,40 +166,40 @@ func TestCertificates(t *testing.T) {
 			if _, err := tls.LoadX509KeyPair(filepath.Join(cfg.Dir, name+".crt"), filepath.Join(cfg.Dir, name+".key")); err != nil {
 				t.Error(err)
 			}
-			cert := certOf(t, cfg, name)
+			cert := readCertFile(t, cfg, name)
 			roots := x509.NewCertPool()
-			roots.AddCert(certOf(t, cfg, test.ca))
-			for _, when := range []time.Time{start().Add(-Backdate), start(), start().Add(LeafValidity)} {
+			roots.AddCert(readCertFile(t, cfg, test.ca))
+			for _, when := range []time.Time{startTime().Add(-Backdate), startTime(), startTime().Add(LeafValidity)} {
 				if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: when, KeyUsages: []x509.ExtKeyUsage{test.usage}}); err != nil {
 					t.Errorf("at %v: %v", when, err)
 				}
 			}
 			other := x509.ExtKeyUsageServerAuth + x509.ExtKeyUsageClientAuth - test.usage
-			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: start(), KeyUsages: []x509.ExtKeyUsage{other}}); err == nil {
+			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: startTime(), KeyUsages: []x509.ExtKeyUsage{other}}); err == nil {
 				t.Error("it is good for client and server")
 			}
 			if cert.Subject.CommonName != test.commonName || !cmp.Equal(cert.Subject.Organization, test.groups) || cert.IsCA {
 				t.Errorf("got %v, CA %v", cert.Subject, cert.IsCA)
 			}
-			if got := cert.NotAfter.Sub(start()); got != LeafValidity {
+			if got := cert.NotAfter.Sub(startTime()); got != LeafValidity {
 				t.Errorf("valid for %v", got)
 			}
 		})
 	}
 	for _, name := range []string{"ca", "front-proxy-ca"} {
-		if ca := certOf(t, cfg, name); !ca.IsCA || ca.NotAfter.Sub(start()) != CAValidity || ca.CheckSignatureFrom(ca) != nil {
+		if ca := readCertFile(t, cfg, name); !ca.IsCA || ca.NotAfter.Sub(startTime()) != CAValidity || ca.CheckSignatureFrom(ca) != nil {
 			t.Errorf("%s: %+v", name, ca)
 		}
 	}
 }
 
-func TestServingNames(t *testing.T) {
-	cfg, _ := fresh(t)
-	before := files(t, cfg.Dir)
+func TestServingCertificateCoversNames(t *testing.T) {
+	cfg, _ := newPKI(t)
+	before := readFiles(t, cfg.Dir)
 	covers := func(hosts ...string) {
 		t.Helper()
 		for _, host := range hosts {
-			if err := certOf(t, cfg, "apiserver").VerifyHostname(host); err != nil {
+			if err := readCertFile(t, cfg, "apiserver").VerifyHostname(host); err != nil {
 				t.Error(err)
 			}
 		}
@@ -208,24 +208,24 @@ func TestServingNames(t *testing.T) {
 	covers(always...)
 
 	cfg.DNSNames, cfg.IPs = []string{"dev.example.com"}, []net.IP{net.ParseIP("10.96.0.1"), net.ParseIP("fd00::1")}
-	ensure(t, cfg)
+	mustEnsure(t, cfg)
 	covers(append(always, "dev.example.com", "10.96.0.1", "fd00::1")...)
-	after := files(t, cfg.Dir)
-	if diff := cmp.Diff(names("apiserver.crt"), changed(before, after)); diff != "" {
+	after := readFiles(t, cfg.Dir)
+	if diff := cmp.Diff(nameSet("apiserver.crt"), changedFiles(before, after)); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 
 	cfg.IPs = cfg.IPs[1:]
-	ensure(t, cfg) // covered already
-	if diff := changed(after, files(t, cfg.Dir)); len(diff) > 0 {
+	mustEnsure(t, cfg) // covered already
+	if diff := changedFiles(after, readFiles(t, cfg.Dir)); len(diff) > 0 {
 		t.Errorf("changed %v", diff)
 	}
 }
 
-func TestServiceAccountKey(t *testing.T) {
-	_, b := fresh(t)
-	private, _ := pem.Decode(mustRead(t, b.ServiceAccountKey))
-	public, _ := pem.Decode(mustRead(t, b.ServiceAccountPub))
+func TestServiceAccountKeyFormat(t *testing.T) {
+	_, b := newPKI(t)
+	private, _ := pem.Decode(mustReadFile(t, b.ServiceAccountKey))
+	public, _ := pem.Decode(mustReadFile(t, b.ServiceAccountPub))
 	if private.Type != "EC PRIVATE KEY" || public.Type != "PUBLIC KEY" {
 		t.Errorf("types %s and %s are not what keyutil reads", private.Type, public.Type)
 	}

@@ -12,22 +12,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRefuses(t *testing.T) {
+func TestRefusesInconsistentFiles(t *testing.T) {
 	const anew = "put back the right one, or remove the folder DIR to have all certificates and keys made anew"
 	// from copies files of another control plane.
 	from := func(names ...string) func(*testing.T, *Config) {
 		return func(t *testing.T, cfg *Config) {
-			other, _ := fresh(t)
+			other, _ := newPKI(t)
 			for _, name := range names {
-				write(t, *cfg, name, mustRead(t, filepath.Join(other.Dir, name)))
+				writeTestFile(t, *cfg, name, mustReadFile(t, filepath.Join(other.Dir, name)))
 			}
 		}
 	}
 	content := func(name, content string) func(*testing.T, *Config) {
-		return func(t *testing.T, cfg *Config) { write(t, *cfg, name, []byte(content)) }
+		return func(t *testing.T, cfg *Config) { writeTestFile(t, *cfg, name, []byte(content)) }
 	}
 	without := func(names ...string) func(*testing.T, *Config) {
-		return func(t *testing.T, cfg *Config) { remove(t, *cfg, names...) }
+		return func(t *testing.T, cfg *Config) { removeFiles(t, *cfg, names...) }
 	}
 	tests := map[string]struct {
 		spoil func(*testing.T, *Config)
@@ -55,22 +55,22 @@ func TestRefuses(t *testing.T) {
 
 		"CA that is a leaf": {
 			func(t *testing.T, cfg *Config) {
-				write(t, *cfg, "ca.crt", mustRead(t, filepath.Join(cfg.Dir, "admin.crt")))
-				write(t, *cfg, "ca.key", mustRead(t, filepath.Join(cfg.Dir, "admin.key")))
+				writeTestFile(t, *cfg, "ca.crt", mustReadFile(t, filepath.Join(cfg.Dir, "admin.crt")))
+				writeTestFile(t, *cfg, "ca.key", mustReadFile(t, filepath.Join(cfg.Dir, "admin.key")))
 			},
 			"pki: DIR/ca.crt is no certificate of a CA: " + anew,
 		},
 		"CA expired": {
-			func(_ *testing.T, cfg *Config) { cfg.Now = at(start().Add(CAValidity + time.Second)) },
+			func(_ *testing.T, cfg *Config) { cfg.Now = fixedClock(startTime().Add(CAValidity + time.Second)) },
 			"pki: DIR/ca.crt expired at 2036-02-27T12:00:00Z, and every client knows it: remove the folder DIR to have all certificates and keys made anew, or choose another --name",
 		},
 		"clock set back": {
-			func(_ *testing.T, cfg *Config) { cfg.Now = at(start().Add(-time.Hour)) },
+			func(_ *testing.T, cfg *Config) { cfg.Now = fixedClock(startTime().Add(-time.Hour)) },
 			"pki: DIR/ca.crt is not valid before 2026-03-01T11:55:00Z, and the clock says 2026-03-01T11:00:00Z: set the clock",
 		},
 		"folder instead of a file": {
 			func(t *testing.T, cfg *Config) {
-				remove(t, *cfg, "admin.crt")
+				removeFiles(t, *cfg, "admin.crt")
 				if err := os.Mkdir(filepath.Join(cfg.Dir, "admin.crt"), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -83,21 +83,21 @@ func TestRefuses(t *testing.T) {
 			if runtime.GOOS == "windows" {
 				t.Skip("the system's own words differ")
 			}
-			cfg, _ := fresh(t)
+			cfg, _ := newPKI(t)
 			test.spoil(t, &cfg)
-			before := snapshot(t, cfg.Dir)
+			before := readTree(t, cfg.Dir)
 			_, err := Ensure(cfg)
-			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", cfg.Dir), oneLine(t, err)); diff != "" {
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", cfg.Dir), errorLine(t, err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, snapshot(t, cfg.Dir)); diff != "" {
+			if diff := cmp.Diff(before, readTree(t, cfg.Dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func oneLine(t *testing.T, err error) string {
+func errorLine(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")
@@ -108,8 +108,8 @@ func oneLine(t *testing.T, err error) string {
 	return err.Error()
 }
 
-// snapshot is files, but for folders.
-func snapshot(t *testing.T, dir string) map[string]string {
+// readTree is files, but for folders.
+func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	entries, err := os.ReadDir(dir)
@@ -121,12 +121,12 @@ func snapshot(t *testing.T, dir string) map[string]string {
 			found[e.Name()] = "folder"
 			continue
 		}
-		found[e.Name()] = string(mustRead(t, filepath.Join(dir, e.Name())))
+		found[e.Name()] = string(mustReadFile(t, filepath.Join(dir, e.Name())))
 	}
 	return found
 }
 
-func TestRefusesConfig(t *testing.T) {
+func TestRefusesInvalidConfig(t *testing.T) {
 	parent := t.TempDir()
 	if err := os.WriteFile(filepath.Join(parent, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestRefusesConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.cfg.Dir = filepath.Join(parent, test.cfg.Dir)
 			_, err := Ensure(test.cfg)
-			if got := oneLine(t, err); got != test.want && runtime.GOOS != "windows" {
+			if got := errorLine(t, err); got != test.want && runtime.GOOS != "windows" {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			entries, err := os.ReadDir(parent)

@@ -14,14 +14,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-func write(t *testing.T, cfg Config, name string, data []byte) {
+func writeTestFile(t *testing.T, cfg Config, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(cfg.Dir, name), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func remove(t *testing.T, cfg Config, names ...string) {
+func removeFiles(t *testing.T, cfg Config, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil {
@@ -30,11 +30,11 @@ func remove(t *testing.T, cfg Config, names ...string) {
 	}
 }
 
-func leafCerts() map[string]bool {
-	return names("apiserver.crt", "apiserver-kubelet-client.crt", "admin.crt", "front-proxy-client.crt")
+func leafCertFiles() map[string]bool {
+	return nameSet("apiserver.crt", "apiserver-kubelet-client.crt", "admin.crt", "front-proxy-client.crt")
 }
 
-func TestRenewLeaves(t *testing.T) {
+func TestRenewsExpiringLeaves(t *testing.T) {
 	tests := map[string]struct {
 		issued, now time.Duration // after start, when the CAs were made
 	}{
@@ -44,17 +44,17 @@ func TestRenewLeaves(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			cfg, _ := fresh(t)
-			cfg.Now = at(start().Add(test.issued))
-			ensure(t, cfg)
-			before := files(t, cfg.Dir)
-			now := start().Add(test.now)
-			cfg.Now = at(now)
-			ensure(t, cfg)
-			if diff := cmp.Diff(leafCerts(), changed(before, files(t, cfg.Dir))); diff != "" {
+			cfg, _ := newPKI(t)
+			cfg.Now = fixedClock(startTime().Add(test.issued))
+			mustEnsure(t, cfg)
+			before := readFiles(t, cfg.Dir)
+			now := startTime().Add(test.now)
+			cfg.Now = fixedClock(now)
+			mustEnsure(t, cfg)
+			if diff := cmp.Diff(leafCertFiles(), changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
-			if cert := certOf(t, cfg, "admin"); !cert.NotAfter.Equal(now.Add(LeafValidity)) || now.Before(cert.NotBefore) {
+			if cert := readCertFile(t, cfg, "admin"); !cert.NotAfter.Equal(now.Add(LeafValidity)) || now.Before(cert.NotBefore) {
 				t.Errorf("valid from %v to %v", cert.NotBefore, cert.NotAfter)
 			}
 		})
@@ -62,27 +62,27 @@ func TestRenewLeaves(t *testing.T) {
 }
 
 // A renewed CA vouches for what the old one signed, and the other way round.
-func TestRenewCA(t *testing.T) {
-	cfg, _ := fresh(t)
-	end := start().Add(CAValidity)
-	cfg.Now = at(end.Add(-RenewBefore - 10*24*time.Hour))
-	ensure(t, cfg)
-	oldCA, oldAdmin := certOf(t, cfg, "ca"), certOf(t, cfg, "admin")
+func TestRenewedCAKeepsTrust(t *testing.T) {
+	cfg, _ := newPKI(t)
+	end := startTime().Add(CAValidity)
+	cfg.Now = fixedClock(end.Add(-RenewBefore - 10*24*time.Hour))
+	mustEnsure(t, cfg)
+	oldCA, oldAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
 	if !oldAdmin.NotAfter.Equal(end) {
 		t.Errorf("a leaf is valid until %v, its CA until %v", oldAdmin.NotAfter, end)
 	}
 
-	before := files(t, cfg.Dir)
+	before := readFiles(t, cfg.Dir)
 	now := end.Add(-RenewBefore + time.Second)
-	cfg.Now = at(now)
-	b := ensure(t, cfg)
-	want := leafCerts()
+	cfg.Now = fixedClock(now)
+	b := mustEnsure(t, cfg)
+	want := leafCertFiles()
 	want["ca.crt"], want["front-proxy-ca.crt"] = true, true
-	if diff := cmp.Diff(want, changed(before, files(t, cfg.Dir))); diff != "" {
+	if diff := cmp.Diff(want, changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
-	newCA, newAdmin := certOf(t, cfg, "ca"), certOf(t, cfg, "admin")
-	if !newCA.NotAfter.Equal(now.Add(CAValidity)) || string(b.CAPEM) != string(mustRead(t, b.CACert)) {
+	newCA, newAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
+	if !newCA.NotAfter.Equal(now.Add(CAValidity)) || string(b.CAPEM) != string(mustReadFile(t, b.CACert)) {
 		t.Errorf("the new CA is valid until %v", newCA.NotAfter)
 	}
 	for _, ca := range []*x509.Certificate{oldCA, newCA} {
@@ -96,36 +96,36 @@ func TestRenewCA(t *testing.T) {
 	}
 }
 
-func TestMendsWhatIsMissing(t *testing.T) {
+func TestRecreatesMissingFiles(t *testing.T) {
 	tests := map[string]struct {
 		lost []string
 		want map[string]bool
 	}{
-		"leaf certificate": {lost: []string{"admin.crt"}, want: names("admin.crt")},
-		"leaf key":         {lost: []string{"admin.key"}, want: names("admin.crt", "admin.key")},
-		"leaf":             {lost: []string{"apiserver.crt", "apiserver.key"}, want: names("apiserver.crt", "apiserver.key")},
-		"CA certificate":   {lost: []string{"ca.crt"}, want: names("ca.crt")},
-		"public key":       {lost: []string{"sa.pub"}, want: names()},
+		"leaf certificate": {lost: []string{"admin.crt"}, want: nameSet("admin.crt")},
+		"leaf key":         {lost: []string{"admin.key"}, want: nameSet("admin.crt", "admin.key")},
+		"leaf":             {lost: []string{"apiserver.crt", "apiserver.key"}, want: nameSet("apiserver.crt", "apiserver.key")},
+		"CA certificate":   {lost: []string{"ca.crt"}, want: nameSet("ca.crt")},
+		"public key":       {lost: []string{"sa.pub"}, want: nameSet()},
 	}
 	for name, test := range tests {
 		for _, how := range []string{"missing", "empty"} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				cfg, _ := fresh(t)
-				before := files(t, cfg.Dir)
+				cfg, _ := newPKI(t)
+				before := readFiles(t, cfg.Dir)
 				for _, name := range test.lost {
 					if how == "missing" {
-						remove(t, cfg, name)
+						removeFiles(t, cfg, name)
 					} else {
-						write(t, cfg, name, nil)
+						writeTestFile(t, cfg, name, nil)
 					}
 				}
-				ensure(t, cfg)
-				after := files(t, cfg.Dir)
-				if diff := cmp.Diff(test.want, changed(before, after)); diff != "" {
+				mustEnsure(t, cfg)
+				after := readFiles(t, cfg.Dir)
+				if diff := cmp.Diff(test.want, changedFiles(before, after)); diff != "" {
 					t.Errorf("changed (-want +got):\n%s", diff)
 				}
-				ensure(t, cfg)
-				if diff := changed(after, files(t, cfg.Dir)); len(diff) > 0 {
+				mustEnsure(t, cfg)
+				if diff := changedFiles(after, readFiles(t, cfg.Dir)); len(diff) > 0 {
 					t.Errorf("the next start changed %v", diff)
 				}
 			})
@@ -134,38 +134,38 @@ func TestMendsWhatIsMissing(t *testing.T) {
 }
 
 // A first start may die after any file; the next one goes on from there.
-func TestInterruptedStart(t *testing.T) {
+func TestResumesInterruptedStart(t *testing.T) {
 	order := []string{"sa.key", "sa.pub", "ca.key", "ca.crt", "front-proxy-ca.key", "front-proxy-ca.crt", "apiserver.key", "apiserver.crt",
 		"apiserver-kubelet-client.key", "apiserver-kubelet-client.crt", "admin.key", "admin.crt", "front-proxy-client.key", "front-proxy-client.crt"}
 	for done := range order {
-		cfg, _ := fresh(t)
-		remove(t, cfg, order[done:]...)
-		write(t, cfg, durable.Prefix+"1", []byte("half"))
-		before := files(t, cfg.Dir)
-		ensure(t, cfg)
-		after := files(t, cfg.Dir)
-		want := names(append(order[done:], durable.Prefix+"1")...)
-		if diff := cmp.Diff(want, changed(before, after)); diff != "" {
+		cfg, _ := newPKI(t)
+		removeFiles(t, cfg, order[done:]...)
+		writeTestFile(t, cfg, durable.TempPrefix+"1", []byte("half"))
+		before := readFiles(t, cfg.Dir)
+		mustEnsure(t, cfg)
+		after := readFiles(t, cfg.Dir)
+		want := nameSet(append(order[done:], durable.TempPrefix+"1")...)
+		if diff := cmp.Diff(want, changedFiles(before, after)); diff != "" {
 			t.Errorf("after %d files (-want +got):\n%s", done, diff)
 		}
-		if _, ok := after[durable.Prefix+"1"]; ok {
+		if _, ok := after[durable.TempPrefix+"1"]; ok {
 			t.Error("an unfinished file remains")
 		}
 	}
 }
 
-func TestTightens(t *testing.T) {
+func TestRestrictsFileModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes of unix")
 	}
-	cfg, b := fresh(t)
+	cfg, b := newPKI(t)
 	paths := []string{cfg.Dir, b.CAKey, b.ServingKey, b.ServiceAccountKey}
 	for _, path := range paths {
 		if err := os.Chmod(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ensure(t, cfg)
+	mustEnsure(t, cfg)
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -174,35 +174,35 @@ func TestTightens(t *testing.T) {
 }
 
 // A leaf of our CA that says something else than what is wanted.
-func TestReissuesWhatDoesNotDescribe(t *testing.T) {
-	for name, other := range map[string]leaf{
-		"user":  clientLeaf("admin", "somebody", []string{"system:masters"}),
-		"group": clientLeaf("admin", "kubernetes-admin", nil),
-		"usage": {name: "admin", subject: clientLeaf("admin", "kubernetes-admin", []string{"system:masters"}).subject, usage: x509.ExtKeyUsageServerAuth},
+func TestReissuesLeafThatDoesNotMatch(t *testing.T) {
+	for name, other := range map[string]leafSpec{
+		"user":  newClientLeaf("admin", "somebody", []string{"system:masters"}),
+		"group": newClientLeaf("admin", "kubernetes-admin", nil),
+		"usage": {name: "admin", subject: newClientLeaf("admin", "kubernetes-admin", []string{"system:masters"}).subject, usage: x509.ExtKeyUsageServerAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, _ := fresh(t)
-			s, ca := storeOf(t, cfg)
-			remove(t, cfg, "admin.crt")
+			cfg, _ := newPKI(t)
+			s, ca := openDirectory(t, cfg)
+			removeFiles(t, cfg, "admin.crt")
 			if err := s.ensureLeaf(other, ca); err != nil {
 				t.Fatal(err)
 			}
-			before := files(t, cfg.Dir)
-			ensure(t, cfg)
-			if diff := cmp.Diff(names("admin.crt"), changed(before, files(t, cfg.Dir))); diff != "" {
+			before := readFiles(t, cfg.Dir)
+			mustEnsure(t, cfg)
+			if diff := cmp.Diff(nameSet("admin.crt"), changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
-			if got := certOf(t, cfg, "admin"); got.Subject.CommonName != "kubernetes-admin" || !cmp.Equal(got.Subject.Organization, []string{"system:masters"}) || got.ExtKeyUsage[0] != x509.ExtKeyUsageClientAuth {
+			if got := readCertFile(t, cfg, "admin"); got.Subject.CommonName != "kubernetes-admin" || !cmp.Equal(got.Subject.Organization, []string{"system:masters"}) || got.ExtKeyUsage[0] != x509.ExtKeyUsageClientAuth {
 				t.Errorf("got %v for %v", got.Subject, got.ExtKeyUsage)
 			}
 		})
 	}
 }
 
-// storeOf is the folder as Ensure works on it, and the cluster's CA.
-func storeOf(t *testing.T, cfg Config) (*store, *authority) {
+// openDirectory is the folder as Ensure works on it, and the cluster's CA.
+func openDirectory(t *testing.T, cfg Config) (*directory, *authority) {
 	t.Helper()
-	s := &store{dir: cfg.Dir, now: cfg.Now()}
+	s := &directory{path: cfg.Dir, now: cfg.Now()}
 	ca, err := s.ensureCA("ca", "kubernetes")
 	if err != nil {
 		t.Fatal(err)
@@ -211,24 +211,24 @@ func storeOf(t *testing.T, cfg Config) (*store, *authority) {
 }
 
 // A start may die after it replaced a lost key, before it wrote the certificate.
-func TestInterruptedNewKey(t *testing.T) {
-	cfg, _ := fresh(t)
-	remove(t, cfg, "admin.key")
-	s, _ := storeOf(t, cfg)
-	if _, err := s.newLeafKey(leaf{name: "admin"}); err != nil {
+func TestResumesInterruptedKeyReplacement(t *testing.T) {
+	cfg, _ := newPKI(t)
+	removeFiles(t, cfg, "admin.key")
+	s, _ := openDirectory(t, cfg)
+	if _, err := s.newLeafKey(leafSpec{name: "admin"}); err != nil {
 		t.Fatal(err)
 	}
-	ensure(t, cfg)
+	mustEnsure(t, cfg)
 }
 
-func TestServiceAccountKeys(t *testing.T) {
-	cfg, b := fresh(t)
-	_, other := fresh(t)
+func TestKeepsAdditionalServiceAccountKeys(t *testing.T) {
+	cfg, b := newPKI(t)
+	_, other := newPKI(t)
 	// Tokens of an earlier key are to be accepted.
-	write(t, cfg, "sa.pub", append(mustRead(t, other.ServiceAccountPub), mustRead(t, b.ServiceAccountPub)...))
-	before := files(t, cfg.Dir)
-	ensure(t, cfg)
-	if diff := changed(before, files(t, cfg.Dir)); len(diff) > 0 {
+	writeTestFile(t, cfg, "sa.pub", append(mustReadFile(t, other.ServiceAccountPub), mustReadFile(t, b.ServiceAccountPub)...))
+	before := readFiles(t, cfg.Dir)
+	mustEnsure(t, cfg)
+	if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {
 		t.Errorf("changed %v", diff)
 	}
 	// What the API server reads them with.

@@ -19,10 +19,10 @@ import (
 // sandboxEnv tells the test that it runs in the namespaces it asked for.
 const sandboxEnv = "PKI_TEST_SANDBOX"
 
-// inSandbox runs the calling test again, as the user uid of a user namespace of
+// runInSandbox runs the calling test again, as the user uid of a user namespace of
 // its own, and reports whether this is that run. Uid 0 may mount there; any
 // other has no privileges, even if root runs the tests.
-func inSandbox(t *testing.T, uid int) bool {
+func runInSandbox(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(sandboxEnv) != "" {
 		return true
@@ -44,8 +44,8 @@ func inSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// chmod changes the mode until the test is over.
-func chmod(t *testing.T, path string, mode os.FileMode) {
+// chmodForTest changes the mode until the test is over.
+func chmodForTest(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
@@ -57,8 +57,8 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	})
 }
 
-func TestNotAllowed(t *testing.T) {
-	if !inSandbox(t, 1000) {
+func TestReportsMissingPermissions(t *testing.T) {
+	if !runInSandbox(t, 1000) {
 		return
 	}
 	tests := map[string]struct {
@@ -76,10 +76,10 @@ func TestNotAllowed(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			cfg, _ := fresh(t)
-			cfg.Now = at(start().Add(test.when))
+			cfg, _ := newPKI(t)
+			cfg.Now = fixedClock(startTime().Add(test.when))
 			path := filepath.Join(cfg.Dir, test.path)
-			chmod(t, path, test.mode)
+			chmodForTest(t, path, test.mode)
 			_, err := Ensure(cfg)
 			if test.want == "" {
 				if err != nil {
@@ -87,8 +87,8 @@ func TestNotAllowed(t *testing.T) {
 				}
 				return
 			}
-			got := oneLine(t, err)
-			if _, rest, ok := strings.Cut(got, durable.Prefix); ok {
+			got := errorLine(t, err)
+			if _, rest, ok := strings.Cut(got, durable.TempPrefix); ok {
 				number, _, _ := strings.Cut(rest, ":")
 				got = strings.ReplaceAll(got, number, "NUMBER")
 			}
@@ -100,8 +100,8 @@ func TestNotAllowed(t *testing.T) {
 }
 
 // The disk may be full at any file; a first start leaves nothing behind then.
-func TestDiskFull(t *testing.T) {
-	if !inSandbox(t, 0) {
+func TestDiskFullLeavesNothing(t *testing.T) {
+	if !runInSandbox(t, 0) {
 		return
 	}
 	const needed = 15 // the folder and the files
@@ -123,7 +123,7 @@ func TestDiskFull(t *testing.T) {
 				}
 				return
 			}
-			if got := oneLine(t, err); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "pki: ") ||
+			if got := errorLine(t, err); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "pki: ") ||
 				!strings.HasSuffix(got, ": no space left on device: the disk is full, make room") {
 				t.Errorf("got %s", got)
 			}

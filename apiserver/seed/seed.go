@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// ServiceCIDRs is below which the range of the Services' addresses is kept: the
+// ServiceCIDRPrefix is below which the range of the Services' addresses is kept: the
 // default one.
-const ServiceCIDRs = "/registry/servicecidrs/"
+const ServiceCIDRPrefix = "/registry/servicecidrs/"
 
 // Prefixes are the keys below which everything belongs to the seed. What depends
 // on other flags, addresses or certificates does not.
@@ -31,7 +31,7 @@ var Prefixes = []string{
 	"/registry/rolebindings/",
 	"/registry/roles/",
 	"/registry/serviceaccounts/",
-	ServiceCIDRs,
+	ServiceCIDRPrefix,
 }
 
 // Pair is a key of the store and its value.
@@ -41,11 +41,11 @@ type Pair struct {
 }
 
 //go:embed seed.gz
-var packed []byte
+var seedFile []byte
 
 // Pairs returns the seed as made at now, each object with a UID of its own.
 func Pairs(now time.Time) ([]Pair, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	r, err := gzip.NewReader(bytes.NewReader(seedFile))
 	if err != nil {
 		return nil, fmt.Errorf("seed: %w", err)
 	}
@@ -57,11 +57,11 @@ func Pairs(now time.Time) ([]Pair, error) {
 	for len(data) > 0 {
 		var key, value []byte
 		for _, field := range []*[]byte{&key, &value} {
-			if *field, data, err = next(data); err != nil {
+			if *field, data, err = nextField(data); err != nil {
 				return nil, fmt.Errorf("seed: %w", err)
 			}
 		}
-		if value, err = renew(value, now); err != nil {
+		if value, err = renewObject(value, now); err != nil {
 			return nil, fmt.Errorf("seed: %s: %w", key, err)
 		}
 		pairs = append(pairs, Pair{string(key), value})
@@ -69,8 +69,8 @@ func Pairs(now time.Time) ([]Pair, error) {
 	return pairs, nil
 }
 
-// next cuts a field off: its length, then itself.
-func next(data []byte) (field, rest []byte, err error) {
+// nextField cuts a field off: its length, then itself.
+func nextField(data []byte) (field, rest []byte, err error) {
 	n, used := binary.Uvarint(data)
 	if used <= 0 || n > uint64(len(data)-used) {
 		return nil, nil, io.ErrUnexpectedEOF

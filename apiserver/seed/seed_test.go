@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestPairsAreNewEachTime(t *testing.T) {
+func TestPairsHaveNewIdentities(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	uids := map[string]string{}
 	for range 2 {
@@ -27,7 +27,7 @@ func TestPairsAreNewEachTime(t *testing.T) {
 			if !strings.HasPrefix(p.Key, "/registry/clusterroles/") && !strings.HasPrefix(p.Key, "/registry/namespaces/") {
 				continue
 			}
-			meta := decode(t, p)
+			meta := decodeMeta(t, p)
 			if other, taken := uids[string(meta.UID)]; taken || meta.UID == "" {
 				t.Errorf("%s: UID %q is that of %s, too", p.Key, meta.UID, other)
 			}
@@ -44,11 +44,11 @@ func TestPairsAreNewEachTime(t *testing.T) {
 	}
 }
 
-// decode reads a cluster role or a namespace whole.
-func decode(t *testing.T, p Pair) *metav1.ObjectMeta {
+// decodeMeta reads a cluster role or a namespace whole.
+func decodeMeta(t *testing.T, p Pair) *metav1.ObjectMeta {
 	t.Helper()
 	var unknown runtime.Unknown
-	if err := unknown.Unmarshal(bytes.TrimPrefix(p.Value, protobuf)); err != nil {
+	if err := unknown.Unmarshal(bytes.TrimPrefix(p.Value, protobufMagic)); err != nil {
 		t.Fatalf("%s: %v", p.Key, err)
 	}
 	if unknown.Kind == "Namespace" {
@@ -71,28 +71,28 @@ func TestPackRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := packed
-	defer func() { packed = old }()
-	packed = data
+	old := seedFile
+	defer func() { seedFile = old }()
+	seedFile = data
 	got, err := Pairs(time.Now())
 	if err != nil || len(got) != 1 || got[0].Key != pairs[0].Key || !bytes.Contains(got[0].Value, []byte(`"uid"`)) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	packed = data[:len(data)/2]
+	seedFile = data[:len(data)/2]
 	if _, err := Pairs(time.Now()); err == nil {
 		t.Error("a seed cut short: got no error")
 	}
 }
 
-func TestRenewRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestRenewObjectRefusesUnknownEncodings(t *testing.T) {
 	for name, value := range map[string][]byte{
 		"empty":               nil,
-		"not protobuf":        append(bytes.Clone(protobuf), 0xff),
-		"without metadata":    append(bytes.Clone(protobuf), 0x12, 0x02, 0x10, 0x01), // Unknown with Raw = field 2
+		"not protobuf":        append(bytes.Clone(protobufMagic), 0xff),
+		"without metadata":    append(bytes.Clone(protobufMagic), 0x12, 0x02, 0x10, 0x01), // Unknown with Raw = field 2
 		"JSON cut short":      []byte(`{"metadata":{`),
 		"JSON without an end": []byte(`{"metadata":[]}`),
 	} {
-		if _, err := renew(value, time.Now()); err == nil {
+		if _, err := renewObject(value, time.Now()); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}

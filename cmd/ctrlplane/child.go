@@ -18,8 +18,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-func newChildVerb(t *target) *cobra.Command {
-	u := &up{target: t}
+func newChildCommand(t *target) *cobra.Command {
+	u := &upCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
 		Short: "Start a control plane for the program that started this one",
@@ -27,7 +27,7 @@ func newChildVerb(t *target) *cobra.Command {
 is ephemeral unless --name or --data-dir is given. When it is ready one line of
 JSON is written to stdout: protocol, version, kubernetes, pid, url, dataDir and
 kubeconfig. It is stopped when stdin ends, however the other program has ended.`,
-		Args:   noArgs,
+		Args:   rejectArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !t.named() && !cmd.Flags().Changed("ephemeral") {
@@ -36,13 +36,13 @@ kubeconfig. It is stopped when stdin ends, however the other program has ended.`
 			return u.serveParent(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	u.flags(cmd)
+	u.addFlags(cmd)
 	return cmd
 }
 
 // serveParent serves until in ends.
-func (u *up) serveParent(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := u.prepare(); err != nil {
+func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := u.prepareServer(); err != nil {
 		return err
 	}
 	// With the parent gone, a write to stderr would end this process before it has
@@ -56,10 +56,10 @@ func (u *up) serveParent(ctx context.Context, in io.Reader, out io.Writer) error
 	}()
 	quiet := ui.NewProgress(io.Discard, ui.Mode{})
 	defer quiet.Close()
-	return u.serve(ctx, &session{up: u, look: lookNone, progress: quiet, ready: func() error {
+	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, ready: func() error {
 		s := &u.server
-		err := json.NewEncoder(out).Encode(childproc.Ready{
-			Protocol:   childproc.Protocol,
+		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
+			Protocol:   childproc.ProtocolVersion,
 			Version:    ctrlplane.Version(),
 			Kubernetes: ctrlplane.KubernetesVersion,
 			PID:        os.Getpid(),

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newControllers(t *target) *cobra.Command {
+func newControllersCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "controllers",
@@ -28,7 +28,7 @@ control plane runs, what "up" would run. The names and the aliases are what
   ctrlplane controllers pause replicaset
   ctrlplane controllers step replicaset 3
   ctrlplane controllers resume --all`,
-		Args: noVerb,
+		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
 				return usage.Errorf("--output: %q is not known: use wide, json or yaml, or leave it out", output)
@@ -41,7 +41,7 @@ control plane runs, what "up" would run. The names and the aliases are what
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
-	cmd.AddCommand(controllersVerbs(t)...)
+	cmd.AddCommand(newControllersVerbs(t)...)
 	return cmd
 }
 
@@ -49,7 +49,7 @@ control plane runs, what "up" would run. The names and the aliases are what
 // none runs, tells what would.
 func listControllers(ctx context.Context, t *target) ([]control.Controller, error) {
 	cfg, err := t.restConfig()
-	if errors.As(err, new(notRunning)) && !t.named() {
+	if errors.As(err, new(notRunningError)) && !t.named() {
 		var list []control.Controller
 		for _, c := range ctrlplane.Controllers() {
 			reason := c.Reason

@@ -35,19 +35,19 @@ func printControllers(out io.Writer, list []control.Controller, format string) e
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && format != "wide" })
 	for i, c := range columns {
-		fmt.Fprint(w, separator(i)+c.head)
+		fmt.Fprint(w, columnSeparator(i)+c.head)
 	}
 	fmt.Fprintln(w)
 	for _, controller := range list {
 		for i, c := range columns {
-			fmt.Fprint(w, separator(i)+cmp.Or(c.cell(controller), "-"))
+			fmt.Fprint(w, columnSeparator(i)+cmp.Or(c.cell(controller), "-"))
 		}
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
 
-func separator(i int) string {
+func columnSeparator(i int) string {
 	if i == 0 {
 		return ""
 	}

@@ -13,31 +13,37 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// onControllers does something to controllers and returns their names.
-type onControllers func(ctx context.Context, gates control.Gates, names string) ([]string, error)
+// controllersAction does something to controllers and returns their names.
+type controllersAction func(ctx context.Context, gates control.Interventions, names string) ([]string, error)
 
-// controllersVerbs are what can be done to controllers that run.
-func controllersVerbs(t *target) []*cobra.Command {
+// newControllersVerbs are what can be done to controllers that run.
+func newControllersVerbs(t *target) []*cobra.Command {
 	return []*cobra.Command{
 		newControllersVerb(t, "stop", "stopped", "End controllers: workers, handlers, queues; what they have held is refused",
-			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Stop(ctx, names) }),
+			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
+				return g.Stop(ctx, names)
+			}),
 		newControllersVerb(t, "start", "started", "Build and run controllers again that were stopped",
-			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Start(ctx, names) }),
+			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
+				return g.Start(ctx, names)
+			}),
 		newControllersVerb(t, "pause", "paused", "Hold what controllers write; they go on reading, their queues on filling",
-			func(ctx context.Context, g control.Gates, names string) ([]string, error) { return g.Pause(ctx, names) }),
+			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
+				return g.Pause(ctx, names)
+			}),
 		newControllersVerb(t, "resume", "resumed", "Let go what paused controllers have held",
-			func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
 				return g.Resume(ctx, names)
 			}),
 		newControllersVerb(t, "restore", "restored", "Take back delay and fail",
-			func(ctx context.Context, g control.Gates, names string) ([]string, error) {
-				return g.Restore(ctx, names)
+			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
+				return g.Clear(ctx, names)
 			}),
 		newControllersDelay(t), newControllersFail(t), newControllersScale(t), newControllersStep(t), newControllersHeld(t),
 	}
 }
 
-func newControllersVerb(t *target, verb, past, short string, do onControllers) *cobra.Command {
+func newControllersVerb(t *target, verb, past, short string, do controllersAction) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   verb + " NAME…",
@@ -46,28 +52,28 @@ func newControllersVerb(t *target, verb, past, short string, do onControllers) *
   ctrlplane controllers %[1]s job-controller cronjob
   ctrlplane controllers %[1]s --all`, verb),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := whichControllers(verb, args, all)
+			names, err := parseControllerNames(verb, args, all)
 			if err != nil {
 				return err
 			}
-			return doToControllers(cmd, t, past, names, do)
+			return runControllersAction(cmd, t, past, names, do)
 		},
 	}
-	allFlag(cmd, &all)
+	addAllFlag(cmd, &all)
 	return cmd
 }
 
-func allFlag(cmd *cobra.Command, all *bool) {
+func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers for which it makes sense")
 }
 
-// whichControllers is what the API takes for the names of the command line.
-func whichControllers(verb string, args []string, all bool) (string, error) {
+// parseControllerNames is what the API takes for the names of the command line.
+func parseControllerNames(verb string, args []string, all bool) (string, error) {
 	switch {
 	case all && len(args) > 0:
 		return "", usage.Errorf("controllers %s: name controllers or use --all, not both", verb)
 	case all:
-		return control.All, nil
+		return control.AllControllers, nil
 	case len(args) == 0 || slices.Contains(args, ""):
 		return "", usage.Errorf(`controllers %s: say which: "ctrlplane controllers" lists them`, verb)
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
@@ -76,12 +82,12 @@ func whichControllers(verb string, args []string, all bool) (string, error) {
 	return strings.Join(args, ","), nil
 }
 
-func doToControllers(cmd *cobra.Command, t *target, past, names string, do onControllers) error {
-	client, err := t.control()
+func runControllersAction(cmd *cobra.Command, t *target, past, names string, do controllersAction) error {
+	client, err := t.controlClient()
 	if err != nil {
 		return err
 	}
-	done, err := do(cmd.Context(), client.Gates(), names)
+	done, err := do(cmd.Context(), client.Interventions(), names)
 	if err != nil {
 		return err
 	}
@@ -109,16 +115,16 @@ func newControllersDelay(t *target) *cobra.Command {
 			if err != nil {
 				return usage.Errorf("controllers delay: %q is not a duration: write 500ms or 2s after the names", args[last])
 			}
-			names, err := whichControllers("delay", args[:last], all)
+			names, err := parseControllerNames("delay", args[:last], all)
 			if err != nil {
 				return err
 			}
-			return doToControllers(cmd, t, "delayed by "+d.String(), names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
 				return g.Delay(ctx, names, d)
 			})
 		},
 	}
-	allFlag(cmd, &all)
+	addAllFlag(cmd, &all)
 	return cmd
 }
 
@@ -134,14 +140,14 @@ refused, and comes again. It lasts until the control plane ends.`,
 		Example: `  ctrlplane controllers scale replicaset --workers 1
   ctrlplane controllers scale replicaset deployment --workers 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := whichControllers("scale", args, false)
+			names, err := parseControllerNames("scale", args, false)
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("workers") {
 				return usage.Errorf("controllers scale: say how many: --workers 3")
 			}
-			return doToControllers(cmd, t, "scaled", names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+			return runControllersAction(cmd, t, "scaled", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
 				return g.Scale(ctx, names, workers)
 			})
 		},
@@ -162,16 +168,16 @@ ctrlplane, and are not carried out. A conflict (409) is met by writes only.`,
   ctrlplane controllers fail job --code timeout --resource pods
   ctrlplane controllers restore --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := whichControllers("fail", args, all)
+			names, err := parseControllerNames("fail", args, all)
 			if err != nil {
 				return err
 			}
-			return doToControllers(cmd, t, "failing", names, func(ctx context.Context, g control.Gates, names string) ([]string, error) {
+			return runControllersAction(cmd, t, "failing", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
 				return g.Fail(ctx, names, f)
 			})
 		},
 	}
-	allFlag(cmd, &all)
+	addAllFlag(cmd, &all)
 	flags := cmd.Flags()
 	flags.Float64Var(&f.Rate, "rate", 1, "how many of them, from 0 to 1")
 	flags.StringVar(&f.Code, "code", "500", "how: "+strings.Join(control.FaultCodes, ", "))

@@ -20,7 +20,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-func newExplain(t *target) *cobra.Command {
+func newExplainCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain [NAME...]",
@@ -45,37 +45,37 @@ there is a line for each controller.`,
 				aliases[c.Name] = c.Aliases
 			}
 			if len(args) == 0 {
-				return listExplained(cmd, aliases, output)
+				return writeControllerList(cmd, aliases, output)
 			}
-			pages, err := explained(t, args, explain.NewNames(aliases))
+			pages, err := findPages(t, args, explain.NewNames(aliases))
 			if err != nil {
 				return err
 			}
-			k, err := whatIsKnown(cmd.Context(), t)
+			k, err := gatherFacts(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
 			k.Aliases = aliases
-			return writeExplained(cmd, pages, k, output)
+			return writeEntries(cmd, pages, k, output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
 	return cmd
 }
 
-// explained are the pages that are meant, each once.
-func explained(t *target, words []string, names explain.Names) (pages []explain.Page, err error) {
+// findPages are the pages that are meant, each once.
+func findPages(t *target, words []string, names explain.Names) (pages []explain.Page, err error) {
 	seen := map[string]bool{}
 	for _, word := range words {
 		name, nearest, ok := names.Resolve(word)
 		if !ok {
-			hint := fmt.Sprintf("%q lists them", t.command("explain"))
+			hint := fmt.Sprintf("%q lists them", t.commandLine("explain"))
 			if nearest != "" {
 				hint = fmt.Sprintf("did you mean %q?", nearest)
 			}
 			return nil, usage.Errorf("unknown controller %q: %s", word, hint)
 		}
-		if page, ok := explain.Find(name); ok && !seen[name] {
+		if page, ok := explain.FindPage(name); ok && !seen[name] {
 			pages = append(pages, page)
 			seen[name] = true
 		}
@@ -83,12 +83,12 @@ func explained(t *target, words []string, names explain.Names) (pages []explain.
 	return pages, nil
 }
 
-// whatIsKnown asks the control plane that runs. Where none is named and none
+// gatherFacts asks the control plane that runs. Where none is named and none
 // runs, flags have their defaults, and the rest is not known.
-func whatIsKnown(ctx context.Context, t *target) (k explain.Known, err error) {
-	k.Versions = modules()
+func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
+	k.Versions = moduleVersions()
 	cfg, err := t.restConfig()
-	if errors.As(err, new(notRunning)) && !t.named() {
+	if errors.As(err, new(notRunningError)) && !t.named() {
 		k.Flags, err = controllers.DefaultFlags()
 		return k, err
 	}
@@ -115,8 +115,8 @@ func whatIsKnown(ctx context.Context, t *target) (k explain.Known, err error) {
 	return k, err
 }
 
-// modules are the versions of what is linked.
-func modules() map[string]string {
+// moduleVersions are the versions of what is linked.
+func moduleVersions() map[string]string {
 	versions := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -126,13 +126,13 @@ func modules() map[string]string {
 	return versions
 }
 
-func writeExplained(cmd *cobra.Command, pages []explain.Page, k explain.Known, output string) error {
+func writeEntries(cmd *cobra.Command, pages []explain.Page, k explain.Facts, output string) error {
 	var entries []explain.Entry
 	for _, p := range pages {
-		entries = append(entries, p.Entry(k))
+		entries = append(entries, p.NewEntry(k))
 	}
 	if output != "" {
-		return encode(cmd, entries, output)
+		return encodeItems(cmd, entries, output)
 	}
 	for i, e := range entries {
 		if i > 0 {
@@ -145,15 +145,15 @@ func writeExplained(cmd *cobra.Command, pages []explain.Page, k explain.Known, o
 	return nil
 }
 
-func listExplained(cmd *cobra.Command, aliases map[string][]string, output string) error {
+func writeControllerList(cmd *cobra.Command, aliases map[string][]string, output string) error {
 	if output != "" {
-		return encode(cmd, explain.List(aliases), output)
+		return encodeItems(cmd, explain.List(aliases), output)
 	}
 	return explain.WriteList(cmd.OutOrStdout(), explainStyle())
 }
 
-// encode writes a list as {"items": […]}, as other verbs do.
-func encode[T any](cmd *cobra.Command, items []T, output string) error {
+// encodeItems writes a list as {"items": […]}, as other verbs do.
+func encodeItems[T any](cmd *cobra.Command, items []T, output string) error {
 	list := map[string][]T{"items": items}
 	if output == "yaml" {
 		data, err := yaml.Marshal(list)

@@ -10,16 +10,16 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-func newKubeconfig(t *target) *cobra.Command {
+func newKubeconfigCommand(t *target) *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print where the kubeconfig is, or what it holds",
 		Example: `  export KUBECONFIG="$(ctrlplane kubeconfig)"
   ctrlplane kubeconfig --raw > admin.kubeconfig`,
-		Args: noArgs,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := t.running()
+			dir, err := t.runningDataDir()
 			if err != nil {
 				return err
 			}

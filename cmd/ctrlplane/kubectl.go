@@ -19,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-func newKubectl(t *target) *cobra.Command {
+func newKubectlCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [ARG…]",
 		Short: "The real kubectl, talking to the control plane",
@@ -39,7 +39,7 @@ of "ctrlplane run" it is that one's.`,
 // runKubectl does not return from a failure of kubectl: it exits as kubectl does.
 func runKubectl(t *target, args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	dir, err := t.running()
+	dir, err := t.runningDataDir()
 	if err == nil {
 		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
 		flags.KubeConfig = &path
@@ -50,7 +50,7 @@ func runKubectl(t *target, args []string) error {
 		nowhere, nobody := "https://127.0.0.1:0", "nobody"
 		flags.APIServer, flags.BearerToken = &nowhere, &nobody // without a token it asks for a password
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refuse{err} })
+			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{err} })
 			return cfg
 		})
 	}
@@ -67,9 +67,9 @@ func runKubectl(t *target, args []string) error {
 	return nil
 }
 
-// refuse answers every request with why there is nobody to ask.
-type refuse struct{ why error }
+// refusingTransport answers every request with why there is nobody to ask.
+type refusingTransport struct{ err error }
 
-func (r refuse) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, fmt.Errorf("ctrlplane: %w", r.why)
+func (r refusingTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("ctrlplane: %w", r.err)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
-// learner is what the flags of "ctrlplane learn" say.
-type learner struct {
+// learnCommand is what the flags of "ctrlplane learn" say.
+type learnCommand struct {
 	target *target
 	list   bool
 	resume bool
@@ -27,8 +27,8 @@ type learner struct {
 	traces string
 }
 
-func newLearn(t *target) *cobra.Command {
-	l := &learner{target: t}
+func newLearnCommand(t *target) *cobra.Command {
+	l := &learnCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "learn [LESSON | FILE.md]",
 		Short: "Lessons on how controllers work, in this terminal, on a real control plane",
@@ -66,7 +66,7 @@ does one that you have written.`,
 	return cmd
 }
 
-func (l *learner) run(ctx context.Context, out io.Writer, args []string) error {
+func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) error {
 	all, err := learn.All()
 	if err != nil {
 		return err
@@ -80,13 +80,13 @@ func (l *learner) run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	if l.list || len(args) == 0 && !l.resume && !l.auto {
-		return l.print(out, all, &progress)
+		return l.printLessons(out, all, &progress)
 	}
-	chosen, err := l.choose(all, args, &progress)
+	chosen, err := l.chooseLessons(all, args, &progress)
 	if err != nil {
 		return err
 	}
-	return l.do(ctx, chosen, &progress, path)
+	return l.runLessons(ctx, chosen, &progress, path)
 }
 
 // progressPath is the file that says how far the reader has come.
@@ -98,25 +98,25 @@ func progressPath() (string, error) {
 	return filepath.Join(filepath.Dir(path), "learn.json"), nil
 }
 
-// chosen is a lesson, and what it is called in the progress.
-type chosen struct {
+// chosenLesson is a lesson, and what it is called in the progress.
+type chosenLesson struct {
 	*learn.Lesson
 	key string
 }
 
-func (l *learner) choose(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosen, error) {
+func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
 	word := ""
 	switch {
 	case len(args) == 1:
 		word = args[0]
 	case l.resume && p.Last == "":
-		return nil, fmt.Errorf("there is nothing to resume: begin with %q", l.target.command("learn 1"))
+		return nil, fmt.Errorf("there is nothing to resume: begin with %q", l.target.commandLine("learn 1"))
 	case l.resume:
 		word = p.Last
 	default:
-		var list []chosen
+		var list []chosenLesson
 		for _, lesson := range all {
-			list = append(list, chosen{lesson, lesson.Name})
+			list = append(list, chosenLesson{lesson, lesson.Name})
 		}
 		return list, nil
 	}
@@ -125,20 +125,20 @@ func (l *learner) choose(all []*learn.Lesson, args []string, p *learn.Progress) 
 		if err != nil {
 			return nil, usage.Errorf("%w", err)
 		}
-		return []chosen{{lesson, lesson.Name}}, nil
+		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
 	lesson, err := learn.ReadFile(word)
-	if mistake := (*learn.Mistake)(nil); errors.As(err, &mistake) || errors.Is(err, os.ErrNotExist) {
+	if mistake := (*learn.ParseError)(nil); errors.As(err, &mistake) || errors.Is(err, os.ErrNotExist) {
 		return nil, usage.Errorf("%w", err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	key, err := filepath.Abs(word)
-	return []chosen{{lesson, key}}, err
+	return []chosenLesson{{lesson, key}}, err
 }
 
-func (l *learner) print(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
+func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LESSON\tTITLE\tMINUTES\tYOU")
 	for _, lesson := range all {
@@ -156,6 +156,6 @@ func (l *learner) print(out io.Writer, all []*learn.Lesson, p *learn.Progress) e
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s begins with the first.\n", l.target.command("learn 1"))
+	_, err := fmt.Fprintf(out, "\n%s begins with the first.\n", l.target.commandLine("learn 1"))
 	return err
 }

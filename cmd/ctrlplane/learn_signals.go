@@ -12,9 +12,9 @@ import (
 // errInterrupted is why a lesson ends that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// lessonSignals is a context that ends on the first signal; the second ends this
+// withLessonSignals is a context that ends on the first signal; the second ends this
 // process. An interrupt while busy is meant for the command that has the terminal.
-func lessonSignals(parent context.Context, busy *atomic.Int32) (context.Context, func()) {
+func withLessonSignals(parent context.Context, busy *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -26,7 +26,7 @@ func lessonSignals(parent context.Context, busy *atomic.Int32) (context.Context,
 				switch {
 				case sig == os.Interrupt && busy.Load() > 0:
 				case ctx.Err() != nil:
-					os.Exit(codeOfSignal(sig))
+					os.Exit(signalExitCode(sig))
 				default:
 					cancel(errInterrupted)
 				}

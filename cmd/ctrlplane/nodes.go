@@ -18,7 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
-func newNodes(t *target) *cobra.Command {
+func newNodesCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes",
 		Short: "List, add, remove, fail, recover and terminate simulated nodes",
@@ -34,7 +34,7 @@ it. "up --nodes" says how many there are from the start.`,
   ctrlplane nodes recover node-2
   ctrlplane nodes terminate node-2
   ctrlplane nodes remove node-2 node-3`,
-		Args: noVerb,
+		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, "") },
 	}
 	cmd.AddCommand(newNodesList(t), newNodesAdd(t),
@@ -50,7 +50,7 @@ func newNodesList(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the nodes: ready or not, what they offer, how many Pods they have",
-		Args:  noArgs,
+		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" {
 				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
@@ -84,7 +84,7 @@ func newNodesAdd(t *target) *cobra.Command {
 					return usage.Errorf("nodes add: %d more nodes: no more than %d can be simulated", n, nodes.MaxCount)
 				}
 			}
-			client, err := t.control()
+			client, err := t.controlClient()
 			if err != nil {
 				return err
 			}
@@ -109,24 +109,24 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := t.control()
+			client, err := t.controlClient()
 			if err != nil {
 				return err
 			}
 			if err := do(client, cmd.Context(), args...); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past[verb], strings.Join(args, ", "))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], strings.Join(args, ", "))
 			return err
 		},
 	}
 }
 
-// past is what has become of nodes.
-var past = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
+// pastTense is what has become of nodes.
+var pastTense = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
 
 func listNodes(cmd *cobra.Command, t *target, output string) error {
-	client, err := t.control()
+	client, err := t.controlClient()
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newRoot() *cobra.Command {
+func newRootCommand() *cobra.Command {
 	t := &target{}
 	root := &cobra.Command{
 		Use:   "ctrlplane",
@@ -24,19 +24,19 @@ controller manager in one process: no containers, no downloads, no network.`,
   ctrlplane top                        watch what every controller's queue is doing
   ctrlplane status                     the same once, as a table
   ctrlplane controllers                what runs in it`,
-		Args:             noVerb,
+		Args:             rejectUnknownVerb,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		TraverseChildren: true,
 	}
-	t.flags(root)
-	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newUp(t), newRun(t), newTop(t), newStatus(t), newWait(t), newTrace(t), newWhy(t), newExplain(t), newLearn(t), newControllers(t), newNodes(t), newSnapshot(t), newReset(t), newKubeconfig(t), newKubectl(t), newVersion(), newChildVerb(t))
+	t.addFlags(root)
+	root.SetFlagErrorFunc(wrapFlagError)
+	root.AddCommand(newUpCommand(t), newRunCommand(t), newTopCommand(t), newStatusCommand(t), newWaitCommand(t), newTraceCommand(t), newWhyCommand(t), newExplainCommand(t), newLearnCommand(t), newControllersCommand(t), newNodesCommand(t), newSnapshotCommand(t), newResetCommand(t), newKubeconfigCommand(t), newKubectlCommand(t), newVersionCommand(), newChildCommand(t))
 	return root
 }
 
-func noVerb(cmd *cobra.Command, args []string) error {
+func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -51,14 +51,14 @@ func noVerb(cmd *cobra.Command, args []string) error {
 	return usage.Errorf("unknown verb %q: %s", args[0], hint)
 }
 
-func noArgs(cmd *cobra.Command, args []string) error {
+func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	return usage.Errorf(`%s takes no arguments, got %q: see "%s --help"`, cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-func flagError(cmd *cobra.Command, err error) error {
+func wrapFlagError(cmd *cobra.Command, err error) error {
 	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
 }
 
@@ -73,4 +73,4 @@ func exitCode(err error) int {
 	return 1
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func singleLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -19,29 +19,29 @@ import (
 // timeout(1) and docker.
 const (
 	exitTimeout       = 124
-	exitOurs          = 125
+	exitFailure       = 125
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	exitSignal        = 128 // and the signal's number
 )
 
 const (
-	grace         = 10 * time.Second // from SIGTERM to SIGKILL
-	settleTime    = time.Minute      // without --timeout
+	killGrace     = 10 * time.Second // from SIGTERM to SIGKILL
+	settleTimeout = time.Minute      // without --timeout
 	settleHorizon = time.Second
 )
 
-// runner is what the flags of "ctrlplane run" say, and what runs.
-type runner struct {
-	up      *up
+// runCommand is what the flags of "ctrlplane run" say, and what runs.
+type runCommand struct {
+	up      *upCommand
 	settle  bool
 	timeout time.Duration
-	signals signals
-	report  reporting
+	signals signalChannel
+	report  runReport
 }
 
-func newRun(t *target) *cobra.Command {
-	r := &runner{up: &up{target: t}}
+func newRunCommand(t *target) *cobra.Command {
+	r := &runCommand{up: &upCommand{target: t}}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane, run a command with it, and stop",
@@ -89,32 +89,32 @@ where these show it.`,
 				r.up.ephemeral = true
 			}
 			code, err := r.run(cmd.Context(), args)
-			return conclude(code, err)
+			return exitWith(code, err)
 		},
 	}
-	r.flags(cmd)
+	r.addFlags(cmd)
 	return cmd
 }
 
-func (r *runner) flags(cmd *cobra.Command) {
-	r.up.flags(cmd)
+func (r *runCommand) addFlags(cmd *cobra.Command) {
+	r.up.addFlags(cmd)
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
 	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 	f.BoolVar(&r.settle, "settle", false, "once the command has ended with 0, wait until nothing is left to do in any controller")
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, settling included; then it gets SIGTERM, and SIGKILL 10s later (default: for ever, and 1m to settle)")
 	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run into")
-	r.report.given = func() bool { return f.Changed("report") }
+	r.report.flagGiven = func() bool { return f.Changed("report") }
 }
 
-// conclude does not return from a run that did not end well, unless by bad usage.
-func conclude(code int, err error) error {
+// exitWith does not return from a run that did not end well, unless by bad usage.
+func exitWith(code int, err error) error {
 	var bad usage.Error
 	if errors.As(err, &bad) {
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", oneLine(err))
+		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(err))
 	}
 	if code != 0 {
 		os.Exit(code)
@@ -122,75 +122,75 @@ func conclude(code int, err error) error {
 	return nil
 }
 
-func (r *runner) check() error {
+func (r *runCommand) validate() error {
 	if r.timeout < 0 {
 		return usage.Errorf("--timeout: %v is less than 0", r.timeout)
 	}
 	if r.settle && r.up.server.Records < 0 {
 		return usage.Errorf("--settle looks at what is observed, --observe-records %d turns that off: use one of them", r.up.server.Records)
 	}
-	if err := r.report.check(r.up.server.Records); err != nil {
+	if err := r.report.validate(r.up.server.Records); err != nil {
 		return err
 	}
-	return r.up.prepare()
+	return r.up.prepareServer()
 }
 
 // run returns the exit code, and what there is to say about it.
-func (r *runner) run(ctx context.Context, args []string) (code int, err error) {
-	if err := r.check(); err != nil {
-		return exitOurs, err
+func (r *runCommand) run(ctx context.Context, args []string) (code int, err error) {
+	if err := r.validate(); err != nil {
+		return exitFailure, err
 	}
 	if err := r.report.open(r.up, args); err != nil {
-		return exitOurs, err
+		return exitFailure, err
 	}
 	defer func() { code, err = r.report.write(code, err) }()
-	c, err := newChild(args)
+	c, err := newCommandProcess(args)
 	if err != nil {
-		return codeOfStart(err), err
+		return startExitCode(err), err
 	}
-	r.signals = listen()
+	r.signals = listenForSignals()
 	defer r.signals.stop()
-	if err := r.start(ctx, c); err != nil {
+	if err := r.startPlane(ctx, c); err != nil {
 		if ctx.Err() != nil {
-			return r.signals.code(), err
+			return r.signals.exitCode(), err
 		}
-		return exitOurs, err
+		return exitFailure, err
 	}
 	defer func() {
-		r.report.read(&r.up.server, r.signals)
-		r.report.begin("stop")
-		if stopErr := r.stop(); stopErr != nil {
+		r.report.collectObjects(&r.up.server, r.signals)
+		r.report.beginStage("stop")
+		if stopErr := r.stopPlane(); stopErr != nil {
 			err = errors.Join(err, stopErr)
 			if code == 0 {
-				code = exitOurs
+				code = exitFailure
 			}
 		}
-		c.tellLeft(os.Stderr)
+		c.reportLeftovers(os.Stderr)
 	}()
 	if ctx.Err() != nil {
-		return r.signals.code(), errors.New("stopped before the command was started")
+		return r.signals.exitCode(), errors.New("stopped before the command was started")
 	}
-	return r.command(c)
+	return r.runToEnd(c)
 }
 
-// command runs the command to its end.
-func (r *runner) command(c *child) (int, error) {
+// runToEnd runs the command to its end.
+func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	began := time.Now()
-	r.report.begin("command")
-	r.signals.more()
+	r.report.beginStage("command")
+	r.signals.addCommandSignals()
 	s := &r.up.server
 	if err := c.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL()); err != nil {
-		return codeOfStart(err), err
+		return startExitCode(err), err
 	}
-	if code, err := r.await(c); err != nil || code != 0 || !r.settle {
+	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle {
 		return code, err
 	}
-	r.report.begin("settling")
-	return r.settled(began)
+	r.report.beginStage("settling")
+	return r.waitSettled(began)
 }
 
-// await returns when the command has ended, by itself or because it had to.
-func (r *runner) await(c *child) (int, error) {
+// waitForExit returns when the command has ended, by itself or because it had to.
+func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 	var over, kill <-chan time.Time
 	if r.timeout > 0 {
 		over = time.After(r.timeout)
@@ -200,13 +200,13 @@ func (r *runner) await(c *child) (int, error) {
 	code := 0
 	for {
 		select {
-		case <-c.ended:
+		case <-c.exited:
 			if why != nil {
 				return code, why
 			}
-			return c.code()
-		case sig := <-r.signals.c:
-			c.forward(sig)
+			return c.exitCode()
+		case sig := <-r.signals.ch:
+			c.forwardSignal(sig)
 			continue
 		case <-kill:
 			c.kill()
@@ -214,21 +214,21 @@ func (r *runner) await(c *child) (int, error) {
 		case <-over:
 			code, why = exitTimeout, fmt.Errorf("the command was ended, because it took longer than %v: raise --timeout if it needs that", r.timeout)
 		case <-died:
-			code, why = exitOurs, fmt.Errorf("the command was ended, because the control plane has ended: %w", r.up.server.Err())
+			code, why = exitFailure, fmt.Errorf("the command was ended, because the control plane has ended: %w", r.up.server.Err())
 		}
 		over, died = nil, nil
-		c.end()
-		kill = time.After(grace)
+		c.terminate()
+		kill = time.After(killGrace)
 	}
 }
 
-// settled waits until nothing is left to do.
-func (r *runner) settled(began time.Time) (int, error) {
+// waitSettled waits until nothing is left to do.
+func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	limit, within := began.Add(r.timeout), r.timeout
 	if r.timeout == 0 {
-		limit, within = time.Now().Add(settleTime), settleTime
+		limit, within = time.Now().Add(settleTimeout), settleTimeout
 	}
 	bounded, stop := context.WithDeadlineCause(ctx, limit, fmt.Errorf("timed out after %v", within))
 	defer stop()
@@ -237,16 +237,16 @@ func (r *runner) settled(began time.Time) (int, error) {
 	select {
 	case err := <-ended:
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
-			printWork(os.Stderr, busy.Work)
+			printRemainingWork(os.Stderr, busy.Work)
 		}
 		if err != nil {
-			return exitOurs, err
+			return exitFailure, err
 		}
 		return 0, nil
-	case sig := <-r.signals.c:
+	case sig := <-r.signals.ch:
 		cancel(errors.New("interrupted"))
-		return codeOfSignal(sig), errors.New("not settled: interrupted")
+		return signalExitCode(sig), errors.New("not settled: interrupted")
 	case <-r.up.server.Done():
-		return exitOurs, fmt.Errorf("not settled: the control plane has ended: %w", r.up.server.Err())
+		return exitFailure, fmt.Errorf("not settled: the control plane has ended: %w", r.up.server.Err())
 	}
 }

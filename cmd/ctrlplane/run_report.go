@@ -14,14 +14,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
-// readTime is how long what there is at the end may take to be read.
-const readTime = 20 * time.Second
+// collectTimeout is how long what there is at the end may take to be read.
+const collectTimeout = 20 * time.Second
 
-// reporting is the report of a run; without --report its methods do nothing.
-type reporting struct {
-	dir    string
-	given  func() bool    // whether --report was
-	report *report.Report // nil without --report
+// runReport is the report of a run; without --report its methods do nothing.
+type runReport struct {
+	dir       string
+	flagGiven func() bool    // whether --report was
+	report    *report.Report // nil without --report
 
 	mu      sync.Mutex     // what follows may be wanted by who ends the process early
 	outcome report.Outcome // what is known of it by now
@@ -29,8 +29,8 @@ type reporting struct {
 	written bool
 }
 
-func (r *reporting) check(records int) error {
-	if r.given() && r.dir == "" {
+func (r *runReport) validate(records int) error {
+	if r.flagGiven() && r.dir == "" {
 		return usage.Errorf("--report names no folder: name one, or leave it out")
 	}
 	if r.dir != "" && records < 0 {
@@ -41,7 +41,7 @@ func (r *reporting) check(records int) error {
 
 // open begins the report. It says where a control plane is to log that keeps
 // nothing else.
-func (r *reporting) open(u *up, args []string) error {
+func (r *runReport) open(u *upCommand, args []string) error {
 	if r.dir == "" {
 		return nil
 	}
@@ -59,43 +59,43 @@ func (r *reporting) open(u *up, args []string) error {
 	log := &u.server.Log.Path
 	switch {
 	case *log == "" && u.ephemeral:
-		*log = opened.SpareLog()
-		opened.Log(*log)
+		*log = opened.FallbackLogPath()
+		opened.SetLog(*log)
 	case *log == "":
-		opened.Log(filepath.Join(u.server.Dir, ctrlplane.LogFile))
+		opened.SetLog(filepath.Join(u.server.Dir, ctrlplane.LogFile))
 	default:
-		opened.Log(*log)
+		opened.SetLog(*log)
 	}
 	r.report, r.outcome = opened, report.Outcome{Command: args, Began: time.Now()}
 	return nil
 }
 
-// follow begins to take down what is observed, once there is an observer.
-func (r *reporting) follow(s *ctrlplane.Server) {
+// startRecording begins to take down what is observed, once there is an observer.
+func (r *runReport) startRecording(s *ctrlplane.Server) {
 	if r.report == nil || s.Observer() == nil {
 		return
 	}
 	if err := r.report.Follow(s.Observer()); err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: warning: --report: %s\n", oneLine(err))
+		fmt.Fprintf(os.Stderr, "ctrlplane: warning: --report: %s\n", singleLine(err))
 	}
 }
 
-// log is where the log of the control plane is in the end.
-func (r *reporting) log(s *ctrlplane.Server) string {
+// logPath is where the log of the control plane is in the end.
+func (r *runReport) logPath(s *ctrlplane.Server) string {
 	if r.report != nil {
 		return r.report.Path(report.LogFile)
 	}
 	return s.LogPath()
 }
 
-// begin notes that the run has come to another stage; empty = its end.
-func (r *reporting) begin(stage string) {
+// beginStage notes that the run has come to another stage; empty = its end.
+func (r *runReport) beginStage(stage string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next(stage)
+	r.nextStage(stage)
 }
 
-func (r *reporting) next(stage string) {
+func (r *runReport) nextStage(stage string) {
 	now := time.Now()
 	if r.stage.Name != "" {
 		r.stage.Took = now.Sub(r.stage.At)
@@ -104,23 +104,23 @@ func (r *reporting) next(stage string) {
 	r.stage = report.Stage{Name: stage, At: now}
 }
 
-// read takes down what there is. A signal ends it.
-func (r *reporting) read(s *ctrlplane.Server, sigs signals) {
+// collectObjects takes down what there is. A signal ends it.
+func (r *runReport) collectObjects(s *ctrlplane.Server, sigs signalChannel) {
 	if r.report == nil {
 		return
 	}
-	r.begin("report")
-	ctx, cancel := context.WithTimeoutCause(context.Background(), readTime, fmt.Errorf("no answer within %v", readTime))
+	r.beginStage("report")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.report.Read(ctx, s.RESTConfig())
+		r.report.ReadState(ctx, s.RESTConfig())
 	}()
 	select {
 	case <-done:
 		return
-	case <-sigs.c:
+	case <-sigs.ch:
 	case <-s.Done():
 	}
 	cancel()
@@ -129,20 +129,20 @@ func (r *reporting) read(s *ctrlplane.Server, sigs signals) {
 
 // write ends the report, if nobody has yet. That it cannot be written is a failure of ours, but
 // the exit code of a command that has failed stays.
-func (r *reporting) write(code int, err error) (int, error) {
+func (r *runReport) write(code int, err error) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.report == nil || r.written {
 		return code, err
 	}
 	r.written = true
-	r.next("")
+	r.nextStage("")
 	o := r.outcome
 	o.Code, o.Err, o.Took = code, err, time.Since(o.Began)
 	if writeErr := r.report.Write(o, os.Stderr, os.Getenv); writeErr != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", oneLine(writeErr))
+		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(writeErr))
 		if code == 0 {
-			code = exitOurs
+			code = exitFailure
 		}
 		return code, err
 	}

@@ -6,28 +6,28 @@ import (
 	"syscall"
 )
 
-// signals are those that this process gets while it runs a command.
-type signals struct{ c chan os.Signal }
+// signalChannel are those that this process gets while it runs a command.
+type signalChannel struct{ ch chan os.Signal }
 
-// listen takes the signals that end this process.
-func listen() signals {
-	s := signals{make(chan os.Signal, 16)}
-	signal.Notify(s.c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+// listenForSignals takes the signals that end this process.
+func listenForSignals() signalChannel {
+	s := signalChannel{make(chan os.Signal, 16)}
+	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return s
 }
 
-// more takes those, too, that mean something to the command only.
-func (s signals) more() { signal.Notify(s.c, forTheCommand...) }
+// addCommandSignals takes those, too, that mean something to the command only.
+func (s signalChannel) addCommandSignals() { signal.Notify(s.ch, forwardedSignals...) }
 
 // stop lets signals do again what they do by default.
-func (s signals) stop() { signal.Stop(s.c) }
+func (s signalChannel) stop() { signal.Stop(s.ch) }
 
-// code is the exit code for the signal that has ended the start.
-func (s signals) code() int { return codeOfSignal(<-s.c) }
+// exitCode is the exit code for the signal that has ended the start.
+func (s signalChannel) exitCode() int { return signalExitCode(<-s.ch) }
 
-func codeOfSignal(sig os.Signal) int {
+func signalExitCode(sig os.Signal) int {
 	if n, ok := sig.(syscall.Signal); ok {
 		return exitSignal + int(n)
 	}
-	return exitOurs
+	return exitFailure
 }

@@ -17,53 +17,53 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// start starts the control plane. If ctx ends meanwhile, a second signal ends
+// startPlane starts the control plane. If ctx ends meanwhile, a second signal ends
 // this process at once.
-func (r *runner) start(ctx context.Context, c *child) error {
+func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
-	p := newPatient()
+	p := newSlowStartProgress()
 	defer p.close()
 	s.OnStage = func(st ctrlplane.Stage) {
-		r.report.follow(s)
-		p.stage(st)
+		r.report.startRecording(s)
+		p.recordStage(st)
 	}
 	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
-	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
+	earlystderr.SendTo(func(line string) { klog.Background().Info("past the log", "line", line) })
 	var started atomic.Bool
 	// Where upstream sees no way on it logs why and ends the process.
 	klog.OsExit = func(int) {
 		if ctx.Err() != nil && !started.Load() {
 			runtime.Goexit() // a post-start hook: it takes the end of the start for a failure
 		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", r.report.log(s))
-		c.end()
-		r.report.write(exitOurs, errors.New("a part of Kubernetes gave up"))
-		os.Exit(exitOurs)
+		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", r.report.logPath(s))
+		c.terminate()
+		r.report.write(exitFailure, errors.New("a part of Kubernetes gave up"))
+		os.Exit(exitFailure)
 	}
 	unhurried := context.AfterFunc(ctx, r.signals.stop)
 	defer unhurried()
 	err := s.Start(ctx)
 	started.Store(err == nil)
-	if err == nil && r.up.timed {
-		if err := r.up.tellTimings(ctx, os.Stderr, ui.Detect(os.Stderr, os.Environ())); err != nil {
+	if err == nil && r.up.showsTimings {
+		if err := r.up.writeTimings(ctx, os.Stderr, ui.Detect(os.Stderr, os.Environ())); err != nil {
 			s.OnWarning(err.Error())
 		}
 	}
 	return err
 }
 
-// stop ends the control plane. Of signals that come meanwhile, the second ends
+// stopPlane ends the control plane. Of signals that come meanwhile, the second ends
 // this process at once.
-func (r *runner) stop() error {
-	defer earlystderr.To(nil)
+func (r *runCommand) stopPlane() error {
+	defer earlystderr.SendTo(nil)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
 		for n := 0; ; n++ {
 			select {
-			case sig := <-r.signals.c:
+			case sig := <-r.signals.ch:
 				if n > 0 {
-					code, _ := r.report.write(codeOfSignal(sig), errors.New("ended by a second signal before all had stopped"))
+					code, _ := r.report.write(signalExitCode(sig), errors.New("ended by a second signal before all had stopped"))
 					os.Exit(code)
 				}
 			case <-done:
@@ -74,8 +74,8 @@ func (r *runner) stop() error {
 	return r.up.server.Close()
 }
 
-// patient shows the stages of a start that takes longer than a second.
-type patient struct {
+// slowStartProgress shows the stages of a start that takes longer than a second.
+type slowStartProgress struct {
 	timer *time.Timer
 
 	mu       sync.Mutex
@@ -83,13 +83,13 @@ type patient struct {
 	ended    []ctrlplane.Stage
 }
 
-func newPatient() *patient {
-	p := &patient{}
+func newSlowStartProgress() *slowStartProgress {
+	p := &slowStartProgress{}
 	p.timer = time.AfterFunc(time.Second, p.show)
 	return p
 }
 
-func (p *patient) show() {
+func (p *slowStartProgress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	mode := ui.Detect(os.Stderr, os.Environ())
@@ -100,7 +100,7 @@ func (p *patient) show() {
 	}
 }
 
-func (p *patient) stage(s ctrlplane.Stage) {
+func (p *slowStartProgress) recordStage(s ctrlplane.Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -112,7 +112,7 @@ func (p *patient) stage(s ctrlplane.Stage) {
 	}
 }
 
-func (p *patient) close() {
+func (p *slowStartProgress) close() {
 	p.timer.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()

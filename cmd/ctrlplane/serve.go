@@ -24,8 +24,8 @@ import (
 
 // session is a control plane that serves, and who watches it.
 type session struct {
-	up       *up
-	look     look
+	up       *upCommand
+	view     viewMode
 	progress *ui.Progress // until the live view opens
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
@@ -35,7 +35,7 @@ type session struct {
 }
 
 // serve starts the control plane and blocks until it ends.
-func (u *up) serve(ctx context.Context, v *session) (err error) {
+func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
 	s.OnStage = func(st ctrlplane.Stage) {
@@ -46,8 +46,8 @@ func (u *up) serve(ctx context.Context, v *session) (err error) {
 		}
 	}
 	s.OnWarning = v.warn
-	earlystderr.To(func(line string) { klog.Background().Info("past the log", "line", line) })
-	defer earlystderr.To(nil)
+	earlystderr.SendTo(func(line string) { klog.Background().Info("past the log", "line", line) })
+	defer earlystderr.SendTo(nil)
 	var started atomic.Bool
 	// Where upstream sees no way on it logs why and ends the process. Some of it
 	// takes a start that is cut short for that: then only its goroutine ends.
@@ -76,8 +76,8 @@ func (u *up) serve(ctx context.Context, v *session) (err error) {
 			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
 		}
 	}
-	v.progress.Print(ui.Render(v.mode, u.readyInfo(time.Since(began), u.merge)))
-	return v.watch(ctx)
+	v.progress.Print(ui.RenderReady(v.mode, u.readyInfo(time.Since(began), u.merge)))
+	return v.watchUntilEnd(ctx)
 }
 
 // warn says what a person should know, wherever they look.
@@ -88,14 +88,14 @@ func (v *session) warn(msg string) {
 	v.progress.Warn(msg) // says nothing any more once it is closed
 }
 
-func (v *session) warned() []string {
+func (v *session) warningsSoFar() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.warnings[:len(v.warnings):len(v.warnings)]
 }
 
-// watch shows the control plane until it ends or is to be stopped.
-func (v *session) watch(ctx context.Context) error {
+// watchUntilEnd shows the control plane until it ends or is to be stopped.
+func (v *session) watchUntilEnd(ctx context.Context) error {
 	s := &v.up.server
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,23 +106,23 @@ func (v *session) watch(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	if err := v.show(ctx); err != nil {
+	if err := v.runView(ctx); err != nil {
 		return err
 	}
 	if s.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if v.look == lookLive { // the progress has ended
+	if v.view == viewLive { // the progress has ended
 		fmt.Println("stopping")
 	}
 	v.progress.Print("stopping")
 	return nil
 }
 
-// show returns when ctx ends or the user wants the control plane stopped.
-func (v *session) show(ctx context.Context) error {
+// runView returns when ctx ends or the user wants the control plane stopped.
+func (v *session) runView(ctx context.Context) error {
 	s := &v.up.server
-	src, err := newSource(s.Observer(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), s.RESTConfig())
 	if err != nil {
 		return err
 	}
@@ -131,28 +131,28 @@ func (v *session) show(ctx context.Context) error {
 		return err
 	}
 	after := now.Journal.Last
-	switch v.look {
-	case lookJSON:
+	switch v.view {
+	case viewJSON:
 		after = 0 // the start, too
-	case lookLive:
+	case viewLive:
 		if err := v.progress.Close(); err != nil {
 			return err
 		}
 	}
-	leave, err := v.look.at(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warned})
+	leave, err := v.view.show(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar})
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
-	fmt.Printf("It runs on: %s opens the view again, Ctrl-C here stops it.\n", v.up.target.command("top"))
+	fmt.Printf("It runs on: %s opens the view again, Ctrl-C here stops it.\n", v.up.target.commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
-	_, err = lookPlain.at(ctx, src, now.Journal.Last, live.Options{})
+	_, err = viewPlain.show(ctx, src, now.Journal.Last, live.Options{})
 	return err
 }
 
-// checkUsersKubeconfig fails before the start where the merge would after it.
-func checkUsersKubeconfig() error {
+// checkUserKubeconfig fails before the start where the merge would after it.
+func checkUserKubeconfig() error {
 	path := kubeconfig.Path()
 	if path == "" {
 		return errors.New("--merge-kubeconfig: KUBECONFIG names no file: set it to one, or unset it")
@@ -164,7 +164,7 @@ func checkUsersKubeconfig() error {
 	return nil
 }
 
-func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
+func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	s := &u.server
 	info := ui.ReadyInfo{
 		Name:       u.target.name,
@@ -173,8 +173,8 @@ func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Kubernetes: ctrlplane.KubernetesVersion,
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
-		Command:    u.target.command("kubectl"),
-		Shell:      ui.ShellOf(runtime.GOOS, os.Environ()),
+		Command:    u.target.commandLine("kubectl"),
+		Shell:      ui.DetectShell(runtime.GOOS, os.Environ()),
 	}
 	if !u.ephemeral {
 		info.Dir = s.DataDir()
@@ -182,7 +182,7 @@ func (u *up) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	if merged {
 		info.Context = s.Name
 	}
-	for _, c := range s.Units() {
+	for _, c := range s.ControllerStatuses() {
 		info.Controllers++
 		if c.State == controllers.Running {
 			info.Running++

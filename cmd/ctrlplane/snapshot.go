@@ -15,7 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newSnapshot(t *target) *cobra.Command {
+func newSnapshotCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Save, list, restore, delete and compare states",
@@ -34,30 +34,30 @@ restored object was to do by the clock until now is done at once.`,
   ctrlplane snapshot restore base
   ctrlplane up --name other --from base
   ctrlplane snapshot delete base`,
-		Args: noVerb,
+		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSnapshotSave(t), newSnapshotList(), newSnapshotRestore(t), newSnapshotDelete(), newSnapshotDiff(t))
 	return cmd
 }
 
-// snapshots are those of the control plane that is meant, running or stopped.
-func (t *target) snapshots() (control.Snapshots, error) {
-	client, err := t.control()
+// snapshotService are those of the control plane that is meant, running or stopped.
+func (t *target) snapshotService() (control.Snapshots, error) {
+	client, err := t.controlClient()
 	if err == nil {
 		return client.Snapshots(), nil
 	}
-	if !errors.As(err, new(notRunning)) {
+	if !errors.As(err, new(notRunningError)) {
 		return nil, err
 	}
-	path, pathErr := t.path()
+	path, pathErr := t.dataDirPath()
 	if pathErr != nil {
 		return nil, pathErr
 	}
 	if _, statErr := os.Stat(filepath.Join(path, "etcd")); statErr != nil {
 		return nil, err // there is none
 	}
-	return ctrlplane.Stopped{Dir: path, Name: t.name}, nil
+	return ctrlplane.OfflineDataDir{Dir: path, Name: t.name}, nil
 }
 
 func newSnapshotSave(t *target) *cobra.Command {
@@ -65,7 +65,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save [NAME]",
 		Short: "Save all objects, as of one moment; without a name under the time",
-		Args:  atMost("snapshot save", 1),
+		Args:  maxArgs("snapshot save", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().Format("20060102-150405")
 			if len(args) > 0 {
@@ -75,10 +75,10 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := store.Free(name, overwrite); err != nil {
+			if err := store.CheckAvailable(name, overwrite); err != nil {
 				return err
 			}
-			from, err := t.snapshots()
+			from, err := t.snapshotService()
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if err := store.Save(name, file, overwrite); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s saved: %d objects, %s, in %s\n", name, head.Objects, size(int64(len(file))), brief(time.Since(began)))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s saved: %d objects, %s, in %s\n", name, head.Objects, formatSize(int64(len(file))), formatDuration(time.Since(began)))
 			return err
 		},
 	}
@@ -106,7 +106,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore NAME",
 		Short: "Put the control plane back to a snapshot, while it runs",
-		Args:  exactly("snapshot restore", 1),
+		Args:  exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := snapshot.UserStore()
 			if err != nil {
@@ -119,7 +119,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if _, err := snapshot.DecodeHeader(file); err != nil {
 				return fmt.Errorf("snapshot %q is refused: %w", args[0], err)
 			}
-			to, err := t.snapshots()
+			to, err := t.snapshotService()
 			if err != nil {
 				return err
 			}
@@ -127,22 +127,22 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored: %s\n", args[0], outcomeOf(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored: %s\n", args[0], describeRestore(done))
 			return err
 		},
 	}
 }
 
-func newReset(t *target) *cobra.Command {
+func newResetCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset",
 		Short: "Put a control plane that runs back to how it was right after its start",
 		Long: `Put a control plane that runs back to how it was right after its start: with the
 manifests of "up -f", and with what the data folder held then. It works as
 "snapshot restore" does.`,
-		Args: noArgs,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.control()
+			client, err := t.controlClient()
 			if err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ manifests of "up -f", and with what the data folder held then. It works as
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", outcomeOf(done))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
 			return err
 		},
 	}
@@ -184,23 +184,23 @@ func newSnapshotDelete() *cobra.Command {
 	}
 }
 
-// outcomeOf says what a restore has done.
-func outcomeOf(r control.Restored) string {
-	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, brief(r.Took))
+// describeRestore says what a restore has done.
+func describeRestore(r control.RestoreResult) string {
+	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, formatDuration(r.Took))
 }
 
-// brief is a duration to the millisecond.
-func brief(d time.Duration) string { return d.Round(time.Millisecond).String() }
+// formatDuration is a duration to the millisecond.
+func formatDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// size is a number of bytes for people.
-func size(n int64) string {
+// formatSize is a number of bytes for people.
+func formatSize(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d KiB", (n+1023)>>10)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-func atMost(verb string, n int) cobra.PositionalArgs {
+func maxArgs(verb string, n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
 			return usage.Errorf("%s takes one name, got %q", verb, args)
@@ -209,7 +209,7 @@ func atMost(verb string, n int) cobra.PositionalArgs {
 	}
 }
 
-func exactly(verb string, n int) cobra.PositionalArgs {
+func exactArgs(verb string, n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
 			return usage.Errorf(`%s takes one name, got %q: "ctrlplane snapshot list" lists them`, verb, args)

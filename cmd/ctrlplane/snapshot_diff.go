@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// now is how a diff calls the state of the control plane.
-const now = "now"
+// nowName is how a diff calls the state of the control plane.
+const nowName = "now"
 
 func newSnapshotDiff(t *target) *cobra.Command {
 	var output string
@@ -39,17 +39,17 @@ Leases and, unless --events is given, Events; the values of Secrets are masked.`
 			if !slices.Contains([]string{"", "json", "yaml", "name"}, output) {
 				return usage.Errorf("--output: %q is not known: use json, yaml or name, or leave it out", output)
 			}
-			before, err := savedState(args[0])
+			before, err := loadSavedState(args[0])
 			if err != nil {
 				return err
 			}
 			var after snapshot.State
-			to := now
+			to := nowName
 			if len(args) > 1 {
 				to = args[1]
-				after, err = savedState(to)
+				after, err = loadSavedState(to)
 			} else {
-				after, err = currentState(cmd.Context(), t)
+				after, err = readCurrentState(cmd.Context(), t)
 			}
 			if err != nil {
 				return err
@@ -62,7 +62,7 @@ Leases and, unless --events is given, Events; the values of Secrets are masked.`
 	return cmd
 }
 
-func savedState(name string) (snapshot.State, error) {
+func loadSavedState(name string) (snapshot.State, error) {
 	store, err := snapshot.UserStore()
 	if err != nil {
 		return snapshot.State{}, err
@@ -78,8 +78,8 @@ func savedState(name string) (snapshot.State, error) {
 	return state, nil
 }
 
-func currentState(ctx context.Context, t *target) (snapshot.State, error) {
-	from, err := t.snapshots()
+func readCurrentState(ctx context.Context, t *target) (snapshot.State, error) {
+	from, err := t.snapshotService()
 	if err != nil {
 		return snapshot.State{}, err
 	}
@@ -109,7 +109,7 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 		text := fmt.Sprintf("%s %s\n", d, d.Change)
 		if output == "" {
 			var err error
-			if text, err = d.Unified(from, to); err != nil {
+			if text, err = d.UnifiedDiff(from, to); err != nil {
 				return err
 			}
 		}

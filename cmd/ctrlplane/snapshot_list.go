@@ -16,8 +16,8 @@ import (
 
 // snapshotList is what "snapshot list -o json" prints.
 type snapshotList struct {
-	Dir   string            `json:"dir"`
-	Items []snapshot.Listed `json:"items"`
+	Dir   string          `json:"dir"`
+	Items []snapshot.Info `json:"items"`
 }
 
 func newSnapshotList() *cobra.Command {
@@ -25,7 +25,7 @@ func newSnapshotList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what was saved, the newest first",
-		Args:  noArgs,
+		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" {
 				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
@@ -50,15 +50,15 @@ func newSnapshotList() *cobra.Command {
 	return cmd
 }
 
-func printSnapshots(out io.Writer, list []snapshot.Listed) error {
+func printSnapshots(out io.Writer, list []snapshot.Info) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tKUBERNETES\tOBJECTS\tSIZE\tAGE")
 	for _, l := range list {
 		if l.Error != "" {
-			fmt.Fprintf(w, "%s\t\t\t\t%s\t%s\n", l.Name, size(l.Size), l.Error)
+			fmt.Fprintf(w, "%s\t\t\t\t%s\t%s\n", l.Name, formatSize(l.Size), l.Error)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", l.Name, l.Plane, l.Kubernetes, l.Objects, size(l.Size), duration.HumanDuration(time.Since(l.Created)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", l.Name, l.ControlPlane, l.Kubernetes, l.Objects, formatSize(l.Size), duration.HumanDuration(time.Since(l.Created)))
 	}
 	return w.Flush()
 }

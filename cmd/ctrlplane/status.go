@@ -7,7 +7,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-func newStatus(t *target) *cobra.Command {
+func newStatusCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -19,16 +19,16 @@ written or delivered for half a second.`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled`,
-		Args: noArgs,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := ui.CheckStatus(output); err != nil {
+			if err := ui.CheckStatusFormat(output); err != nil {
 				return usage.Errorf("--output: %w", err)
 			}
 			_, s, err := t.attach(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return ui.Status(cmd.OutOrStdout(), s, output)
+			return ui.WriteStatus(cmd.OutOrStdout(), s, output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")

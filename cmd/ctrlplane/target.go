@@ -25,19 +25,19 @@ type target struct {
 	named   func() bool // whether --name or --data-dir was given
 }
 
-func (t *target) flags(root *cobra.Command) {
+func (t *target) addFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&t.name, "name", "default", "name of the control plane")
 	f.StringVar(&t.dataDir, "data-dir", "", "its data folder (default: the name, under the platform's state folder)")
 	t.named = func() bool { return f.Changed("name") || f.Changed("data-dir") }
 }
 
-// notRunning is the error that a control plane does not run.
-type notRunning struct{ error }
+// notRunningError is the error that a control plane does not run.
+type notRunningError struct{ error }
 
-// path is the data folder of a control plane: what a flag says, or else the
+// dataDirPath is the data folder of a control plane: what a flag says, or else the
 // environment.
-func (t *target) path() (string, error) {
+func (t *target) dataDirPath() (string, error) {
 	if err := datadir.ValidateName(t.name); err != nil {
 		return "", usage.Errorf("--name: %w", err)
 	}
@@ -47,11 +47,11 @@ func (t *target) path() (string, error) {
 	return datadir.Path(t.name, os.Getenv(dataDirEnv))
 }
 
-// running returns the data folder of the control plane that is meant. Where
+// runningDataDir returns the data folder of the control plane that is meant. Where
 // none is named and the default one does not run, that is the only one that
 // does. It is an error that it does not run, or cannot be reached yet.
-func (t *target) running() (string, error) {
-	path, err := t.path()
+func (t *target) runningDataDir() (string, error) {
+	path, err := t.dataDirPath()
 	if err != nil {
 		return "", err
 	}
@@ -60,10 +60,10 @@ func (t *target) running() (string, error) {
 		return "", err
 	}
 	if !running && !t.named() && os.Getenv(dataDirEnv) != "" {
-		return "", notRunning{fmt.Errorf("no control plane runs in %s, which %s names: unset that, or say which one with --name or --data-dir", path, dataDirEnv)}
+		return "", notRunningError{fmt.Errorf("no control plane runs in %s, which %s names: unset that, or say which one with --name or --data-dir", path, dataDirEnv)}
 	}
 	if !running && t.dataDir == "" {
-		others, err := t.others()
+		others, err := t.candidateDataDirs()
 		if err != nil {
 			return "", err
 		}
@@ -79,43 +79,43 @@ func (t *target) running() (string, error) {
 	}
 	switch {
 	case !running:
-		return "", notRunning{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.command("up"))}
+		return "", notRunningError{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.commandLine("up"))}
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
 }
 
-// others lists the data folders of the control planes that may be meant while the one
+// candidateDataDirs lists the data folders of the control planes that may be meant while the one
 // of that name, in its own folder, does not run: a name that was given may be that of
 // an ephemeral one.
-func (t *target) others() ([]string, error) {
+func (t *target) candidateDataDirs() ([]string, error) {
 	if !t.named() {
-		others, err := runningOthers()
+		others, err := runningDataDirs()
 		if i := slices.IndexFunc(others, inKubeconfig); i >= 0 {
 			others = others[i : i+1]
 		}
 		return others, err
 	}
-	others, err := datadir.Ephemerals()
+	others, err := datadir.RunningEphemeralDirs()
 	return slices.DeleteFunc(others, func(path string) bool {
 		state, _, err := datadir.Peek(path)
-		return err != nil || state.Name != t.cluster()
+		return err != nil || state.Name != t.clusterName()
 	}), err
 }
 
-// cluster is what the kubeconfig calls a control plane of that name.
-func (t *target) cluster() string { return "ctrlplane-" + t.name }
+// clusterName is what the kubeconfig calls a control plane of that name.
+func (t *target) clusterName() string { return "ctrlplane-" + t.name }
 
 // inKubeconfig tells whether KUBECONFIG names the control plane of a data folder.
 func inKubeconfig(dir string) bool {
 	return os.Getenv("KUBECONFIG") == filepath.Join(dir, ctrlplane.KubeconfigFile)
 }
 
-// runningOthers lists the data folders of the control planes that run now,
+// runningDataDirs lists the data folders of the control planes that run now,
 // wherever a verb can know of them.
-func runningOthers() ([]string, error) {
-	paths, err := datadir.Ephemerals()
+func runningDataDirs() ([]string, error) {
+	paths, err := datadir.RunningEphemeralDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func runningOthers() ([]string, error) {
 	return paths, nil
 }
 
-// command is how a verb is called for this control plane, by the name that this
+// commandLine is how a verb is called for this control plane, by the name that this
 // program was called by.
-func (t *target) command(verb string) string {
+func (t *target) commandLine(verb string) string {
 	program := os.Args[0]
 	switch {
 	case t.dataDir != "":

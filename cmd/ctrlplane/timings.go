@@ -12,18 +12,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// mainBegan is set when all packages have been initialised, just before main.
-var mainBegan = time.Now()
+// mainStart is set when all packages have been initialised, just before main.
+var mainStart = time.Now()
 
-// moments are those of the start that has just succeeded.
-func moments() ui.Moments {
-	born, _ := birth.Time() // where the system does not tell, all counts from main
-	return ui.Moments{Born: born, Main: mainBegan, Ready: time.Now()}
+// startMoments are those of the start that has just succeeded.
+func startMoments() ui.StartTimes {
+	born, _ := birth.StartTime() // where the system does not tell, all counts from main
+	return ui.StartTimes{Process: born, Main: mainStart, Ready: time.Now()}
 }
 
-// timings say where the time of the start went.
-func (u *up) timings(ctx context.Context, m ui.Moments) (t ui.Timings, err error) {
-	usage, err := procstat.NewMeter().Usage()
+// collectTimings say where the time of the start went.
+func (u *upCommand) collectTimings(ctx context.Context, m ui.StartTimes) (t ui.Timings, err error) {
+	usage, err := procstat.NewMeter().Measure()
 	if err != nil {
 		return t, fmt.Errorf("--timings: %w", err)
 	}
@@ -35,15 +35,15 @@ func (u *up) timings(ctx context.Context, m ui.Moments) (t ui.Timings, err error
 }
 
 // showTimings tells them on the screen, or as further records.
-func (u *up) showTimings(ctx context.Context, v *session) error {
-	m := moments()
-	if v.look == lookJSON {
-		for _, e := range m.Records() {
+func (u *upCommand) showTimings(ctx context.Context, v *session) error {
+	m := startMoments()
+	if v.view == viewJSON {
+		for _, e := range m.BootSteps() {
 			u.server.Observer().Append(e)
 		}
 		return nil
 	}
-	t, err := u.timings(ctx, m)
+	t, err := u.collectTimings(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (u *up) showTimings(ctx context.Context, v *session) error {
 	return nil
 }
 
-// tellTimings writes them.
-func (u *up) tellTimings(ctx context.Context, w io.Writer, mode ui.Mode) error {
-	t, err := u.timings(ctx, moments())
+// writeTimings writes them.
+func (u *upCommand) writeTimings(ctx context.Context, w io.Writer, mode ui.Mode) error {
+	t, err := u.collectTimings(ctx, startMoments())
 	if err != nil {
 		return err
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// top is what the flags of "ctrlplane top" say.
-type top struct {
+// topCommand is what the flags of "ctrlplane top" say.
+type topCommand struct {
 	target  *target
 	ui      string
 	metrics scrape.Options
 }
 
-func newTop(t *target) *cobra.Command {
-	o := &top{target: t}
+func newTopCommand(t *target) *cobra.Command {
+	o := &topCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch every work queue of a running control plane, or of any process with metrics",
@@ -35,7 +35,7 @@ elsewhere. Such metrics tell of queues only: there is no feed.`,
   ctrlplane top --ui json | jq 'select(.kind == "called")'
   ctrlplane top --metrics http://localhost:8080/metrics
   ctrlplane top --metrics https://127.0.0.1:10257 --token-file token --ca-file ca.crt`,
-		Args: noArgs,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("metrics") && o.metrics.URL == "" {
 				return usage.Errorf("--metrics: the URL is empty")
@@ -44,7 +44,7 @@ elsewhere. Such metrics tell of queues only: there is no feed.`,
 		},
 	}
 	f, m := cmd.Flags(), &o.metrics
-	f.StringVar(&o.ui, "ui", "auto", lookHelp)
+	f.StringVar(&o.ui, "ui", "auto", uiFlagHelp)
 	f.StringVar(&m.URL, "metrics", "", "URL of a process that serves workqueue_* metrics")
 	f.StringVar(&m.TokenFile, "token-file", "", "file of the bearer token that --metrics asks for")
 	f.StringVar(&m.CAFile, "ca-file", "", "file of the CA that --metrics' certificate is signed by")
@@ -54,21 +54,21 @@ elsewhere. Such metrics tell of queues only: there is no feed.`,
 	return cmd
 }
 
-func (o *top) run(ctx context.Context) error {
-	l, err := lookOf(o.ui)
+func (o *topCommand) run(ctx context.Context) error {
+	l, err := parseViewMode(o.ui)
 	if err != nil {
 		return err
 	}
-	src, after, err := o.source(ctx)
+	src, after, err := o.openSource(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = l.at(ctx, src, after, live.Options{Attached: true})
+	_, err = l.show(ctx, src, after, live.Options{Attached: true})
 	return err
 }
 
-// source reaches what is to be watched: a mistake shows at once, not in the view.
-func (o *top) source(ctx context.Context) (observe.Source, uint64, error) {
+// openSource reaches what is to be watched: a mistake shows at once, not in the view.
+func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, error) {
 	if o.metrics.URL == "" {
 		if m := o.metrics; m != (scrape.Options{}) {
 			return nil, 0, usage.Errorf("--token-file, --ca-file, --cert-file, --key-file and --insecure-skip-tls-verify are for --metrics, which is not given")

@@ -23,16 +23,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// traced is what the flags of "trace" and "why" say.
-type traced struct {
+// traceCommand is what the flags of "trace" and "why" say.
+type traceCommand struct {
 	target    *target
 	namespace string
 	output    string
 	options   trace.Options
 }
 
-func newTrace(t *target) *cobra.Command {
-	o := &traced{target: t}
+func newTraceCommand(t *target) *cobra.Command {
+	o := &traceCommand{target: t}
 	var follow bool
 	var since time.Duration
 	cmd := &cobra.Command{
@@ -59,7 +59,7 @@ back to what led to it.`,
 			return o.run(cmd, args, follow)
 		},
 	}
-	o.flags(cmd)
+	o.addFlags(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&follow, "follow", "f", false, "go on until interrupted; with -o text or json, a line each")
 	f.DurationVar(&since, "since", 0, "leave out what was over so long ago, such as 5m")
@@ -69,16 +69,16 @@ back to what led to it.`,
 	return cmd
 }
 
-func (o *traced) flags(cmd *cobra.Command) {
+func (o *traceCommand) addFlags(cmd *cobra.Command) {
 	cmd.Args = func(_ *cobra.Command, args []string) error { // bad flags come first
-		_, _, err := kindAndName(cmd.CommandPath(), args)
+		_, _, err := parseObjectArgs(cmd.CommandPath(), args)
 		return err
 	}
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+trace.FormatNames())
 }
 
-func (o *traced) run(cmd *cobra.Command, args []string, follow bool) error {
+func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error {
 	format, err := trace.ParseFormat(o.output)
 	if err != nil {
 		return usage.Errorf("--output: %w", err)
@@ -87,26 +87,26 @@ func (o *traced) run(cmd *cobra.Command, args []string, follow bool) error {
 		return usage.Errorf("--follow goes with -o text or json, not %s", format)
 	}
 	ctx := cmd.Context()
-	client, about, page, err := o.look(ctx, cmd.CommandPath(), args)
+	client, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
 	if follow {
-		return trace.Follow(ctx, cmd.OutOrStdout(), client, about, o.options, format, style())
+		return trace.Follow(ctx, cmd.OutOrStdout(), client, about, o.options, format, traceStyle())
 	}
 	tree, err := trace.Build(page.Records, about, o.options)
 	if err != nil {
 		return err
 	}
-	return tree.Write(cmd.OutOrStdout(), format, style())
+	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
 }
 
-// look reaches the control plane, and finds out which object is meant.
-func (o *traced) look(ctx context.Context, path string, args []string) (*control.Client, observe.Object, observe.Page, error) {
+// loadRecords reaches the control plane, and finds out which object is meant.
+func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (*control.Client, observe.Object, observe.Page, error) {
 	none := func(err error) (*control.Client, observe.Object, observe.Page, error) {
 		return nil, observe.Object{}, observe.Page{}, err
 	}
-	kind, name, err := kindAndName(path, args)
+	kind, name, err := parseObjectArgs(path, args)
 	if err != nil {
 		return none(err)
 	}
@@ -118,7 +118,7 @@ func (o *traced) look(ctx context.Context, path string, args []string) (*control
 	if err != nil {
 		return none(err)
 	}
-	if err := o.controller(ctx, client); err != nil {
+	if err := o.resolveController(ctx, client); err != nil {
 		return none(err)
 	}
 	page, err := client.Records(ctx, trace.Query())
@@ -126,19 +126,19 @@ func (o *traced) look(ctx context.Context, path string, args []string) (*control
 		return none(err)
 	}
 	o.options.Missed = page.Missed
-	about, err := resolve(cfg, kind, o.namespace, name)
+	about, err := resolveObject(cfg, kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
-			return none(usage.Errorf("unknown kind %q: %q lists those that there are", kind, o.target.command("kubectl api-resources")))
+			return none(usage.Errorf("unknown kind %q: %q lists those that there are", kind, o.target.commandLine("kubectl api-resources")))
 		}
 		err = nil
 	}
 	return client, about, page, err
 }
 
-// controller makes an alias the controller's name.
-func (o *traced) controller(ctx context.Context, client *control.Client) error {
+// resolveController makes an alias the controller's name.
+func (o *traceCommand) resolveController(ctx context.Context, client *control.Client) error {
 	if o.options.Controller == "" {
 		return nil
 	}
@@ -156,14 +156,14 @@ func (o *traced) controller(ctx context.Context, client *control.Client) error {
 			known = append(known, name)
 		}
 	}
-	hint := fmt.Sprintf("%q lists them", o.target.command("controllers"))
+	hint := fmt.Sprintf("%q lists them", o.target.commandLine("controllers"))
 	if near, ok := suggest.Nearest(o.options.Controller, known); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return usage.Errorf("--controller: unknown controller %q: %s", o.options.Controller, hint)
 }
 
-func kindAndName(path string, args []string) (kind, name string, err error) {
+func parseObjectArgs(path string, args []string) (kind, name string, err error) {
 	switch len(args) {
 	case 1:
 		kind, name, _ = strings.Cut(args[0], "/")
@@ -176,8 +176,8 @@ func kindAndName(path string, args []string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// resolve finds the resource that kubectl would take kind for.
-func resolve(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
+// resolveObject finds the resource that kubectl would take kind for.
+func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return observe.Object{}, err
@@ -207,8 +207,8 @@ func resolve(cfg *rest.Config, kind, namespace, name string) (observe.Object, er
 	}, nil
 }
 
-// style is what the standard output can show.
-func style() trace.Style {
+// traceStyle is what the standard output can show.
+func traceStyle() trace.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
 	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
 	if m.Width != nil {

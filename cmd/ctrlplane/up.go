@@ -19,25 +19,25 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// up is what the flags of "ctrlplane up" say.
-type up struct {
-	target    *target
-	server    ctrlplane.Server
-	ephemeral bool
-	address   string
-	port      int
-	merge     bool
-	from      string
-	ui        string
-	timed     bool
-	logFile   string
-	logLevel  string
-	logFormat string
-	verbosity int
+// upCommand is what the flags of "ctrlplane up" say.
+type upCommand struct {
+	target       *target
+	server       ctrlplane.Server
+	ephemeral    bool
+	address      string
+	port         int
+	merge        bool
+	from         string
+	ui           string
+	showsTimings bool
+	logFile      string
+	logLevel     string
+	logFormat    string
+	verbosity    int
 }
 
-func newUp(t *target) *cobra.Command {
-	u := &up{target: t}
+func newUpCommand(t *target) *cobra.Command {
+	u := &upCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane and serve until interrupted",
@@ -55,17 +55,17 @@ written into the data folder.`,
   ctrlplane up --nodes 0 --no-scheduler
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
-		Args: noArgs,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
 	}
-	u.flags(cmd)
+	u.addFlags(cmd)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
-	cmd.Flags().StringVar(&u.ui, "ui", "auto", lookHelp)
+	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	return cmd
 }
 
-// flags are those that "ctrlplane run" has, too.
-func (u *up) flags(cmd *cobra.Command) {
+// addFlags are those that "ctrlplane run" has, too.
+func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f, s := cmd.Flags(), &u.server
 	f.BoolVar(&u.ephemeral, "ephemeral", false, "keep everything in a temporary folder, without fsync, and leave nothing behind")
 	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; one that is no loopback lets the network in")
@@ -98,20 +98,20 @@ func (u *up) flags(cmd *cobra.Command) {
 	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
 	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
 	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
-	f.BoolVar(&u.timed, "timings", false, "once ready, say where the time of the start went (run: on stderr)")
+	f.BoolVar(&u.showsTimings, "timings", false, "once ready, say where the time of the start went (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
 	f.StringVar(&u.logFormat, "log-format", "text", "format of the log: text or json")
 	f.IntVarP(&u.verbosity, "v", "v", 0, "verbosity of Kubernetes' own logs, as its -v")
 }
 
-// prepare checks the flags and makes a Server's fields of them.
-func (u *up) prepare() error {
+// prepareServer checks the flags and makes a Server's fields of them.
+func (u *upCommand) prepareServer() error {
 	s := &u.server
 	if u.ephemeral && u.target.dataDir != "" {
 		return usage.Errorf("--ephemeral keeps nothing, --data-dir says where to keep it: use one of them")
 	}
-	path, err := u.target.path()
+	path, err := u.target.dataDirPath()
 	if err != nil {
 		return err
 	}
@@ -138,17 +138,17 @@ func (u *up) prepare() error {
 		if _, err := store.Load(u.from); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
-		s.From = store.Path(u.from)
+		s.FromSnapshot = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = u.target.cluster()
+	s.Name = u.target.clusterName()
 	if u.ephemeral && u.target.name == "default" {
 		s.Name = "ctrlplane-ephemeral"
 	}
 	return u.prepareLog()
 }
 
-func (u *up) prepareLog() error {
+func (u *upCommand) prepareLog() error {
 	level, err := logfile.ParseLevel(u.logLevel)
 	if err != nil {
 		return usage.Errorf("--log-level: %w", err)
@@ -162,25 +162,25 @@ func (u *up) prepareLog() error {
 	return nil
 }
 
-func (u *up) run(ctx context.Context) error {
-	if err := u.prepare(); err != nil {
+func (u *upCommand) run(ctx context.Context) error {
+	if err := u.prepareServer(); err != nil {
 		return err
 	}
 	if u.merge {
-		if err := checkUsersKubeconfig(); err != nil {
+		if err := checkUserKubeconfig(); err != nil {
 			return err
 		}
 	}
-	l, err := lookOf(u.ui)
+	l, err := parseViewMode(u.ui)
 	if err != nil {
 		return err
 	}
 	// The control plane itself is not told apart in JSON: its lines are the records'.
 	screen, mode := io.Writer(os.Stdout), ui.Mode{}
 	switch l {
-	case lookLive:
+	case viewLive:
 		mode = ui.Detect(os.Stdout, os.Environ())
-	case lookJSON, lookNone:
+	case viewJSON, viewNone:
 		screen = io.Discard
 	}
 	progress := ui.NewProgress(screen, mode)
@@ -188,8 +188,8 @@ func (u *up) run(ctx context.Context) error {
 	if !net.ParseIP(u.address).IsLoopback() {
 		progress.Warn(fmt.Sprintf("%s is no loopback address: whoever reaches it can try to log in", u.address))
 	}
-	v := &session{up: u, look: l, progress: progress, mode: mode}
-	if u.timed {
+	v := &session{up: u, view: l, progress: progress, mode: mode}
+	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }
 	}
 	return u.serve(ctx, v)

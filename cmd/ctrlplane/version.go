@@ -10,11 +10,11 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-func newVersion() *cobra.Command {
+func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of ctrlplane and of what it is made of",
-		Args:  noArgs,
+		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ctrlplane %s\nKubernetes %s\netcd v%s\n%s %s/%s\n",
 				ctrlplane.Version(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

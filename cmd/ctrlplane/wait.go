@@ -14,8 +14,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// waiting is what the flags of "ctrlplane wait" say.
-type waiting struct {
+// waitCommand is what the flags of "ctrlplane wait" say.
+type waitCommand struct {
 	target      *target
 	files       []string
 	namespace   string
@@ -25,8 +25,8 @@ type waiting struct {
 	horizon     time.Duration
 }
 
-func newWait(t *target) *cobra.Command {
-	w := &waiting{target: t}
+func newWaitCommand(t *target) *cobra.Command {
+	w := &waitCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME…)",
 		Short: "Wait until objects are healthy, or until nothing is left to do",
@@ -43,17 +43,17 @@ that cannot be pulled.`,
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
   ctrlplane wait settled`,
-		Args: w.check,
+		Args: w.validate,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return w.objects(cmd.Context(), cmd.ErrOrStderr(), args)
+			return w.waitObjects(cmd.Context(), cmd.ErrOrStderr(), args)
 		},
 	}
-	w.flags(cmd)
+	w.addFlags(cmd)
 	cmd.AddCommand(newWaitSettled(w))
 	return cmd
 }
 
-func (w *waiting) flags(cmd *cobra.Command) {
+func (w *waitCommand) addFlags(cmd *cobra.Command) {
 	f, all := cmd.Flags(), cmd.PersistentFlags()
 	f.StringArrayVarP(&w.files, "filename", "f", nil, "file or folder of the objects to wait for; may be repeated")
 	f.StringVarP(&w.namespace, "namespace", "n", "default", "namespace of the objects that name none")
@@ -62,28 +62,28 @@ func (w *waiting) flags(cmd *cobra.Command) {
 	all.BoolVarP(&w.quiet, "quiet", "q", false, "no progress")
 }
 
-func (w *waiting) check(cmd *cobra.Command, args []string) error {
+func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if len(args)+len(w.files) == 0 {
 		return usage.Errorf(`say what to wait for: "settled", -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
 	}
-	return w.checkTimeout()
+	return w.validateTimeout()
 }
 
-func (w *waiting) checkTimeout() error {
+func (w *waitCommand) validateTimeout() error {
 	if w.timeout <= 0 {
 		return usage.Errorf("--timeout: %v is not longer than 0", w.timeout)
 	}
 	return nil
 }
 
-// bounded is ctx until the time is over.
-func (w *waiting) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout is ctx until the time is over.
+func (w *waitCommand) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("timed out after %v", w.timeout))
 }
 
-// objects waits for what the files and the arguments name.
-func (w *waiting) objects(ctx context.Context, out io.Writer, args []string) error {
-	refs, err := w.inFiles()
+// waitObjects waits for what the files and the arguments name.
+func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []string) error {
+	refs, err := w.fileRefs()
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (w *waiting) objects(ctx context.Context, out io.Writer, args []string) err
 	if err != nil {
 		return err
 	}
-	ctx, cancel := w.bounded(ctx)
+	ctx, cancel := w.withTimeout(ctx)
 	defer cancel()
 	named, err := waiter.Refs(ctx, w.namespace, args)
 	if err != nil {
@@ -114,8 +114,8 @@ func (w *waiting) objects(ctx context.Context, out io.Writer, args []string) err
 	return err
 }
 
-// inFiles names the objects in the files.
-func (w *waiting) inFiles() ([]health.Ref, error) {
+// fileRefs names the objects in the files.
+func (w *waitCommand) fileRefs() ([]health.Ref, error) {
 	if len(w.files) == 0 {
 		return nil, nil
 	}

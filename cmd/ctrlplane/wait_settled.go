@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newWaitSettled(w *waiting) *cobra.Command {
+func newWaitSettled(w *waitCommand) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settled",
 		Short: "Wait until nothing is left to do in any controller",
@@ -35,15 +35,15 @@ If that takes too long the exit code is 1, and stderr says who is still busy and
 with what, a line a controller.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return w.settled(cmd.Context(), cmd.ErrOrStderr()) },
+		Args: rejectArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return w.waitSettled(cmd.Context(), cmd.ErrOrStderr()) },
 	}
 	cmd.Flags().DurationVar(&w.horizon, "horizon", time.Second, "keys that come later than this from now do not count")
 	return cmd
 }
 
-func (w *waiting) settled(ctx context.Context, out io.Writer) error {
-	if err := w.checkTimeout(); err != nil {
+func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
+	if err := w.validateTimeout(); err != nil {
 		return err
 	}
 	if w.horizon < 0 {
@@ -53,20 +53,20 @@ func (w *waiting) settled(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := w.bounded(ctx)
+	ctx, cancel := w.withTimeout(ctx)
 	defer cancel()
 	var progress func([]settled.Work)
 	if !w.quiet {
-		progress = func(work []settled.Work) { printWork(out, work) }
+		progress = func(work []settled.Work) { printRemainingWork(out, work) }
 	}
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
-		printWork(out, busy.Work)
+		printRemainingWork(out, busy.Work)
 	}
 	return err
 }
 
-func printWork(out io.Writer, work []settled.Work) {
+func printRemainingWork(out io.Writer, work []settled.Work) {
 	for _, w := range work {
 		fmt.Fprintln(out, w)
 	}

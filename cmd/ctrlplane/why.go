@@ -7,8 +7,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
-func newWhy(t *target) *cobra.Command {
-	o := &traced{target: t}
+func newWhyCommand(t *target) *cobra.Command {
+	o := &traceCommand{target: t}
 	var changed, deleted bool
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME | KIND NAME",
@@ -30,21 +30,21 @@ marked.`,
 			case deleted:
 				o.options.What = trace.Deleted
 			}
-			return o.why(cmd, args)
+			return o.runWhy(cmd, args)
 		},
 	}
-	o.flags(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&changed, "changed", false, "what led to its last change")
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "what led to its end")
 	return cmd
 }
 
-func (o *traced) why(cmd *cobra.Command, args []string) error {
+func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	format, err := trace.ParseFormat(o.output)
 	if err != nil {
 		return usage.Errorf("--output: %w", err)
 	}
-	_, about, page, err := o.look(cmd.Context(), cmd.CommandPath(), args)
+	_, about, page, err := o.loadRecords(cmd.Context(), cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
@@ -52,5 +52,5 @@ func (o *traced) why(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return chain.Write(cmd.OutOrStdout(), format, style())
+	return chain.Write(cmd.OutOrStdout(), format, traceStyle())
 }

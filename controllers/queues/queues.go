@@ -12,13 +12,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// all belongs to the process, as the provider does.
-var all = observe.NewQueues()
+// processQueues belongs to the process, as the provider does.
+var processQueues = observe.NewQueues()
 
-func init() { workqueue.SetProvider(Provider{all}) }
+func init() { workqueue.SetProvider(Provider{processQueues}) }
 
 // All returns the work queues of the process.
-func All() *observe.Queues { return all }
+func All() *observe.Queues { return processQueues }
 
 // Provider makes queues report to Queues.
 type Provider struct{ Queues *observe.Queues }
@@ -42,17 +42,17 @@ func (p Provider) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 }
 
 func (p Provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	if i := p.Queues.Open(name); !i.Ages() {
+	if i := p.Queues.Open(name); !i.AgesKnown() {
 		return i.Unfinished()
 	}
-	return noTicks{}
+	return tickStopper{}
 }
 
 func (p Provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	if i := p.Queues.Open(name); !i.Ages() {
+	if i := p.Queues.Open(name); !i.AgesKnown() {
 		return i.Longest()
 	}
-	return noTicks{}
+	return tickStopper{}
 }
 
 func (p Provider) NewRetriesMetric(name string) workqueue.CounterMetric {

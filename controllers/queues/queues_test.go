@@ -18,7 +18,7 @@ import (
 
 // Go initialises packages in the order of their paths; if that or the rival
 // ever changes, every queue goes dark.
-func TestOurProviderWins(t *testing.T) {
+func TestProviderIsRegisteredFirst(t *testing.T) {
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "who-counts-me"})
 	defer q.ShutDown()
 	q.Add("key")
@@ -50,20 +50,20 @@ func TestQueuesOfControllersDoNotTick(t *testing.T) {
 		if got := ticking() - before; got != 1 {
 			t.Errorf("of a queue without a controller, %d goroutines tick, want 1", got)
 		}
-		p := newPlant()
+		p := newTestController()
 		defer p.Close()
 		if got := ticking() - before; got != 1 {
 			t.Errorf("with one of a controller, %d goroutines tick, want 1", got)
 		}
 		p.queue.Add("a")
-		p.by.Do(func() { p.queue.Get() })
+		p.recorder.Do(func() { p.queue.Get() })
 		nobodys.Add("b")
 		nobodys.Get()
 		ticking()
-		if got, _ := p.look(t); got.Longest != time.Second || got.Unfinished != time.Second {
+		if got, _ := p.snapshotOne(t); got.Longest != time.Second || got.Unfinished != time.Second {
 			t.Errorf("after a second: %+v", got)
 		}
-		for _, s := range append(all.Series(), p.all.Series()...) {
+		for _, s := range append(all.Series(), p.queues.Series()...) {
 			if s.Unfinished != 1 || s.Longest != 1 {
 				t.Errorf("after a second: %+v", s)
 			}
@@ -73,19 +73,19 @@ func TestQueuesOfControllersDoNotTick(t *testing.T) {
 	})
 }
 
-// plant is a controller with one queue.
-type plant struct {
+// testController is a controller with one queue.
+type testController struct {
 	*observe.Observer
-	by    *observe.Recorder
-	all   *observe.Queues
-	queue workqueue.TypedRateLimitingInterface[string]
+	recorder *observe.Recorder
+	queues   *observe.Queues
+	queue    workqueue.TypedRateLimitingInterface[string]
 }
 
-func newPlant() *plant {
+func newTestController() *testController {
 	all := observe.NewQueues()
 	o := observe.New(observe.Options{Queues: all})
-	p := &plant{Observer: o, by: o.Recorder("web-controller"), all: all}
-	p.by.Do(func() {
+	p := &testController{Observer: o, recorder: o.Recorder("web-controller"), queues: all}
+	p.recorder.Do(func() {
 		p.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "web", MetricsProvider: queues.Provider{Queues: all}})
@@ -93,7 +93,7 @@ func newPlant() *plant {
 	return p
 }
 
-func (p *plant) look(t *testing.T) (observe.Queue, observe.Controller) {
+func (p *testController) snapshotOne(t *testing.T) (observe.Queue, observe.Controller) {
 	t.Helper()
 	s, err := p.Snapshot(t.Context())
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *plant) look(t *testing.T) (observe.Queue, observe.Controller) {
 	return s.Queues[0], s.Controllers[0]
 }
 
-func (p *plant) records(t *testing.T, kind observe.Kind) (events []observe.Event) {
+func (p *testController) records(t *testing.T, kind observe.Kind) (events []observe.Event) {
 	t.Helper()
 	page, err := p.Records(t.Context(), observe.Query{Kinds: []observe.Kind{kind}, Reads: true})
 	if err != nil {
@@ -117,31 +117,31 @@ func (p *plant) records(t *testing.T, kind observe.Kind) (events []observe.Event
 	return events
 }
 
-func object(name string) observe.Object {
+func deployment(name string) observe.Object {
 	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: name}
 }
 
 // What observe says of a queue is compared with what was done to it, on a clock
 // that stands still but for what the test waits.
-func TestNumbersAreTrue(t *testing.T) {
+func TestQueueNumbersMatchOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant()
+		p := newTestController()
 		defer p.Close()
 		defer p.queue.ShutDown()
 		for _, key := range []string{"a", "b", "c", "b"} { // the second b waits already
 			p.queue.Add(key)
 		}
 		time.Sleep(100 * time.Millisecond)
-		got, _ := p.look(t)
+		got, _ := p.snapshotOne(t)
 		if got.Controller != "web-controller" || got.Name != "web" || got.Depth != 3 || got.Adds != 3 || got.Gets != 0 || got.InFlight != 0 {
 			t.Errorf("after three adds: %+v", got)
 		}
-		p.by.Do(func() {
+		p.recorder.Do(func() {
 			first, _ := p.queue.Get()
 			second, _ := p.queue.Get()
 			p.queue.Add(first) // while it is worked on: once more afterwards
 			time.Sleep(50 * time.Millisecond)
-			got, _ = p.look(t)
+			got, _ = p.snapshotOne(t)
 			if got.Depth != 2 || got.InFlight != 2 || got.Adds != 4 || got.Gets != 2 ||
 				got.Unfinished != 100*time.Millisecond || got.Longest != 50*time.Millisecond {
 				t.Errorf("with two in work: %+v", got)
@@ -150,7 +150,7 @@ func TestNumbersAreTrue(t *testing.T) {
 			p.queue.AddRateLimited(first) // a second later
 			p.queue.Done(first)
 		})
-		got, _ = p.look(t)
+		got, _ = p.snapshotOne(t)
 		if got.Depth != 2 || got.InFlight != 0 || got.Done != 2 || got.Retries != 1 || got.Delayed != 1 {
 			t.Errorf("when both are done: %+v", got)
 		}
@@ -165,7 +165,7 @@ func TestNumbersAreTrue(t *testing.T) {
 			p.queue.Done(key)
 		}
 		time.Sleep(2 * time.Second)
-		got, _ = p.look(t)
+		got, _ = p.snapshotOne(t)
 		if got.Depth != 1 || got.Adds != 5 || got.Gets != 4 || got.Delayed != 0 || got.AddRate == 0 || len(got.History) == 0 {
 			t.Errorf("when the retry is due: %+v", got)
 		}
@@ -174,31 +174,33 @@ func TestNumbersAreTrue(t *testing.T) {
 
 // An event, the add that its handler makes, the sync of that key and the call
 // that the sync makes are tied together.
-func TestSyncKnowsItsCauseAndItsCalls(t *testing.T) {
+func TestSyncIsLinkedToCauseAndCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant()
+		p := newTestController()
 		defer p.Close()
 		defer p.queue.ShutDown()
-		p.by.Deliver(&observe.Delivered{Change: observe.Added, Object: object("web")}, func() { p.queue.Add("default/web") })
-		got, _ := p.look(t)
-		if len(got.Waiting) != 1 || got.Waiting[0] != object("web") {
+		p.recorder.Deliver(&observe.Delivered{Change: observe.Added, Object: deployment("web")}, func() { p.queue.Add("default/web") })
+		got, _ := p.snapshotOne(t)
+		if len(got.Waiting) != 1 || got.Waiting[0] != deployment("web") {
 			t.Errorf("waiting: %v", got.Waiting)
 		}
-		p.by.Do(func() {
+		p.recorder.Do(func() {
 			key, _ := p.queue.Get()
-			if _, c := p.look(t); len(c.Running) != 1 || c.Running[0].Key != "default/web" || c.Running[0].KeyBasis != observe.BasisEvent {
+			if _, c := p.snapshotOne(t); len(c.Running) != 1 || c.Running[0].Key != "default/web" || c.Running[0].KeyBasis != observe.BasisEvent {
 				t.Errorf("in work, before it has said a word: %+v", c.Running)
 			}
 			var children sync.WaitGroup
-			children.Go(func() { p.by.Called(&observe.Called{Verb: "create", Object: object("child"), Status: 201}) })
+			children.Go(func() {
+				p.recorder.RecordCall(&observe.Called{Verb: "create", Object: deployment("child"), Status: 201})
+			})
 			children.Wait()
-			p.by.Called(&observe.Called{Verb: "update", Object: object("web"), Status: 200})
-			if _, c := p.look(t); c.Running[0].KeyBasis != observe.BasisCall {
+			p.recorder.RecordCall(&observe.Called{Verb: "update", Object: deployment("web"), Status: 200})
+			if _, c := p.snapshotOne(t); c.Running[0].KeyBasis != observe.BasisCall {
 				t.Errorf("in work, after a call: %+v", c.Running)
 			}
-			p.by.Logged(&observe.Logged{Message: "Finished syncing"}, "default/web", "")
+			p.recorder.RecordLog(&observe.Logged{Message: "Finished syncing"}, "default/web", "")
 			p.queue.Done(key)
-			p.by.Called(&observe.Called{Verb: "update", Object: object("web"), Status: 200}) // of no sync
+			p.recorder.RecordCall(&observe.Called{Verb: "update", Object: deployment("web"), Status: 200}) // of no sync
 		})
 		delivered := p.records(t, observe.KindDelivered)
 		if d := delivered[0].(*observe.Delivered); len(d.Queues) != 1 || d.Queues[0] != "web" {
@@ -224,11 +226,11 @@ func TestSyncKnowsItsCauseAndItsCalls(t *testing.T) {
 
 func TestFailingKeysAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant()
+		p := newTestController()
 		defer p.Close()
 		defer p.queue.ShutDown()
 		try := func(err error) {
-			p.by.Do(func() {
+			p.recorder.Do(func() {
 				key, _ := p.queue.Get()
 				line := &observe.Logged{Message: "Finished syncing"}
 				failure := ""
@@ -236,7 +238,7 @@ func TestFailingKeysAreCounted(t *testing.T) {
 					failure = err.Error()
 					p.queue.AddRateLimited(key)
 				}
-				p.by.Logged(line, key, failure)
+				p.recorder.RecordLog(line, key, failure)
 				p.queue.Done(key)
 			})
 			time.Sleep(2 * time.Second)
@@ -244,25 +246,25 @@ func TestFailingKeysAreCounted(t *testing.T) {
 		p.queue.Add("default/web")
 		try(errors.New("no"))
 		try(errors.New("still no"))
-		_, c := p.look(t)
+		_, c := p.snapshotOne(t)
 		if len(c.Failing) != 1 || c.Failing[0].Times != 2 || c.Failing[0].Error != "still no" || c.Failures != 2 {
 			t.Errorf("after two failures: %+v", c)
 		}
 		time.Sleep(2 * time.Second)
 		try(nil)
-		if _, c = p.look(t); len(c.Failing) != 0 || c.Syncs != 3 {
+		if _, c = p.snapshotOne(t); len(c.Failing) != 0 || c.Syncs != 3 {
 			t.Errorf("after a success: %+v", c)
 		}
 	})
 }
 
 // A controller that has ended has no queues; what it did stays in the metrics.
-func TestQueuesGoWithTheirController(t *testing.T) {
-	p := newPlant()
+func TestQueuesEndWithTheirController(t *testing.T) {
+	p := newTestController()
 	defer p.Close()
 	p.queue.Add("a")
 	p.queue.ShutDown()
-	p.by.Ended()
+	p.recorder.CloseQueues()
 	s, err := p.Snapshot(t.Context())
 	if err != nil || len(s.Queues) != 0 {
 		t.Errorf("%v, %v", s.Queues, err)

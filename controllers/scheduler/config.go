@@ -67,11 +67,11 @@ var ownedFlags = map[string]string{
 	"contention-profiling":  "use --kube-apiserver-arg: the API server serves the profiles of the process",
 }
 
-// component turns the options into upstream's configuration, and how long a pod
+// componentConfig turns the options into upstream's configuration, and how long a pod
 // may at most stay in the unschedulable queue.
-func (c Config) component() (*schedulerconfig.KubeSchedulerConfiguration, time.Duration, error) {
+func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, time.Duration, error) {
 	o := options.NewOptions()
-	if err := upstreamflags.Set("--kube-scheduler-arg", *o.Flags, owned(o), c.Args); err != nil {
+	if err := upstreamflags.Set("--kube-scheduler-arg", *o.Flags, ownedFlagTable(o), c.Args); err != nil {
 		return nil, 0, err
 	}
 	longest := o.Deprecated.PodMaxInUnschedulablePodsDuration
@@ -87,10 +87,10 @@ func (c Config) component() (*schedulerconfig.KubeSchedulerConfiguration, time.D
 		if runtime.IsNotRegisteredError(err) || runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
 			err = fmt.Errorf("no configuration of a scheduler: it begins with apiVersion: %s, kind: KubeSchedulerConfiguration", configv1.SchemeGroupVersion)
 		}
-		return nil, 0, c.refuse(err)
+		return nil, 0, c.configFileError(err)
 	}
 	if err := validation.ValidateKubeSchedulerConfiguration(component); err != nil {
-		return nil, 0, c.refuse(err)
+		return nil, 0, c.configFileError(err)
 	}
 	if component.ClientConnection.Kubeconfig != "" {
 		c.Logger.Info("clientConnection of the configuration is not used: the scheduler calls the API server inside the process",
@@ -99,12 +99,12 @@ func (c Config) component() (*schedulerconfig.KubeSchedulerConfiguration, time.D
 	return component, longest, nil
 }
 
-// refuse says in one line that the configuration file is not usable.
-func (c Config) refuse(err error) error {
+// configFileError says in one line that the configuration file is not usable.
+func (c Config) configFileError(err error) error {
 	return usage.Errorf("--scheduler-config %s: %s", c.ConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 }
 
-func owned(o *options.Options) map[string]string {
+func ownedFlagTable(o *options.Options) map[string]string {
 	all := map[string]string{}
 	for section, instead := range ownedSections {
 		o.Flags.FlagSet(section).VisitAll(func(f *pflag.Flag) { all[f.Name] = instead })
@@ -115,7 +115,7 @@ func owned(o *options.Options) map[string]string {
 	return all
 }
 
-func (c Config) recorder() *observe.Recorder {
+func (c Config) newRecorder() *observe.Recorder {
 	if c.Observe == nil {
 		return nil
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+const configHeader = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-func configFile(t *testing.T, content string) string {
+func writeConfigFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "scheduler.yaml")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -33,20 +33,20 @@ func TestNewRefusesConfigFile(t *testing.T) {
 		"empty":          {"", "it begins with apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration"},
 		"another kind":   {"apiVersion: v1\nkind: Pod\n", "no configuration of a scheduler"},
 		"no version":     {"kind: KubeSchedulerConfiguration\n", "no configuration of a scheduler"},
-		"old version":    {strings.Replace(header, "/v1", "/v1beta3", 1), "no configuration of a scheduler"},
-		"unknown field":  {header + "paralelism: 3\n", `unknown field "paralelism"`},
-		"another type":   {header + "parallelism: many\n", "cannot unmarshal"},
-		"out of range":   {header + "parallelism: -1\n", "parallelism: Invalid value: -1"},
-		"two profiles":   {header + "profiles: [{schedulerName: a}, {schedulerName: a}]\n", "Duplicate value"},
-		"unknown plugin": {header + "profiles: [{plugins: {score: {enabled: [{name: Nonesuch}]}}}]\n", `"Nonesuch" does not exist`},
-		"plugin's arguments": {header + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]\n",
+		"old version":    {strings.Replace(configHeader, "/v1", "/v1beta3", 1), "no configuration of a scheduler"},
+		"unknown field":  {configHeader + "paralelism: 3\n", `unknown field "paralelism"`},
+		"another type":   {configHeader + "parallelism: many\n", "cannot unmarshal"},
+		"out of range":   {configHeader + "parallelism: -1\n", "parallelism: Invalid value: -1"},
+		"two profiles":   {configHeader + "profiles: [{schedulerName: a}, {schedulerName: a}]\n", "Duplicate value"},
+		"unknown plugin": {configHeader + "profiles: [{plugins: {score: {enabled: [{name: Nonesuch}]}}}]\n", `"Nonesuch" does not exist`},
+		"plugin's arguments": {configHeader + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]\n",
 			"scoringStrategy"},
-		"extender": {header + "extenders: [{urlPrefix: 'http://127.0.0.1:1', weight: -1, prioritizeVerb: p}]\n", "weight"},
+		"extender": {configHeader + "extenders: [{urlPrefix: 'http://127.0.0.1:1', weight: -1, prioritizeVerb: p}]\n", "weight"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := configFile(t, tc.content)
+			file := writeConfigFile(t, tc.content)
 			_, err := New(Config{ConfigFile: file, Logger: slog.New(slog.DiscardHandler)})
-			wantUsage(t, err, "--scheduler-config "+file+": ", tc.want)
+			wantUsageError(t, err, "--scheduler-config "+file+": ", tc.want)
 		})
 	}
 }
@@ -54,7 +54,7 @@ func TestNewRefusesConfigFile(t *testing.T) {
 func TestNewRefusesMissingConfigFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "none")
 	_, err := New(Config{ConfigFile: file, Logger: slog.New(slog.DiscardHandler)})
-	wantUsage(t, err, "--scheduler-config "+file+": ", "no such file")
+	wantUsageError(t, err, "--scheduler-config "+file+": ", "no such file")
 	if strings.Count(err.Error(), file) != 1 {
 		t.Errorf("the file is named twice: %v", err)
 	}
@@ -72,11 +72,11 @@ func TestNewRefusesArgs(t *testing.T) {
 		{"v=4", "use --log-level, --log-format and -v"},
 	} {
 		_, err := New(Config{Args: []string{tc.arg}, Logger: slog.New(slog.DiscardHandler)})
-		wantUsage(t, err, "--kube-scheduler-arg "+tc.arg+": ", tc.want)
+		wantUsageError(t, err, "--kube-scheduler-arg "+tc.arg+": ", tc.want)
 	}
 }
 
-func wantUsage(t *testing.T, err error, prefix, want string) {
+func wantUsageError(t *testing.T, err error, prefix, want string) {
 	t.Helper()
 	switch {
 	case err == nil:
@@ -89,9 +89,9 @@ func wantUsage(t *testing.T, err error, prefix, want string) {
 }
 
 // A flag that upstream adds must be looked at: does it do anything here?
-func TestEveryOtherFlagIsOwned(t *testing.T) {
+func TestAllUpstreamFlagsAreClassified(t *testing.T) {
 	o := options.NewOptions()
-	table := owned(o)
+	table := ownedFlagTable(o)
 	var open []string
 	for _, fs := range o.Flags.FlagSets {
 		fs.VisitAll(func(f *pflag.Flag) {
@@ -110,16 +110,16 @@ func TestEveryOtherFlagIsOwned(t *testing.T) {
 	}
 }
 
-func TestNewTakesConfig(t *testing.T) {
+func TestNewReadsConfigFileAndArgs(t *testing.T) {
 	s, err := New(Config{
-		ConfigFile: configFile(t, header+"parallelism: 3\nclientConnection: {kubeconfig: /none}\nprofiles: [{schedulerName: mine}]\n"),
+		ConfigFile: writeConfigFile(t, configHeader+"parallelism: 3\nclientConnection: {kubeconfig: /none}\nprofiles: [{schedulerName: mine}]\n"),
 		Args:       []string{"pod-max-in-unschedulable-pods-duration=7s"},
 		Logger:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.component.Parallelism != 3 || s.component.Profiles[0].SchedulerName != "mine" || s.longest != 7*time.Second {
-		t.Errorf("got %+v, %v", s.component, s.longest)
+	if s.component.Parallelism != 3 || s.component.Profiles[0].SchedulerName != "mine" || s.maxUnschedulable != 7*time.Second {
+		t.Errorf("got %+v, %v", s.component, s.maxUnschedulable)
 	}
 }

@@ -18,32 +18,32 @@ type Queues struct {
 	InFlight      int `json:"inFlight"`      // are being tried or bound; twice while a plugin holds one between the two
 }
 
-// readings bounds how often the numbers are read anew because a pod was taken
+// maxReads bounds how often the numbers are read anew because a pod was taken
 // meanwhile; while that goes on they are not zero.
-const readings = 5
+const maxReads = 5
 
 // Queues returns the numbers as they are now; zeros unless the scheduler runs.
 // A pod on its way from one to the next is in one of them at least.
 func (s *Scheduler) Queues() (q Queues, err error) {
 	s.mu.Lock()
-	l := s.life
+	l := s.instance
 	s.mu.Unlock()
 	if l == nil {
 		return Queues{}, nil
 	}
 	queue := l.upstream.SchedulingQueue
-	for range readings {
+	for range maxReads {
 		cycle := queue.SchedulingCycle() // counts the pods that were taken
-		if q, err = l.queues(); err != nil || queue.SchedulingCycle() == cycle {
+		if q, err = l.readQueues(); err != nil || queue.SchedulingCycle() == cycle {
 			break
 		}
 	}
 	return q, err
 }
 
-// queues reads the numbers in the order in which a pod comes by. Upstream adds it to
+// readQueues reads the numbers in the order in which a pod comes by. Upstream adds it to
 // the next before it takes it from the last, but on its way to the active queue.
-func (l *life) queues() (q Queues, err error) {
+func (l *instance) readQueues() (q Queues, err error) {
 	read := func(g metrics.GaugeMetric) int {
 		var m dto.Metric
 		err = errors.Join(err, g.Write(&m))
@@ -60,9 +60,9 @@ func (l *life) queues() (q Queues, err error) {
 	return q, err
 }
 
-// emptyQueues forgets the pods of a scheduler that ran earlier in this process:
+// resetQueueMetrics forgets the pods of a scheduler that ran earlier in this process:
 // upstream counts up and down, but does not begin anew.
-func emptyQueues() {
+func resetQueueMetrics() {
 	schedulermetrics.Register()
 	schedulermetrics.NewActiveEntitiesRecorder().Clear()
 	schedulermetrics.NewBackoffEntitiesRecorder().Clear()

@@ -26,50 +26,50 @@ const stopTimeout = 10 * time.Second
 // Scheduler is upstream's scheduler. New checks the options, Start runs it,
 // Close ends it; it runs once.
 type Scheduler struct {
-	cfg       Config
-	component *schedulerconfig.KubeSchedulerConfiguration
-	longest   time.Duration // that a pod stays in the unschedulable queue
-	by        *observe.Recorder
-	done      chan struct{} // closed by finish
-	finish    func()        // when it has ended
+	cfg              Config
+	component        *schedulerconfig.KubeSchedulerConfiguration
+	maxUnschedulable time.Duration // that a pod stays in the unschedulable queue
+	recorder         *observe.Recorder
+	done             chan struct{} // closed by finish
+	closeDone        func()        // when it has ended
 
-	mu     sync.Mutex
-	life   *life // nil unless it runs
-	synced bool  // its caches held what the server had
-	used   bool  // it was started, or closed before
-	err    error // why it ended by itself
+	mu       sync.Mutex
+	instance *instance // nil unless it runs
+	synced   bool      // its caches held what the server had
+	used     bool      // it was started, or closed before
+	err      error     // why it ended by itself
 }
 
 // New checks cfg and returns a scheduler that does nothing yet. A configuration
 // file is tried out to the last plugin.
 func New(cfg Config) (*Scheduler, error) {
-	component, longest, err := cfg.component()
+	component, longest, err := cfg.componentConfig()
 	if err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})
 	s := &Scheduler{
-		cfg:       cfg,
-		component: component,
-		longest:   longest,
-		by:        cfg.recorder(),
-		done:      done,
-		finish:    sync.OnceFunc(func() { close(done) }),
+		cfg:              cfg,
+		component:        component,
+		maxUnschedulable: longest,
+		recorder:         cfg.newRecorder(),
+		done:             done,
+		closeDone:        sync.OnceFunc(func() { close(done) }),
 	}
 	if cfg.ConfigFile != "" {
-		if err := s.rehearse(); err != nil {
-			return nil, cfg.refuse(err)
+		if err := s.dryRun(); err != nil {
+			return nil, cfg.configFileError(err)
 		}
 	}
-	s.changed(off, "")
+	s.recordState(stateOff, "")
 	return s, nil
 }
 
-// rehearse builds a scheduler that never runs: only that finds a plugin that
+// dryRun builds a scheduler that never runs: only that finds a plugin that
 // does not exist, or arguments that one does not take.
-func (s *Scheduler) rehearse() error {
+func (s *Scheduler) dryRun() error {
 	nowhere := &rest.Config{Host: "http://ctrlplane.invalid"} // building asks nothing of a server
-	l, err := s.build(nowhere, nil)
+	l, err := s.buildInstance(nowhere, nil)
 	if err != nil {
 		return err
 	}
@@ -86,31 +86,31 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	}
 	s.used = true
 	var err error
-	s.do(func() { s.life, err = s.begin() })
-	l := s.life
+	s.runRecorded(func() { s.instance, err = s.startInstance() })
+	l := s.instance
 	s.mu.Unlock()
 	if err == nil {
 		err = l.waitSynced(ctx)
 	}
 	if err != nil {
 		err = errors.Join(fmt.Errorf("scheduler: start: %w", err), s.Close())
-		s.changed(failed, err.Error())
+		s.recordState(stateFailed, err.Error())
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life != l {
+	if s.instance != l {
 		return errors.New("scheduler: closed while it started")
 	}
 	s.synced = true
-	s.changed(running, "")
-	s.do(l.run)
-	go s.watch(l)
+	s.recordState(stateRunning, "")
+	s.runRecorded(l.run)
+	go s.watchExit(l)
 	return nil
 }
 
-// watch turns an end that nobody asked for into a failure.
-func (s *Scheduler) watch(l *life) {
+// watchExit turns an end that nobody asked for into a failure.
+func (s *Scheduler) watchExit(l *instance) {
 	<-l.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,26 +119,26 @@ func (s *Scheduler) watch(l *life) {
 	}
 	s.err = errors.New("scheduler: ended by itself")
 	s.cfg.Logger.Error(s.err.Error())
-	s.changed(failed, s.err.Error())
-	s.finish()
+	s.recordState(stateFailed, s.err.Error())
+	s.closeDone()
 }
 
 // Close ends the scheduler and returns when its work has ended. It is idempotent.
 func (s *Scheduler) Close() error {
 	s.mu.Lock()
-	l := s.life
-	s.life, s.used, s.synced = nil, true, false
+	l := s.instance
+	s.instance, s.used, s.synced = nil, true, false
 	s.mu.Unlock()
-	defer s.finish()
+	defer s.closeDone()
 	if l == nil {
 		return nil
 	}
-	s.changed(stopping, "")
+	s.recordState(stateStopping, "")
 	if err := l.close(); err != nil {
-		s.changed(failed, err.Error())
+		s.recordState(stateFailed, err.Error())
 		return err
 	}
-	s.changed(off, "stopped")
+	s.recordState(stateOff, "stopped")
 	return nil
 }
 
@@ -162,33 +162,33 @@ func (s *Scheduler) Check() healthz.HealthChecker {
 			return s.err
 		case s.cfg.Standby && !s.used || s.synced:
 			return nil
-		case s.life != nil:
+		case s.instance != nil:
 			return errors.New("scheduler: its caches have not synced")
 		}
 		return errors.New("scheduler: has not started, or was closed")
 	})
 }
 
-// do runs f as the scheduler's work.
-func (s *Scheduler) do(f func()) {
-	if s.by == nil {
+// runRecorded runs f as the scheduler's work.
+func (s *Scheduler) runRecorded(f func()) {
+	if s.recorder == nil {
 		f()
 		return
 	}
-	s.by.Do(f)
+	s.recorder.Do(f)
 }
 
 // The states of a scheduler bear the names of a controller's.
 const (
-	off      = "off"
-	building = "building"
-	running  = "running"
-	stopping = "stopping"
-	failed   = "failed"
+	stateOff      = "off"
+	stateBuilding = "building"
+	stateRunning  = "running"
+	stateStopping = "stopping"
+	stateFailed   = "failed"
 )
 
-func (s *Scheduler) changed(state, reason string) {
-	if s.by != nil {
-		s.by.Changed(state, reason)
+func (s *Scheduler) recordState(state, reason string) {
+	if s.recorder != nil {
+		s.recorder.SetState(state, reason)
 	}
 }

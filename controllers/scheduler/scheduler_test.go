@@ -24,14 +24,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// server answers as an API server that holds some Pods and Nodes and nothing else.
-type server struct {
+// fakeServer answers as an API server that holds some Pods and Nodes and nothing else.
+type fakeServer struct {
 	kinds map[string]metav1.TypeMeta // by path
 	items map[string][]any           // by kind
 }
 
-func newServer(pods ...corev1.Pod) server {
-	s := server{map[string]metav1.TypeMeta{}, map[string][]any{}}
+func newFakeServer(pods ...corev1.Pod) fakeServer {
+	s := fakeServer{map[string]metav1.TypeMeta{}, map[string][]any{}}
 	for _, p := range pods {
 		s.items["Pod"] = append(s.items["Pod"], p)
 	}
@@ -47,7 +47,7 @@ func newServer(pods ...corev1.Pod) server {
 	return s
 }
 
-func (s server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (s fakeServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	kind, ok := s.kinds[req.URL.Path]
 	if !ok {
 		http.NotFound(w, req)
@@ -77,15 +77,15 @@ func (s server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	<-req.Context().Done()
 }
 
-func connectTo(h http.Handler) func(user.Info) *rest.Config {
-	return func(who user.Info) *rest.Config { return loopback.Config(h, who) }
+func connectFunc(h http.Handler) func(user.Info) *rest.Config {
+	return func(who user.Info) *rest.Config { return loopback.ClientConfig(h, who) }
 }
 
 func TestStartAndCloseSeveralTimes(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	server := newServer()
+	server := newFakeServer()
 	for range 3 {
-		s, err := New(Config{Connect: connectTo(server), Logger: slog.New(slog.DiscardHandler)})
+		s, err := New(Config{Connect: connectFunc(server), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 }
 
 // The numbers of a scheduler that has ended must not stay in those of the next.
-func TestQueues(t *testing.T) {
+func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 	gated := func(name string) corev1.Pod {
 		return corev1.Pod{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -130,14 +130,14 @@ func TestQueues(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		server server
+		server fakeServer
 		want   Queues
 	}{
-		{newServer(gated("a"), gated("b")), Queues{Gated: 2}},
-		{newServer(gated("a")), Queues{Gated: 1}},
-		{newServer(), Queues{}},
+		{newFakeServer(gated("a"), gated("b")), Queues{Gated: 2}},
+		{newFakeServer(gated("a")), Queues{Gated: 1}},
+		{newFakeServer(), Queues{}},
 	} {
-		s, err := New(Config{Connect: connectTo(tc.server), Logger: slog.New(slog.DiscardHandler)})
+		s, err := New(Config{Connect: connectFunc(tc.server), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,8 +159,8 @@ func TestQueues(t *testing.T) {
 
 // A Pod that is bound in vain, which upstream tries again after pauses, is in one of
 // the numbers all the time.
-func TestQueuesMissNobody(t *testing.T) {
-	server := newServer(corev1.Pod{
+func TestQueuesAlwaysCountPod(t *testing.T) {
+	server := newFakeServer(corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "a", ResourceVersion: "1"},
 		Spec:       corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName},
@@ -180,7 +180,7 @@ func TestQueuesMissNobody(t *testing.T) {
 		}
 		server.ServeHTTP(w, req)
 	})
-	s, err := New(Config{Connect: connectTo(refuse), Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Connect: connectFunc(refuse), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +210,11 @@ func TestQueuesMissNobody(t *testing.T) {
 	}
 }
 
-func TestTwoInOneProcess(t *testing.T) {
+func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	var all []*Scheduler
 	for range 2 {
-		s, err := New(Config{Connect: connectTo(newServer()), Logger: slog.New(slog.DiscardHandler)})
+		s, err := New(Config{Connect: connectFunc(newFakeServer()), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,14 +235,14 @@ func TestTwoInOneProcess(t *testing.T) {
 	}
 }
 
-func TestStartIsCutShort(t *testing.T) {
+func TestStartIsCanceled(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	asked := make(chan struct{}, 100)
 	deaf := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		asked <- struct{}{}
 		<-req.Context().Done()
 	})
-	s, err := New(Config{Connect: connectTo(deaf), Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Connect: connectFunc(deaf), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestStartIsCutShort(t *testing.T) {
 	<-s.Done()
 }
 
-func TestStandby(t *testing.T) {
+func TestStandbyIsReady(t *testing.T) {
 	s, err := New(Config{Standby: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

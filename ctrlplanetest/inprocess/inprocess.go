@@ -23,7 +23,7 @@ type Backend struct {
 }
 
 // Start implements ctrlplanetest.Backend.
-func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanetest.Running, error) {
+func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanetest.Instance, error) {
 	s := &ctrlplane.Server{
 		Name:                  "ctrlplane-test",
 		Nodes:                 max(o.Nodes, 0),

@@ -19,9 +19,9 @@ import (
 
 var logFile string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
-func run(m *testing.M) int {
+func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "inprocess-")
 	if err != nil {
 		panic(err)
@@ -37,15 +37,15 @@ func run(m *testing.M) int {
 	})
 }
 
-// TestSameAsTheProgram is what the program does, too.
-func TestSameAsTheProgram(t *testing.T) {
+// TestBehavesLikeInstalledProgram is what the program does, too.
+func TestBehavesLikeInstalledProgram(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	var namespace string
 	t.Run("namespace", func(t *testing.T) {
 		namespace = cp.Namespace(t)
 		cp.WaitHealthy(t, cp.Apply(t, "../testdata/web.yaml")...)
 		cp.WaitSettled(t)
-		if len(cp.Events(t, namespace)) == 0 {
+		if len(cp.Records(t, namespace)) == 0 {
 			t.Error("nothing was observed")
 		}
 	})
@@ -64,7 +64,7 @@ func TestSameAsTheProgram(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 2 || nodes.Items[1].Labels[corev1.LabelTopologyZone] != "zone-b" {
@@ -86,7 +86,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestOneAtATime(t *testing.T) {
+func TestSecondStartFails(t *testing.T) {
 	ctrlplanetest.Shared(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	interval = 25 * time.Millisecond  // between two looks
-	again    = 10 * time.Millisecond  // after one that found nothing
-	looks    = 2                      // in a row that must find nothing
-	news     = 500 * time.Millisecond // between two words on the progress
+	pollInterval     = 25 * time.Millisecond  // between two looks
+	recheckInterval  = 10 * time.Millisecond  // after one that found nothing
+	requiredChecks   = 2                      // in a row that must find nothing
+	progressInterval = 500 * time.Millisecond // between two words on the progress
 )
 
 // Source gives snapshots of a control plane.
@@ -34,7 +34,7 @@ func (e *BusyError) Error() string {
 	for i, w := range e.Work {
 		names[i] = w.Where
 	}
-	return fmt.Sprintf("not settled: %s: %v", few(names), e.Cause)
+	return fmt.Sprintf("not settled: %s: %v", joinThree(names), e.Cause)
 }
 
 // Unwrap returns why the wait ended.
@@ -44,7 +44,7 @@ func (e *BusyError) Unwrap() error { return e.Cause }
 // its deadline first the error is a [*BusyError]. progress, if not nil, is told
 // twice a second at most what is left, when others than before are busy.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
-	timer := time.NewTimer(interval)
+	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	var work []Work
 	told, last := "", time.Now()
@@ -52,33 +52,33 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		s, err := src.Snapshot(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return ended(ctx, work)
+			return waitError(ctx, work)
 		case err != nil:
 			return err
 		}
 		nothing++
-		timer.Reset(again)
-		if work = Left(s, horizon); len(work) > 0 {
+		timer.Reset(recheckInterval)
+		if work = RemainingWork(s, horizon); len(work) > 0 {
 			nothing = 0
-			timer.Reset(interval)
+			timer.Reset(pollInterval)
 		}
-		if nothing == looks {
+		if nothing == requiredChecks {
 			return nil
 		}
-		if who := who(work); progress != nil && who != told && time.Since(last) >= news {
+		if who := placesOf(work); progress != nil && who != told && time.Since(last) >= progressInterval {
 			told, last = who, time.Now()
 			progress(work)
 		}
 		select {
 		case <-ctx.Done():
-			return ended(ctx, work)
+			return waitError(ctx, work)
 		case <-timer.C:
 		}
 	}
 }
 
-// who names the places where work is left.
-func who(work []Work) string {
+// placesOf names the places where work is left.
+func placesOf(work []Work) string {
 	var names []string
 	for _, w := range work {
 		names = append(names, w.Where)
@@ -86,7 +86,7 @@ func who(work []Work) string {
 	return strings.Join(names, ", ")
 }
 
-func ended(ctx context.Context, work []Work) error {
+func waitError(ctx context.Context, work []Work) error {
 	cause := context.Cause(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause

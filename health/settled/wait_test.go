@@ -13,13 +13,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// looked is a source whose nth snapshot is the nth answer, and then the last.
-type looked struct {
+// fakeSource is a source whose nth snapshot is the nth answer, and then the last.
+type fakeSource struct {
 	answers []any // observe.Snapshot or error
 	n       int
 }
 
-func (l *looked) Snapshot(context.Context) (observe.Snapshot, error) {
+func (l *fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
 	i := min(l.n, len(l.answers)-1)
 	l.n++
 	if err, ok := l.answers[i].(error); ok {
@@ -28,17 +28,17 @@ func (l *looked) Snapshot(context.Context) (observe.Snapshot, error) {
 	return l.answers[i].(observe.Snapshot), nil
 }
 
-func depth(n int64) observe.Snapshot {
-	return quietly(func(s *observe.Snapshot) { s.Process.Quiet, s.Queues[0].Depth = false, n })
+func snapshotWithDepth(n int64) observe.Snapshot {
+	return quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet, s.Queues[0].Depth = false, n })
 }
 
-func TestTwoLooksInARow(t *testing.T) {
+func TestNeedsTwoQuietChecksInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &looked{answers: []any{depth(2), quietly(nil), depth(1), quietly(nil)}}
+		src := &fakeSource{answers: []any{snapshotWithDepth(2), quietSnapshot(nil), snapshotWithDepth(1), quietSnapshot(nil)}}
 		began := time.Now()
 		var told []string
 		err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) })
-		if err != nil || src.n != 5 || time.Since(began) != 2*interval+2*again {
+		if err != nil || src.n != 5 || time.Since(began) != 2*pollInterval+2*recheckInterval {
 			t.Errorf("got %v after %d looks and %v", err, src.n, time.Since(began))
 		}
 		if told != nil { // it was over before there was anything to say
@@ -49,11 +49,11 @@ func TestTwoLooksInARow(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &looked{}
-		for range 2 * news / interval {
-			src.answers = append(src.answers, depth(2))
+		src := &fakeSource{}
+		for range 2 * progressInterval / pollInterval {
+			src.answers = append(src.answers, snapshotWithDepth(2))
 		}
-		src.answers = append(src.answers, quietly(nil))
+		src.answers = append(src.answers, quietSnapshot(nil))
 		var told []string
 		if err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) }); err != nil {
 			t.Fatal(err)
@@ -64,12 +64,12 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-func TestTooSlow(t *testing.T) {
+func TestDeadlineReportsRemainingWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("timed out after 1s")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()
-		err := Wait(ctx, &looked{answers: []any{depth(1)}}, time.Second, nil)
+		err := Wait(ctx, &fakeSource{answers: []any{snapshotWithDepth(1)}}, time.Second, nil)
 		busy, ok := errors.AsType[*BusyError](err)
 		if !ok || !errors.Is(err, cause) || err.Error() != "not settled: job-controller: timed out after 1s" {
 			t.Fatalf("got %v", err)
@@ -81,35 +81,35 @@ func TestTooSlow(t *testing.T) {
 	})
 }
 
-func TestNoTimeForTwoLooks(t *testing.T) {
+func TestDeadlineBeforeSecondCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), again/2)
+		ctx, cancel := context.WithTimeout(t.Context(), recheckInterval/2)
 		defer cancel()
-		err := Wait(ctx, &looked{answers: []any{quietly(nil)}}, time.Second, nil)
+		err := Wait(ctx, &fakeSource{answers: []any{quietSnapshot(nil)}}, time.Second, nil)
 		if want := "not settled: control plane: context deadline exceeded"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
 }
 
-func TestManyAreBusy(t *testing.T) {
+func TestErrorNamesThreePlaces(t *testing.T) {
 	err := &BusyError{Work: []Work{{Where: "a"}, {Where: "b"}, {Where: "c"}, {Where: "d"}, {Where: "e"}}, Cause: errors.New("late")}
 	if want := "not settled: a, b, c, 2 more: late"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }
 
-func TestSourceFails(t *testing.T) {
+func TestSourceErrorIsReturned(t *testing.T) {
 	gone := errors.New("it has ended")
-	if err := Wait(t.Context(), &looked{answers: []any{depth(1), gone}}, time.Second, nil); !errors.Is(err, gone) {
+	if err := Wait(t.Context(), &fakeSource{answers: []any{snapshotWithDepth(1), gone}}, time.Second, nil); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestCallerEnds(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	err := Wait(ctx, &looked{answers: []any{depth(1)}}, time.Second, func([]Work) { cancel(enough) })
+	err := Wait(ctx, &fakeSource{answers: []any{snapshotWithDepth(1)}}, time.Second, func([]Work) { cancel(enough) })
 	if err != enough {
 		t.Errorf("got %v", err)
 	}

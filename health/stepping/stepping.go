@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	interval = 50 * time.Millisecond
-	looks    = 3 // in a row that must find nothing
-	horizon  = time.Second
+	pollInterval   = 50 * time.Millisecond
+	requiredChecks = 3 // in a row that must find nothing
+	horizon        = time.Second
 )
 
 // UntilSettled steps a controller until it holds nothing and the control plane
 // has settled, and tells each of every write. What other controllers hold that
 // are paused, too, nobody lets through, so their work does not count. If ctx
 // reaches its deadline first the error is a [*settled.BusyError].
-func UntilSettled(ctx context.Context, gates control.Gates, src settled.Source, name string, each func(*control.Stepped) error) error {
-	ticker := time.NewTicker(interval)
+func UntilSettled(ctx context.Context, gates control.Interventions, src settled.Source, name string, each func(*control.SteppedWrite) error) error {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var left []settled.Work
-	for nothing := 0; nothing < looks; {
-		held, err := gates.Held(ctx, name, 0)
+	for nothing := 0; nothing < requiredChecks; {
+		held, err := gates.HeldWrites(ctx, name, 0)
 		if err == nil && !held.Paused {
 			return usage.Errorf("controller %s: it is not paused: pause it first", held.Controller)
 		}
@@ -38,11 +38,11 @@ func UntilSettled(ctx context.Context, gates control.Gates, src settled.Source, 
 			did, err = stepOne(ctx, gates, name, each)
 		}
 		if err == nil && !did {
-			left, err = work(ctx, src, held.Controller)
+			left, err = remainingWork(ctx, src, held.Controller)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return ended(ctx, left)
+			return waitError(ctx, left)
 		case err != nil:
 			return err
 		case did:
@@ -55,14 +55,14 @@ func UntilSettled(ctx context.Context, gates control.Gates, src settled.Source, 
 		}
 		select {
 		case <-ctx.Done():
-			return ended(ctx, left)
+			return waitError(ctx, left)
 		case <-ticker.C:
 		}
 	}
 	return nil
 }
 
-func stepOne(ctx context.Context, gates control.Gates, name string, each func(*control.Stepped) error) (bool, error) {
+func stepOne(ctx context.Context, gates control.Interventions, name string, each func(*control.SteppedWrite) error) (bool, error) {
 	s, err := gates.Step(ctx, name)
 	if err != nil || s == nil { // somebody else has let it through
 		return false, err
@@ -70,20 +70,20 @@ func stepOne(ctx context.Context, gates control.Gates, name string, each func(*c
 	return true, each(s)
 }
 
-// work is what is left to do, but for what other paused controllers hold up.
-func work(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
+// remainingWork is what is left to do, but for what other paused controllers hold up.
+func remainingWork(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(settled.Left(s, horizon), func(w settled.Work) bool {
+	return slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool {
 		return w.Where != name && slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
 			return c.Name == w.Where && c.State == "paused"
 		})
 	}), nil
 }
 
-func ended(ctx context.Context, left []settled.Work) error {
+func waitError(ctx context.Context, left []settled.Work) error {
 	cause := context.Cause(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause

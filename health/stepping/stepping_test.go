@@ -15,10 +15,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// plane is a control plane whose controller job-controller holds writes: each
+// fakeControlPlane is a control plane whose controller job-controller holds writes: each
 // entry is how many, after that many looks at a snapshot.
-type plane struct {
-	control.Gates
+type fakeControlPlane struct {
+	control.Interventions
 	held    int
 	running bool
 	later   []int // held anew at each snapshot
@@ -27,16 +27,16 @@ type plane struct {
 	looks   int
 }
 
-func (p *plane) Held(context.Context, string, int) (control.HeldList, error) {
-	return control.HeldList{Controller: "job-controller", Paused: !p.running, Total: p.held}, nil
+func (p *fakeControlPlane) HeldWrites(context.Context, string, int) (control.HeldWriteList, error) {
+	return control.HeldWriteList{Controller: "job-controller", Paused: !p.running, Total: p.held}, nil
 }
 
-func (p *plane) Step(context.Context, string) (*control.Stepped, error) {
+func (p *fakeControlPlane) Step(context.Context, string) (*control.SteppedWrite, error) {
 	p.held--
-	return &control.Stepped{Status: 200}, nil
+	return &control.SteppedWrite{Status: 200}, nil
 }
 
-func (p *plane) Snapshot(context.Context) (observe.Snapshot, error) {
+func (p *fakeControlPlane) Snapshot(context.Context) (observe.Snapshot, error) {
 	p.looks++
 	s := observe.Snapshot{Process: observe.Process{State: observe.Ready, Settled: true}}
 	if len(p.later) > 0 {
@@ -52,31 +52,31 @@ func (p *plane) Snapshot(context.Context) (observe.Snapshot, error) {
 	return s, nil
 }
 
-func until(t *testing.T, ctx context.Context, p *plane) (steps int, err error) {
+func stepUntilSettled(t *testing.T, ctx context.Context, p *fakeControlPlane) (steps int, err error) {
 	t.Helper()
-	err = UntilSettled(ctx, p, p, "job", func(*control.Stepped) error { steps++; return nil })
+	err = UntilSettled(ctx, p, p, "job", func(*control.SteppedWrite) error { steps++; return nil })
 	return steps, err
 }
 
-func TestStepsAllThatCome(t *testing.T) {
+func TestStepsEveryHeldWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{held: 3, later: []int{0, 2, 0, 0, 1}, stuck: true, paused: true}
-		steps, err := until(t, t.Context(), p)
+		p := &fakeControlPlane{held: 3, later: []int{0, 2, 0, 0, 1}, stuck: true, paused: true}
+		steps, err := stepUntilSettled(t, t.Context(), p)
 		if err != nil || steps != 6 || p.held != 0 {
 			t.Errorf("%d steps, %d left: %v", steps, p.held, err)
 		}
-		if want := 5 + looks; p.looks != want {
+		if want := 5 + requiredChecks; p.looks != want {
 			t.Errorf("%d looks, want %d", p.looks, want)
 		}
 	})
 }
 
-func TestOthersAreWaitedFor(t *testing.T) {
+func TestWaitsForOtherControllers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := errors.New("timed out after 1s")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
 		defer cancel()
-		steps, err := until(t, ctx, &plane{held: 1, stuck: true})
+		steps, err := stepUntilSettled(t, ctx, &fakeControlPlane{held: 1, stuck: true})
 		busy, ok := errors.AsType[*settled.BusyError](err)
 		if !ok || !errors.Is(err, late) || steps != 1 {
 			t.Fatalf("%d steps, %v", steps, err)
@@ -87,23 +87,23 @@ func TestOthersAreWaitedFor(t *testing.T) {
 	})
 }
 
-func TestOfOneThatIsNotPaused(t *testing.T) {
-	_, err := until(t, t.Context(), &plane{held: 1, running: true})
+func TestRefusesControllerThatIsNotPaused(t *testing.T) {
+	_, err := stepUntilSettled(t, t.Context(), &fakeControlPlane{held: 1, running: true})
 	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller: it is not paused: pause it first" {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestEndsWithItsCaller(t *testing.T) {
+func TestStopsOnCallbackErrorAndCancel(t *testing.T) {
 	full := errors.New("the disk is full")
-	err := UntilSettled(t.Context(), &plane{held: 2}, &plane{}, "job", func(*control.Stepped) error { return full })
+	err := UntilSettled(t.Context(), &fakeControlPlane{held: 2}, &fakeControlPlane{}, "job", func(*control.SteppedWrite) error { return full })
 	if diff := cmp.Diff(full.Error(), err.Error()); diff != "" {
 		t.Error(diff)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := until(t, ctx, &plane{stuck: true}); !errors.Is(err, context.Canceled) {
+		if _, err := stepUntilSettled(t, ctx, &fakeControlPlane{stuck: true}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -6,12 +6,12 @@ package childproc
 // Verb is what the command line calls it.
 const Verb = "child"
 
-// Protocol is raised when what the two say to each other, or what is served below
+// ProtocolVersion is raised when what the two say to each other, or what is served below
 // control.Path, changes its meaning.
-const Protocol = 1
+const ProtocolVersion = 1
 
-// Ready is what the child says once its control plane is usable.
-type Ready struct {
+// ReadyMessage is what the child says once its control plane is usable.
+type ReadyMessage struct {
 	Protocol   int    `json:"protocol"`
 	Version    string `json:"version"`    // of ctrlplane
 	Kubernetes string `json:"kubernetes"` // the version that is served

@@ -33,17 +33,17 @@ const (
 
 // Dir is an open data folder: its lock is held from Open or Temp until Close.
 type Dir struct {
-	path      string
-	ephemeral bool
-	leftover  error
-	made      []string // the folders that Open made, outermost first
-	lock      *os.File
-	close     func() error
+	path       string
+	ephemeral  bool
+	cleanupErr error
+	created    []string // the folders that Open made, outermost first
+	lock       *os.File
+	close      func() error
 }
 
 func newDir(path string, lock *os.File, ephemeral bool) *Dir {
 	d := &Dir{path: path, lock: lock, ephemeral: ephemeral}
-	d.close = sync.OnceValue(d.release)
+	d.close = sync.OnceValue(d.unlockOrRemove)
 	return d
 }
 
@@ -58,9 +58,9 @@ func (d *Dir) Join(elem ...string) string {
 // Ephemeral reports whether Close removes the folder.
 func (d *Dir) Ephemeral() bool { return d.ephemeral }
 
-// Leftover says what of crashed runs Temp could not remove, nil if all is
+// CleanupError says what of crashed runs Temp could not remove, nil if all is
 // gone; it is a warning, the folder itself is usable.
-func (d *Dir) Leftover() error { return d.leftover }
+func (d *Dir) CleanupError() error { return d.cleanupErr }
 
 // Close gives the folder back, and removes it if it is ephemeral. Whatever
 // writes into it must have ended. Further calls return the first one's error.
@@ -69,17 +69,17 @@ func (d *Dir) Close() error { return d.close() }
 // Discard is Close for a start that came to nothing: a folder that Open made
 // goes, with all that is in it; one that was there before stays as it is.
 func (d *Dir) Discard() error {
-	d.ephemeral = d.ephemeral || len(d.made) > 0
+	d.ephemeral = d.ephemeral || len(d.created) > 0
 	err := d.Close()
-	for _, dir := range slices.Backward(d.made) {
+	for _, dir := range slices.Backward(d.created) {
 		_ = os.Remove(dir) // fails if another start has it by now, as it should
 	}
 	return err
 }
 
-func (d *Dir) release() error {
+func (d *Dir) unlockOrRemove() error {
 	if d.ephemeral {
-		if err := removeLocked(d.path, d.lock); err != nil {
+		if err := removeLockedDir(d.path, d.lock); err != nil {
 			return fmt.Errorf("temporary folder %s is still there (%w): remove it by hand", d.path, err)
 		}
 		return nil
@@ -89,16 +89,16 @@ func (d *Dir) release() error {
 		err = nil
 	}
 	if err := errors.Join(err, d.lock.Close()); err != nil {
-		return explain(d.path, "give it back", err)
+		return explainError(d.path, "give it back", err)
 	}
 	return nil
 }
 
-// removeLocked removes a folder whose lock the caller holds, and lets go of
+// removeLockedDir removes a folder whose lock the caller holds, and lets go of
 // the lock. The lock file goes after all other content: once it is gone
 // another process may make it anew and own the folder, from then on only an
 // empty folder may be removed.
-func removeLocked(path string, lock *os.File) (err error) {
+func removeLockedDir(path string, lock *os.File) (err error) {
 	defer func() {
 		if closeErr := lock.Close(); err == nil && !errors.Is(closeErr, os.ErrClosed) {
 			err = closeErr
@@ -126,11 +126,11 @@ func removeLocked(path string, lock *os.File) (err error) {
 	if err := lock.Close(); err != nil {
 		return err
 	}
-	return removeEmpty(path)
+	return removeEmptyDir(path)
 }
 
-// removeEmpty removes a folder that nobody has, unless another process locks it.
-func removeEmpty(path string) (err error) {
+// removeEmptyDir removes a folder that nobody has, unless another process locks it.
+func removeEmptyDir(path string) (err error) {
 	for range tempAttempts {
 		err = os.Remove(path)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,7 @@ func removeEmpty(path string) (err error) {
 		switch {
 		case readErr != nil || len(entries) == 0: // another removed its lock, or all, meanwhile
 		case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockFile }):
-			return errRetaken
+			return errLockedAgain
 		default:
 			return err
 		}
@@ -148,12 +148,12 @@ func removeEmpty(path string) (err error) {
 	return err
 }
 
-// errRetaken says that another process locked a folder anew that was about to
+// errLockedAgain says that another process locked a folder anew that was about to
 // be removed: it is that one's now.
-var errRetaken = errors.New("another process has it now")
+var errLockedAgain = errors.New("another process has it now")
 
-// housekeeping reports whether a file may lie in a folder of ours that has no
+// isHousekeepingFile reports whether a file may lie in a folder of ours that has no
 // marker yet.
-func housekeeping(name string) bool {
-	return name == lockFile || name == pidFile || strings.HasPrefix(name, durable.Prefix)
+func isHousekeepingFile(name string) bool {
+	return name == lockFile || name == pidFile || strings.HasPrefix(name, durable.TempPrefix)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDiscard(t *testing.T) {
+func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 	t.Run("made by Open", func(t *testing.T) {
 		parent := t.TempDir()
 		d, err := Open(filepath.Join(parent, "a", "b"), 1)

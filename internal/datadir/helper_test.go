@@ -25,19 +25,19 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "open":
-		hold(Open(os.Getenv(helperArg), 1))
+		holdUntilKilled(Open(os.Getenv(helperArg), 1))
 	case "temp":
-		hold(Temp())
+		holdUntilKilled(OpenTemp())
 	case "churn":
-		if err := churn(os.Getenv(helperArg)); err != nil {
+		if err := cycleTempDirs(os.Getenv(helperArg)); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
 	}
 }
 
-// hold keeps a folder until the process is killed.
-func hold(d *Dir, err error) {
+// holdUntilKilled keeps a folder until the process is killed.
+func holdUntilKilled(d *Dir, err error) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -46,19 +46,19 @@ func hold(d *Dir, err error) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// churn makes and closes ephemeral folders, and fails if one is touched by
+// cycleTempDirs makes and closes ephemeral folders, and fails if one is touched by
 // anybody else meanwhile.
-func churn(times string) error {
+func cycleTempDirs(times string) error {
 	n, err := strconv.Atoi(times)
 	if err != nil {
 		return err
 	}
 	for range n {
-		d, err := Temp()
+		d, err := OpenTemp()
 		if err != nil {
 			return err
 		}
-		if err := d.Leftover(); err != nil {
+		if err := d.CleanupError(); err != nil {
 			return err
 		}
 		if err := os.WriteFile(d.Join("data"), []byte("mine"), 0o600); err != nil {
@@ -79,18 +79,18 @@ func churn(times string) error {
 	return nil
 }
 
-func helper(t *testing.T, what, arg string) *exec.Cmd {
+func helperCommand(t *testing.T, what, arg string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"="+what, helperArg+"="+arg)
 	return cmd
 }
 
-// holder starts a process that holds a folder, and returns it with the folder's
+// startHolder starts a process that holds a folder, and returns it with the folder's
 // path. Call kill to end it as a crash would.
-func holder(t *testing.T, what, arg string) (path string, pid int, kill func()) {
+func startHolder(t *testing.T, what, arg string) (path string, pid int, kill func()) {
 	t.Helper()
-	cmd := helper(t, what, arg)
+	cmd := helperCommand(t, what, arg)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -136,12 +136,12 @@ func mustOpen(t *testing.T, path string) *Dir {
 
 func mustTemp(t *testing.T) *Dir {
 	t.Helper()
-	d, err := Temp()
+	d, err := OpenTemp()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { mustClose(t, d) })
-	if err := d.Leftover(); err != nil {
+	if err := d.CleanupError(); err != nil {
 		t.Error(err)
 	}
 	return d
@@ -154,8 +154,8 @@ func mustClose(t *testing.T, d *Dir) {
 	}
 }
 
-// write makes the files, with their folders; a name that ends in "/" is a folder.
-func write(t *testing.T, dir string, files map[string]string) {
+// writeFiles makes the files, with their folders; a name that ends in "/" is a folder.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
@@ -174,8 +174,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// tree is what lies under a folder: path → mode and content.
-func tree(t *testing.T, dir string) map[string]string {
+// readTree is what lies under a folder: path → mode and content.
+func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -204,7 +204,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-func oneLine(t *testing.T, err error) string {
+func errorLine(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")

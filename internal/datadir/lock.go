@@ -16,12 +16,12 @@ const (
 	// Peek holds a free lock for some microseconds, a process that has just
 	// taken it needs about as long to record its pid: within lockPatience
 	// both are over, and a lock that is still held is in use.
-	lockPatience = 100 * time.Millisecond
-	lockRetry    = 2 * time.Millisecond
+	lockTimeout       = 100 * time.Millisecond
+	lockRetryInterval = 2 * time.Millisecond
 )
 
-// errHeld is what openLocked returns when another open file has the lock.
-var errHeld = errors.New("the lock is held")
+// errLockHeld is what openLocked returns when another open file has the lock.
+var errLockHeld = errors.New("the lock is held")
 
 // LockedError says that another process, or another Dir of this one, has the
 // data folder.
@@ -42,15 +42,15 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("data folder %s is in use by process %d: stop it with %q, %s", e.Path, e.PID, fmt.Sprintf(stopCommand, e.PID), choose)
 }
 
-// acquire is tryLock with patience for those who hold the lock for an instant.
-func acquire(path string, create bool) (*os.File, error) {
-	patience := time.NewTimer(lockPatience)
+// acquireLock is tryLock with patience for those who hold the lock for an instant.
+func acquireLock(path string, create bool) (*os.File, error) {
+	patience := time.NewTimer(lockTimeout)
 	defer patience.Stop()
-	retry := time.NewTicker(lockRetry)
+	retry := time.NewTicker(lockRetryInterval)
 	defer retry.Stop()
 	for {
 		lock, err := tryLock(path, create)
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, errLockHeld) {
 			return lock, err
 		}
 		select {

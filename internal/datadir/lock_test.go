@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-func TestOpenLocked(t *testing.T) {
+func TestOpenRefusesLockedDir(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")
-	_, pid, kill := holder(t, "open", path)
-	before := tree(t, path)
+	_, pid, kill := startHolder(t, "open", path)
+	before := readTree(t, path)
 
 	_, err := Open(path, 1)
 	var locked *LockedError
@@ -21,10 +21,10 @@ func TestOpenLocked(t *testing.T) {
 		t.Fatalf("got %#v, want a LockedError of process %d", err, pid)
 	}
 	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with "kill %d", or choose another --name or --data-dir`, path, pid, pid)
-	if got := oneLine(t, err); runtime.GOOS != "windows" && got != want {
+	if got := errorLine(t, err); runtime.GOOS != "windows" && got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if after := tree(t, path); len(before) != len(after) {
+	if after := readTree(t, path); len(before) != len(after) {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
 
@@ -32,7 +32,7 @@ func TestOpenLocked(t *testing.T) {
 	mustOpen(t, path) // over a recorded pid that is nobody's
 }
 
-func TestOpenLockedBySelf(t *testing.T) {
+func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 	path := t.TempDir()
 	d := mustOpen(t, path)
 	_, err := Open(path, 1)
@@ -41,7 +41,7 @@ func TestOpenLockedBySelf(t *testing.T) {
 		t.Fatalf("got %#v, want a LockedError of this process", err)
 	}
 	want := fmt.Sprintf(`data folder %s is in use by process %d: close it there first, or choose another --name or --data-dir`, path, os.Getpid())
-	if got := oneLine(t, err); got != want {
+	if got := errorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
@@ -51,14 +51,14 @@ func TestOpenLockedBySelf(t *testing.T) {
 	}
 	_, err = Open(path, 1)
 	want = fmt.Sprintf(`data folder %s is in use by another process: stop that one, or choose another --name or --data-dir`, path)
-	if got := oneLine(t, err); got != want {
+	if got := errorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
 // Many starts at once on a folder that does not exist: one has it, and the
 // others neither break it nor remove it.
-func TestOpenAtOnce(t *testing.T) {
+func TestConcurrentOpens(t *testing.T) {
 	for round := range 20 {
 		path := filepath.Join(t.TempDir(), "a", "b", fmt.Sprint(round))
 		const starts = 16
@@ -89,7 +89,7 @@ func TestOpenAtOnce(t *testing.T) {
 }
 
 // A lock file that was removed and made anew is not the one to hold.
-func TestTryLockReplaced(t *testing.T) {
+func TestTryLockRetriesReplacedFile(t *testing.T) {
 	path := t.TempDir()
 	old, err := tryLock(path, true)
 	if err != nil {
@@ -100,8 +100,8 @@ func TestTryLockReplaced(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := tryLock(path, true); !errors.Is(err, errHeld) {
-		t.Fatalf("got %v, want %v", err, errHeld)
+	if _, err := tryLock(path, true); !errors.Is(err, errLockHeld) {
+		t.Fatalf("got %v, want %v", err, errLockHeld)
 	}
 	if err := os.Remove(filepath.Join(path, lockFile)); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestTryLockReplaced(t *testing.T) {
 }
 
 // Two that take and remove the same lock never have it both.
-func TestLockExclusive(t *testing.T) {
+func TestLockIsExclusive(t *testing.T) {
 	path := t.TempDir()
 	var owner sync.Mutex
 	var all sync.WaitGroup
@@ -127,7 +127,7 @@ func TestLockExclusive(t *testing.T) {
 		all.Go(func() {
 			for range 300 {
 				lock, err := tryLock(path, true)
-				if errors.Is(err, errHeld) {
+				if errors.Is(err, errLockHeld) {
 					continue
 				}
 				if err != nil {

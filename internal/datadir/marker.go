@@ -26,7 +26,7 @@ func readMarker(path string) (marker, bool, error) {
 		return marker{}, false, nil
 	}
 	if err != nil {
-		return marker{}, true, explain(path, "read "+markerFile, err)
+		return marker{}, true, explainError(path, "read "+markerFile, err)
 	}
 	var m marker
 	if err := json.Unmarshal(data, &m); err != nil || m.Format < 0 {

@@ -12,23 +12,23 @@ import (
 	"github.com/adrg/xdg"
 )
 
-// maxName is the length of a DNS label (RFC 1123).
-const maxName = 63
+// maxNameLength is the length of a DNS label (RFC 1123).
+const maxNameLength = 63
 
 var (
-	label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
-	// reloading guards xdg's own package variables, which hold what the
+	// xdgMutex guards xdg's own package variables, which hold what the
 	// environment said at init, or at the last Reload.
-	reloading sync.Mutex
+	xdgMutex sync.Mutex
 )
 
 // ValidateName refuses what cannot be the name of a control plane: it names a
 // folder and a kubeconfig context, and has to be a DNS label.
 func ValidateName(name string) error {
 	// The DNS label "con" is no file name on Windows.
-	if len(name) > maxName || !label.MatchString(name) || !filepath.IsLocal(name) {
-		return fmt.Errorf("%q cannot name a control plane: use at most %d lower-case letters, digits and \"-\", beginning and ending with a letter or digit", name, maxName)
+	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) {
+		return fmt.Errorf("%q cannot name a control plane: use at most %d lower-case letters, digits and \"-\", beginning and ending with a letter or digit", name, maxNameLength)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func Path(name, override string) (string, error) {
 		}
 		return path, nil
 	}
-	root, err := root()
+	root, err := stateRoot()
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func Path(name, override string) (string, error) {
 // List names, sorted, the control planes that have a folder in the platform's
 // state directory, running or not.
 func List() ([]string, error) {
-	root, err := root()
+	root, err := stateRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func List() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain(root, "list it", err)
+		return nil, explainError(root, "list it", err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -77,15 +77,15 @@ func List() ([]string, error) {
 		case err == nil:
 			names = append(names, e.Name())
 		case e.IsDir() && !errors.Is(err, fs.ErrNotExist):
-			return nil, explain(filepath.Join(root, e.Name()), "look into it", err)
+			return nil, explainError(filepath.Join(root, e.Name()), "look into it", err)
 		}
 	}
 	return names, nil
 }
 
-func root() (string, error) {
-	reloading.Lock()
-	defer reloading.Unlock()
+func stateRoot() (string, error) {
+	xdgMutex.Lock()
+	defer xdgMutex.Unlock()
 	xdg.Reload()
 	if !filepath.IsAbs(xdg.StateHome) {
 		return "", errors.New("no folder to keep state in, because there is no home folder: set HOME or XDG_STATE_HOME, or choose a --data-dir")

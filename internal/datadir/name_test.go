@@ -21,17 +21,17 @@ func TestValidateName(t *testing.T) {
 		if err := ValidateName(name); err == nil {
 			t.Errorf("%q is taken for a name", name)
 		} else {
-			oneLine(t, err)
+			errorLine(t, err)
 		}
 	}
 	want := `"My Cluster" cannot name a control plane: use at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`
-	if diff := cmp.Diff(want, oneLine(t, ValidateName("My Cluster"))); diff != "" {
+	if diff := cmp.Diff(want, errorLine(t, ValidateName("My Cluster"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// setState gives the test a platform's state directory.
-func setState(t *testing.T) string {
+// setStateHome gives the test a platform's state directory.
+func setStateHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
@@ -39,7 +39,7 @@ func setState(t *testing.T) string {
 }
 
 func TestPath(t *testing.T) {
-	home := setState(t)
+	home := setStateHome(t)
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-func TestList(t *testing.T) {
-	home := setState(t)
+func TestListHasEveryPage(t *testing.T) {
+	home := setStateHome(t)
 	list := func(want ...string) {
 		t.Helper()
 		got, err := List()
@@ -73,7 +73,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	list()
-	write(t, home, map[string]string{
+	writeFiles(t, home, map[string]string{
 		"ctrlplane/not-ours/x":        "",
 		"ctrlplane/Upper/" + lockFile: "",
 		"ctrlplane/file":              "",

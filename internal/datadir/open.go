@@ -25,7 +25,7 @@ func Open(path string, version int) (*Dir, error) {
 	made, err := makeDirs(path)
 	var d *Dir
 	if err == nil {
-		d, err = open(path, version)
+		d, err = lockAndPrepare(path, version)
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
@@ -33,67 +33,67 @@ func Open(path string, version int) (*Dir, error) {
 		}
 		return nil, err
 	}
-	d.made = made
+	d.created = made
 	return d, nil
 }
 
-func open(path string, version int) (*Dir, error) {
-	if err := checkOurs(path); err != nil {
+func lockAndPrepare(path string, version int) (*Dir, error) {
+	if err := checkOwnership(path); err != nil {
 		return nil, err
 	}
-	lock, err := acquire(path, true)
-	if errors.Is(err, errHeld) {
+	lock, err := acquireLock(path, true)
+	if errors.Is(err, errLockHeld) {
 		pid, err := readPID(path)
 		if err != nil {
-			return nil, explain(path, "read "+pidFile, err)
+			return nil, explainError(path, "read "+pidFile, err)
 		}
 		return nil, &LockedError{Path: path, PID: pid}
 	}
 	if err != nil {
-		return nil, explain(path, "lock it", err)
+		return nil, explainError(path, "lock it", err)
 	}
 	was, marked, err := readMarker(path)
 	if err == nil {
-		err = prepare(path, was, marked, version)
+		err = prepareDir(path, was, marked, version)
 	}
 	if err != nil {
-		undo(path, lock, marked)
+		undoOpen(path, lock, marked)
 		return nil, err
 	}
 	return newDir(path, lock, false), nil
 }
 
-// prepare readies a folder whose lock is held.
-func prepare(path string, was marker, marked bool, version int) error {
+// prepareDir readies a folder whose lock is held.
+func prepareDir(path string, was marker, marked bool, version int) error {
 	// The folder may have changed before we got the lock.
-	if err := checkOurs(path); err != nil {
+	if err := checkOwnership(path); err != nil {
 		return err
 	}
 	state, err := readState(path)
 	if marked && was.Format > version {
-		return newerError(path, was.Format, version, state)
+		return newerFormatError(path, was.Format, version, state)
 	}
 	if err != nil {
 		return err
 	}
-	if err := tighten(path); err != nil {
+	if err := restrictPermissions(path); err != nil {
 		return err
 	}
-	if err := removeUnfinished(path); err != nil {
+	if err := removePartialFiles(path); err != nil {
 		return err
 	}
 	if err := writePID(path); err != nil {
-		return explain(path, "write "+pidFile, err)
+		return explainError(path, "write "+pidFile, err)
 	}
 	if now := (marker{Format: version}); !marked || was != now {
 		if err := writeMarker(path, now); err != nil {
-			return explain(path, "write "+markerFile, err)
+			return explainError(path, "write "+markerFile, err)
 		}
 	}
 	return nil
 }
 
-func newerError(path string, format, version int, s State) error {
+func newerFormatError(path string, format, version int, s State) error {
 	by := ""
 	if s.KubernetesVersion != "" {
 		by = " for Kubernetes " + s.KubernetesVersion
@@ -101,9 +101,9 @@ func newerError(path string, format, version int, s State) error {
 	return fmt.Errorf("data folder %s was written by a newer ctrlplane%s (format %d, this one reads up to %d): upgrade ctrlplane, or choose another --name or --data-dir", path, by, format, version)
 }
 
-// undo gives the folder back after a failed Open; of a folder that was not ours
+// undoOpen gives the folder back after a failed Open; of a folder that was not ours
 // before, nothing of ours remains.
-func undo(path string, lock *os.File, keep bool) {
+func undoOpen(path string, lock *os.File, keep bool) {
 	// Errors are dropped: the one that made Open fail is worth more.
 	_ = os.Remove(filepath.Join(path, pidFile))
 	if !keep {
@@ -130,25 +130,25 @@ func makeDirs(path string) ([]string, error) {
 			continue // another start makes the same ones
 		}
 		if err != nil {
-			return made, explain(path, "make it", err)
+			return made, explainError(path, "make it", err)
 		}
 		made = append(made, dir)
 	}
 	return made, nil
 }
 
-// checkOurs refuses what is not a folder, or is somebody else's.
-func checkOurs(path string) error {
+// checkOwnership refuses what is not a folder, or is somebody else's.
+func checkOwnership(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return explain(path, "look at it", err)
+		return explainError(path, "look at it", err)
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("data folder %s is not a folder but a file: choose another --data-dir", path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return explain(path, "list it", err)
+		return explainError(path, "list it", err)
 	}
 	for _, e := range entries {
 		if e.Name() == markerFile {
@@ -156,18 +156,18 @@ func checkOurs(path string) error {
 		}
 	}
 	for _, e := range entries {
-		if !housekeeping(e.Name()) {
+		if !isHousekeepingFile(e.Name()) {
 			return fmt.Errorf("data folder %s holds something else (%s, for one): choose a --data-dir that is empty, new, or was made by ctrlplane", path, e.Name())
 		}
 	}
 	return nil
 }
 
-// tighten closes the folder to other users.
-func tighten(path string) error {
+// restrictPermissions closes the folder to other users.
+func restrictPermissions(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return explain(path, "look at it", err)
+		return explainError(path, "look at it", err)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -178,18 +178,18 @@ func tighten(path string) error {
 	return nil
 }
 
-// removeUnfinished removes what a crash left of files that were being written.
-func removeUnfinished(path string) error {
+// removePartialFiles removes what a crash left of files that were being written.
+func removePartialFiles(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return explain(path, "list it", err)
+		return explainError(path, "list it", err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), durable.Prefix) {
+		if !strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(path, e.Name())); err != nil {
-			return explain(path, "remove "+e.Name(), err)
+			return explainError(path, "remove "+e.Name(), err)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func TestOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "ctrlplane", "default")
 	d := mustOpen(t, path)
-	if d.Path() != path || d.Ephemeral() || d.Leftover() != nil || d.Join("a", "b") != filepath.Join(path, "a", "b") {
+	if d.Path() != path || d.Ephemeral() || d.CleanupError() != nil || d.Join("a", "b") != filepath.Join(path, "a", "b") {
 		t.Errorf("got %+v", d)
 	}
 	want := map[string]string{
@@ -23,17 +23,17 @@ func TestOpen(t *testing.T) {
 		lockFile:   "-rw------- ",
 		pidFile:    "-rw------- " + strconv.Itoa(os.Getpid()) + "\n",
 	}
-	if diff := cmp.Diff(want, tree(t, path)); runtime.GOOS != "windows" && diff != "" {
+	if diff := cmp.Diff(want, readTree(t, path)); runtime.GOOS != "windows" && diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff("drwx------ ", tree(t, filepath.Dir(path))["."]); runtime.GOOS != "windows" && diff != "" {
+	if diff := cmp.Diff("drwx------ ", readTree(t, filepath.Dir(path))["."]); runtime.GOOS != "windows" && diff != "" {
 		t.Errorf("parent (-want +got):\n%s", diff)
 	}
 
 	mustClose(t, d)
 	mustClose(t, d)
 	delete(want, pidFile)
-	if diff := cmp.Diff(want, tree(t, path)); runtime.GOOS != "windows" && diff != "" {
+	if diff := cmp.Diff(want, readTree(t, path)); runtime.GOOS != "windows" && diff != "" {
 		t.Errorf("closed (-want +got):\n%s", diff)
 	}
 	mustClose(t, mustOpen(t, path))
@@ -55,7 +55,7 @@ func TestOpenExisting(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir()
-			write(t, path, test.files)
+			writeFiles(t, path, test.files)
 			if err := os.Chmod(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestOpenExisting(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer mustClose(t, d)
-			got := tree(t, path)
+			got := readTree(t, path)
 			want := map[string]bool{}
 			for _, name := range test.want {
 				want[filepath.FromSlash(name)] = true
@@ -144,8 +144,8 @@ func TestOpenRefuses(t *testing.T) {
 				t.Skip("the system's own words differ")
 			}
 			parent := t.TempDir()
-			write(t, parent, test.files)
-			before := tree(t, parent)
+			writeFiles(t, parent, test.files)
+			before := readTree(t, parent)
 			path := filepath.Join(parent, "d")
 			if test.open != "" {
 				path = filepath.Join(parent, test.open)
@@ -154,10 +154,10 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				mustClose(t, d)
 			}
-			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", path), oneLine(t, err)); diff != "" {
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", path), errorLine(t, err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
-			after := tree(t, parent)
+			after := readTree(t, parent)
 			delete(after, filepath.Join("d", lockFile)) // of a folder that is ours it may stay
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("left behind (-before +after):\n%s", diff)

@@ -20,7 +20,7 @@ func openLocked(path string, create bool) (*os.File, error) {
 	}
 	lock, err := fileutil.TryLockFile(path, flag, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, errHeld
+		return nil, errLockHeld
 	}
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, cause // fileutil wraps it in the name of its own function

@@ -32,7 +32,7 @@ func openLocked(path string, create bool) (*os.File, error) {
 	}
 	handle, err := syscall.CreateFile(name, syscall.GENERIC_WRITE, syscall.FILE_SHARE_DELETE, nil, disposition, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, errorSharingViolation) {
-		return nil, errHeld
+		return nil, errLockHeld
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}

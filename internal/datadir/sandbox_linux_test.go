@@ -41,8 +41,8 @@ func inSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// chmod changes the mode until the test is over.
-func chmod(t *testing.T, path string, mode os.FileMode) {
+// setMode changes the mode until the test is over.
+func setMode(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
@@ -54,14 +54,14 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	})
 }
 
-func TestOpenNotWritable(t *testing.T) {
+func TestOpenUnwritableDir(t *testing.T) {
 	if !inSandbox(t, 1000) {
 		return
 	}
 	parent := t.TempDir()
-	write(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
+	writeFiles(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
 	for name, mode := range map[string]os.FileMode{"ours": 0o500, "empty": 0o500, "hidden": 0, ".": 0o500} {
-		chmod(t, filepath.Join(parent, name), mode)
+		setMode(t, filepath.Join(parent, name), mode)
 	}
 	for name, why := range map[string]string{
 		"ours":    `open DIR/lock: permission denied`,
@@ -72,7 +72,7 @@ func TestOpenNotWritable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(parent, name)
 			_, err := Open(path, 1)
-			got := oneLine(t, err)
+			got := errorLine(t, err)
 			want := fmt.Sprintf("data folder %s cannot be used (%s): make it yours and writable, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
@@ -81,22 +81,22 @@ func TestOpenNotWritable(t *testing.T) {
 	}
 }
 
-func TestTempLeftover(t *testing.T) {
+func TestTempReportsCleanupError(t *testing.T) {
 	if !inSandbox(t, 1000) {
 		return
 	}
-	parent := setTemp(t)
+	parent := setTempDir(t)
 	stuck := filepath.Join(parent, tempPrefix+"1")
-	write(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
-	write(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
-	chmod(t, filepath.Join(stuck, "etcd"), 0o500)
-	d, err := Temp()
+	writeFiles(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
+	writeFiles(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
+	setMode(t, filepath.Join(stuck, "etcd"), 0o500)
+	d, err := OpenTemp()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer mustClose(t, d)
 	want := fmt.Sprintf("a crashed run's temporary folder could not be removed (unlinkat %s/etcd/wal: permission denied): remove by hand: %s", stuck, stuck)
-	if diff := cmp.Diff(want, oneLine(t, d.Leftover())); diff != "" {
+	if diff := cmp.Diff(want, errorLine(t, d.CleanupError())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(parent, tempPrefix+"2")); !os.IsNotExist(err) {
@@ -104,8 +104,8 @@ func TestTempLeftover(t *testing.T) {
 	}
 }
 
-// full mounts a file system that has room for so many files and folders.
-func full(t *testing.T, room int) string {
+// mountFullDisk mounts a file system that has room for so many files and folders.
+func mountFullDisk(t *testing.T, room int) string {
 	t.Helper()
 	path := t.TempDir()
 	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, fmt.Sprintf("size=64k,nr_inodes=%d", room+1)); err != nil {
@@ -119,7 +119,7 @@ func full(t *testing.T, room int) string {
 	return path
 }
 
-func TestDiskFull(t *testing.T) {
+func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	if !inSandbox(t, 0) {
 		return
 	}
@@ -127,25 +127,25 @@ func TestDiskFull(t *testing.T) {
 	const needed = 5
 	for room := range needed {
 		t.Run(fmt.Sprintf("open with room for %d", room), func(t *testing.T) {
-			disk := full(t, room)
+			disk := mountFullDisk(t, room)
 			path := filepath.Join(disk, "a", "d")
 			_, err := Open(path, 1)
-			got := oneLine(t, err)
+			got := errorLine(t, err)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "data folder "+path+": the disk is full (") ||
 				!strings.HasSuffix(got, ": no space left on device): make room, or choose another --data-dir") {
 				t.Errorf("got %s", got)
 			}
-			if left := tree(t, disk); len(left) != 1 {
+			if left := readTree(t, disk); len(left) != 1 {
 				t.Errorf("left behind: %v", left)
 			}
 		})
 	}
 	t.Run("open with room", func(t *testing.T) {
-		mustOpen(t, filepath.Join(full(t, needed), "a", "d"))
+		mustOpen(t, filepath.Join(mountFullDisk(t, needed), "a", "d"))
 	})
 	t.Run("save", func(t *testing.T) {
-		d := mustOpen(t, filepath.Join(full(t, needed), "a", "d"))
-		if got := oneLine(t, d.SaveState(State{Port: 1})); !strings.Contains(got, "the disk is full") {
+		d := mustOpen(t, filepath.Join(mountFullDisk(t, needed), "a", "d"))
+		if got := errorLine(t, d.SaveState(State{Port: 1})); !strings.Contains(got, "the disk is full") {
 			t.Errorf("got %s", got)
 		}
 		if s, err := d.State(); err != nil || s.Port != 0 {
@@ -154,13 +154,13 @@ func TestDiskFull(t *testing.T) {
 	})
 	for room := range 4 {
 		t.Run(fmt.Sprintf("temp with room for %d", room), func(t *testing.T) {
-			disk := full(t, room)
+			disk := mountFullDisk(t, room)
 			t.Setenv("TMPDIR", disk)
-			_, err := Temp()
-			if got := oneLine(t, err); !strings.HasPrefix(got, "temporary folder in "+disk+": the disk is full (") {
+			_, err := OpenTemp()
+			if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+disk+": the disk is full (") {
 				t.Errorf("got %s", got)
 			}
-			if left := tree(t, disk); len(left) != 1 {
+			if left := readTree(t, disk); len(left) != 1 {
 				t.Errorf("left behind: %v", left)
 			}
 		})

@@ -44,7 +44,7 @@ func (d *Dir) SaveState(s State) error {
 		return fmt.Errorf("data folder %s: %w", d.path, err)
 	}
 	if err := durable.Write(d.Join(stateFile), append(data, '\n'), !d.ephemeral); err != nil {
-		return explain(d.path, "write "+stateFile, err)
+		return explainError(d.path, "write "+stateFile, err)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func readState(path string) (State, error) {
 		return State{}, nil
 	}
 	if err != nil {
-		return State{}, explain(path, "read "+stateFile, err)
+		return State{}, explainError(path, "read "+stateFile, err)
 	}
 	var s State
 	err = json.Unmarshal(data, &s)
@@ -75,34 +75,34 @@ func Peek(path string) (s State, running bool, err error) {
 	if err != nil {
 		return State{}, false, err
 	}
-	running, err = held(path)
+	running, err = isHeld(path)
 	if err != nil {
-		return State{}, false, explain(path, "look at its lock", err)
+		return State{}, false, explainError(path, "look at its lock", err)
 	}
 	if running {
 		if s.PID, err = readPID(path); err != nil {
-			return State{}, false, explain(path, "read "+pidFile, err)
+			return State{}, false, explainError(path, "read "+pidFile, err)
 		}
 	}
 	return s, running, nil
 }
 
-// held reports whether a process has the folder. Another Peek may hold the lock
+// isHeld reports whether a process has the folder. Another Peek may hold the lock
 // for an instant, so a lock that is held is believed at once only if the
 // recorded process lives, and else if it stays held.
-func held(path string) (bool, error) {
+func isHeld(path string) (bool, error) {
 	lock, err := tryLock(path, false)
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, errLockHeld) {
 		pid, pidErr := readPID(path)
 		if pidErr != nil {
 			return false, pidErr
 		}
 		if pid == 0 || !alive(pid) {
-			lock, err = acquire(path, false)
+			lock, err = acquireLock(path, false)
 		}
 	}
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, errLockHeld):
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

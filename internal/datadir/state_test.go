@@ -39,7 +39,7 @@ func TestState(t *testing.T) {
 		t.Errorf("after a restart: %v (-want +got):\n%s", err, diff)
 	}
 	const content = "-rw------- {\n  \"port\": 6443,\n  \"server\": \"https://127.0.0.1:6443\",\n  \"kubernetesVersion\": \"v1.37.1\",\n  \"startedAt\": \"2026-01-02T03:04:05Z\"\n}\n"
-	if diff := cmp.Diff(content, tree(t, path)[stateFile]); diff != "" {
+	if diff := cmp.Diff(content, readTree(t, path)[stateFile]); diff != "" {
 		t.Errorf("state.json (-want +got):\n%s", diff)
 	}
 }
@@ -58,7 +58,7 @@ func TestPeek(t *testing.T) {
 		t.Error("Peek made the folder")
 	}
 
-	_, pid, kill := holder(t, "open", path)
+	_, pid, kill := startHolder(t, "open", path)
 	peek("another process", State{PID: pid}, true)
 	kill()
 	peek("crashed", State{}, false)
@@ -68,15 +68,15 @@ func TestPeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	peek("this process", State{Port: 6443, PID: os.Getpid()}, true)
-	write(t, path, map[string]string{pidFile: "\x00\n"})
+	writeFiles(t, path, map[string]string{pidFile: "\x00\n"})
 	peek("pid torn", State{Port: 6443}, true)
 	mustClose(t, d)
 	peek("closed", State{Port: 6443}, false)
 
-	write(t, path, map[string]string{stateFile: "x"})
+	writeFiles(t, path, map[string]string{stateFile: "x"})
 	_, _, err := Peek(path)
 	want := fmt.Sprintf("data folder %s: state.json is corrupt (invalid character 'x' looking for beginning of value): remove that file, and the next start chooses a new port", path)
-	if got := oneLine(t, err); got != want {
+	if got := errorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -90,9 +90,9 @@ func TestPeekWhileOpening(t *testing.T) {
 	}
 	mustClose(t, d)
 	// What a crash leaves: a pid that is nobody's, so that only the lock counts.
-	_, dead, kill := holder(t, "open", t.TempDir())
+	_, dead, kill := startHolder(t, "open", t.TempDir())
 	kill()
-	write(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
+	writeFiles(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
 
 	looking := func(stop chan struct{}, wantRunning *bool) *sync.WaitGroup {
 		var one sync.WaitGroup

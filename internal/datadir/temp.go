@@ -18,61 +18,61 @@ const (
 	tempAttempts = 1000
 )
 
-// Temp makes and locks a new ephemeral folder, after it removed those of this
+// OpenTemp makes and locks a new ephemeral folder, after it removed those of this
 // user whose process is gone. Any number of processes may call it at once.
-func Temp() (*Dir, error) {
+func OpenTemp() (*Dir, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
 	}
-	leftover := reapAll(parent)
+	leftover := removeAbandonedDirs(parent)
 	for range tempAttempts {
-		d, err := makeTemp(parent)
+		d, err := makeTempDir(parent)
 		if err == nil {
-			d.leftover = leftover
+			d.cleanupErr = leftover
 			return d, nil
 		}
-		if !errors.Is(err, errReaped) {
+		if !errors.Is(err, errRemovedByOther) {
 			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("temporary folder in %s: each one made was removed again: set TMPDIR to a folder that is yours alone", parent)
 }
 
-// errReaped says that a concurrent Temp took a folder that was made but not
+// errRemovedByOther says that a concurrent Temp took a folder that was made but not
 // yet locked for one that a crash had left.
-var errReaped = errors.New("reaped")
+var errRemovedByOther = errors.New("reaped")
 
-func makeTemp(parent string) (*Dir, error) {
+func makeTempDir(parent string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, tempPrefix)
 	if err != nil {
-		return nil, explainTemp(parent, err)
+		return nil, explainTempError(parent, err)
 	}
 	lock, err := tryLock(path, true)
-	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrNotExist) {
-		return nil, errReaped
+	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
+		return nil, errRemovedByOther
 	}
 	if err != nil {
 		_ = os.Remove(filepath.Join(path, lockFile)) // the first error is worth more
 		_ = os.Remove(path)
-		return nil, explainTemp(parent, err)
+		return nil, explainTempError(parent, err)
 	}
 	err = writePID(path)
 	if err == nil {
 		err = writeMarker(path, marker{Ephemeral: true})
 	}
 	if err != nil {
-		_ = removeLocked(path, lock) // the first error is worth more
-		return nil, explainTemp(parent, err)
+		_ = removeLockedDir(path, lock) // the first error is worth more
+		return nil, explainTempError(parent, err)
 	}
 	return newDir(path, lock, true), nil
 }
 
-// reapAll removes what crashed runs left in the folder for temporary files.
-func reapAll(parent string) error {
+// removeAbandonedDirs removes what crashed runs left in the folder for temporary files.
+func removeAbandonedDirs(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
-		return explainTemp(parent, err)
+		return explainTempError(parent, err)
 	}
 	var left []string
 	var first error
@@ -81,7 +81,7 @@ func reapAll(parent string) error {
 			continue
 		}
 		path := filepath.Join(parent, e.Name())
-		if err := reap(path); err != nil {
+		if err := removeAbandonedDir(path); err != nil {
 			left = append(left, path)
 			if first == nil {
 				first = err
@@ -94,8 +94,8 @@ func reapAll(parent string) error {
 	return nil
 }
 
-// reap removes an ephemeral folder of this user that no process has.
-func reap(path string) error {
+// removeAbandonedDir removes an ephemeral folder of this user that no process has.
+func removeAbandonedDir(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -112,28 +112,28 @@ func reap(path string) error {
 		return nil
 	}
 	lock, err := tryLock(path, false)
-	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ours, err := abandoned(path)
+	ours, err := wasEphemeral(path)
 	if err != nil || !ours {
 		if closeErr := lock.Close(); err == nil {
 			err = closeErr
 		}
 		return err
 	}
-	if err := removeLocked(path, lock); !errors.Is(err, errRetaken) {
+	if err := removeLockedDir(path, lock); !errors.Is(err, errLockedAgain) {
 		return err
 	}
 	return nil
 }
 
-// abandoned reports whether the folder, whose lock is held, was ephemeral. One
+// wasEphemeral reports whether the folder, whose lock is held, was ephemeral. One
 // that a crash left without a readable marker was.
-func abandoned(path string) (bool, error) {
+func wasEphemeral(path string) (bool, error) {
 	data, err := os.ReadFile(filepath.Join(path, markerFile))
 	if err == nil {
 		var m marker
@@ -146,11 +146,11 @@ func abandoned(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	foreign := func(e fs.DirEntry) bool { return !housekeeping(e.Name()) }
+	foreign := func(e fs.DirEntry) bool { return !isHousekeepingFile(e.Name()) }
 	return !slices.ContainsFunc(entries, foreign), nil
 }
 
-func explainTemp(parent string, err error) error {
+func explainTempError(parent string, err error) error {
 	const choose = "or set TMPDIR to another folder"
 	switch {
 	case diskFull(err):
@@ -161,15 +161,15 @@ func explainTemp(parent string, err error) error {
 	return fmt.Errorf("temporary folder in %s: %w: look into that, %s", parent, err, choose)
 }
 
-// Ephemerals lists the ephemeral folders of this user that a process has now.
-func Ephemerals() ([]string, error) {
+// RunningEphemeralDirs lists the ephemeral folders of this user that a process has now.
+func RunningEphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
 	}
 	paths, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	if err != nil {
-		return nil, explainTemp(parent, err)
+		return nil, explainTempError(parent, err)
 	}
 	var running []string
 	for _, path := range paths {
@@ -177,7 +177,7 @@ func Ephemerals() ([]string, error) {
 		if err != nil || !info.IsDir() || !private(info) {
 			continue // gone meanwhile, or another's
 		}
-		if held, err := held(path); err == nil && held {
+		if held, err := isHeld(path); err == nil && held {
 			running = append(running, path)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// setTemp gives the test and its helpers a folder for temporary files.
-func setTemp(t *testing.T) string {
+// setTempDir gives the test and its helpers a folder for temporary files.
+func setTempDir(t *testing.T) string {
 	t.Helper()
 	parent := t.TempDir()
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
@@ -24,12 +24,12 @@ func setTemp(t *testing.T) string {
 }
 
 func TestTemp(t *testing.T) {
-	parent := setTemp(t)
+	parent := setTempDir(t)
 	d := mustTemp(t)
 	if !d.Ephemeral() || filepath.Dir(d.Path()) != parent {
 		t.Errorf("got %+v, want an ephemeral folder in %s", d, parent)
 	}
-	if mode := tree(t, d.Path())["."]; runtime.GOOS != "windows" && mode != "drwx------ " {
+	if mode := readTree(t, d.Path())["."]; runtime.GOOS != "windows" && mode != "drwx------ " {
 		t.Errorf("folder has mode %s", mode)
 	}
 	if err := d.SaveState(State{Port: 6443}); err != nil {
@@ -39,10 +39,10 @@ func TestTemp(t *testing.T) {
 	if diff := cmp.Diff(State{Port: 6443, PID: os.Getpid()}, s); err != nil || !running || diff != "" {
 		t.Errorf("running %v, %v (-want +got):\n%s", running, err, diff)
 	}
-	write(t, d.Path(), map[string]string{"etcd/member/wal/0": "x", "etcd/lock": ""})
+	writeFiles(t, d.Path(), map[string]string{"etcd/member/wal/0": "x", "etcd/lock": ""})
 	mustClose(t, d)
 	mustClose(t, d)
-	if diff := cmp.Diff(map[string]string{".": tree(t, parent)["."]}, tree(t, parent)); diff != "" {
+	if diff := cmp.Diff(map[string]string{".": readTree(t, parent)["."]}, readTree(t, parent)); diff != "" {
 		t.Errorf("left behind (-want +got):\n%s", diff)
 	}
 
@@ -53,11 +53,11 @@ func TestTemp(t *testing.T) {
 	mustClose(t, d) // nothing left to do
 }
 
-func TestTempReapsCrashed(t *testing.T) {
-	setTemp(t)
-	crashed, _, kill := holder(t, "temp", "")
-	alive, _, _ := holder(t, "temp", "")
-	write(t, crashed, map[string]string{"pki/ca.key": "secret"})
+func TestTempRemovesDirsOfCrashedProcesses(t *testing.T) {
+	setTempDir(t)
+	crashed, _, kill := startHolder(t, "temp", "")
+	alive, _, _ := startHolder(t, "temp", "")
+	writeFiles(t, crashed, map[string]string{"pki/ca.key": "secret"})
 	kill()
 
 	mine := mustTemp(t)
@@ -71,7 +71,7 @@ func TestTempReapsCrashed(t *testing.T) {
 	}
 }
 
-func TestTempReaps(t *testing.T) {
+func TestTempRemovesAbandonedDirs(t *testing.T) {
 	tests := map[string]struct {
 		files map[string]string
 		keep  bool
@@ -87,11 +87,11 @@ func TestTempReaps(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			parent := setTemp(t)
+			parent := setTempDir(t)
 			path := filepath.Join(parent, tempPrefix+"123")
-			write(t, path, test.files)
-			write(t, parent, map[string]string{tempPrefix + "123/": ""})
-			before := tree(t, path)
+			writeFiles(t, path, test.files)
+			writeFiles(t, parent, map[string]string{tempPrefix + "123/": ""})
+			before := readTree(t, path)
 			mustTemp(t)
 			if !test.keep {
 				if _, err := os.Lstat(path); !os.IsNotExist(err) {
@@ -99,55 +99,55 @@ func TestTempReaps(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(before, tree(t, path)); diff != "" {
+			if diff := cmp.Diff(before, readTree(t, path)); diff != "" {
 				t.Errorf("touched (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestTempLeavesOthersAlone(t *testing.T) {
+func TestTempKeepsForeignDirs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes and links of unix")
 	}
-	parent := setTemp(t)
+	parent := setTempDir(t)
 	elsewhere := t.TempDir()
 	ours := map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`}
-	write(t, elsewhere, ours)
-	write(t, parent, map[string]string{tempPrefix + "file": "x", "ctrlplane-1/": "", "other/": ""})
+	writeFiles(t, elsewhere, ours)
+	writeFiles(t, parent, map[string]string{tempPrefix + "file": "x", "ctrlplane-1/": "", "other/": ""})
 	if err := os.Symlink(elsewhere, filepath.Join(parent, tempPrefix+"link")); err != nil {
 		t.Fatal(err)
 	}
 	open := filepath.Join(parent, tempPrefix+"open")
-	write(t, open, ours)
+	writeFiles(t, open, ours)
 	if err := os.Chmod(open, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
 		foreign := filepath.Join(parent, tempPrefix+"foreign")
-		write(t, foreign, ours)
+		writeFiles(t, foreign, ours)
 		if err := os.Chown(foreign, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before, beforeElsewhere := tree(t, parent), tree(t, elsewhere)
+	before, beforeElsewhere := readTree(t, parent), readTree(t, elsewhere)
 	mustClose(t, mustTemp(t))
-	if diff := cmp.Diff(before, tree(t, parent)); diff != "" {
+	if diff := cmp.Diff(before, readTree(t, parent)); diff != "" {
 		t.Errorf("touched (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(beforeElsewhere, tree(t, elsewhere)); diff != "" {
+	if diff := cmp.Diff(beforeElsewhere, readTree(t, elsewhere)); diff != "" {
 		t.Errorf("touched through the link (-before +after):\n%s", diff)
 	}
 }
 
 // Many starts and stops at once, in this process and in others, while some
 // crash: each folder stays whole while it is had, and in the end all are gone.
-func TestTempAtOnce(t *testing.T) {
-	parent := setTemp(t)
+func TestConcurrentTemps(t *testing.T) {
+	parent := setTempDir(t)
 	var children []*exec.Cmd
 	outputs := map[*exec.Cmd]*strings.Builder{}
 	for range 4 {
-		cmd := helper(t, "churn", "150")
+		cmd := helperCommand(t, "churn", "150")
 		outputs[cmd] = &strings.Builder{}
 		cmd.Stdout, cmd.Stderr = outputs[cmd], outputs[cmd]
 		if err := cmd.Start(); err != nil {
@@ -158,14 +158,14 @@ func TestTempAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if err := churn("50"); err != nil {
+			if err := cycleTempDirs("50"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for range 5 {
-		path, _, kill := holder(t, "temp", "")
-		write(t, path, map[string]string{"etcd/wal": "x"})
+		path, _, kill := startHolder(t, "temp", "")
+		writeFiles(t, path, map[string]string{"etcd/wal": "x"})
 		kill()
 	}
 	all.Wait()
@@ -175,25 +175,25 @@ func TestTempAtOnce(t *testing.T) {
 		}
 	}
 	mustClose(t, mustTemp(t))
-	if left := tree(t, parent); len(left) != 1 {
+	if left := readTree(t, parent); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
-func TestTempNowhere(t *testing.T) {
-	parent := setTemp(t)
+func TestTempWithoutUsableParent(t *testing.T) {
+	parent := setTempDir(t)
 	gone := filepath.Join(parent, "gone")
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		t.Setenv(name, gone)
 	}
-	_, err := Temp()
-	if got := oneLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": look into that, or set TMPDIR to another folder") {
+	_, err := OpenTemp()
+	if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": look into that, or set TMPDIR to another folder") {
 		t.Errorf("got %s", got)
 	}
 }
 
 // Two processes that remove the same folder do not stumble over each other.
-func TestRemoveAtOnce(t *testing.T) {
+func TestConcurrentRemoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")
 	for range 5000 {
 		if err := os.Mkdir(path, 0o700); err != nil {
@@ -213,11 +213,11 @@ func TestRemoveAtOnce(t *testing.T) {
 			}
 		})
 		for {
-			err := removeEmpty(path)
+			err := removeEmptyDir(path)
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, errRetaken) {
+			if !errors.Is(err, errLockedAgain) {
 				t.Fatal(err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestRemoveAtOnce(t *testing.T) {
 
 // A process that locks a folder which another one is just removing either finds
 // it gone, or keeps it.
-func TestRemoveLockedRetaken(t *testing.T) {
+func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there the name of a removed file lingers until it is closed")
 	}
@@ -235,7 +235,7 @@ func TestRemoveLockedRetaken(t *testing.T) {
 	retaken := 0
 	for range 3000 {
 		path := filepath.Join(parent, "d")
-		write(t, parent, map[string]string{"d/data": "x"})
+		writeFiles(t, parent, map[string]string{"d/data": "x"})
 		old, err := tryLock(path, true)
 		if err != nil {
 			t.Fatal(err)
@@ -243,11 +243,11 @@ func TestRemoveLockedRetaken(t *testing.T) {
 		var other *os.File
 		var all sync.WaitGroup
 		all.Go(func() {
-			for err := errHeld; errors.Is(err, errHeld); {
+			for err := errLockHeld; errors.Is(err, errLockHeld); {
 				other, err = tryLock(path, true)
 			}
 		})
-		err = removeLocked(path, old)
+		err = removeLockedDir(path, old)
 		all.Wait()
 		if other == nil {
 			if _, statErr := os.Stat(path); err != nil || !os.IsNotExist(statErr) {
@@ -256,10 +256,10 @@ func TestRemoveLockedRetaken(t *testing.T) {
 			continue
 		}
 		retaken++
-		if got := tree(t, path); !errors.Is(err, errRetaken) || len(got) != 2 || got[lockFile] == "" {
-			t.Fatalf("%v, want %v; the folder taken is left with %v", err, errRetaken, got)
+		if got := readTree(t, path); !errors.Is(err, errLockedAgain) || len(got) != 2 || got[lockFile] == "" {
+			t.Fatalf("%v, want %v; the folder taken is left with %v", err, errLockedAgain, got)
 		}
-		if err := removeLocked(path, other); err != nil {
+		if err := removeLockedDir(path, other); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,9 +32,9 @@ func New(name, server string, ca, cert, key []byte) *clientcmdapi.Config {
 	context := clientcmdapi.NewContext()
 	context.Cluster = name
 	context.AuthInfo = name
-	cluster.Extensions = mark{}.on(nil)
-	user.Extensions = mark{}.on(nil)
-	context.Extensions = mark{}.on(nil)
+	cluster.Extensions = ownerMark{}.addTo(nil)
+	user.Extensions = ownerMark{}.addTo(nil)
+	context.Extensions = ownerMark{}.addTo(nil)
 	cfg.Clusters[name] = cluster
 	cfg.AuthInfos[name] = user
 	cfg.Contexts[name] = context
@@ -48,8 +48,8 @@ func Write(path string, cfg *clientcmdapi.Config) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
-	if err := replace(path, data, replacement{mode: 0o600}); err != nil {
-		return explain(path, err)
+	if err := replaceFile(path, data, replaceOptions{mode: 0o600}); err != nil {
+		return explainError(path, err)
 	}
 	return nil
 }
@@ -59,8 +59,8 @@ func Path() string {
 	return clientcmd.NewDefaultPathOptions().GetDefaultFilename()
 }
 
-// load returns an empty configuration, and no info, if there is no such file.
-func load(path string) (*clientcmdapi.Config, os.FileInfo, error) {
+// loadFile returns an empty configuration, and no info, if there is no such file.
+func loadFile(path string) (*clientcmdapi.Config, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
@@ -69,15 +69,15 @@ func load(path string) (*clientcmdapi.Config, os.FileInfo, error) {
 		return clientcmdapi.NewConfig(), nil, nil
 	}
 	if err != nil {
-		return nil, nil, explain(path, err)
+		return nil, nil, explainError(path, err)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, explain(path, err)
+		return nil, nil, explainError(path, err)
 	}
 	cfg, err := clientcmd.Load(data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s does not parse (%s): correct it, or name another file in KUBECONFIG", path, oneLine(err))
+		return nil, nil, fmt.Errorf("kubeconfig %s does not parse (%s): correct it, or name another file in KUBECONFIG", path, singleLine(err))
 	}
 	return cfg, info, nil
 }

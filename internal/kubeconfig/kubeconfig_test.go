@@ -12,8 +12,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// users is a kubeconfig as somebody may have it.
-const users = `apiVersion: v1
+// usersKubeconfig is a kubeconfig as somebody may have it.
+const usersKubeconfig = `apiVersion: v1
 kind: Config
 current-context: work
 preferences: {colors: true}
@@ -41,13 +41,13 @@ extensions:
   extension: {a: [1, 2]}
 `
 
-func sample(name string) *clientcmdapi.Config {
+func sampleConfig(name string) *clientcmdapi.Config {
 	return New(name, "https://127.0.0.1:6443", []byte("ca of "+name), []byte("cert of "+name), []byte("key of "+name))
 }
 
-// setFiles makes the files in a new folder and points KUBECONFIG at the list of
+// setKubeconfigFiles makes the files in a new folder and points KUBECONFIG at the list of
 // names.
-func setFiles(t *testing.T, list []string, files map[string]string) string {
+func setKubeconfigFiles(t *testing.T, list []string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -78,7 +78,7 @@ func mustLoad(t *testing.T, path string) *clientcmdapi.Config {
 
 func mustMerge(t *testing.T, name string) string {
 	t.Helper()
-	path, err := Merge(name, sample(name))
+	path, err := Merge(name, sampleConfig(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,8 @@ func mustUnmerge(t *testing.T, name string) {
 	}
 }
 
-// contents are the names and contents of what lies in a folder.
-func contents(t *testing.T, dir string) map[string]string {
+// readFiles are the names and contents of what lies in a folder.
+func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	entries, err := os.ReadDir(dir)
@@ -142,8 +142,8 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-func TestNew(t *testing.T) {
-	cfg := sample("ctrlplane-default")
+func TestNewBindingModes(t *testing.T) {
+	cfg := sampleConfig("ctrlplane-default")
 	data, err := clientcmd.Write(*cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -192,29 +192,29 @@ users:
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kubeconfig")
-	if err := os.WriteFile(path, []byte(users), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(path, sample("a")); err != nil {
+	if err := Write(path, sampleConfig("a")); err != nil {
 		t.Fatal(err)
 	}
 	wantMode(t, path, 0o600)
 	if got := mustLoad(t, path); got.CurrentContext != "a" || len(got.Contexts) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if got := contents(t, dir); len(got) != 1 {
+	if got := readFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 
 	gone := filepath.Join(dir, "gone", "kubeconfig")
-	err := Write(gone, sample("a"))
+	err := Write(gone, sampleConfig("a"))
 	if err == nil || !strings.HasPrefix(err.Error(), "kubeconfig "+gone+": ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestPath(t *testing.T) {
-	dir := setFiles(t, []string{"a", "b", "c"}, map[string]string{"b": users})
+	dir := setKubeconfigFiles(t, []string{"a", "b", "c"}, map[string]string{"b": usersKubeconfig})
 	if got := Path(); got != filepath.Join(dir, "b") {
 		t.Errorf("got %s, want the first that exists", got)
 	}

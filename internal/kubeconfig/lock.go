@@ -12,20 +12,20 @@ import (
 const (
 	// Whoever follows the protocol holds the lock for some milliseconds: one
 	// that is not given back in lockPatience was left by a crash.
-	lockPatience = 5 * time.Second
-	// lockLimit ends the wait when others take the lock in turn.
-	lockLimit = time.Minute
-	lockRetry = 5 * time.Millisecond
+	staleLockTimeout = 5 * time.Second
+	// lockTimeout ends the wait when others take the lock in turn.
+	lockTimeout       = time.Minute
+	lockRetryInterval = 5 * time.Millisecond
 )
 
-// lock takes the lock of a kubeconfig file as client-go does, but waits for it.
-func lock(path string) (unlock func() error, err error) {
+// lockFile takes the lock of a kubeconfig file as client-go does, but waits for it.
+func lockFile(path string) (unlock func() error, err error) {
 	name := path + ".lock"
-	limit := time.NewTimer(lockLimit)
+	limit := time.NewTimer(lockTimeout)
 	defer limit.Stop()
-	patience := time.NewTimer(lockPatience)
+	patience := time.NewTimer(staleLockTimeout)
 	defer patience.Stop()
-	retry := time.NewTicker(lockRetry)
+	retry := time.NewTicker(lockRetryInterval)
 	defer retry.Stop()
 	var seen os.FileInfo
 	for {
@@ -34,17 +34,17 @@ func lock(path string) (unlock func() error, err error) {
 			unlock := func() error { return os.Remove(name) }
 			if err := f.Close(); err != nil {
 				_ = unlock() // what went wrong first is what matters
-				return nil, explain(path, err)
+				return nil, explainError(path, err)
 			}
 			return unlock, nil
 		}
 		// Windows denies access to a file that is being removed.
 		if !errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || !errors.Is(err, fs.ErrPermission)) {
-			return nil, explain(path, err)
+			return nil, explainError(path, err)
 		}
 		if found, err := os.Stat(name); err == nil {
 			if seen != nil && !(os.SameFile(seen, found) && seen.ModTime().Equal(found.ModTime())) {
-				patience.Reset(lockPatience) // it went to somebody else
+				patience.Reset(staleLockTimeout) // it went to somebody else
 			}
 			seen = found
 		}

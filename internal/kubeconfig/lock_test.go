@@ -30,16 +30,16 @@ func TestMain(m *testing.M) {
 	if prefix == "" {
 		os.Exit(m.Run())
 	}
-	if err := churn(prefix); err != nil {
+	if err := mergeRepeatedly(prefix); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 }
 
-func churn(prefix string) error {
+func mergeRepeatedly(prefix string) error {
 	for i := range helperTimes {
 		name := prefix + strconv.Itoa(i)
-		if _, err := Merge(name, sample(name)); err != nil {
+		if _, err := Merge(name, sampleConfig(name)); err != nil {
 			return err
 		}
 		if i%2 == 0 {
@@ -52,8 +52,8 @@ func churn(prefix string) error {
 	return nil
 }
 
-func TestMergeAtOnce(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+func TestConcurrentMerges(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
 	want := map[string]bool{"work": true, "play": true}
 	expect := func(prefix string) {
@@ -82,7 +82,7 @@ func TestMergeAtOnce(t *testing.T) {
 		prefix := fmt.Sprintf("goroutine%d-", i)
 		expect(prefix)
 		merging.Go(func() {
-			if err := churn(prefix); err != nil {
+			if err := mergeRepeatedly(prefix); err != nil {
 				t.Error(err)
 			}
 		})
@@ -121,22 +121,22 @@ func TestMergeAtOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("contexts (-want +got):\n%s", diff)
 	}
-	if got := contents(t, dir); len(got) != 1 {
+	if got := readFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 }
 
-func TestMergeWaitsForTheLock(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users, "config.lock": ""})
+func TestMergeWaitsForLock(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig, "config.lock": ""})
 	path := filepath.Join(dir, "config")
 	synctest.Test(t, func(t *testing.T) {
 		merged := make(chan error, 1)
 		go func() {
-			_, err := Merge("a", sample("a"))
+			_, err := Merge("a", sampleConfig("a"))
 			merged <- err
 		}()
 		synctest.Wait() // until it waits for the lock
-		if got := contents(t, dir)["config"]; got != users {
+		if got := readFiles(t, dir)["config"]; got != usersKubeconfig {
 			t.Errorf("it changed a locked file: %s", got)
 		}
 		if err := os.Remove(path + ".lock"); err != nil {
@@ -151,8 +151,8 @@ func TestMergeWaitsForTheLock(t *testing.T) {
 	}
 }
 
-func TestMergeStaleLock(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users, "config.lock": ""})
+func TestMergeReportsStaleLock(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig, "config.lock": ""})
 	path := filepath.Join(dir, "config")
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	if err := os.Chtimes(path+".lock", since, since); err != nil {
@@ -161,21 +161,21 @@ func TestMergeStaleLock(t *testing.T) {
 	want := fmt.Sprintf("kubeconfig %s is locked since 2026-01-02 03:04:05: wait until the program that changes it is done, or remove %s.lock if there is none", path, path)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, err := Merge("a", sample("a"))
+		_, err := Merge("a", sampleConfig("a"))
 		wantError(t, err, want)
 		wantError(t, Unmerge("a"), want)
-		if took := time.Since(began); took != 2*lockPatience {
-			t.Errorf("gave up after %v, want %v each", took, lockPatience)
+		if took := time.Since(began); took != 2*staleLockTimeout {
+			t.Errorf("gave up after %v, want %v each", took, staleLockTimeout)
 		}
 	})
-	if diff := cmp.Diff(map[string]string{"config": users, "config.lock": ""}, contents(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig, "config.lock": ""}, readFiles(t, dir)); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }
 
 // What we hold is the lock of client-go: its own functions respect it.
-func TestLockIsClientGos(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+func TestLockExcludesClientGo(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
 	access := clientcmd.NewDefaultPathOptions()
 	modify := func() error {
@@ -186,7 +186,7 @@ func TestLockIsClientGos(t *testing.T) {
 		cfg.CurrentContext = "play"
 		return clientcmd.ModifyConfig(access, *cfg, false)
 	}
-	unlock, err := lock(path)
+	unlock, err := lockFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,15 +30,15 @@ func Merge(context string, cfg *clientcmdapi.Config) (string, error) {
 		if other == "" || other == path {
 			continue
 		}
-		if _, _, err := load(other); err != nil {
+		if _, _, err := loadFile(other); err != nil {
 			return "", err
 		}
 	}
-	return path, edit(path, func(f *file) error {
-		if err := f.refuseForeign(context); err != nil {
+	return path, editFile(path, func(f *editedFile) error {
+		if err := f.checkNotForeign(context); err != nil {
 			return err
 		}
-		f.add(context, from, cfg.Clusters[from.Cluster], cfg.AuthInfos[from.AuthInfo])
+		f.addContext(context, from, cfg.Clusters[from.Cluster], cfg.AuthInfos[from.AuthInfo])
 		f.mode = 0o600 // it holds a key now
 		return nil
 	})
@@ -54,37 +54,37 @@ func Unmerge(context string) error {
 		if path == "" {
 			continue
 		}
-		if err := unmerge(path, context); first == nil {
+		if err := unmergeFile(path, context); first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-func unmerge(path, context string) error {
+func unmergeFile(path, context string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err := edit(path, func(f *file) error {
-		f.remove(context)
+	err := editFile(path, func(f *editedFile) error {
+		f.removeContext(context)
 		return nil
 	})
 	if errors.Is(err, fs.ErrPermission) {
 		// It matters only if there was something to do.
-		if cfg, _, loadErr := load(path); loadErr == nil && !(&file{Config: cfg}).remove(context) {
+		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context) {
 			return nil
 		}
 	}
 	return err
 }
 
-func (f *file) refuseForeign(name string) error {
+func (f *editedFile) checkNotForeign(name string) error {
 	var what string
-	if o, ok := f.Contexts[name]; ok && !marked(o.Extensions) {
+	if o, ok := f.Contexts[name]; ok && !hasMark(o.Extensions) {
 		what = "context"
-	} else if o, ok := f.Clusters[name]; ok && !marked(o.Extensions) {
+	} else if o, ok := f.Clusters[name]; ok && !hasMark(o.Extensions) {
 		what = "cluster"
-	} else if o, ok := f.AuthInfos[name]; ok && !marked(o.Extensions) {
+	} else if o, ok := f.AuthInfos[name]; ok && !hasMark(o.Extensions) {
 		what = "user"
 	}
 	if what == "" {
@@ -93,81 +93,81 @@ func (f *file) refuseForeign(name string) error {
 	return fmt.Errorf("kubeconfig %s has a %s %s that ctrlplane did not make: rename or delete it, or choose another --name", f.path, what, name)
 }
 
-func (f *file) add(name string, context *clientcmdapi.Context, cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
-	m := mark{Previous: f.CurrentContext, Created: !f.existed || f.createdByUs()}
+func (f *editedFile) addContext(name string, context *clientcmdapi.Context, cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+	m := ownerMark{Previous: f.CurrentContext, Created: !f.existed || f.createdByUs()}
 	context, cluster, user = context.DeepCopy(), cluster.DeepCopy(), user.DeepCopy()
 	context.Cluster, context.AuthInfo = name, name
 	if old, ok := f.Contexts[name]; ok {
 		// What the user set since (kubectl config set-context) stays.
 		context.Namespace = old.Namespace
 		context.Extensions = maps.Clone(old.Extensions)
-		was := readMark(old.Extensions).Previous
+		was := readOwnerMark(old.Extensions).Previous
 		if f.CurrentContext == name {
 			m.Previous = was
 		} else {
-			f.relink(name, was) // or two could go back to each other
+			f.relinkPrevious(name, was) // or two could go back to each other
 		}
 	}
-	context.Extensions = m.on(context.Extensions)
-	cluster.Extensions = mark{}.on(cluster.Extensions)
-	user.Extensions = mark{}.on(user.Extensions)
+	context.Extensions = m.addTo(context.Extensions)
+	cluster.Extensions = ownerMark{}.addTo(cluster.Extensions)
+	user.Extensions = ownerMark{}.addTo(user.Extensions)
 	f.Contexts[name], f.Clusters[name], f.AuthInfos[name] = context, cluster, user
 	f.CurrentContext = name
 }
 
-// remove reports whether there was anything to remove.
-func (f *file) remove(name string) bool {
+// removeContext reports whether there was anything to remove.
+func (f *editedFile) removeContext(name string) bool {
 	found := false
 	for key, context := range f.Contexts {
 		// The user may have renamed it.
-		if !marked(context.Extensions) || key != name && context.Cluster != name {
+		if !hasMark(context.Extensions) || key != name && context.Cluster != name {
 			continue
 		}
 		found = true
-		m := readMark(context.Extensions)
+		m := readOwnerMark(context.Extensions)
 		delete(f.Contexts, key)
 		if f.CurrentContext == key {
 			f.CurrentContext = m.Previous
 		}
-		f.relink(key, m.Previous)
-		f.unmake = f.unmake || m.Created
+		f.relinkPrevious(key, m.Previous)
+		f.removeIfEmpty = f.removeIfEmpty || m.Created
 	}
-	if o, ok := f.Clusters[name]; ok && marked(o.Extensions) {
+	if o, ok := f.Clusters[name]; ok && hasMark(o.Extensions) {
 		delete(f.Clusters, name)
 		found = true
 	}
-	if o, ok := f.AuthInfos[name]; ok && marked(o.Extensions) {
+	if o, ok := f.AuthInfos[name]; ok && hasMark(o.Extensions) {
 		delete(f.AuthInfos, name)
 		found = true
 	}
 	return found
 }
 
-// relink makes the contexts of other control planes that were merged while key
+// relinkPrevious makes the contexts of other control planes that were merged while key
 // was current go back to what was current before it.
-func (f *file) relink(key, previous string) {
+func (f *editedFile) relinkPrevious(key, previous string) {
 	for _, context := range f.Contexts {
-		if m := readMark(context.Extensions); marked(context.Extensions) && m.Previous == key {
+		if m := readOwnerMark(context.Extensions); hasMark(context.Extensions) && m.Previous == key {
 			m.Previous = previous
-			context.Extensions = m.on(context.Extensions)
+			context.Extensions = m.addTo(context.Extensions)
 		}
 	}
 }
 
-func (f *file) createdByUs() bool {
+func (f *editedFile) createdByUs() bool {
 	for _, context := range f.Contexts {
-		if readMark(context.Extensions).Created {
+		if readOwnerMark(context.Extensions).Created {
 			return true
 		}
 	}
 	return false
 }
 
-// file is a kubeconfig while it is edited.
-type file struct {
+// editedFile is a kubeconfig while it is edited.
+type editedFile struct {
 	*clientcmdapi.Config
-	path    string
-	existed bool
-	mode    os.FileMode
-	unmake  bool // remove it if nothing is left in it
+	path          string
+	existed       bool
+	mode          os.FileMode
+	removeIfEmpty bool // remove it if nothing is left in it
 }

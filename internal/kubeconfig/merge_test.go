@@ -11,7 +11,7 @@ import (
 )
 
 func TestMergeAndUnmerge(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
@@ -50,14 +50,14 @@ func TestMergeAndUnmerge(t *testing.T) {
 			t.Errorf("unmerged (-before +after):\n%s", diff)
 		}
 	}
-	if got := contents(t, dir); len(got) != 1 {
+	if got := readFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 }
 
-func TestMergeRenames(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, nil)
-	if _, err := Merge("mine", sample("other")); err != nil {
+func TestMergeNamesEntriesAfterContext(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, nil)
+	if _, err := Merge("mine", sampleConfig("other")); err != nil {
 		t.Fatal(err)
 	}
 	got := mustLoad(t, filepath.Join(dir, "config"))
@@ -66,8 +66,8 @@ func TestMergeRenames(t *testing.T) {
 	}
 }
 
-func TestMergeMakesTheFile(t *testing.T) {
-	dir := setFiles(t, []string{"home/.kube/config"}, nil)
+func TestMergeCreatesFile(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"home/.kube/config"}, nil)
 	path := mustMerge(t, "a")
 	wantMode(t, path, 0o600)
 	wantMode(t, filepath.Dir(path), 0o700|os.ModeDir)
@@ -78,21 +78,21 @@ func TestMergeMakesTheFile(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	mustUnmerge(t, "b")
-	if got := contents(t, filepath.Join(dir, "home", ".kube")); len(got) != 0 {
+	if got := readFiles(t, filepath.Join(dir, "home", ".kube")); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
 	mustUnmerge(t, "b") // without a file
 
 	// A file that was there, even an empty one, stays.
-	dir = setFiles(t, []string{"config"}, map[string]string{"config": ""})
+	dir = setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": ""})
 	mustMerge(t, "a")
 	mustUnmerge(t, "a")
-	if got := contents(t, dir); len(got) != 1 {
+	if got := readFiles(t, dir); len(got) != 1 {
 		t.Errorf("got %v, want the file to be there", got)
 	}
 
 	// So does one that the user has put something into.
-	dir = setFiles(t, []string{"config"}, nil)
+	dir = setKubeconfigFiles(t, []string{"config"}, nil)
 	path = mustMerge(t, "a")
 	cfg := mustLoad(t, path)
 	cfg.Contexts["own"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "y"}
@@ -105,8 +105,8 @@ func TestMergeMakesTheFile(t *testing.T) {
 	}
 }
 
-func TestMergeKeepsWhatTheUserSet(t *testing.T) {
-	setFiles(t, []string{"config"}, map[string]string{"config": users})
+func TestMergeKeepsUserSettings(t *testing.T) {
+	setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := mustMerge(t, "a")
 	cfg := mustLoad(t, path)
 	cfg.Contexts["a"].Namespace = "team"
@@ -119,9 +119,9 @@ func TestMergeKeepsWhatTheUserSet(t *testing.T) {
 	}
 }
 
-// do runs steps like "+a" (merge), "-a" (unmerge), "a" (the user makes it the
+// runSteps runs steps like "+a" (merge), "-a" (unmerge), "a" (the user makes it the
 // current context) and "a>b" (the user renames it).
-func do(t *testing.T, path string, steps ...string) {
+func runSteps(t *testing.T, path string, steps ...string) {
 	t.Helper()
 	for _, step := range steps {
 		switch {
@@ -146,7 +146,7 @@ func do(t *testing.T, path string, steps ...string) {
 	}
 }
 
-func TestCurrentContext(t *testing.T) {
+func TestUnmergeRestoresCurrentContext(t *testing.T) {
 	tests := map[string]struct {
 		steps []string
 		want  string
@@ -171,9 +171,9 @@ func TestCurrentContext(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+			dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 			path := filepath.Join(dir, "config")
-			do(t, path, test.steps...)
+			runSteps(t, path, test.steps...)
 			got := mustLoad(t, path)
 			if got.CurrentContext != test.want {
 				t.Errorf("current context %q, want %q", got.CurrentContext, test.want)
@@ -185,14 +185,14 @@ func TestCurrentContext(t *testing.T) {
 	}
 }
 
-func TestMergeList(t *testing.T) {
-	dir := setFiles(t, []string{"missing", "first", "second"}, map[string]string{"first": "", "second": users})
-	before := contents(t, dir)
+func TestMergeWithSeveralFiles(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"missing", "first", "second"}, map[string]string{"first": "", "second": usersKubeconfig})
+	before := readFiles(t, dir)
 	if got := mustMerge(t, "a"); got != filepath.Join(dir, "first") {
 		t.Errorf("merged into %s", got)
 	}
-	after := contents(t, dir)
-	if after["second"] != users || len(after) != 2 {
+	after := readFiles(t, dir)
+	if after["second"] != usersKubeconfig || len(after) != 2 {
 		t.Errorf("got %v", after)
 	}
 	effective, err := clientcmd.NewDefaultPathOptions().GetStartingConfig()
@@ -208,15 +208,15 @@ func TestMergeList(t *testing.T) {
 	if err != nil || effective.CurrentContext != "work" || len(effective.Contexts) != 2 {
 		t.Errorf("kubectl sees %+v, %v", effective, err)
 	}
-	if got := contents(t, dir); len(got) != len(before) {
+	if got := readFiles(t, dir); len(got) != len(before) {
 		t.Errorf("left behind: %v", got)
 	}
 }
 
 func TestMergeIntoOwnFile(t *testing.T) {
-	dir := setFiles(t, []string{"kubeconfig"}, nil)
+	dir := setKubeconfigFiles(t, []string{"kubeconfig"}, nil)
 	path := filepath.Join(dir, "kubeconfig")
-	if err := Write(path, sample("a")); err != nil {
+	if err := Write(path, sampleConfig("a")); err != nil {
 		t.Fatal(err)
 	}
 	mustMerge(t, "a") // with the export KUBECONFIG=… line in force
@@ -226,7 +226,7 @@ func TestMergeIntoOwnFile(t *testing.T) {
 }
 
 func TestMergeThroughLink(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, map[string]string{"dotfiles/config": users})
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"dotfiles/config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
 	if err := os.Symlink(filepath.Join("dotfiles", "config"), path); err != nil {
 		t.Skip(err)

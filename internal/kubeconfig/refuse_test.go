@@ -34,7 +34,7 @@ func TestMergeRefuses(t *testing.T) {
 		},
 		"another of the list": {
 			list:  []string{"config", "other"},
-			files: map[string]string{"config": users, "other": "\t"},
+			files: map[string]string{"config": usersKubeconfig, "other": "\t"},
 			want:  "kubeconfig DIR/other does not parse (yaml: found character that cannot start any token)" + correct,
 		},
 		"folder": {
@@ -69,21 +69,21 @@ func TestMergeRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := setFiles(t, test.list, test.files)
-			before := contents(t, dir)
-			_, err := Merge("a", sample("a"))
+			dir := setKubeconfigFiles(t, test.list, test.files)
+			before := readFiles(t, dir)
+			_, err := Merge("a", sampleConfig("a"))
 			want := strings.ReplaceAll(strings.ReplaceAll(test.want, "DIR", dir), "LONG", strings.Repeat("n", 300))
 			wantError(t, err, want)
-			if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
+			if diff := cmp.Diff(before, readFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestMergeRefusesNothing(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, nil)
-	cfg := sample("a")
+func TestMergeRefusesIncompleteContext(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, nil)
+	cfg := sampleConfig("a")
 	cfg.CurrentContext = "b"
 	_, err := Merge("a", cfg)
 	wantError(t, err, `kubeconfig: context a: nothing to merge, the current context "b" is not complete`)
@@ -91,40 +91,40 @@ func TestMergeRefusesNothing(t *testing.T) {
 	delete(cfg.AuthInfos, "a")
 	_, err = Merge("a", cfg)
 	wantError(t, err, `kubeconfig: context a: nothing to merge, the current context "a" is not complete`)
-	if got := contents(t, dir); len(got) != 0 {
+	if got := readFiles(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
 
 	t.Setenv("KUBECONFIG", string(filepath.ListSeparator))
-	_, err = Merge("a", sample("a"))
+	_, err = Merge("a", sampleConfig("a"))
 	wantError(t, err, "kubeconfig: KUBECONFIG names no file: name one, or unset it")
 	mustUnmerge(t, "a")
 }
 
 func TestMergeRefusesDanglingLink(t *testing.T) {
-	dir := setFiles(t, []string{"config"}, nil)
+	dir := setKubeconfigFiles(t, []string{"config"}, nil)
 	path := filepath.Join(dir, "config")
 	if err := os.Symlink("nowhere", path); err != nil {
 		t.Skip(err)
 	}
 	want := "kubeconfig " + path + " is a link to a file that does not exist: make that file, or name another one in KUBECONFIG"
-	_, err := Merge("a", sample("a"))
+	_, err := Merge("a", sampleConfig("a"))
 	wantError(t, err, want)
 	wantError(t, Unmerge("a"), want)
 }
 
-func TestUnmergeLeavesTheUsersOwn(t *testing.T) {
+func TestUnmergeKeepsForeignEntries(t *testing.T) {
 	const own = "contexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: x}}]\nusers: [{name: a, user: {token: x}}]\ncurrent-context: a\n"
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": own})
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": own})
 	mustUnmerge(t, "a")
-	if got := contents(t, dir)["config"]; got != own {
+	if got := readFiles(t, dir)["config"]; got != own {
 		t.Errorf("got %s", got)
 	}
 }
 
 // One file that does not parse does not keep the context in the others.
-func TestUnmergeGoesOn(t *testing.T) {
-	dir := setFiles(t, []string{"good"}, map[string]string{"good": users, "bad": "\t"})
+func TestUnmergeContinuesAfterError(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"good"}, map[string]string{"good": usersKubeconfig, "bad": "\t"})
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")
 	mustMerge(t, "a")
 	t.Setenv("KUBECONFIG", bad+string(filepath.ListSeparator)+good)
@@ -132,7 +132,7 @@ func TestUnmergeGoesOn(t *testing.T) {
 	if got := mustLoad(t, good); got.CurrentContext != "work" || len(got.Contexts) != 2 {
 		t.Errorf("got %+v", got)
 	}
-	if got := contents(t, dir); len(got) != 2 || got["bad"] != "\t" {
+	if got := readFiles(t, dir); len(got) != 2 || got["bad"] != "\t" {
 		t.Errorf("got %v", got)
 	}
 }

@@ -41,8 +41,8 @@ func inSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// chmod changes the mode until the test is over.
-func chmod(t *testing.T, path string, mode os.FileMode) {
+// setMode changes the mode until the test is over.
+func setMode(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	})
 }
 
-func TestNotAllowed(t *testing.T) {
+func TestPermissionDenied(t *testing.T) {
 	if !inSandbox(t, 1000) {
 		return
 	}
@@ -69,14 +69,14 @@ func TestNotAllowed(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+			dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 			path := filepath.Join(dir, test.path)
-			chmod(t, path, test.mode)
-			_, err := Merge("a", sample("a"))
-			chmod(t, path, 0o700)
+			setMode(t, path, test.mode)
+			_, err := Merge("a", sampleConfig("a"))
+			setMode(t, path, 0o700)
 			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: make it and its folder yours and writable, or name another file in KUBECONFIG",
 				dir, strings.ReplaceAll(test.want, "DIR", dir)))
-			if diff := cmp.Diff(map[string]string{"config": users}, contents(t, dir)); diff != "" {
+			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
@@ -84,28 +84,28 @@ func TestNotAllowed(t *testing.T) {
 }
 
 // A file of the list that is none of our business may be out of our reach.
-func TestUnmergeBesideNotWritable(t *testing.T) {
+func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	if !inSandbox(t, 1000) {
 		return
 	}
-	dir := setFiles(t, []string{"theirs/config", "config"}, map[string]string{"theirs/config": users, "config": users})
+	dir := setKubeconfigFiles(t, []string{"theirs/config", "config"}, map[string]string{"theirs/config": usersKubeconfig, "config": usersKubeconfig})
 	theirs := filepath.Join(dir, "theirs")
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "config"))
 	mustMerge(t, "a")
 	t.Setenv("KUBECONFIG", filepath.Join(theirs, "config")+":"+filepath.Join(dir, "config"))
-	chmod(t, theirs, 0o500)
+	setMode(t, theirs, 0o500)
 	mustUnmerge(t, "a")
 	if got := mustLoad(t, filepath.Join(dir, "config")); got.CurrentContext != "work" || len(got.Contexts) != 2 {
 		t.Errorf("got %+v", got)
 	}
 
-	chmod(t, theirs, 0o700)
+	setMode(t, theirs, 0o700)
 	mustMerge(t, "a") // into theirs, as the first
-	chmod(t, theirs, 0o500)
+	setMode(t, theirs, 0o500)
 	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: make it and its folder yours and writable, or name another file in KUBECONFIG", theirs, theirs))
 }
 
-func TestDiskFull(t *testing.T) {
+func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	if !inSandbox(t, 0) {
 		return
 	}
@@ -119,26 +119,26 @@ func TestDiskFull(t *testing.T) {
 		}
 	}()
 	path := filepath.Join(disk, "config")
-	if err := os.WriteFile(path, []byte(users), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", path)
-	_, err := Merge("a", sample("a"))
+	_, err := Merge("a", sampleConfig("a"))
 	if err == nil || !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "kubeconfig "+path+": the disk is full (") {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff(map[string]string{"config": users}, contents(t, disk)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, disk)); diff != "" {
 		t.Errorf("changed (-before +after):\n%s", diff)
 	}
 }
 
 // Root (sudo) leaves the user's file the user's.
-func TestKeepsOwner(t *testing.T) {
+func TestMergeKeepsFileOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
 	}
 	const nobody = 65534
-	dir := setFiles(t, []string{"config"}, map[string]string{"config": users})
+	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
 	if err := os.Chown(path, nobody, nobody); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func Open(cfg Config) (*File, error) {
 func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 	var w io.Writer = out
 	if cfg.OnWarn != nil {
-		w = &watched{out: out, onWarn: cfg.OnWarn}
+		w = &failureNotifier{out: out, onWarn: cfg.OnWarn}
 	}
 	opts := &slog.HandlerOptions{Level: cfg.Level}
 	var handler slog.Handler
@@ -110,7 +110,7 @@ func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 		return nil, err
 	}
 	if cfg.OnWarn != nil {
-		handler = &tee{file: handler, onWarn: cfg.OnWarn}
+		handler = &warnTee{file: handler, onWarn: cfg.OnWarn}
 	}
 	return handler, nil
 }

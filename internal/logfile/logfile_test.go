@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens a log file that the test closes, which must not fail.
-func open(t *testing.T, cfg Config) *File {
+// openLog opens a log file that the test closes, which must not fail.
+func openLog(t *testing.T, cfg Config) *File {
 	t.Helper()
 	if cfg.Path == "" {
 		cfg.Path = filepath.Join(t.TempDir(), "test.log")
@@ -33,7 +33,7 @@ func open(t *testing.T, cfg Config) *File {
 	return f
 }
 
-func read(t *testing.T, path string) string {
+func readLog(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -42,11 +42,11 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// records reads a file of JSON records, without their times.
-func records(t *testing.T, path string) []map[string]any {
+// readRecords reads a file of JSON records, without their times.
+func readRecords(t *testing.T, path string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	for line := range strings.Lines(read(t, path)) {
+	for line := range strings.Lines(readLog(t, path)) {
 		var r map[string]any
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -60,7 +60,7 @@ func records(t *testing.T, path string) []map[string]any {
 	return all
 }
 
-func TestParse(t *testing.T) {
+func TestParseReadsAllParts(t *testing.T) {
 	for name, want := range map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "WARN": slog.LevelWarn,
 	} {
@@ -99,9 +99,9 @@ func TestFormats(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.format), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.log")
-			f := open(t, Config{Path: path, Format: tt.format})
+			f := openLog(t, Config{Path: path, Format: tt.format})
 			slog.New(f.Handler()).With("n", 1).WithGroup("g").Info("it is so", "s", "a b")
-			if got := read(t, path); !strings.HasSuffix(got, tt.want) {
+			if got := readLog(t, path); !strings.HasSuffix(got, tt.want) {
 				t.Errorf("got %q, want it to end with %q", got, tt.want)
 			}
 		})
@@ -122,7 +122,7 @@ func TestLevel(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.log")
-			log := slog.New(open(t, Config{Path: path, Format: JSON, Level: tt.level}).Handler())
+			log := slog.New(openLog(t, Config{Path: path, Format: JSON, Level: tt.level}).Handler())
 			log.Log(t.Context(), -7, "V(7)")
 			log.Log(t.Context(), -6, "V(6)")
 			log.Debug("debug")
@@ -130,7 +130,7 @@ func TestLevel(t *testing.T) {
 			log.Warn("warn")
 			log.Error("error")
 			var got []string
-			for _, r := range records(t, path) {
+			for _, r := range readRecords(t, path) {
 				got = append(got, r["msg"].(string))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -140,14 +140,14 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-func TestOpenContinues(t *testing.T) {
+func TestOpenAppends(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.log")
 	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := open(t, Config{Path: path})
+	f := openLog(t, Config{Path: path})
 	slog.New(f.Handler()).Info("after")
-	got := read(t, path)
+	got := readLog(t, path)
 	if !strings.HasPrefix(got, "before\n") || !strings.Contains(got, "msg=after") {
 		t.Errorf("content is %q", got)
 	}
@@ -185,7 +185,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
+func TestCloseWithOpenWatch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.log")
 	for range 20 {
 		var warned int
@@ -205,7 +205,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("a record after Close was warned of")
 		}
 	}
-	if got := len(records(t, path)); got != 20 {
+	if got := len(readRecords(t, path)); got != 20 {
 		t.Errorf("the file has %d records, want 20", got)
 	}
 }

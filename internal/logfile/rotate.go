@@ -11,19 +11,19 @@ import (
 // rotator appends to a file and sets it aside when it is full. It has no
 // goroutine, so that nothing is left after Close.
 type rotator struct {
-	path  string
-	limit int64
-	keep  int
+	path     string
+	maxBytes int64
+	maxFiles int
 
-	mu     sync.Mutex
-	file   *os.File // nil after Close, or if it could not be opened again
-	size   int64
-	closed bool
-	failed error // the first failure
+	mu       sync.Mutex
+	file     *os.File // nil after Close, or if it could not be opened again
+	size     int64
+	closed   bool
+	firstErr error // the first failure
 }
 
 func openRotator(path string, limit int64, keep int) (*rotator, error) {
-	r := &rotator{path: path, limit: limit, keep: keep}
+	r := &rotator{path: path, maxBytes: limit, maxFiles: keep}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *rotator) Write(p []byte) (int, error) {
 		return 0, os.ErrClosed
 	}
 	var failure error
-	if r.size > 0 && r.size+int64(len(p)) > r.limit {
+	if r.size > 0 && r.size+int64(len(p)) > r.maxBytes {
 		failure = r.rotate()
 	}
 	if r.file == nil {
@@ -71,8 +71,8 @@ func (r *rotator) Write(p []byte) (int, error) {
 		r.size += int64(n)
 		failure = errors.Join(failure, err)
 	}
-	if r.failed == nil {
-		r.failed = failure
+	if r.firstErr == nil {
+		r.firstErr = failure
 	}
 	return n, failure
 }
@@ -85,15 +85,15 @@ func (r *rotator) rotate() error {
 	if err != nil {
 		return err
 	}
-	for i := r.keep; i > 0; i-- {
-		if err := os.Rename(r.numbered(i-1), r.numbered(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for i := r.maxFiles; i > 0; i-- {
+		if err := os.Rename(r.numberedPath(i-1), r.numberedPath(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rotator) numbered(i int) string {
+func (r *rotator) numberedPath(i int) string {
 	if i == 0 {
 		return r.path
 	}
@@ -108,7 +108,7 @@ func (r *rotator) Close() error {
 	}
 	r.closed = true
 	if r.file == nil {
-		return r.failed
+		return r.firstErr
 	}
-	return errors.Join(r.failed, r.file.Close())
+	return errors.Join(r.firstErr, r.file.Close())
 }

@@ -33,7 +33,7 @@ func TestRotate(t *testing.T) {
 		"a.log.1": "5.\n6.\n7.\n",
 		"a.log.2": "longer than that\n",
 	}
-	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, readFolder(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 
@@ -49,14 +49,14 @@ func TestRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = map[string]string{"a.log": "12345678\n", "a.log.1": "8.\n", "a.log.2": "5.\n6.\n7.\n"}
-	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, readFolder(t, dir)); diff != "" {
 		t.Errorf("files after the second run (-want +got):\n%s", diff)
 	}
 }
 
-// folder returns what each file of a folder contains, and checks that only
+// readFolder returns what each file of a folder contains, and checks that only
 // their owner reads them.
-func folder(t *testing.T, dir string) map[string]string {
+func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -71,14 +71,14 @@ func folder(t *testing.T, dir string) map[string]string {
 		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, want 0600", e.Name(), info.Mode())
 		}
-		files[e.Name()] = read(t, filepath.Join(dir, e.Name()))
+		files[e.Name()] = readLog(t, filepath.Join(dir, e.Name()))
 	}
 	return files
 }
 
 func TestRotateConcurrently(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, Config{Path: filepath.Join(dir, "a.log"), MaxBytes: 2000, MaxFiles: 1000})
+	f := openLog(t, Config{Path: filepath.Join(dir, "a.log"), MaxBytes: 2000, MaxFiles: 1000})
 	log := slog.New(f.Handler())
 	const writers, each = 8, 100
 	var wg sync.WaitGroup
@@ -91,7 +91,7 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	seen := map[string]int{}
-	files := folder(t, dir)
+	files := readFolder(t, dir)
 	for name, content := range files {
 		if len(content) > 2000 {
 			t.Errorf("%s has %d bytes, more than 2000", name, len(content))
@@ -112,7 +112,7 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-func TestRotateFails(t *testing.T) {
+func TestRotateFailureKeepsRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestRotateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Info("found again")
-	if got := read(t, filepath.Join(dir, "a.log")); !strings.Contains(got, "found again") {
+	if got := readLog(t, filepath.Join(dir, "a.log")); !strings.Contains(got, "found again") {
 		t.Errorf("after the folder came back the file has %q", got)
 	}
 	if err := f.Close(); err == nil || !strings.HasPrefix(err.Error(), "log file: open ") {

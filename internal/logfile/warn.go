@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// tee passes records of level warn and above to a function too, whole: with
+// warnTee passes records of level warn and above to a function too, whole: with
 // the attributes and groups of the logger they came from.
-type tee struct {
+type warnTee struct {
 	file   slog.Handler
 	onWarn func(slog.Record)
-	opened []opened
+	scopes []logScope
 }
 
-// opened is a group or some attributes that a logger was given, in order.
-type opened struct {
+// logScope is a group or some attributes that a logger was given, in order.
+type logScope struct {
 	group string // or, if empty,
 	attrs []slog.Attr
 }
 
-func (t *tee) Enabled(ctx context.Context, level slog.Level) bool {
+func (t *warnTee) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn || t.file.Enabled(ctx, level)
 }
 
-func (t *tee) Handle(ctx context.Context, r slog.Record) error {
+func (t *warnTee) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
-		t.onWarn(t.whole(r))
+		t.onWarn(t.fullRecord(r))
 	}
 	if !t.file.Enabled(ctx, r.Level) {
 		return nil
@@ -38,13 +38,13 @@ func (t *tee) Handle(ctx context.Context, r slog.Record) error {
 	return t.file.Handle(ctx, r)
 }
 
-func (t *tee) whole(r slog.Record) slog.Record {
+func (t *warnTee) fullRecord(r slog.Record) slog.Record {
 	attrs := make([]slog.Attr, 0, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = append(attrs, a)
 		return true
 	})
-	for _, o := range slices.Backward(t.opened) {
+	for _, o := range slices.Backward(t.scopes) {
 		if o.group == "" {
 			attrs = slices.Concat(o.attrs, attrs)
 		} else {
@@ -56,33 +56,33 @@ func (t *tee) whole(r slog.Record) slog.Record {
 	return w
 }
 
-func (t *tee) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (t *warnTee) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return t
 	}
-	return t.with(t.file.WithAttrs(attrs), opened{attrs: attrs})
+	return t.withScope(t.file.WithAttrs(attrs), logScope{attrs: attrs})
 }
 
-func (t *tee) WithGroup(name string) slog.Handler {
+func (t *warnTee) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return t
 	}
-	return t.with(t.file.WithGroup(name), opened{group: name})
+	return t.withScope(t.file.WithGroup(name), logScope{group: name})
 }
 
-func (t *tee) with(file slog.Handler, o opened) slog.Handler {
-	return &tee{file: file, onWarn: t.onWarn, opened: append(slices.Clip(t.opened), o)}
+func (t *warnTee) withScope(file slog.Handler, o logScope) slog.Handler {
+	return &warnTee{file: file, onWarn: t.onWarn, scopes: append(slices.Clip(t.scopes), o)}
 }
 
-// watched tells, once, when the file cannot be written: slog drops the errors
+// failureNotifier tells, once, when the file cannot be written: slog drops the errors
 // of its handlers.
-type watched struct {
+type failureNotifier struct {
 	out    *rotator
 	onWarn func(slog.Record)
 	once   sync.Once
 }
 
-func (w *watched) Write(p []byte) (int, error) {
+func (w *failureNotifier) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	if err != nil && !errors.Is(err, os.ErrClosed) {
 		w.once.Do(func() {

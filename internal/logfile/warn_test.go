@@ -64,14 +64,14 @@ func TestOnWarn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []map[string]any
 			path := filepath.Join(t.TempDir(), "test.log")
-			f := open(t, Config{Path: path, Format: JSON, Level: slog.LevelError, OnWarn: func(r slog.Record) {
-				got = append(got, decode(t, r))
+			f := openLog(t, Config{Path: path, Format: JSON, Level: slog.LevelError, OnWarn: func(r slog.Record) {
+				got = append(got, decodeRecord(t, r))
 			}})
 			tt.log(slog.New(f.Handler()))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("OnWarn (-want +got):\n%s", diff)
 			}
-			if got := len(records(t, path)); got != tt.file {
+			if got := len(readRecords(t, path)); got != tt.file {
 				t.Errorf("the file has %d records, want %d", got, tt.file)
 			}
 		})
@@ -79,19 +79,19 @@ func TestOnWarn(t *testing.T) {
 }
 
 // The file has from a logger with OnWarn what it has from one without.
-func TestOnWarnLeavesTheFileAlone(t *testing.T) {
+func TestOnWarnDoesNotChangeFile(t *testing.T) {
 	content := func(onWarn func(slog.Record)) []map[string]any {
 		path := filepath.Join(t.TempDir(), "test.log")
-		f := open(t, Config{Path: path, Format: JSON, OnWarn: onWarn})
+		f := openLog(t, Config{Path: path, Format: JSON, OnWarn: onWarn})
 		slog.New(f.Handler()).With("a", 1).WithGroup("g").Warn("w", "b", 2)
-		return records(t, path)
+		return readRecords(t, path)
 	}
 	if diff := cmp.Diff(content(nil), content(func(slog.Record) {})); diff != "" {
 		t.Errorf("(-without +with):\n%s", diff)
 	}
 }
 
-func decode(t *testing.T, r slog.Record) map[string]any {
+func decodeRecord(t *testing.T, r slog.Record) map[string]any {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := slog.NewJSONHandler(&buf, nil).Handle(t.Context(), r); err != nil {

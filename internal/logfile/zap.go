@@ -10,42 +10,42 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Zap returns a zap logger that hands its entries to log, under the name of a
+// NewZapLogger returns a zap logger that hands its entries to log, under the name of a
 // component.
-func Zap(log *slog.Logger, component string) *zap.Logger {
-	return zap.New(&core{handler: log.Handler()}).Named(component)
+func NewZapLogger(log *slog.Logger, component string) *zap.Logger {
+	return zap.New(&zapCore{handler: log.Handler()}).Named(component)
 }
 
-// core is a zapcore.Core on a slog handler.
-type core struct {
-	handler slog.Handler
-	space   string // prefix of the keys: the open zap.Namespace fields
+// zapCore is a zapcore.Core on a slog handler.
+type zapCore struct {
+	handler   slog.Handler
+	keyPrefix string // prefix of the keys: the open zap.Namespace fields
 }
 
-func (c *core) Enabled(level zapcore.Level) bool {
-	return c.handler.Enabled(context.Background(), slogLevel(level))
+func (c *zapCore) Enabled(level zapcore.Level) bool {
+	return c.handler.Enabled(context.Background(), toSlogLevel(level))
 }
 
-// slogLevel maps debug, info, warn and error to their namesakes, and what ends
+// toSlogLevel maps debug, info, warn and error to their namesakes, and what ends
 // a goroutine or the process to the next above error.
-func slogLevel(level zapcore.Level) slog.Level {
+func toSlogLevel(level zapcore.Level) slog.Level {
 	return min(slog.Level(level)*4, slog.LevelError+4)
 }
 
-func (c *core) With(fields []zapcore.Field) zapcore.Core {
+func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
 	attrs, space := c.attrs(fields)
-	return &core{handler: c.handler.WithAttrs(attrs), space: space}
+	return &zapCore{handler: c.handler.WithAttrs(attrs), keyPrefix: space}
 }
 
-func (c *core) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if c.Enabled(e.Level) {
 		return ce.AddCore(e, c)
 	}
 	return ce
 }
 
-func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	r := slog.NewRecord(e.Time, slogLevel(e.Level), e.Message, e.Caller.PC)
+func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	r := slog.NewRecord(e.Time, toSlogLevel(e.Level), e.Message, e.Caller.PC)
 	if e.LoggerName != "" {
 		r.AddAttrs(slog.String("component", e.LoggerName))
 	}
@@ -57,13 +57,13 @@ func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return c.handler.Handle(context.Background(), r)
 }
 
-func (c *core) Sync() error { return nil } // nothing is buffered
+func (c *zapCore) Sync() error { return nil } // nothing is buffered
 
 // attrs returns the fields in their order, and the prefix for what follows. A
 // namespace becomes a prefix, not a group, so that "component" stays outside.
-func (c *core) attrs(fields []zapcore.Field) ([]slog.Attr, string) {
+func (c *zapCore) attrs(fields []zapcore.Field) ([]slog.Attr, string) {
 	var attrs []slog.Attr
-	space := c.space
+	space := c.keyPrefix
 	for _, f := range fields {
 		if f.Type == zapcore.NamespaceType {
 			space += f.Key + "."

@@ -22,9 +22,9 @@ import (
 // fieldManager is the name under which the server keeps which fields are ours.
 const fieldManager = "ctrlplane"
 
-// patience is for how long an object is tried again that is refused for a
+// defaultRetryTimeout is for how long an object is tried again that is refused for a
 // reason that passes by itself.
-const patience = 15 * time.Second
+const defaultRetryTimeout = 15 * time.Second
 
 // Apply applies objects by server-side apply, one after the other: Namespaces
 // first, then CustomResourceDefinitions, of which it waits until they are
@@ -50,44 +50,44 @@ func Apply(ctx context.Context, cfg *rest.Config, objs []Object) error {
 		return fmt.Errorf("manifests: %w", err)
 	}
 	a := &applier{
-		client:   dyn,
-		mapper:   restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
-		patience: patience,
+		client:       dyn,
+		mapper:       restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
+		retryTimeout: defaultRetryTimeout,
 	}
-	return a.apply(ctx, ordered(objs))
+	return a.applyAll(ctx, sortByPhase(objs))
 }
 
 type applier struct {
-	client   dynamic.Interface
-	mapper   *restmapper.DeferredDiscoveryRESTMapper
-	patience time.Duration
+	client       dynamic.Interface
+	mapper       *restmapper.DeferredDiscoveryRESTMapper
+	retryTimeout time.Duration
 }
 
-// apply takes the objects in order.
-func (a *applier) apply(ctx context.Context, objs []Object) error {
+// applyAll takes the objects in order.
+func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 	if err := a.checkKinds(ctx, objs); err != nil {
 		return err
 	}
 	var waiting []Object // CustomResourceDefinitions that need not be served yet
 	for _, o := range objs {
-		if phase(o.GroupVersionKind().GroupKind()) > phaseDefinitions {
-			if err := a.waitServed(ctx, waiting); err != nil {
+		if phaseOf(o.GroupVersionKind().GroupKind()) > phaseCRDs {
+			if err := a.waitUntilServed(ctx, waiting); err != nil {
 				return err
 			}
 			waiting = nil
 		}
-		if err := a.retry(ctx, func(ctx context.Context) error { return a.applyOne(ctx, o) }); err != nil {
-			return refused(o, err)
+		if err := a.retry(ctx, func(ctx context.Context) error { return a.applyObject(ctx, o) }); err != nil {
+			return refusedError(o, err)
 		}
 		if o.GroupVersionKind().GroupKind() == crdKind {
 			waiting = append(waiting, o)
 		}
 	}
-	return a.waitServed(ctx, waiting)
+	return a.waitUntilServed(ctx, waiting)
 }
 
-func (a *applier) applyOne(ctx context.Context, o Object) error {
-	mapping, err := a.mapping(ctx, o.GroupVersionKind())
+func (a *applier) applyObject(ctx context.Context, o Object) error {
+	mapping, err := a.restMapping(ctx, o.GroupVersionKind())
 	if err != nil {
 		return err
 	}
@@ -113,9 +113,9 @@ func (a *applier) applyOne(ctx context.Context, o Object) error {
 	return err
 }
 
-// refused makes the server's reason one line, and says what helps against a
+// refusedError makes the server's reason one line, and says what helps against a
 // conflict.
-func refused(o Object, err error) error {
+func refusedError(o Object, err error) error {
 	hint := ""
 	if apierrors.IsConflict(err) {
 		hint = `: take the field out of the file, or take it over with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
@@ -144,11 +144,11 @@ func (a *applier) checkKinds(ctx context.Context, objs []Object) error {
 			continue
 		}
 		err := a.retry(ctx, func(ctx context.Context) error {
-			_, err := a.mapping(ctx, gvk)
+			_, err := a.restMapping(ctx, gvk)
 			return err
 		})
 		if err != nil {
-			return refused(o, err)
+			return refusedError(o, err)
 		}
 		known[gvk] = true
 	}

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const options = "?fieldManager=ctrlplane&fieldValidation=Strict"
+const applyOptions = "?fieldManager=ctrlplane&fieldValidation=Strict"
 
-// crd is the manifest of a CustomResourceDefinition of Foos.
-func crd(versions ...string) string {
+// crdManifest is the manifest of a CustomResourceDefinition of Foos.
+func crdManifest(versions ...string) string {
 	text := `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: foos.example.com}
@@ -29,10 +29,10 @@ spec:
 	return text
 }
 
-func load(t *testing.T, docs ...string) []Object {
+func mustLoad(t *testing.T, docs ...string) []Object {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	write(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
+	writeFiles(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
 	objs, err := Load([]string{"a.yaml"})
 	if err != nil {
 		t.Fatal(err)
@@ -40,21 +40,21 @@ func load(t *testing.T, docs ...string) []Object {
 	return objs
 }
 
-func object(apiVersion, kind, name string) string {
+func manifest(apiVersion, kind, name string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\n", apiVersion, kind, name)
 }
 
 func TestApplyOrder(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 2
-	objs := load(t,
-		object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "guard"),
-		object("example.com/v1", "Foo", "foo"),
+	objs := mustLoad(t,
+		manifest("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "guard"),
+		manifest("example.com/v1", "Foo", "foo"),
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: team}\n",
-		crd("v1", "v1beta1"),
-		configMap("config"),
-		object("v1", "Service", "web"),
-		object("rbac.authorization.k8s.io/v1", "ClusterRole", "reader"),
+		crdManifest("v1", "v1beta1"),
+		configMapManifest("config"),
+		manifest("v1", "Service", "web"),
+		manifest("rbac.authorization.k8s.io/v1", "ClusterRole", "reader"),
 		"apiVersion: v1\nkind: Namespace\nmetadata: {name: team, namespace: nonsense}\n",
 	)
 	if err := Apply(t.Context(), s.config, objs); err != nil {
@@ -71,7 +71,7 @@ func TestApplyOrder(t *testing.T) {
 		"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/guard",
 	}
 	for i := range want {
-		want[i] += options
+		want[i] += applyOptions
 	}
 	if diff := cmp.Diff(want, s.patches); diff != "" {
 		t.Errorf("patches (-want +got):\n%s", diff)
@@ -91,10 +91,10 @@ func TestApplyOrder(t *testing.T) {
 }
 
 // A definition is waited for even if nothing of its kind follows.
-func TestApplyWaitsForDefinitions(t *testing.T) {
+func TestApplyWaitsForCRDs(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 3
-	if err := Apply(t.Context(), s.config, load(t, crd("v1"))); err != nil {
+	if err := Apply(t.Context(), s.config, mustLoad(t, crdManifest("v1"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range s.kinds {
@@ -106,12 +106,12 @@ func TestApplyWaitsForDefinitions(t *testing.T) {
 }
 
 // The server has the definition from an earlier run, and serves it a moment later.
-func TestApplyKnownDefinition(t *testing.T) {
+func TestApplyExistingCRD(t *testing.T) {
 	s := newFakeServer(t)
-	definition := load(t, crd("v1"))[0].Object
+	definition := mustLoad(t, crdManifest("v1"))[0].Object
 	s.crds["foos.example.com"] = definition
-	s.serve(definition, 3)
-	if err := Apply(t.Context(), s.config, load(t, object("example.com/v1", "Foo", "foo"))); err != nil {
+	s.addKind(definition, 3)
+	if err := Apply(t.Context(), s.config, mustLoad(t, manifest("example.com/v1", "Foo", "foo"))); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.patches) != 1 {
@@ -123,15 +123,15 @@ func TestApplyUnknownKind(t *testing.T) {
 	tests := []struct {
 		name, kind, docs string
 	}{
-		{"no definition", "example.com/v1, Bar", object("example.com/v1", "Bar", "x")},
-		{"of another version", "example.com/v2, Foo", crd("v1") + "---\n" + object("example.com/v2", "Foo", "x")},
-		{"misspelt", "v1, Configmap", object("v1", "Configmap", "x")},
-		{"unknown version of a known group", "apps/v1beta1, Deployment", object("apps/v1beta1", "Deployment", "x")},
+		{"no definition", "example.com/v1, Bar", manifest("example.com/v1", "Bar", "x")},
+		{"of another version", "example.com/v2, Foo", crdManifest("v1") + "---\n" + manifest("example.com/v2", "Foo", "x")},
+		{"misspelt", "v1, Configmap", manifest("v1", "Configmap", "x")},
+		{"unknown version of a known group", "apps/v1beta1, Deployment", manifest("apps/v1beta1", "Deployment", "x")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newFakeServer(t)
-			objs := load(t, object("v1", "Namespace", "first"), tt.docs)
+			objs := mustLoad(t, manifest("v1", "Namespace", "first"), tt.docs)
 			err := Apply(t.Context(), s.config, objs)
 			gv, kind, _ := strings.Cut(tt.kind, ", ")
 			want := fmt.Sprintf("manifests: %s: %s x: the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?",
@@ -172,7 +172,7 @@ func TestApplyRefused(t *testing.T) {
 				}
 				return nil
 			}
-			err := Apply(t.Context(), s.config, load(t, configMap("a"), object("v1", "Pod", "p"), object("v1", "Service", "never")))
+			err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p"), manifest("v1", "Service", "never")))
 			want := prefix + tt.want
 			if err == nil || err.Error() != want {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)

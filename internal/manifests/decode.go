@@ -12,14 +12,14 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// document is a decoded one.
-type document struct {
+// decodedDocument is a decoded one.
+type decodedDocument struct {
 	line  int // of the file, its first
 	value any // of the types that JSON has, with int64 for whole numbers
 }
 
 // decode reads the documents of a part: one of YAML, or any number of JSON.
-func (p part) decode() ([]document, error) {
+func (p documentPart) decode() ([]decodedDocument, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(p.data), []byte("{")) {
 		return p.decodeFlow()
 	}
@@ -27,11 +27,11 @@ func (p part) decode() ([]document, error) {
 	if err := yaml.UnmarshalStrict(p.data, &value); err != nil {
 		return nil, err
 	}
-	return []document{{p.line, value}}, nil
+	return []decodedDocument{{p.line, value}}, nil
 }
 
 // decodeFlow reads what begins like JSON but may be YAML.
-func (p part) decodeFlow() ([]document, error) {
+func (p documentPart) decodeFlow() ([]decodedDocument, error) {
 	docs, jsonErr := p.decodeJSON()
 	if jsonErr == nil {
 		return docs, nil
@@ -41,17 +41,17 @@ func (p part) decodeFlow() ([]document, error) {
 	var value any
 	err := yaml.UnmarshalStrict(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
 	if list, ok := value.([]any); err == nil && ok && len(list) == 1 {
-		return []document{{p.line, list[0]}}, nil
+		return []decodedDocument{{p.line, list[0]}}, nil
 	}
 	return nil, jsonErr
 }
 
-func (p part) decodeJSON() ([]document, error) {
+func (p documentPart) decodeJSON() ([]decodedDocument, error) {
 	lineAt := func(offset int64) int {
 		offset = max(0, min(offset, int64(len(p.data))))
 		return 1 + bytes.Count(p.data[:offset], []byte("\n"))
 	}
-	var docs []document
+	var docs []decodedDocument
 	for dec := json.NewDecoder(bytes.NewReader(p.data)); ; {
 		var raw json.RawMessage
 		err := dec.Decode(&raw)
@@ -71,6 +71,6 @@ func (p part) decodeJSON() ([]document, error) {
 		if err := errors.Join(append(strict, err)...); err != nil {
 			return nil, &lineError{line, fmt.Errorf("JSON: %w", err)}
 		}
-		docs = append(docs, document{p.line + line - 1, value})
+		docs = append(docs, decodedDocument{p.line + line - 1, value})
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// notYet is an error that passes.
-type notYet string
+// transientError is an error that passes.
+type transientError string
 
-func (e notYet) Error() string { return string(e) }
+func (e transientError) Error() string { return string(e) }
 
-const errNotServed notYet = "its CustomResourceDefinition is there, but the server does not serve the kind"
+const errNotServed transientError = "its CustomResourceDefinition is there, but the server does not serve the kind"
 
 func crdResource() schema.GroupVersionResource {
 	return apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 }
 
-// mapping returns what the server calls a kind. If it serves none of that name,
+// restMapping returns what the server calls a kind. If it serves none of that name,
 // but there is a CustomResourceDefinition for it, the error is errNotServed.
-func (a *applier) mapping(ctx context.Context, gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+func (a *applier) restMapping(ctx context.Context, gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	m, err := a.mapper.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
 	if !meta.IsNoMatchError(err) {
 		return m, err
@@ -36,7 +36,7 @@ func (a *applier) mapping(ctx context.Context, gvk schema.GroupVersionKind) (*me
 	if !meta.IsNoMatchError(err) {
 		return m, err
 	}
-	defined, err := a.defined(ctx, gvk)
+	defined, err := a.hasCRD(ctx, gvk)
 	switch {
 	case err != nil:
 		return nil, err
@@ -47,8 +47,8 @@ func (a *applier) mapping(ctx context.Context, gvk schema.GroupVersionKind) (*me
 		gvk.Kind, gvk.GroupVersion())
 }
 
-// defined tells whether the server has a CustomResourceDefinition of a kind.
-func (a *applier) defined(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+// hasCRD tells whether the server has a CustomResourceDefinition of a kind.
+func (a *applier) hasCRD(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	list, err := a.client.Resource(crdResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, err
@@ -61,45 +61,45 @@ func (a *applier) defined(ctx context.Context, gvk schema.GroupVersionKind) (boo
 	return false, nil
 }
 
-// waitServed waits until objects can be written of what the
+// waitUntilServed waits until objects can be written of what the
 // CustomResourceDefinitions define, and discovery knows it.
-func (a *applier) waitServed(ctx context.Context, crds []Object) error {
+func (a *applier) waitUntilServed(ctx context.Context, crds []Object) error {
 	for _, crd := range crds {
 		err := a.retry(ctx, func(ctx context.Context) error {
 			u, err := a.client.Resource(crdResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			if err := established(u); err != nil {
+			if err := checkEstablished(u); err != nil {
 				return err
 			}
 			for _, gvk := range definedKinds(u) {
-				if _, err := a.mapping(ctx, gvk); err != nil {
+				if _, err := a.restMapping(ctx, gvk); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return refused(crd, err)
+			return refusedError(crd, err)
 		}
 	}
 	return nil
 }
 
-// established returns why a CustomResourceDefinition is not established.
-func established(u *unstructured.Unstructured) error {
+// checkEstablished returns why a CustomResourceDefinition is not established.
+func checkEstablished(u *unstructured.Unstructured) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
 		return err
 	}
-	why := notYet("not established")
+	why := transientError("not established")
 	for _, c := range crd.Status.Conditions {
 		switch {
 		case c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue:
 			return nil
 		case c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse:
-			why = notYet("not established: " + c.Message)
+			why = transientError("not established: " + c.Message)
 		}
 	}
 	return why

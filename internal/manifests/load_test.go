@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// write makes files below a folder, by name.
-func write(t *testing.T, dir string, files map[string]string) {
+// writeFiles makes files below a folder, by name.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -26,19 +26,19 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// configMap is a manifest of one.
-func configMap(name string) string {
+// configMapManifest is a manifest of one.
+func configMapManifest(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 }
 
 func TestLoadPaths(t *testing.T) {
 	files := map[string]string{
-		"d/b.yaml":       configMap("b"),
-		"d/a.yml":        configMap("a"),
+		"d/b.yaml":       configMapManifest("b"),
+		"d/a.yml":        configMapManifest("a"),
 		"d/c.json":       `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`,
 		"d/notes.txt":    "not a manifest",
-		"d/below/x.yaml": configMap("x"),
-		"one.manifest":   configMap("one"),
+		"d/below/x.yaml": configMapManifest("x"),
+		"one.manifest":   configMapManifest("one"),
 		"comments.yaml":  "# nothing\n---\n# here\n",
 		"empty.yaml":     "",
 		"texts/a.txt":    "",
@@ -58,7 +58,7 @@ func TestLoadPaths(t *testing.T) {
 		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (folders in it are not read)"},
 	}
 	t.Chdir(t.TempDir())
-	write(t, ".", files)
+	writeFiles(t, ".", files)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			objs, err := Load(tt.paths)
@@ -96,7 +96,7 @@ func TestLoadUnreadable(t *testing.T) {
 }
 
 func TestLoadContent(t *testing.T) {
-	utf16, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(configMap("wide"))
+	utf16, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(configMapManifest("wide"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,16 +104,16 @@ func TestLoadContent(t *testing.T) {
 		name, content string
 		want          []string // line and name
 	}{
-		{"one", configMap("a"), []string{"1 ConfigMap a"}},
-		{"documents", configMap("a") + "---\n" + configMap("b") + "--- # next\n\n# of it\n" + configMap("c"), []string{"1 ConfigMap a", "6 ConfigMap b", "13 ConfigMap c"}},
-		{"empty documents", "---\n---\n# nothing\n---\n\n" + configMap("a") + "---\nnull\n---\n", []string{"6 ConfigMap a"}},
-		{"comment before", "# one\n\n# two\n" + configMap("a"), []string{"4 ConfigMap a"}},
-		{"directive", "%YAML 1.1\n---\n" + configMap("a"), []string{"3 ConfigMap a"}},
+		{"one", configMapManifest("a"), []string{"1 ConfigMap a"}},
+		{"documents", configMapManifest("a") + "---\n" + configMapManifest("b") + "--- # next\n\n# of it\n" + configMapManifest("c"), []string{"1 ConfigMap a", "6 ConfigMap b", "13 ConfigMap c"}},
+		{"empty documents", "---\n---\n# nothing\n---\n\n" + configMapManifest("a") + "---\nnull\n---\n", []string{"6 ConfigMap a"}},
+		{"comment before", "# one\n\n# two\n" + configMapManifest("a"), []string{"4 ConfigMap a"}},
+		{"directive", "%YAML 1.1\n---\n" + configMapManifest("a"), []string{"3 ConfigMap a"}},
 		{"object on the line of its separator", "--- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n--- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", []string{"1 ConfigMap a", "2 ConfigMap b"}},
-		{"end marker", configMap("a") + "...\n---\n" + configMap("b") + "... # end\n" + configMap("c"), []string{"1 ConfigMap a", "7 ConfigMap b", "12 ConfigMap c"}},
-		{"dashes in a text", configMap("a") + "data:\n  x: |\n    ---\n    y\n  z: ---x\n", []string{"1 ConfigMap a"}},
-		{"CR LF", strings.ReplaceAll(configMap("a")+"---\n"+configMap("b"), "\n", "\r\n"), []string{"1 ConfigMap a", "6 ConfigMap b"}},
-		{"UTF-8 mark", "\ufeff" + configMap("a"), []string{"1 ConfigMap a"}},
+		{"end marker", configMapManifest("a") + "...\n---\n" + configMapManifest("b") + "... # end\n" + configMapManifest("c"), []string{"1 ConfigMap a", "7 ConfigMap b", "12 ConfigMap c"}},
+		{"dashes in a text", configMapManifest("a") + "data:\n  x: |\n    ---\n    y\n  z: ---x\n", []string{"1 ConfigMap a"}},
+		{"CR LF", strings.ReplaceAll(configMapManifest("a")+"---\n"+configMapManifest("b"), "\n", "\r\n"), []string{"1 ConfigMap a", "6 ConfigMap b"}},
+		{"UTF-8 mark", "\ufeff" + configMapManifest("a"), []string{"1 ConfigMap a"}},
 		{"UTF-16", utf16, []string{"1 ConfigMap wide"}},
 		{"JSON", "\n{\n\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}", []string{"2 ConfigMap a"}},
 		{
@@ -141,8 +141,8 @@ items:
 			[]string{"1, item 1 ConfigMap ns/a", "1, item 2, item 1 Secret b", "1, item 3 Deployment c"},
 		},
 		{"typed list", "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n- {kind: ConfigMap, metadata: {name: b}}\n", []string{"1, item 1 ConfigMap a", "1, item 2 ConfigMap b"}},
-		{"empty list", "apiVersion: v1\nkind: List\nitems: []\n---\n" + configMap("a"), []string{"5 ConfigMap a"}},
-		{"list of null", "apiVersion: v1\nkind: List\nitems:\n---\n" + configMap("a"), []string{"5 ConfigMap a"}},
+		{"empty list", "apiVersion: v1\nkind: List\nitems: []\n---\n" + configMapManifest("a"), []string{"5 ConfigMap a"}},
+		{"list of null", "apiVersion: v1\nkind: List\nitems:\n---\n" + configMapManifest("a"), []string{"5 ConfigMap a"}},
 		{"kind that only ends like a list", "apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\n", []string{"1 AllowList a"}},
 		{"kind that only has items", "apiVersion: x.io/v1\nkind: Basket\nmetadata: {name: a}\nitems: []\n", []string{"1 Basket a"}},
 		{"namespace of null", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: null}\n", []string{"1 ConfigMap a"}},
@@ -150,7 +150,7 @@ items:
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
-			write(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
+			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
 			objs, err := Load([]string{path})
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ items:
 // and YAML 1.1's words for true and false.
 func TestLoadValues(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{
+	writeFiles(t, dir, map[string]string{
 		"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: a}\nbig: 9007199254740993\nhalf: 0.5\nyes: yes\noctal: 0644\ntext: \"1\"\n1: one\n",
 		"b.json": `{"apiVersion":"v1","kind":"X","metadata":{"name":"b"},"big":9007199254740993,"half":0.5,"text":"1"}`,
 	})
@@ -192,8 +192,8 @@ func TestLoadValues(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
-	ok := configMap("a") + "---\n" // 5 lines
+func TestLoadResultsRefusesBadFile(t *testing.T) {
+	ok := configMapManifest("a") + "---\n" // 5 lines
 	tests := []struct {
 		name, content, want string // behind the path
 	}{
@@ -227,7 +227,7 @@ func TestLoadRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
-			write(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
+			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
 			_, err := Load([]string{path})
 			if want := "manifests: " + path + tt.want; err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Fatalf("error is\n%v\nwant it to begin with\n%s", err, want)

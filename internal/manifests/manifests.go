@@ -41,7 +41,7 @@ func (o Object) errorf(format string, args ...any) error {
 func Load(paths []string) ([]Object, error) {
 	var all []Object
 	for _, path := range paths {
-		files, err := expand(path)
+		files, err := listFiles(path)
 		if err != nil {
 			return nil, fmt.Errorf("manifests: %w", err)
 		}
@@ -59,8 +59,8 @@ func Load(paths []string) ([]Object, error) {
 	return all, nil
 }
 
-// expand returns the files that a path stands for.
-func expand(path string) ([]string, error) {
+// listFiles returns the files that a path stands for.
+func listFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, pathError(path, err)

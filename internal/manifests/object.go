@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// objects returns the document's object, or those of its list; none if it is
+// decodeObjects returns the document's object, or those of its list; none if it is
 // null.
-func (d document) objects(source string) ([]Object, error) {
+func (d decodedDocument) decodeObjects(source string) ([]Object, error) {
 	if d.value == nil {
 		return nil, nil
 	}
-	return objects(source, d.value)
+	return objectsOf(source, d.value)
 }
 
-func objects(source string, value any) ([]Object, error) {
+func objectsOf(source string, value any) ([]Object, error) {
 	content, ok := value.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s: not an object, but %s", source, typeName(value))
@@ -28,7 +28,7 @@ func objects(source string, value any) ([]Object, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	if items, ok := content["items"]; ok && strings.HasSuffix(u.GetKind(), "List") {
-		return listed(source, u, items)
+		return listItems(source, u, items)
 	}
 	if err := checkName(content); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", source, u.GetKind(), err)
@@ -36,9 +36,9 @@ func objects(source string, value any) ([]Object, error) {
 	return []Object{{Source: source, Unstructured: u}}, nil
 }
 
-// listed returns the items of a list. Those of a typed one, such as a
+// listItems returns the items of a list. Those of a typed one, such as a
 // ConfigMapList, need not say what they are.
-func listed(source string, list *unstructured.Unstructured, items any) ([]Object, error) {
+func listItems(source string, list *unstructured.Unstructured, items any) ([]Object, error) {
 	if items == nil {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func listed(source string, list *unstructured.Unstructured, items any) ([]Object
 				}
 			}
 		}
-		objs, err := objects(fmt.Sprintf("%s, item %d", source, i+1), value)
+		objs, err := objectsOf(fmt.Sprintf("%s, item %d", source, i+1), value)
 		if err != nil {
 			return nil, err
 		}

@@ -13,44 +13,44 @@ var (
 
 // The order of the phases. Within one, objects stay as they were given.
 const (
-	phaseNamespaces  = iota
-	phaseDefinitions // what follows may be of these kinds
-	phaseNeeded      // what Pods name, or what limits them
-	phaseRest
-	phaseGuards // what would meet the requests for all the others
+	phaseNamespaces   = iota
+	phaseCRDs         // what follows may be of these kinds
+	phaseDependencies // what Pods name, or what limits them
+	phaseDefault
+	phaseAdmission // what would meet the requests for all the others
 )
 
-// phase says when an object of a kind is applied.
-func phase(gk schema.GroupKind) int {
+// phaseOf says when an object of a kind is applied.
+func phaseOf(gk schema.GroupKind) int {
 	switch gk {
 	case namespaceKind:
 		return phaseNamespaces
 	case crdKind:
-		return phaseDefinitions
+		return phaseCRDs
 	}
 	switch gk.Group {
 	case "":
 		switch gk.Kind {
 		case "ServiceAccount", "ConfigMap", "Secret", "LimitRange", "ResourceQuota", "PersistentVolume":
-			return phaseNeeded
+			return phaseDependencies
 		}
 	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "node.k8s.io":
-		return phaseNeeded
+		return phaseDependencies
 	case "networking.k8s.io":
 		if gk.Kind == "IngressClass" {
-			return phaseNeeded
+			return phaseDependencies
 		}
 	case "admissionregistration.k8s.io", "apiregistration.k8s.io":
-		return phaseGuards
+		return phaseAdmission
 	}
-	return phaseRest
+	return phaseDefault
 }
 
-// ordered returns the objects in the order in which they are applied.
-func ordered(objs []Object) []Object {
+// sortByPhase returns the objects in the order in which they are applied.
+func sortByPhase(objs []Object) []Object {
 	objs = slices.Clone(objs)
 	slices.SortStableFunc(objs, func(a, b Object) int {
-		return phase(a.GroupVersionKind().GroupKind()) - phase(b.GroupVersionKind().GroupKind())
+		return phaseOf(a.GroupVersionKind().GroupKind()) - phaseOf(b.GroupVersionKind().GroupKind())
 	})
 	return objs
 }

@@ -17,13 +17,13 @@ import (
 // retry does something until it succeeds, until it fails for a reason that
 // stays, or until patience ends; then the error is the last one.
 func (a *applier) retry(ctx context.Context, do func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, a.patience)
+	bounded, cancel := context.WithTimeout(ctx, a.retryTimeout)
 	defer cancel()
 	delays := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: 500 * time.Millisecond}.DelayFunc()
 	var last error
 	err := delays.Until(bounded, true, true, func(ctx context.Context) (bool, error) {
 		err := do(ctx)
-		if err != nil && passes(err) {
+		if err != nil && isTransient(err) {
 			last = err
 			return false, nil
 		}
@@ -37,15 +37,15 @@ func (a *applier) retry(ctx context.Context, do func(context.Context) error) err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case bounded.Err() != nil && last != nil:
-		return fmt.Errorf("%w (tried again for %v)", last, a.patience)
+		return fmt.Errorf("%w (tried again for %v)", last, a.retryTimeout)
 	}
 	return err
 }
 
-// passes tells whether an error may be gone a moment later: the server is busy
+// isTransient tells whether an error may be gone a moment later: the server is busy
 // or not yet aware of what was just written.
-func passes(err error) bool {
-	if wait := notYet(""); errors.As(err, &wait) {
+func isTransient(err error) bool {
+	if wait := transientError(""); errors.As(err, &wait) {
 		return true
 	}
 	if net.IsConnectionRefused(err) || net.IsConnectionReset(err) || net.IsHTTP2ConnectionLost(err) {
@@ -65,14 +65,14 @@ func passes(err error) bool {
 	case http.StatusInternalServerError:
 		// Of the others, many are mistakes in the object: an unknown field is one.
 		return status.Reason == metav1.StatusReasonServerTimeout ||
-			says(err, "failed calling webhook") || says(err, "conversion webhook for")
+			errorContains(err, "failed calling webhook") || errorContains(err, "conversion webhook for")
 	case http.StatusForbidden:
 		// Admission plugins look for what controllers make, or caches bring, a
 		// little later. No reason or cause tells these from other refusals.
-		return says(err, "error looking up service account") ||
-			says(err, "status unknown for quota") || says(err, "no PriorityClass with name")
+		return errorContains(err, "error looking up service account") ||
+			errorContains(err, "status unknown for quota") || errorContains(err, "no PriorityClass with name")
 	}
 	return false
 }
 
-func says(err error, text string) bool { return strings.Contains(err.Error(), text) }
+func errorContains(err error, text string) bool { return strings.Contains(err.Error(), text) }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// impatient is an applier that gives up soon.
-func (s *fakeServer) impatient(t *testing.T, patience time.Duration) *applier {
+// applierWithTimeout is an applier that gives up soon.
+func (s *fakeServer) applierWithTimeout(t *testing.T, patience time.Duration) *applier {
 	t.Helper()
 	dyn, err := dynamic.NewForConfig(s.config)
 	if err != nil {
@@ -27,13 +27,13 @@ func (s *fakeServer) impatient(t *testing.T, patience time.Duration) *applier {
 		t.Fatal(err)
 	}
 	return &applier{
-		client:   dyn,
-		mapper:   restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
-		patience: patience,
+		client:       dyn,
+		mapper:       restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
+		retryTimeout: patience,
 	}
 }
 
-func TestApplyTriesAgain(t *testing.T) {
+func TestApplyRetries(t *testing.T) {
 	const pod = "/api/v1/namespaces/default/pods/p"
 	for name, status := range map[string]metav1.Status{
 		"no service account":  {Code: 403, Reason: metav1.StatusReasonForbidden, Message: `pods "p" is forbidden: error looking up service account default/default: serviceaccount "default" not found`},
@@ -56,7 +56,7 @@ func TestApplyTriesAgain(t *testing.T) {
 				}
 				return nil
 			}
-			if err := Apply(t.Context(), s.config, load(t, object("v1", "Pod", "p"))); err != nil {
+			if err := Apply(t.Context(), s.config, mustLoad(t, manifest("v1", "Pod", "p"))); err != nil {
 				t.Fatal(err)
 			}
 			if s.count[pod] != 4 {
@@ -66,7 +66,7 @@ func TestApplyTriesAgain(t *testing.T) {
 	}
 }
 
-func TestApplyGivesUp(t *testing.T) {
+func TestApplyRetryTimeout(t *testing.T) {
 	missing := metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: `error looking up service account default/x: serviceaccount "x" not found`}
 	tests := []struct {
 		name   string
@@ -75,17 +75,17 @@ func TestApplyGivesUp(t *testing.T) {
 		lag    int
 		want   string
 	}{
-		{"refused", []string{object("v1", "Pod", "p")}, func(string, int) *metav1.Status { return &missing }, 0,
+		{"refused", []string{manifest("v1", "Pod", "p")}, func(string, int) *metav1.Status { return &missing }, 0,
 			"manifests: a.yaml:1: Pod p: " + missing.Message + " (tried again for 100ms)"},
-		{"not established", []string{crd("v1"), object("example.com/v1", "Foo", "x")}, nil, 1 << 30,
+		{"not established", []string{crdManifest("v1"), manifest("example.com/v1", "Foo", "x")}, nil, 1 << 30,
 			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (tried again for 100ms)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newFakeServer(t)
 			s.answer, s.lag = tt.answer, tt.lag
-			objs := ordered(load(t, tt.docs...))
-			err := s.impatient(t, 100*time.Millisecond).apply(t.Context(), objs)
+			objs := sortByPhase(mustLoad(t, tt.docs...))
+			err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), objs)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
 			}
@@ -96,15 +96,15 @@ func TestApplyGivesUp(t *testing.T) {
 func TestApplyNamesNotAccepted(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 1 << 30
-	objs := load(t, crd("v1"))
-	a := s.impatient(t, 100*time.Millisecond)
-	if err := a.applyOne(t.Context(), objs[0]); err != nil {
+	objs := mustLoad(t, crdManifest("v1"))
+	a := s.applierWithTimeout(t, 100*time.Millisecond)
+	if err := a.applyObject(t.Context(), objs[0]); err != nil {
 		t.Fatal(err)
 	}
 	s.crds["foos.example.com"]["status"] = map[string]any{"conditions": []any{
 		map[string]any{"type": "NamesAccepted", "status": "False", "message": `"foos" is already in use`},
 	}}
-	err := a.waitServed(t.Context(), objs)
+	err := a.waitUntilServed(t.Context(), objs)
 	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (tried again for 100ms)`
 	if err == nil || err.Error() != want {
 		t.Errorf("error is\n%v\nwant\n%s", err, want)
@@ -121,7 +121,7 @@ func TestApplyCancelled(t *testing.T) {
 		}
 		return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "starting"}
 	}
-	err := Apply(ctx, s.config, load(t, object("v1", "Pod", "p")))
+	err := Apply(ctx, s.config, mustLoad(t, manifest("v1", "Pod", "p")))
 	if !errors.Is(err, stopped) || !strings.HasPrefix(err.Error(), "manifests: a.yaml:1: Pod p: interrupted") {
 		t.Errorf("error is %v", err)
 	}
@@ -130,7 +130,7 @@ func TestApplyCancelled(t *testing.T) {
 func TestApplyUnreachable(t *testing.T) {
 	s := newFakeServer(t)
 	s.config.Host = "http://127.0.0.1:1" // nobody listens there
-	err := s.impatient(t, 100*time.Millisecond).apply(t.Context(), load(t, object("v1", "Pod", "p")))
+	err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), mustLoad(t, manifest("v1", "Pod", "p")))
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)
 	}

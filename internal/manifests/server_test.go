@@ -69,7 +69,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	switch {
 	case r.Method == http.MethodPatch:
-		s.patch(w, r)
+		s.servePatch(w, r)
 	case r.Method != http.MethodGet:
 		http.NotFound(w, r)
 	case r.URL.Path == crds:
@@ -79,9 +79,9 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.reply(w, http.StatusOK, list)
 	case strings.HasPrefix(r.URL.Path, crds+"/"):
-		s.readCRD(w, strings.TrimPrefix(r.URL.Path, crds+"/"))
+		s.serveCRD(w, strings.TrimPrefix(r.URL.Path, crds+"/"))
 	default:
-		s.discovery(w, r)
+		s.serveDiscovery(w, r)
 	}
 }
 
@@ -93,7 +93,7 @@ func (s *fakeServer) reply(w http.ResponseWriter, code int, body any) {
 	}
 }
 
-func (s *fakeServer) discovery(w http.ResponseWriter, r *http.Request) {
+func (s *fakeServer) serveDiscovery(w http.ResponseWriter, r *http.Request) {
 	groups := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}}
 	resources := map[string]*metav1.APIResourceList{}
 	for i, k := range s.kinds {
@@ -134,7 +134,7 @@ func (s *fakeServer) discovery(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *fakeServer) patch(w http.ResponseWriter, r *http.Request) {
+func (s *fakeServer) servePatch(w http.ResponseWriter, r *http.Request) {
 	if got := r.Header.Get("Content-Type"); got != "application/apply-patch+yaml" {
 		s.t.Errorf("PATCH %s has content type %s", r.URL.Path, got)
 	}
@@ -168,8 +168,8 @@ func (s *fakeServer) patch(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, http.StatusOK, body)
 }
 
-// readCRD answers with a CustomResourceDefinition, which gets established.
-func (s *fakeServer) readCRD(w http.ResponseWriter, name string) {
+// serveCRD answers with a CustomResourceDefinition, which gets established.
+func (s *fakeServer) serveCRD(w http.ResponseWriter, name string) {
 	crd := s.crds[name]
 	if crd == nil {
 		s.reply(w, http.StatusNotFound, metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound})
@@ -181,13 +181,13 @@ func (s *fakeServer) readCRD(w http.ResponseWriter, name string) {
 			map[string]any{"type": "NamesAccepted", "status": "True"},
 			map[string]any{"type": "Established", "status": "True"},
 		}}
-		s.serve(crd, s.lag)
+		s.addKind(crd, s.lag)
 	}
 	s.reply(w, http.StatusOK, crd)
 }
 
-// serve makes discovery know what a CustomResourceDefinition defines.
-func (s *fakeServer) serve(crd map[string]any, lag int) {
+// addKind makes discovery know what a CustomResourceDefinition defines.
+func (s *fakeServer) addKind(crd map[string]any, lag int) {
 	spec := crd["spec"].(map[string]any)
 	names := spec["names"].(map[string]any)
 	for _, v := range spec["versions"].([]any) {

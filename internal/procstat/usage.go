@@ -25,8 +25,8 @@ func NewMeter() *Meter {
 	return &Meter{r}
 }
 
-// Usage measures now.
-func (m *Meter) Usage() (u Usage, err error) {
+// Measure measures now.
+func (m *Meter) Measure() (u Usage, err error) {
 	families, err := m.registry.Gather()
 	if err != nil {
 		return u, fmt.Errorf("usage of this process: %w", err)

@@ -2,8 +2,8 @@ package procstat
 
 import "testing"
 
-func TestUsage(t *testing.T) {
-	u, err := NewMeter().Usage()
+func TestMeasure(t *testing.T) {
+	u, err := NewMeter().Measure()
 	if err != nil {
 		t.Fatal(err)
 	}

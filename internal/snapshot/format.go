@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Format is the version of the form that this program writes, and the highest
+// FormatVersion is the version of the form that this program writes, and the highest
 // that it reads.
-const Format = 1
+const FormatVersion = 1
 
-const mark = "ctrlplane snapshot "
+const fileMagic = "ctrlplane snapshot "
 
-// maxEntry bounds what a length in a file may ask for; etcd takes 1.5 MiB.
-const maxEntry = 64 << 20
+// maxEntryBytes bounds what a length in a file may ask for; etcd takes 1.5 MiB.
+const maxEntryBytes = 64 << 20
 
 // Header is what a file says of itself.
 type Header struct {
@@ -29,10 +29,10 @@ type Header struct {
 	Kubernetes string    `json:"kubernetes"`
 	Program    string    `json:"program,omitempty"`
 	Created    time.Time `json:"created"`
-	// Plane is the name of the control plane, Origin stands for the key that
+	// ControlPlane is the name of the control plane, Origin stands for the key that
 	// signs its service account tokens.
-	Plane  string `json:"plane,omitempty"`
-	Origin string `json:"origin,omitempty"`
+	ControlPlane string `json:"plane,omitempty"`
+	Origin       string `json:"origin,omitempty"`
 	// Revision is the store's.
 	Revision int64 `json:"revision"`
 	// Objects is how many entries there are, Bytes how long their values are.
@@ -59,7 +59,7 @@ func Encode(h Header, s State) ([]byte, error) {
 		return nil, fmt.Errorf("snapshot: header: %w", err)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s%d\n%s\n", mark, Format, head)
+	fmt.Fprintf(&out, "%s%d\n%s\n", fileMagic, FormatVersion, head)
 	zip, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -84,14 +84,14 @@ func Encode(h Header, s State) ([]byte, error) {
 
 // DecodeHeader checks all of a file and returns what it says of itself.
 func DecodeHeader(data []byte) (Header, error) {
-	h, _, err := open(data)
+	h, _, err := checkFile(data)
 	return h, err
 }
 
-// open checks the form and the checksum and returns what is compressed.
-func open(data []byte) (h Header, body []byte, err error) {
+// checkFile checks the form and the checksum and returns what is compressed.
+func checkFile(data []byte) (h Header, body []byte, err error) {
 	first, rest, ok := bytes.Cut(data, []byte("\n"))
-	text, ours := strings.CutPrefix(string(first), mark)
+	text, ours := strings.CutPrefix(string(first), fileMagic)
 	if !ok || !ours || len(text) > 9 {
 		return h, nil, errors.New("it is no snapshot: take a file that \"ctrlplane snapshot save\" has written")
 	}
@@ -99,8 +99,8 @@ func open(data []byte) (h Header, body []byte, err error) {
 	if _, err := fmt.Sscanf(text, "%d", &format); err != nil || fmt.Sprint(format) != text || format < 1 {
 		return h, nil, errDamaged
 	}
-	if format > Format {
-		return h, nil, fmt.Errorf("it has form %d, this program reads up to %d: use the ctrlplane that wrote it, or a newer one", format, Format)
+	if format > FormatVersion {
+		return h, nil, fmt.Errorf("it has form %d, this program reads up to %d: use the ctrlplane that wrote it, or a newer one", format, FormatVersion)
 	}
 	if len(rest) < sha256.Size {
 		return h, nil, errDamaged
@@ -118,7 +118,7 @@ func open(data []byte) (h Header, body []byte, err error) {
 
 // Decode reads what Encode has written, or says why it cannot be used.
 func Decode(data []byte) (Header, State, error) {
-	h, body, err := open(data)
+	h, body, err := checkFile(data)
 	if err != nil {
 		return h, State{}, err
 	}
@@ -153,7 +153,7 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 		if lengths[i], err = binary.ReadUvarint(r); err != nil {
 			return e, err
 		}
-		if lengths[i] > maxEntry {
+		if lengths[i] > maxEntryBytes {
 			return e, errDamaged
 		}
 	}

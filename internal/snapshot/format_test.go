@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func sample() State {
+func sampleState() State {
 	return State{Revision: 42, TTLs: []time.Duration{time.Minute, time.Hour}, Entries: []Entry{
 		{Key: "/configmaps/default/a", Value: []byte("k8s\x00one")},
 		{Key: "/events/default/a", Value: []byte(strings.Repeat("two", 1000)), TTL: 2},
@@ -29,8 +29,8 @@ func mustEncode(t *testing.T, h Header, s State) []byte {
 }
 
 func TestRoundTrip(t *testing.T) {
-	head := Header{Kubernetes: "v1.37.1", Program: "v0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Plane: "p", Origin: "o"}
-	for name, s := range map[string]State{"some": sample(), "empty": {Revision: 7}} {
+	head := Header{Kubernetes: "v1.37.1", Program: "v0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ControlPlane: "p", Origin: "o"}
+	for name, s := range map[string]State{"some": sampleState(), "empty": {Revision: 7}} {
 		file := mustEncode(t, head, s)
 		h, got, err := Decode(file)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(s, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		if h.Objects != len(s.Entries) || h.Revision != s.Revision || h.Plane != "p" || !h.Created.Equal(head.Created) {
+		if h.Objects != len(s.Entries) || h.Revision != s.Revision || h.ControlPlane != "p" || !h.Created.Equal(head.Created) {
 			t.Errorf("%s: header %+v", name, h)
 		}
 		if again, err := DecodeHeader(file); err != nil || !cmp.Equal(again, h) {
@@ -49,8 +49,8 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // No file with one bit that is not as it was is taken, and none that is cut short.
-func TestDamaged(t *testing.T) {
-	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sample())
+func TestDecodeRefusesDamagedFiles(t *testing.T) {
+	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sampleState())
 	for i := range file {
 		for bit := range 8 {
 			bad := bytes.Clone(file)
@@ -69,14 +69,14 @@ func TestDamaged(t *testing.T) {
 }
 
 // What has a good checksum, but was not written by Encode, is refused, too.
-func TestMalformed(t *testing.T) {
+func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	signed := func(text string) []byte {
 		sum := sha256.Sum256([]byte(text))
 		return append([]byte(text), sum[:]...)
 	}
-	unsorted := sample()
+	unsorted := sampleState()
 	unsorted.Entries[0], unsorted.Entries[1] = unsorted.Entries[1], unsorted.Entries[0]
-	nowhere := sample()
+	nowhere := sampleState()
 	nowhere.Entries[0].TTL = 3
 	for name, file := range map[string][]byte{
 		"no header":             signed("ctrlplane snapshot 1\n"),
@@ -96,25 +96,25 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", Format+1)))
+	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", FormatVersion+1)))
 	if err == nil || !strings.Contains(err.Error(), "it has form 2, this program reads up to 1") {
 		t.Errorf("newer form: %v", err)
 	}
 }
 
-func TestCheckKubernetes(t *testing.T) {
+func TestCheckKubernetesVersion(t *testing.T) {
 	for theirs, ok := range map[string]bool{
 		"v1.37.1": true, "v1.37.0": true, "v1.37.9": true, "v1.36.0": true, "v1.37.1-rc.0": true,
 		"v1.35.9": false, "v1.38.0": false, "v0.37.1": false, "v2.37.1": false, "": false, "x": false,
 	} {
-		if err := CheckKubernetes(theirs, "v1.37.1"); (err == nil) != ok {
+		if err := CheckKubernetesVersion(theirs, "v1.37.1"); (err == nil) != ok {
 			t.Errorf("%q: %v", theirs, err)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	file, err := Encode(Header{Kubernetes: "v1.37.1"}, sample())
+	file, err := Encode(Header{Kubernetes: "v1.37.1"}, sampleState())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Write is a change of one key.
-type Write struct {
-	Key   string
-	Value []byte // nil = delete it
-	TTL   int    // see Entry
-	Was   int64  // the revision that the key has to have, 0 = none
+// KeyChange is a change of one key.
+type KeyChange struct {
+	Key              string
+	Value            []byte // nil = delete it
+	TTL              int    // see Entry
+	ExpectedRevision int64  // the revision that the key has to have, 0 = none
 }
 
 // Plan is what makes one state of another: first what goes, then what comes. An
 // object that was made anew meanwhile is in both, so that whoever watches sees
 // it deleted and added: it is another one under the same name.
 type Plan struct {
-	Deletes []Write
-	Puts    []Write
+	Deletes []KeyChange
+	Puts    []KeyChange
 	Counts
 }
 
@@ -39,20 +39,20 @@ func (c Counts) Total() int { return c.Created + c.Updated + c.Deleted + c.Repla
 func NewPlan(now, want State) Plan {
 	var p Plan
 	for _, e := range now.Entries {
-		if _, ok := want.find(e.Key); ok && !Transient(e.Key) {
+		if _, ok := want.find(e.Key); ok && !IsTransient(e.Key) {
 			continue
 		}
-		if Transient(e.Key) && !orphaned(e.Key, want) {
+		if IsTransient(e.Key) && !namespaceRemoved(e.Key, want) {
 			continue
 		}
-		p.Deletes = append(p.Deletes, Write{Key: e.Key, Was: e.Revision})
+		p.Deletes = append(p.Deletes, KeyChange{Key: e.Key, ExpectedRevision: e.Revision})
 		p.Deleted++
 	}
 	for _, e := range want.Entries {
-		if Transient(e.Key) {
+		if IsTransient(e.Key) {
 			continue
 		}
-		put := Write{Key: e.Key, Value: e.Value, TTL: e.TTL}
+		put := KeyChange{Key: e.Key, Value: e.Value, TTL: e.TTL}
 		was, ok := now.find(e.Key)
 		switch {
 		case !ok:
@@ -60,31 +60,31 @@ func NewPlan(now, want State) Plan {
 		case bytes.Equal(was.Value, e.Value):
 			continue
 		case sameObject(was.Value, e.Value):
-			put.Was = was.Revision
+			put.ExpectedRevision = was.Revision
 			p.Updated++
 		default:
-			p.Deletes = append(p.Deletes, Write{Key: e.Key, Was: was.Revision})
+			p.Deletes = append(p.Deletes, KeyChange{Key: e.Key, ExpectedRevision: was.Revision})
 			p.Replaced++
 		}
 		p.Puts = append(p.Puts, put)
 	}
 	// What holds others goes last and comes first.
-	slices.SortStableFunc(p.Deletes, func(a, b Write) int { return cmp.Compare(rank(a.Key), rank(b.Key)) })
-	slices.SortStableFunc(p.Puts, func(a, b Write) int { return cmp.Compare(rank(b.Key), rank(a.Key)) })
+	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(deletionRank(a.Key), deletionRank(b.Key)) })
+	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(deletionRank(b.Key), deletionRank(a.Key)) })
 	return p
 }
 
-// ranks are of what holds other objects; those of all else are 0.
-var ranks = map[string]int{
+// deletionRanks are of what holds other objects; those of all else are 0.
+var deletionRanks = map[string]int{
 	"namespaces": 1,
 	"apiextensions.k8s.io/customresourcedefinitions": 2,
 	"apiregistration.k8s.io/apiservices":             2,
 }
 
-func rank(key string) int { return ranks[Folder(key)] }
+func deletionRank(key string) int { return deletionRanks[ResourcePrefix(key)] }
 
-// orphaned says whether the namespace of a key is not wanted.
-func orphaned(key string, want State) bool {
+// namespaceRemoved says whether the namespace of a key is not wanted.
+func namespaceRemoved(key string, want State) bool {
 	ns := namespaceOf(key)
 	if ns == "" {
 		return false
@@ -94,7 +94,7 @@ func orphaned(key string, want State) bool {
 }
 
 func sameObject(a, b []byte) bool {
-	x, known := UID(a)
-	y, alsoKnown := UID(b)
+	x, known := ObjectUID(a)
+	y, alsoKnown := ObjectUID(b)
 	return known && alsoKnown && x == y
 }

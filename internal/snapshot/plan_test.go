@@ -16,54 +16,54 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// value is an object as JSON.
-func value(uid, text string) []byte {
+// objectValue is an object as JSON.
+func objectValue(uid, text string) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"uid":%q},"text":%q}`, uid, text)
 }
 
-func state(entries ...Entry) State {
+func stateOf(entries ...Entry) State {
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 	return State{Entries: entries}
 }
 
 func TestPlan(t *testing.T) {
-	now := state(
-		Entry{Key: "/pods/a/same", Value: value("1", "x"), Revision: 1},
-		Entry{Key: "/pods/a/changed", Value: value("2", "new"), Revision: 2},
-		Entry{Key: "/pods/a/another", Value: value("30", "x"), Revision: 3},
-		Entry{Key: "/pods/b/gone", Value: value("4", "x"), Revision: 4},
-		Entry{Key: "/namespaces/a", Value: value("5", "x"), Revision: 5},
-		Entry{Key: "/namespaces/b", Value: value("6", "x"), Revision: 6},
-		Entry{Key: "/leases/a/alive", Value: value("7", "x"), Revision: 7},
-		Entry{Key: "/leases/b/orphan", Value: value("8", "x"), Revision: 8},
+	now := stateOf(
+		Entry{Key: "/pods/a/same", Value: objectValue("1", "x"), Revision: 1},
+		Entry{Key: "/pods/a/changed", Value: objectValue("2", "new"), Revision: 2},
+		Entry{Key: "/pods/a/another", Value: objectValue("30", "x"), Revision: 3},
+		Entry{Key: "/pods/b/gone", Value: objectValue("4", "x"), Revision: 4},
+		Entry{Key: "/namespaces/a", Value: objectValue("5", "x"), Revision: 5},
+		Entry{Key: "/namespaces/b", Value: objectValue("6", "x"), Revision: 6},
+		Entry{Key: "/leases/a/alive", Value: objectValue("7", "x"), Revision: 7},
+		Entry{Key: "/leases/b/orphan", Value: objectValue("8", "x"), Revision: 8},
 		Entry{Key: "/masterleases/10.0.0.1", Value: []byte("x"), Revision: 9},
 		Entry{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:1"), Revision: 10},
 	)
-	want := state(
-		Entry{Key: "/pods/a/same", Value: value("1", "x")},
-		Entry{Key: "/pods/a/changed", Value: value("2", "old")},
-		Entry{Key: "/pods/a/another", Value: value("3", "x")},
-		Entry{Key: "/namespaces/a", Value: value("5", "x")},
-		Entry{Key: "/namespaces/c", Value: value("9", "x")},
-		Entry{Key: "/pods/c/back", Value: value("10", "x"), TTL: 1},
-		Entry{Key: "/leases/c/dead", Value: value("11", "x")},
+	want := stateOf(
+		Entry{Key: "/pods/a/same", Value: objectValue("1", "x")},
+		Entry{Key: "/pods/a/changed", Value: objectValue("2", "old")},
+		Entry{Key: "/pods/a/another", Value: objectValue("3", "x")},
+		Entry{Key: "/namespaces/a", Value: objectValue("5", "x")},
+		Entry{Key: "/namespaces/c", Value: objectValue("9", "x")},
+		Entry{Key: "/pods/c/back", Value: objectValue("10", "x"), TTL: 1},
+		Entry{Key: "/leases/c/dead", Value: objectValue("11", "x")},
 		Entry{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:2")},
 	)
 	got := NewPlan(now, want)
 	wanted := Plan{
-		Deletes: []Write{
-			{Key: "/leases/b/orphan", Was: 8},
-			{Key: "/pods/b/gone", Was: 4},
-			{Key: "/pods/a/another", Was: 3},
-			{Key: "/pods/a/secret", Was: 10},
-			{Key: "/namespaces/b", Was: 6},
+		Deletes: []KeyChange{
+			{Key: "/leases/b/orphan", ExpectedRevision: 8},
+			{Key: "/pods/b/gone", ExpectedRevision: 4},
+			{Key: "/pods/a/another", ExpectedRevision: 3},
+			{Key: "/pods/a/secret", ExpectedRevision: 10},
+			{Key: "/namespaces/b", ExpectedRevision: 6},
 		},
-		Puts: []Write{
-			{Key: "/namespaces/c", Value: value("9", "x")},
-			{Key: "/pods/a/another", Value: value("3", "x")},
-			{Key: "/pods/a/changed", Value: value("2", "old"), Was: 2},
+		Puts: []KeyChange{
+			{Key: "/namespaces/c", Value: objectValue("9", "x")},
+			{Key: "/pods/a/another", Value: objectValue("3", "x")},
+			{Key: "/pods/a/changed", Value: objectValue("2", "old"), ExpectedRevision: 2},
 			{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:2")},
-			{Key: "/pods/c/back", Value: value("10", "x"), TTL: 1},
+			{Key: "/pods/c/back", Value: objectValue("10", "x"), TTL: 1},
 		},
 		Counts: Counts{Created: 2, Updated: 1, Deleted: 3, Replaced: 2},
 	}
@@ -80,10 +80,10 @@ func TestPlanRandom(t *testing.T) {
 		for i := range 30 {
 			if random.IntN(2) == 0 {
 				key := fmt.Sprintf("/%s/ns/%02d", []string{"pods", "widgets.x/w", "namespaces"}[i%3], i)
-				s.Entries = append(s.Entries, Entry{Key: key, Value: value(fmt.Sprint(random.IntN(2)), fmt.Sprint(random.IntN(2))), Revision: int64(i + 1)})
+				s.Entries = append(s.Entries, Entry{Key: key, Value: objectValue(fmt.Sprint(random.IntN(2)), fmt.Sprint(random.IntN(2))), Revision: int64(i + 1)})
 			}
 		}
-		return state(s.Entries...)
+		return stateOf(s.Entries...)
 	}
 	for range 2000 {
 		now, want := some(), some()
@@ -93,14 +93,14 @@ func TestPlanRandom(t *testing.T) {
 			there[e.Key] = e.Value
 		}
 		for _, w := range plan.Deletes {
-			if e, ok := now.find(w.Key); !ok || e.Revision != w.Was {
+			if e, ok := now.find(w.Key); !ok || e.Revision != w.ExpectedRevision {
 				t.Fatalf("deletes %+v, there is %+v", w, e)
 			}
 			delete(there, w.Key)
 		}
 		for _, w := range plan.Puts {
 			old, ok := there[w.Key]
-			if ok != (w.Was > 0) || ok && !sameObject(old, w.Value) {
+			if ok != (w.ExpectedRevision > 0) || ok && !sameObject(old, w.Value) {
 				t.Fatalf("puts %+v over %s", w, old)
 			}
 			there[w.Key] = w.Value
@@ -118,7 +118,7 @@ func TestPlanRandom(t *testing.T) {
 	}
 }
 
-func TestUID(t *testing.T) {
+func TestObjectUID(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid")}}
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	if !ok {
@@ -133,18 +133,18 @@ func TestUID(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, v := range map[string][]byte{"protobuf": proto, "JSON": text} {
-		if uid, ok := UID(v); uid != "the-uid" || !ok {
+		if uid, ok := ObjectUID(v); uid != "the-uid" || !ok {
 			t.Errorf("%s: %q, %v", name, uid, ok)
 		}
 	}
 	for name, v := range map[string][]byte{"encrypted": []byte("k8s:enc:aescbc:v1:key1:xxx"), "cut short": proto[:12], "nothing": nil} {
-		if uid, ok := UID(v); uid != "" || ok {
+		if uid, ok := ObjectUID(v); uid != "" || ok {
 			t.Errorf("%s: %q, %v", name, uid, ok)
 		}
 	}
 }
 
-func TestFolder(t *testing.T) {
+func TestResourcePrefix(t *testing.T) {
 	for key, want := range map[string][2]string{
 		"/pods/ns/a":                              {"pods", "ns"},
 		"/namespaces/a":                           {"namespaces", ""},
@@ -155,7 +155,7 @@ func TestFolder(t *testing.T) {
 		"/apiregistration.k8s.io/apiservices/v1.": {"apiregistration.k8s.io/apiservices", ""},
 		"/masterleases/10.0.0.1":                  {"masterleases", ""},
 	} {
-		if got := [2]string{Folder(key), namespaceOf(key)}; got != want {
+		if got := [2]string{ResourcePrefix(key), namespaceOf(key)}; got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}

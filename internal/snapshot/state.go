@@ -27,16 +27,16 @@ type Entry struct {
 	Revision int64
 }
 
-// transient are the folders of keys that are heart-beats of running processes.
-var transient = []string{"leases", "masterleases", "peerserverleases"}
+// transientPrefixes are the folders of keys that are heart-beats of running processes.
+var transientPrefixes = []string{"leases", "masterleases", "peerserverleases"}
 
-// Transient says of a key that it is no part of the state: Leases and the API
+// IsTransient says of a key that it is no part of the state: Leases and the API
 // server's own, which say that a process lives.
-func Transient(key string) bool { return slices.Contains(transient, Folder(key)) }
+func IsTransient(key string) bool { return slices.Contains(transientPrefixes, ResourcePrefix(key)) }
 
-// Folder is the part of a key that stands for a resource: "pods", or for a
+// ResourcePrefix is the part of a key that stands for a resource: "pods", or for a
 // custom resource "example.com/widgets".
-func Folder(key string) string {
+func ResourcePrefix(key string) string {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
 	if strings.Contains(first, ".") || first == "services" || first == "ranges" {
 		second, _, _ := strings.Cut(rest, "/")
@@ -48,7 +48,7 @@ func Folder(key string) string {
 // namespaceOf is the namespace of what is kept at a key that has one: the part
 // before the name.
 func namespaceOf(key string) string {
-	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(key, "/"+Folder(key)), "/"), "/")
+	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(key, "/"+ResourcePrefix(key)), "/"), "/")
 	if len(parts) < 2 {
 		return ""
 	}
@@ -64,11 +64,11 @@ func (s State) find(key string) (Entry, bool) {
 	return s.Entries[i], true
 }
 
-// Kept is the state without what is transient.
-func (s State) Kept() State {
+// WithoutTransient is the state without what is transient.
+func (s State) WithoutTransient() State {
 	kept := State{Revision: s.Revision, TTLs: s.TTLs}
 	for _, e := range s.Entries {
-		if !Transient(e.Key) {
+		if !IsTransient(e.Key) {
 			kept.Entries = append(kept.Entries, e)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// folder cannot be the name of a control plane, whose folders lie beside it.
-const folder = "_snapshots"
+// storeFolder cannot be the name of a control plane, whose folders lie beside it.
+const storeFolder = "_snapshots"
 
-// maxName is how long a name may be.
-const maxName = 63
+// maxNameLength is how long a name may be.
+const maxNameLength = 63
 
-var names = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
+var namePattern = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
 
 // Store is a folder with snapshots, each a file by its name.
 type Store struct{ Dir string }
@@ -34,13 +34,13 @@ func UserStore() (Store, error) {
 	if err != nil {
 		return Store{}, err
 	}
-	return Store{filepath.Join(filepath.Dir(beside), folder)}, nil
+	return Store{filepath.Join(filepath.Dir(beside), storeFolder)}, nil
 }
 
 // CheckName refuses what cannot name a snapshot.
 func CheckName(name string) error {
-	if len(name) > maxName || !names.MatchString(name) || !filepath.IsLocal(name) { // "con" is no file name on Windows
-		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxName)
+	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) { // "con" is no file name on Windows
+		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxNameLength)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func CheckName(name string) error {
 // Path is the file of a name.
 func (s Store) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// Free says whether a name can be saved to.
-func (s Store) Free(name string, overwrite bool) error {
+// CheckAvailable says whether a name can be saved to.
+func (s Store) CheckAvailable(name string, overwrite bool) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s Store) Free(name string, overwrite bool) error {
 		return fmt.Errorf("snapshot %q exists already: choose another name, or use --overwrite", name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.explain("cannot be looked at", name, err)
+		return s.explainError("cannot be looked at", name, err)
 	}
 	return nil
 }
@@ -66,14 +66,14 @@ func (s Store) Free(name string, overwrite bool) error {
 // Save writes a snapshot down, all of it or nothing; then it survives a crash
 // of the machine.
 func (s Store) Save(name string, data []byte, overwrite bool) error {
-	if err := s.Free(name, overwrite); err != nil {
+	if err := s.CheckAvailable(name, overwrite); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return s.explain("cannot be written", name, err)
+		return s.explainError("cannot be written", name, err)
 	}
 	if err := durable.Write(s.Path(name), data, true); err != nil {
-		return s.explain("cannot be written", name, err)
+		return s.explainError("cannot be written", name, err)
 	}
 	return nil
 }
@@ -86,10 +86,10 @@ func (s Store) Load(name string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, s.unknown(name)
+		return nil, s.unknownError(name)
 	}
 	if err != nil {
-		return nil, s.explain("cannot be read", name, err)
+		return nil, s.explainError("cannot be read", name, err)
 	}
 	return data, nil
 }
@@ -101,17 +101,17 @@ func (s Store) Delete(name string) error {
 	}
 	err := os.Remove(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.unknown(name)
+		return s.unknownError(name)
 	}
 	if err != nil {
-		return s.explain("cannot be removed", name, err)
+		return s.explainError("cannot be removed", name, err)
 	}
 	return nil
 }
 
-// unknown is for a name that is not there.
-func (s Store) unknown(name string) error {
-	known, err := s.Names()
+// unknownError is for a name that is not there.
+func (s Store) unknownError(name string) error {
+	known, err := s.ListNames()
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func (s Store) unknown(name string) error {
 	return usage.Errorf(`unknown snapshot %q: "ctrlplane snapshot list" lists them`, name)
 }
 
-// Names lists what there is, sorted.
-func (s Store) Names() ([]string, error) {
+// ListNames lists what there is, sorted.
+func (s Store) ListNames() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("snapshots in %s cannot be listed (%w): look into that", s.Dir, err)
@@ -139,8 +139,8 @@ func (s Store) Names() ([]string, error) {
 	return list, nil
 }
 
-// Listed is a snapshot at a glance.
-type Listed struct {
+// Info is a snapshot at a glance.
+type Info struct {
 	Name  string `json:"name"`
 	Size  int64  `json:"size"`            // of the file
 	Error string `json:"error,omitempty"` // why it cannot be used
@@ -148,18 +148,18 @@ type Listed struct {
 }
 
 // List reads all there are, the newest first.
-func (s Store) List() ([]Listed, error) {
-	names, err := s.Names()
+func (s Store) List() ([]Info, error) {
+	names, err := s.ListNames()
 	if err != nil {
 		return nil, err
 	}
-	list := []Listed{}
+	list := []Info{}
 	for _, name := range names {
 		data, err := os.ReadFile(s.Path(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted meanwhile
 		}
-		l := Listed{Name: name, Size: int64(len(data))}
+		l := Info{Name: name, Size: int64(len(data))}
 		if err == nil {
 			l.Header, err = DecodeHeader(data)
 		}
@@ -168,13 +168,13 @@ func (s Store) List() ([]Listed, error) {
 		}
 		list = append(list, l)
 	}
-	slices.SortFunc(list, func(a, b Listed) int {
+	slices.SortFunc(list, func(a, b Info) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.Name, b.Name))
 	})
 	return list, nil
 }
 
-func (s Store) explain(what, name string, err error) error {
+func (s Store) explainError(what, name string, err error) error {
 	const advice = "make room there, or set XDG_STATE_HOME to a folder that can be written to"
 	return fmt.Errorf("snapshot %q %s (%w): %s", name, what, err, advice)
 }

@@ -17,14 +17,14 @@ func TestStore(t *testing.T) {
 	if list, err := s.List(); err != nil || len(list) != 0 {
 		t.Errorf("empty: %v, %v", list, err)
 	}
-	older := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(1, 0)}, sample())
-	newer := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(2, 0)}, sample())
+	older := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(1, 0)}, sampleState())
+	newer := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(2, 0)}, sampleState())
 	for name, file := range map[string][]byte{"a": older, "b.c-d_e": newer, "broken": newer[:100]} {
 		if err := s.Save(name, file, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, foreign := range []string{durable.Prefix + "123", "README.TXT"} {
+	for _, foreign := range []string{durable.TempPrefix + "123", "README.TXT"} {
 		if err := os.WriteFile(s.Path(foreign), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -64,8 +64,8 @@ func TestStore(t *testing.T) {
 
 func TestStoreNames(t *testing.T) {
 	s := Store{t.TempDir()}
-	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", durable.Prefix + "1", strings.Repeat("a", 64)} {
-		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.Free(name, true)} {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", durable.TempPrefix + "1", strings.Repeat("a", 64)} {
+		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.CheckAvailable(name, true)} {
 			if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s %q: %v", what, name, err)
 			}
@@ -81,7 +81,7 @@ func TestStoreNames(t *testing.T) {
 
 // Where nothing can be written nothing is left behind, and a snapshot that was
 // there stays.
-func TestStoreFails(t *testing.T) {
+func TestStoreErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// protoMark begins what Kubernetes has encoded in protobuf.
-var protoMark = []byte("k8s\x00")
+// protobufMagic begins what Kubernetes has encoded in protobuf.
+var protobufMagic = []byte("k8s\x00")
 
-// UID is that of the object in a value as the API server stores it, empty if it
+// ObjectUID is that of the object in a value as the API server stores it, empty if it
 // has none; false if the value cannot be read, being encrypted for one.
-func UID(value []byte) (string, bool) {
-	if message, ok := bytes.CutPrefix(value, protoMark); ok {
+func ObjectUID(value []byte) (string, bool) {
+	if message, ok := bytes.CutPrefix(value, protobufMagic); ok {
 		// Unknown: 2 = raw; every object: 1 = metadata; ObjectMeta: 5 = uid.
 		for _, number := range []protowire.Number{2, 1, 5} {
-			if message, ok = field(message, number); !ok {
+			if message, ok = protobufField(message, number); !ok {
 				return "", false
 			}
 		}
@@ -33,9 +33,9 @@ func UID(value []byte) (string, bool) {
 	return object.Metadata.UID, true
 }
 
-// field returns the bytes of a field of a message, none if it is not set; false
+// protobufField returns the bytes of a field of a message, none if it is not set; false
 // if the message is damaged.
-func field(message []byte, number protowire.Number) ([]byte, bool) {
+func protobufField(message []byte, number protowire.Number) ([]byte, bool) {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {

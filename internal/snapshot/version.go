@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// CheckKubernetes says whether a program of release ours can take a state that
+// CheckKubernetesVersion says whether a program of release ours can take a state that
 // release theirs has stored. As with upgrades of Kubernetes, that is the same
 // minor version and the one before.
-func CheckKubernetes(theirs, ours string) error {
-	major, minor, err := release(theirs)
+func CheckKubernetesVersion(theirs, ours string) error {
+	major, minor, err := parseMinorVersion(theirs)
 	if err != nil {
 		return fmt.Errorf("it does not say which Kubernetes has written it: %w: save it again", err)
 	}
-	ourMajor, ourMinor, err := release(ours)
+	ourMajor, ourMinor, err := parseMinorVersion(ours)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func CheckKubernetes(theirs, ours string) error {
 		theirs, ours, ourMajor, ourMinor-1, ourMajor, ourMinor)
 }
 
-func release(version string) (major, minor int, err error) {
+func parseMinorVersion(version string) (major, minor int, err error) {
 	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor); err != nil {
 		return 0, 0, fmt.Errorf("%q is no version", version)
 	}

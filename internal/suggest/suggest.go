@@ -16,7 +16,7 @@ func Nearest(word string, known []string) (string, bool) {
 		return "", false
 	}
 	var best string
-	for _, likeness := range []func(word, name string) (int, bool){typo, prefix, part} {
+	for _, likeness := range []func(word, name string) (int, bool){editsBetween, prefixLength, containedLength} {
 		lowest, found := 0, false
 		for _, name := range known {
 			n, ok := likeness(strings.ToLower(word), strings.ToLower(name))
@@ -31,28 +31,28 @@ func Nearest(word string, known []string) (string, bool) {
 	return "", false
 }
 
-// shortest is how many letters a word or name has before being part of another
+// minPartLength is how many letters a word or name has before being part of another
 // one means anything.
-const shortest = 3
+const minPartLength = 3
 
-func typo(word, name string) (int, bool) {
+func editsBetween(word, name string) (int, bool) {
 	a, b := []rune(word), []rune(name)
-	n := distance(a, b)
+	n := editDistance(a, b)
 	return n, n <= max(1, len(a)/3) && n < min(len(a), len(b))
 }
 
-func prefix(word, name string) (int, bool) {
-	return len(name), len(word) >= shortest && strings.HasPrefix(name, word)
+func prefixLength(word, name string) (int, bool) {
+	return len(name), len(word) >= minPartLength && strings.HasPrefix(name, word)
 }
 
-func part(word, name string) (int, bool) {
-	return len(name), min(len(word), len(name)) >= shortest &&
+func containedLength(word, name string) (int, bool) {
+	return len(name), min(len(word), len(name)) >= minPartLength &&
 		(strings.Contains(name, word) || strings.Contains(word, name))
 }
 
-// distance is the Damerau-Levenshtein distance in which no part is edited
+// editDistance is the Damerau-Levenshtein distance in which no part is edited
 // twice (optimal string alignment).
-func distance(a, b []rune) int {
+func editDistance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)

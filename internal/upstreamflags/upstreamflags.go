@@ -29,7 +29,7 @@ func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		f := all.Lookup(name)
 		if f == nil {
-			return usage.Errorf("%s %s: unknown flag %q%s", option, arg, name, didYouMean(name, all))
+			return usage.Errorf("%s %s: unknown flag %q%s", option, arg, name, suggestFlag(name, all))
 		}
 		if instead, ok := owned[name]; ok {
 			return usage.Errorf("%s %s: ctrlplane sets %q itself: %s", option, arg, name, instead)
@@ -41,13 +41,13 @@ func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args
 			}
 		}
 		if err := all.Set(name, value); err != nil {
-			return usage.Errorf("%s %s: %s", option, arg, oneLine(err))
+			return usage.Errorf("%s %s: %s", option, arg, singleLine(err))
 		}
 	}
 	return nil
 }
 
-func didYouMean(name string, fs *pflag.FlagSet) string {
+func suggestFlag(name string, fs *pflag.FlagSet) string {
 	var known []string
 	fs.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	if near, ok := suggest.Nearest(name, known); ok {
@@ -56,6 +56,6 @@ func didYouMean(name string, fs *pflag.FlagSet) string {
 	return ""
 }
 
-func oneLine(err error) string {
+func singleLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-type component struct {
+type testComponent struct {
 	syncs  int
 	debug  bool
 	period time.Duration
 	extra  []string
 }
 
-func (c *component) flags() cliflag.NamedFlagSets {
+func (c *testComponent) flags() cliflag.NamedFlagSets {
 	var fss cliflag.NamedFlagSets
 	fss.FlagSet("one").IntVar(&c.syncs, "concurrent-syncs", 5, "")
 	fss.FlagSet("one").BoolVar(&c.debug, "debug", false, "")
@@ -29,7 +29,7 @@ func (c *component) flags() cliflag.NamedFlagSets {
 }
 
 func TestSet(t *testing.T) {
-	var c component
+	var c testComponent
 	args := []string{"concurrent-syncs=7", "--debug", "period=3s", "extra=a,b", "extra=c=d"}
 	if err := Set("--arg", c.flags(), nil, args); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestSetRefuses(t *testing.T) {
 		{"master=here", `--arg master=here: ctrlplane sets "master" itself: use --other`},
 		{"", `--arg : unknown flag ""`},
 	} {
-		var c component
+		var c testComponent
 		err := Set("--arg", c.flags(), owned, []string{tc.arg})
 		if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", tc.arg, err, tc.want)

@@ -18,23 +18,23 @@ import (
 // What the server serves is asked anew when it is old, for dependents may be of
 // a new kind, and when something is not in it.
 const (
-	oldAfter   = 10 * time.Second
-	leastPause = 2 * time.Second
+	maxListingAge      = 10 * time.Second
+	minRefreshInterval = 2 * time.Second
 )
 
 var secrets = schema.GroupResource{Resource: "secrets"}
 
-// errUnknown is what find's errors wrap when nothing is served by that name.
-var errUnknown = errors.New("the API server serves no such resource")
+// errNotServed is what find's errors wrap when nothing is served by that name.
+var errNotServed = errors.New("the API server serves no such resource")
 
 // resource is what the API server serves, in the version it prefers.
 type resource struct {
 	schema.GroupVersionResource
 	kind       string
 	namespaced bool
-	// collected says whether the garbage collector sees its objects, so that they
+	// garbageCollected says whether the garbage collector sees its objects, so that they
 	// can have owners.
-	collected bool
+	garbageCollected bool
 }
 
 // object names an object of the resource.
@@ -47,10 +47,10 @@ func (r resource) object(namespace, name, uid string) observe.Object {
 
 // catalog knows what the API server serves.
 type catalog struct {
-	server discovery.DiscoveryInterfaceWithContext
-	lock   chan struct{} // full while it is held, so that waiting for it can end
-	asked  time.Time
-	now    *listing // nil before the first answer
+	server  discovery.DiscoveryInterfaceWithContext
+	lock    chan struct{} // full while it is held, so that waiting for it can end
+	askedAt time.Time
+	current *listing // nil before the first answer
 }
 
 // listing is what discovery has told; nobody changes it.
@@ -65,7 +65,7 @@ func newCatalog(server discovery.DiscoveryInterfaceWithContext) *catalog {
 
 // find returns the resource of o, and asks the server again if it is not known.
 func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) {
-	l, err := c.listing(ctx, oldAfter)
+	l, err := c.currentListing(ctx, maxListingAge)
 	if err != nil {
 		return resource{}, err
 	}
@@ -73,7 +73,7 @@ func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) 
 	if err == nil {
 		return r, nil
 	}
-	if l, err = c.listing(ctx, leastPause); err != nil {
+	if l, err = c.currentListing(ctx, minRefreshInterval); err != nil {
 		return resource{}, err
 	}
 	return l.find(o)
@@ -81,21 +81,21 @@ func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) 
 
 // refresh asks the server again, unless it has been asked a moment ago.
 func (c *catalog) refresh(ctx context.Context) error {
-	_, err := c.listing(ctx, leastPause)
+	_, err := c.currentListing(ctx, minRefreshInterval)
 	return err
 }
 
-// listing returns what was known at most age ago, if need be by asking. When
+// currentListing returns what was known at most age ago, if need be by asking. When
 // there is no answer, it returns what was known before, with the reason.
-func (c *catalog) listing(ctx context.Context, age time.Duration) (*listing, error) {
+func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listing, error) {
 	select {
 	case c.lock <- struct{}{}:
 		defer func() { <-c.lock }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if c.now != nil && time.Since(c.asked) < age {
-		return c.now, nil
+	if c.current != nil && time.Since(c.askedAt) < age {
+		return c.current, nil
 	}
 	// Not the client's method of this name: it asks three times if a group fails.
 	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, c.server)
@@ -105,16 +105,16 @@ func (c *catalog) listing(ctx context.Context, age time.Duration) (*listing, err
 	if err != nil {
 		err = fmt.Errorf("ask what the API server serves: %w", err)
 	}
-	c.asked = time.Now()
+	c.askedAt = time.Now()
 	switch {
 	case len(lists) > 0:
-		c.now = newListing(lists, err)
-	case c.now == nil:
+		c.current = newListing(lists, err)
+	case c.current == nil:
 		return nil, err
 	default:
-		c.now = &listing{resources: c.now.resources, err: err}
+		c.current = &listing{resources: c.current.resources, err: err}
 	}
-	return c.now, nil
+	return c.current, nil
 }
 
 func newListing(lists []*metav1.APIResourceList, err error) *listing {
@@ -130,7 +130,7 @@ func newListing(lists []*metav1.APIResourceList, err error) *listing {
 				GroupVersionResource: gv.WithResource(r.Name),
 				kind:                 r.Kind,
 				namespaced:           r.Namespaced,
-				collected:            discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &r),
+				garbageCollected:     discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &r),
 			})
 		}
 	}
@@ -167,15 +167,15 @@ func (l *listing) find(o observe.Object) (resource, error) {
 		slices.Sort(groups)
 		return resource{}, fmt.Errorf("%s is served in the groups %s: name one", what, strings.Join(groups, ", "))
 	case l.err != nil:
-		return resource{}, fmt.Errorf("%w by the name of %s; it may be missing: %w", errUnknown, what, l.err)
+		return resource{}, fmt.Errorf("%w by the name of %s; it may be missing: %w", errNotServed, what, l.err)
 	}
-	return resource{}, fmt.Errorf("%w by the name of %s", errUnknown, what)
+	return resource{}, fmt.Errorf("%w by the name of %s", errNotServed, what)
 }
 
-// holding returns the resources whose objects may be dependents of an object.
-func (l *listing) holding(namespaced bool) []resource {
+// possibleDependents returns the resources whose objects may be dependents of an object.
+func (l *listing) possibleDependents(namespaced bool) []resource {
 	return slices.DeleteFunc(slices.Clone(l.resources), func(r resource) bool {
 		event := r.Resource == "events" && (r.Group == "" || r.Group == "events.k8s.io")
-		return !r.collected || event || namespaced && !r.namespaced
+		return !r.garbageCollected || event || namespaced && !r.namespaced
 	})
 }

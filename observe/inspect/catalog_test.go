@@ -17,7 +17,7 @@ import (
 
 var widget = observe.Object{Group: "example.com", Kind: "Widget", Name: "w"}
 
-func TestNewKindIsFound(t *testing.T) {
+func TestFindsNewKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newCluster(t).kinds
 		c := newCatalog(k)
@@ -25,7 +25,7 @@ func TestNewKindIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.serve("example.com/v1", "widgets", "Widget", true)
-		time.Sleep(leastPause)
+		time.Sleep(minRefreshInterval)
 		r, err := c.find(t.Context(), widget)
 		if err != nil || r.Resource != "widgets" || r.Version != "v1" || !r.namespaced {
 			t.Errorf("got %+v, %v", r, err)
@@ -33,12 +33,12 @@ func TestNewKindIsFound(t *testing.T) {
 	})
 }
 
-func TestMissesDoNotFloodTheServer(t *testing.T) {
+func TestUnknownKindsAreRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newCluster(t).kinds
 		c := newCatalog(k)
 		for range 50 { // 5 s
-			if _, err := c.find(t.Context(), widget); !errors.Is(err, errUnknown) {
+			if _, err := c.find(t.Context(), widget); !errors.Is(err, errNotServed) {
 				t.Fatal(err)
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -49,7 +49,7 @@ func TestMissesDoNotFloodTheServer(t *testing.T) {
 	})
 }
 
-func TestKnownKindsAreAskedForWhenOld(t *testing.T) {
+func TestOldListingIsRefreshed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newCluster(t).kinds
 		c := newCatalog(k)
@@ -65,7 +65,7 @@ func TestKnownKindsAreAskedForWhenOld(t *testing.T) {
 	})
 }
 
-func TestPreferredVersionCounts(t *testing.T) {
+func TestUsesPreferredVersion(t *testing.T) {
 	k := newCluster(t).kinds
 	k.serve("example.com/v2", "widgets", "Widget", true) // the fake prefers the first
 	k.serve("example.com/v1", "widgets", "Widget", true)
@@ -79,7 +79,7 @@ func TestPreferredVersionCounts(t *testing.T) {
 	}
 }
 
-func TestBrokenGroupHidesNothingElse(t *testing.T) {
+func TestBrokenGroupHidesNoOtherGroup(t *testing.T) {
 	c := newCluster(t, deployment, replicaSet, podA)
 	c.kinds.broken = "metrics.k8s.io/v1beta1"
 	got, err := c.Inspect(t.Context(), webReplicaSet)
@@ -94,7 +94,7 @@ func TestBrokenGroupHidesNothingElse(t *testing.T) {
 	}
 
 	_, err = c.Inspect(t.Context(), observe.Object{Group: "metrics.k8s.io", Kind: "PodMetrics", Namespace: "shop", Name: "p"})
-	if !errors.Is(err, errUnknown) || !strings.Contains(err.Error(), "it may be missing") || !strings.Contains(err.Error(), "currently unable") {
+	if !errors.Is(err, errNotServed) || !strings.Contains(err.Error(), "it may be missing") || !strings.Contains(err.Error(), "currently unable") {
 		t.Errorf("got %v, want why it is unknown", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestDiscoveryFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.kinds.ReactionChain = failing
-		time.Sleep(oldAfter)
+		time.Sleep(maxListingAge)
 		got, err := c.Inspect(t.Context(), webDeployment)
 		if got.YAML == "" {
 			t.Error("what was known before is not used")
@@ -128,7 +128,7 @@ func TestDiscoveryFails(t *testing.T) {
 	})
 }
 
-func TestWaitingForTheCatalogEnds(t *testing.T) {
+func TestWaitForCatalogRespectsContext(t *testing.T) {
 	c := newCatalog(newCluster(t).kinds)
 	c.lock <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())

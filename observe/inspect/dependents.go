@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	mostDependents = 500
-	listsAtOnce    = 8
-	lateNamed      = 5 // resources that an error names, of those that were not listed in time
+	maxDependents = 500
+	parallelLists = 8
+	maxLateNamed  = 5 // resources that an error names, of those that were not listed in time
 )
 
 // dependents returns the objects whose owner references name the UID of u, by
@@ -29,7 +29,7 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 	if u.GetUID() == "" { // nothing that is stored
 		return nil, nil
 	}
-	known, err := i.catalog.listing(ctx, oldAfter)
+	known, err := i.catalog.currentListing(ctx, maxListingAge)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,10 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 		problems = []error{known.err}
 		lists    errgroup.Group
 	)
-	lists.SetLimit(listsAtOnce)
-	for _, holding := range known.holding(r.namespaced) {
+	lists.SetLimit(parallelLists)
+	for _, holding := range known.possibleDependents(r.namespaced) {
 		lists.Go(func() error {
-			objects, err := i.ownedBy(ctx, holding, u)
+			objects, err := i.listOwned(ctx, holding, u)
 			mu.Lock()
 			defer mu.Unlock()
 			found = append(found, objects...)
@@ -61,18 +61,18 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 		return nil, err
 	}
 	if len(late) > 0 {
-		problems = append(problems, fmt.Errorf("list %s: %w", some(late), context.Cause(ctx)))
+		problems = append(problems, fmt.Errorf("list %s: %w", joinFirst(late), context.Cause(ctx)))
 	}
-	found = arrange(found)
-	if over := len(found) - mostDependents; over > 0 {
+	found = sortAndDeduplicate(found)
+	if over := len(found) - maxDependents; over > 0 {
 		problems = append(problems, fmt.Errorf("it has %d dependents, too many by %d", len(found), over))
-		found = found[:mostDependents]
+		found = found[:maxDependents]
 	}
-	return found, join(problems)
+	return found, joinErrors(problems)
 }
 
-// ownedBy lists the objects of a resource that u owns.
-func (i *Inspector) ownedBy(ctx context.Context, r resource, u *unstructured.Unstructured) ([]observe.Object, error) {
+// listOwned lists the objects of a resource that u owns.
+func (i *Inspector) listOwned(ctx context.Context, r resource, u *unstructured.Unstructured) ([]observe.Object, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -96,8 +96,8 @@ func (i *Inspector) ownedBy(ctx context.Context, r resource, u *unstructured.Uns
 	return objects, nil
 }
 
-// arrange sorts objects and leaves out those that two groups serve.
-func arrange(objects []observe.Object) []observe.Object {
+// sortAndDeduplicate sorts objects and leaves out those that two groups serve.
+func sortAndDeduplicate(objects []observe.Object) []observe.Object {
 	slices.SortFunc(objects, func(a, b observe.Object) int {
 		return cmp.Or(
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace),
@@ -106,11 +106,11 @@ func arrange(objects []observe.Object) []observe.Object {
 	return slices.CompactFunc(objects, func(a, b observe.Object) bool { return a.UID != "" && a.UID == b.UID })
 }
 
-// some names the first few.
-func some(names []string) string {
+// joinFirst names the first few.
+func joinFirst(names []string) string {
 	slices.Sort(names)
-	if over := len(names) - lateNamed; over > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:lateNamed], ", "), over)
+	if over := len(names) - maxLateNamed; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxLateNamed], ", "), over)
 	}
 	return strings.Join(names, ", ")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestDependentsAskOnlyWhereTheyCanBe(t *testing.T) {
+func TestDependentsListsOnlyPossibleKinds(t *testing.T) {
 	c := newCluster(t, deployment, replicaSet)
 	if _, err := c.Inspect(t.Context(), webDeployment); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestDependentsAskOnlyWhereTheyCanBe(t *testing.T) {
 	}
 }
 
-func TestDependentsWithoutWhatIsForbidden(t *testing.T) {
+func TestDependentsSkipsForbiddenKinds(t *testing.T) {
 	c := newCluster(t, deployment, replicaSet, podA)
 	c.refuse("secrets", forbidden("secrets"))
 	got, err := c.Inspect(t.Context(), webReplicaSet)
@@ -41,7 +41,7 @@ func TestDependentsWithoutWhatIsForbidden(t *testing.T) {
 	}
 }
 
-func TestDependentsBesideAListThatFails(t *testing.T) {
+func TestDependentsReportsFailedList(t *testing.T) {
 	c := newCluster(t, deployment, replicaSet, podA)
 	c.refuse("secrets", apierrors.NewInternalError(errors.New("two\nlines")))
 	got, err := c.Inspect(t.Context(), webReplicaSet)
@@ -60,13 +60,13 @@ func TestDependentsBesideAListThatFails(t *testing.T) {
 	}
 }
 
-func TestDependentsAreNotEndless(t *testing.T) {
+func TestDependentsAreLimited(t *testing.T) {
 	manifests := []string{deployment, replicaSet}
-	for n := range mostDependents + 7 {
+	for n := range maxDependents + 7 {
 		manifests = append(manifests, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p%03d, %s}}`, n, ownedByReplicaSet))
 	}
 	got, err := newCluster(t, manifests...).Inspect(t.Context(), webReplicaSet)
-	if len(got.Dependents) != mostDependents || got.Dependents[mostDependents-1] != pod("p499") {
+	if len(got.Dependents) != maxDependents || got.Dependents[maxDependents-1] != pod("p499") {
 		t.Errorf("%d dependents", len(got.Dependents))
 	}
 	if err == nil || !strings.Contains(err.Error(), "not all is shown: it has 507 dependents, too many by 7") {
@@ -74,7 +74,7 @@ func TestDependentsAreNotEndless(t *testing.T) {
 	}
 }
 
-func TestArrange(t *testing.T) {
+func TestSortAndDeduplicate(t *testing.T) {
 	in := []observe.Object{
 		{Kind: "Pod", Name: "b", UID: "2"},
 		{Kind: "Pod", Name: "a", Namespace: "y", UID: "1"},
@@ -88,16 +88,16 @@ func TestArrange(t *testing.T) {
 		{Kind: "Pod", Name: "a", Namespace: "y", UID: "1"},
 		{Kind: "Pod", Name: "b", UID: "2"},
 	}
-	if diff := cmp.Diff(want, arrange(in)); diff != "" {
+	if diff := cmp.Diff(want, sortAndDeduplicate(in)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestSome(t *testing.T) {
-	if got := some([]string{"b", "a"}); got != "a, b" {
+func TestJoinFirst(t *testing.T) {
+	if got := joinFirst([]string{"b", "a"}); got != "a, b" {
 		t.Error(got)
 	}
-	if got := some([]string{"g", "f", "e", "d", "c", "b", "a"}); got != "a, b, c, d, e and 2 more" {
+	if got := joinFirst([]string{"g", "f", "e", "d", "c", "b", "a"}); got != "a, b, c, d, e and 2 more" {
 		t.Error(got)
 	}
 }

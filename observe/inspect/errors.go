@@ -13,15 +13,15 @@ func (e *IncompleteError) Error() string { return "not all is shown: " + e.err.E
 // Unwrap returns the reasons.
 func (e *IncompleteError) Unwrap() error { return e.err }
 
-func incomplete(problems ...error) error {
-	if err := join(problems); err != nil {
+func newIncompleteError(problems ...error) error {
+	if err := joinErrors(problems); err != nil {
 		return &IncompleteError{err}
 	}
 	return nil
 }
 
-// join is errors.Join whose text has no line breaks.
-func join(errs []error) error {
+// joinErrors is errors.Join whose text has no line breaks.
+func joinErrors(errs []error) error {
 	if err := errors.Join(errs...); err != nil {
 		return &oneLineError{err}
 	}

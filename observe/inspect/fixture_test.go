@@ -22,24 +22,24 @@ import (
 // cluster is an API server made of fakes.
 type cluster struct {
 	*Inspector
-	kinds    *kinds
+	kinds    *fakeDiscovery
 	objects  *dynamicfake.FakeDynamicClient
 	metadata *metadatafake.FakeMetadataClient
 }
 
-// kinds is a discovery of which one group can fail.
-type kinds struct {
+// fakeDiscovery is a discovery of which one group can fail.
+type fakeDiscovery struct {
 	*fake.FakeDiscovery
 	broken string
 	asked  int
 }
 
-func (k *kinds) ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error) {
+func (k *fakeDiscovery) ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error) {
 	k.asked++
 	return k.FakeDiscovery.ServerGroupsWithContext(ctx)
 }
 
-func (k *kinds) ServerResourcesForGroupVersionWithContext(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
+func (k *fakeDiscovery) ServerResourcesForGroupVersionWithContext(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
 	if gv == k.broken {
 		return nil, apierrors.NewServiceUnavailable("the server is\ncurrently unable to handle the request")
 	}
@@ -47,7 +47,7 @@ func (k *kinds) ServerResourcesForGroupVersionWithContext(ctx context.Context, g
 }
 
 // serve adds a resource.
-func (k *kinds) serve(gv, name, kind string, namespaced bool, verbs ...string) {
+func (k *fakeDiscovery) serve(gv, name, kind string, namespaced bool, verbs ...string) {
 	r := metav1.APIResource{Name: name, Kind: kind, Namespaced: namespaced, Verbs: verbs}
 	if len(verbs) == 0 {
 		r.Verbs = metav1.Verbs{"create", "delete", "get", "list", "update", "watch"}
@@ -64,7 +64,7 @@ func (k *kinds) serve(gv, name, kind string, namespaced bool, verbs ...string) {
 // newCluster returns a server that has objects, given as YAML.
 func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
-	k := &kinds{FakeDiscovery: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}
+	k := &fakeDiscovery{FakeDiscovery: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}
 	k.serve("v1", "namespaces", "Namespace", false)
 	k.serve("v1", "nodes", "Node", false)
 	k.serve("v1", "pods", "Pod", true)
@@ -78,7 +78,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 
 	var full, partial []runtime.Object
 	for _, manifest := range manifests {
-		u := object(t, manifest)
+		u := parseObject(t, manifest)
 		full = append(full, u)
 		partial = append(partial, &metav1.PartialObjectMetadata{
 			TypeMeta: metav1.TypeMeta{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()},
@@ -94,7 +94,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 		objects:  dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), full...),
 		metadata: metadatafake.NewSimpleMetadataClient(scheme, partial...),
 	}
-	c.Inspector = &Inspector{catalog: newCatalog(k), objects: c.objects, metadata: c.metadata, patience: patience}
+	c.Inspector = &Inspector{catalog: newCatalog(k), objects: c.objects, metadata: c.metadata, timeout: inspectTimeout}
 	return c
 }
 
@@ -109,7 +109,7 @@ func forbidden(resource string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", nil)
 }
 
-func object(t *testing.T, manifest string) *unstructured.Unstructured {
+func parseObject(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {

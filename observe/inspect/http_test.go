@@ -56,7 +56,7 @@ const (
 	verbs = `"verbs":["get","list","watch","delete"]`
 )
 
-func discovered(version string) (groups, resources string) {
+func discoveryAnswers(version string) (groups, resources string) {
 	return `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/` + version + `","version":"` + version + `"}],` +
 			`"preferredVersion":{"groupVersion":"example.com/` + version + `","version":"` + version + `"}}]}`,
 		`{"kind":"APIResourceList","groupVersion":"example.com/` + version + `","resources":[` +
@@ -78,7 +78,7 @@ func startServer(t *testing.T, version string) (*server, *Inspector) {
 }
 
 func (s *server) serve(version string) {
-	groups, resources := discovered(version)
+	groups, resources := discoveryAnswers(version)
 	s.set("/apis", groups)
 	path := "/apis/example.com/" + version
 	s.set(path, resources)
@@ -113,7 +113,7 @@ func TestInspectOverHTTP(t *testing.T) {
 	}
 }
 
-func TestAnotherVersionIsServed(t *testing.T) {
+func TestFollowsServedVersion(t *testing.T) {
 	s, i := startServer(t, "v1")
 	if _, err := i.Inspect(t.Context(), widgetW); err != nil {
 		t.Fatal(err)
@@ -128,17 +128,17 @@ func TestAnotherVersionIsServed(t *testing.T) {
 	if err == nil || got.Gone {
 		t.Errorf("before discovery may be asked again: got %+v, want an error", got)
 	}
-	i.catalog.asked = i.catalog.asked.Add(-leastPause)
+	i.catalog.askedAt = i.catalog.askedAt.Add(-minRefreshInterval)
 	got, err = i.Inspect(t.Context(), widgetW)
 	if err != nil || !strings.HasPrefix(got.YAML, "apiVersion: example.com/v2\n") {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-func TestWhatIsLateIsNamed(t *testing.T) {
+func TestNamesListsThatTimeOut(t *testing.T) {
 	s, i := startServer(t, "v1")
 	s.hang = "/apis/example.com/v1/widgets"
-	i.patience = 300 * time.Millisecond
+	i.timeout = 300 * time.Millisecond
 	got, err := i.Inspect(t.Context(), widgetW)
 	if diff := cmp.Diff([]observe.Object{kept}, got.Dependents); diff != "" || got.YAML == "" {
 		t.Errorf("the rest is missing: %+v", got)
@@ -149,12 +149,12 @@ func TestWhatIsLateIsNamed(t *testing.T) {
 	}
 }
 
-func TestNoAnswer(t *testing.T) {
+func TestTimeout(t *testing.T) {
 	for _, path := range []string{"/apis", "/apis/example.com/v1/widgets/w"} {
 		t.Run(path, func(t *testing.T) {
 			s, i := startServer(t, "v1")
 			s.hang = path
-			i.patience = 100 * time.Millisecond
+			i.timeout = 100 * time.Millisecond
 			got, err := i.Inspect(t.Context(), widgetW)
 			if err == nil || !strings.HasSuffix(err.Error(), "no answer within 100ms: context deadline exceeded") {
 				t.Errorf("got %v", err)
@@ -166,7 +166,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-func TestCallerEnds(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	_, i := startServer(t, "v1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -175,7 +175,7 @@ func TestCallerEnds(t *testing.T) {
 	}
 }
 
-func TestServerIsAway(t *testing.T) {
+func TestServerIsUnreachable(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	web.Close()
 	i, err := New(&rest.Config{Host: web.URL})
@@ -188,13 +188,13 @@ func TestServerIsAway(t *testing.T) {
 	}
 }
 
-func TestNewRefusesABadConfig(t *testing.T) {
+func TestNewRefusesInvalidConfig(t *testing.T) {
 	if _, err := New(&rest.Config{Host: "://"}); err == nil || !strings.HasPrefix(err.Error(), "inspect: ") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestBadNamesAreRefused(t *testing.T) {
+func TestRefusesInvalidNames(t *testing.T) {
 	_, i := startServer(t, "v1")
 	for _, name := range []string{"..", "a/b", "a%b"} {
 		if got, err := i.Inspect(t.Context(), observe.Object{Group: "example.com", Kind: "Widget", Name: name}); err == nil || got.Gone {

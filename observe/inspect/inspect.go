@@ -20,15 +20,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// patience is how long an inspection may take in all.
-const patience = 3 * time.Second
+// inspectTimeout is how long an inspection may take in all.
+const inspectTimeout = 3 * time.Second
 
 // Inspector asks an API server about objects. It may be used by several goroutines.
 type Inspector struct {
 	catalog  *catalog
 	objects  dynamic.Interface
 	metadata metadata.Interface
-	patience time.Duration
+	timeout  time.Duration
 }
 
 var _ observe.Inspector = (*Inspector)(nil)
@@ -55,7 +55,7 @@ func New(cfg *rest.Config) (*Inspector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	return &Inspector{catalog: newCatalog(kinds), objects: objects, metadata: partial, patience: patience}, nil
+	return &Inspector{catalog: newCatalog(kinds), objects: objects, metadata: partial, timeout: inspectTimeout}, nil
 }
 
 // Inspect returns what the API server has by the name of o, which must name a
@@ -66,8 +66,8 @@ func New(cfg *rest.Config) (*Inspector, error) {
 // found, the inspection is returned with an [*IncompleteError]; with any other
 // error it is empty.
 func (i *Inspector) Inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.patience,
-		fmt.Errorf("no answer within %s: %w", i.patience, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, i.timeout,
+		fmt.Errorf("no answer within %s: %w", i.timeout, context.DeadlineExceeded))
 	defer cancel()
 	found, err := i.inspect(ctx, o)
 	if err != nil {
@@ -91,10 +91,10 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 	owners, ownersErr := i.owners(ctx, u)
 	dependents, dependentsErr := i.dependents(ctx, r, u)
 	found.Owners, found.Dependents = owners, dependents
-	if found.YAML, err = text(u, r.GroupResource() == secrets); err != nil {
+	if found.YAML, err = renderYAML(u, r.GroupResource() == secrets); err != nil {
 		return observe.Inspection{}, err
 	}
-	return found, incomplete(ownersErr, dependentsErr)
+	return found, newIncompleteError(ownersErr, dependentsErr)
 }
 
 // get returns an object, nil if there is none by that name, and its resource.
@@ -103,28 +103,28 @@ func (i *Inspector) get(ctx context.Context, o observe.Object) (resource, *unstr
 	if err != nil {
 		return r, nil, err
 	}
-	u, err := i.getAs(ctx, r, o)
-	if unserved(err) { // another version is served by now, or none
+	u, err := i.getFrom(ctx, r, o)
+	if isUnservedPath(err) { // another version is served by now, or none
 		if err := i.catalog.refresh(ctx); err != nil {
 			return r, nil, err
 		}
 		if r, err = i.catalog.find(ctx, o); err != nil {
 			return r, nil, err
 		}
-		u, err = i.getAs(ctx, r, o)
+		u, err = i.getFrom(ctx, r, o)
 	}
 	switch {
 	case err == nil:
 		return r, u, nil
 	case ctx.Err() != nil:
 		return r, nil, context.Cause(ctx)
-	case apierrors.IsNotFound(err) && !unserved(err):
+	case apierrors.IsNotFound(err) && !isUnservedPath(err):
 		return r, nil, nil
 	}
 	return r, nil, err
 }
 
-func (i *Inspector) getAs(ctx context.Context, r resource, o observe.Object) (*unstructured.Unstructured, error) {
+func (i *Inspector) getFrom(ctx context.Context, r resource, o observe.Object) (*unstructured.Unstructured, error) {
 	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
 	if r.namespaced {
 		if o.Namespace == "" {
@@ -135,8 +135,8 @@ func (i *Inspector) getAs(ctx context.Context, r resource, o observe.Object) (*u
 	return client.Get(ctx, o.Name, metav1.GetOptions{})
 }
 
-// unserved says whether it is the path that the server does not know, not the object.
-func unserved(err error) bool {
+// isUnservedPath says whether it is the path that the server does not know, not the object.
+func isUnservedPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
@@ -156,10 +156,10 @@ func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([
 		switch {
 		case err == nil:
 			o = r.object(u.GetNamespace(), ref.Name, string(ref.UID))
-		case !errors.Is(err, errUnknown):
+		case !errors.Is(err, errNotServed):
 			problems = append(problems, fmt.Errorf("owner %s: %w", o, err))
 		}
 		owners = append(owners, o)
 	}
-	return owners, join(problems)
+	return owners, joinErrors(problems)
 }

@@ -41,7 +41,7 @@ metadata:
 	}
 }
 
-func TestInspectByWhatIsKnown(t *testing.T) {
+func TestInspectByResourceOrKind(t *testing.T) {
 	for name, o := range map[string]observe.Object{
 		"resource":             {Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"},
 		"kind":                 {Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
@@ -138,7 +138,7 @@ func TestInspectRefuses(t *testing.T) {
 	}
 }
 
-func TestOwnerThatIsNotServed(t *testing.T) {
+func TestOwnerOfUnservedKind(t *testing.T) {
 	c := newCluster(t, `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, ownerReferences: [`+
 		`{apiVersion: example.com/v1, kind: Widget, name: w, uid: u}, {apiVersion: a/b/c, kind: Bad, name: b, uid: v}]}}`)
 	got, err := c.Inspect(t.Context(), pod("p"))
@@ -151,7 +151,7 @@ func TestOwnerThatIsNotServed(t *testing.T) {
 	}
 }
 
-func TestInspectByMany(t *testing.T) {
+func TestConcurrentInspect(t *testing.T) {
 	c := newCluster(t, deployment, replicaSet, podA)
 	var callers sync.WaitGroup
 	for range 8 {

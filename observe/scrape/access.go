@@ -69,8 +69,8 @@ func tlsConfig(o Options) (*tls.Config, error) {
 	return config, nil
 }
 
-// bearer returns the token to show, if there is one.
-func (s *Source) bearer() (string, error) {
+// bearerToken returns the token to show, if there is one.
+func (s *Source) bearerToken() (string, error) {
 	if s.tokenFile == "" {
 		return s.token, nil
 	}

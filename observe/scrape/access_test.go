@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestOptions(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		options Options
@@ -23,19 +23,19 @@ func TestOptions(t *testing.T) {
 		{"no URL at all", Options{URL: "http://user:secret@[::1"}, []string{"--metrics"}},
 		{"negative timeout", Options{URL: "http://h", Timeout: -1}, []string{"timeout"}},
 		{"no token file", Options{URL: "http://h", TokenFile: "nowhere"}, []string{"--token-file", "nowhere"}},
-		{"empty token file", Options{URL: "http://h", TokenFile: write(t, "\n")}, []string{"--token-file", "empty"}},
-		{"no token in the file", Options{URL: "http://h", TokenFile: write(t, "token: secret\nuser: me")}, []string{"--token-file"}},
-		{"two tokens", Options{URL: "http://h", Token: "a", TokenFile: write(t, "b")}, []string{"--token-file", "leave one out"}},
+		{"empty token file", Options{URL: "http://h", TokenFile: writeFile(t, "\n")}, []string{"--token-file", "empty"}},
+		{"no token in the file", Options{URL: "http://h", TokenFile: writeFile(t, "token: secret\nuser: me")}, []string{"--token-file"}},
+		{"two tokens", Options{URL: "http://h", Token: "a", TokenFile: writeFile(t, "b")}, []string{"--token-file", "leave one out"}},
 		{"no CA file", Options{URL: "https://h", CAFile: "nowhere"}, []string{"--ca-file", "nowhere"}},
-		{"no CA in the file", Options{URL: "https://h", CAFile: write(t, "x")}, []string{"--ca-file", "PEM"}},
+		{"no CA in the file", Options{URL: "https://h", CAFile: writeFile(t, "x")}, []string{"--ca-file", "PEM"}},
 		{"CA and insecure", Options{URL: "https://h", CAFile: "x", Insecure: true}, []string{"--ca-file", "--insecure-skip-tls-verify"}},
 		{"certificate without key", Options{URL: "https://h", CertFile: "x"}, []string{"--cert-file needs --key-file"}},
 		{"key without certificate", Options{URL: "https://h", KeyFile: "x"}, []string{"--key-file needs --cert-file"}},
-		{"no certificate", Options{URL: "https://h", CertFile: write(t, ""), KeyFile: write(t, "")}, []string{"--cert-file", "--key-file"}},
+		{"no certificate", Options{URL: "https://h", CertFile: writeFile(t, ""), KeyFile: writeFile(t, "")}, []string{"--cert-file", "--key-file"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := New(tt.options)
-			check(t, err, tt.want...)
+			checkError(t, err, tt.want...)
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("%q gives a secret away", err)
 			}
@@ -43,7 +43,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestURL(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	for given, want := range map[string]string{
 		"http://h":                "http://h/metrics",
 		"http://h:8080/":          "http://h:8080/metrics",
@@ -57,27 +57,27 @@ func TestURL(t *testing.T) {
 	}
 }
 
-func TestToken(t *testing.T) {
+func TestTokenFileIsReread(t *testing.T) {
 	tokens := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tokens <- r.Header.Get("Authorization")
 		fmt.Fprint(w, metrics)
 	}))
 	defer server.Close()
-	file := write(t, "first\n")
-	s, clock := open(t, Options{URL: server.URL, TokenFile: file})
+	file := writeFile(t, "first\n")
+	s, clock := newTestSource(t, Options{URL: server.URL, TokenFile: file})
 	for _, token := range []string{"first", "rotated"} {
 		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		snapshot(t, s)
+		takeSnapshot(t, s)
 		if got := <-tokens; got != "Bearer "+token {
 			t.Errorf("%q, want the token %q", got, token)
 		}
 		clock.advance(time.Second)
 	}
-	s, _ = open(t, Options{URL: server.URL, Token: "given"})
-	snapshot(t, s)
+	s, _ = newTestSource(t, Options{URL: server.URL, Token: "given"})
+	takeSnapshot(t, s)
 	if got := <-tokens; got != "Bearer given" {
 		t.Errorf("%q, want the token that was given", got)
 	}
@@ -89,5 +89,5 @@ func TestToken(t *testing.T) {
 	clock.advance(time.Hour)
 	s.now = clock.now
 	_, err := s.Snapshot(t.Context())
-	check(t, err, "--token-file")
+	checkError(t, err, "--token-file")
 }

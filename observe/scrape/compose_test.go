@@ -10,28 +10,28 @@ import (
 
 var deployment = key{name: "deployment"}
 
-// counted is a scrape at a second with a queue of which depth keys wait and as
+// scrapeAt is a scrape at a second with a queue of which depth keys wait and as
 // many as done have been worked on, each for 20 ms.
-func counted(second, depth, done float64) *scrape {
+func scrapeAt(second, depth, done float64) *scrape {
 	h := histogram{bounds: []float64{0.01, 0.1}, below: []float64{0, done}, count: done, sum: done * 0.02}
 	return &scrape{
-		at:      newClock().Add(seconds(second)),
+		time:    newClock().Add(toDuration(second)),
 		cpu:     second / 2,
 		started: 1.78e9,
 		queues:  map[key]*queue{deployment: {depth: depth, adds: depth + done, wait: h, work: h}},
 	}
 }
 
-func all(scrapes ...*scrape) []*scrape {
+func keepAll(scrapes ...*scrape) []*scrape {
 	var kept []*scrape
 	for _, s := range scrapes {
-		kept = keep(kept, s)
+		kept = keepRecent(kept, s)
 	}
 	return kept
 }
 
-func TestRates(t *testing.T) {
-	got := compose(all(counted(0, 0, 0), counted(1, 0, 100), counted(7, 0, 160), counted(8, 10, 190), counted(13, 0, 310)))
+func TestRatesCoverFiveSeconds(t *testing.T) {
+	got := composeSnapshot(keepAll(scrapeAt(0, 0, 0), scrapeAt(1, 0, 100), scrapeAt(7, 0, 160), scrapeAt(8, 10, 190), scrapeAt(13, 0, 310)))
 	q := got.Queues[0]
 	if q.AddRate != 22 || q.DoneRate != 24 {
 		t.Errorf("rates %v and %v, want those of the last 5 s: 22 and 24", q.AddRate, q.DoneRate)
@@ -44,15 +44,15 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestRecent(t *testing.T) {
+func TestRecentCoversOneMinute(t *testing.T) {
 	var kept []*scrape
 	for second := range 200 {
-		kept = keep(kept, counted(float64(second), 0, float64(10*second)))
+		kept = keepRecent(kept, scrapeAt(float64(second), 0, float64(10*second)))
 	}
 	if len(kept) != 61 {
 		t.Errorf("%d scrapes are kept, want those of a minute and one", len(kept))
 	}
-	q := compose(kept).Queues[0]
+	q := composeSnapshot(kept).Queues[0]
 	if q.Work.Recent.Count != 600 || q.Work.Total.Count != 1990 {
 		t.Errorf("work is %+v, want the last 600 of 1990 recent", q.Work)
 	}
@@ -61,36 +61,36 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-func TestSeldomScraped(t *testing.T) {
-	q := compose(all(counted(0, 0, 0), counted(300, 0, 300), counted(600, 0, 900))).Queues[0]
+func TestRatesWithRareScrapes(t *testing.T) {
+	q := composeSnapshot(keepAll(scrapeAt(0, 0, 0), scrapeAt(300, 0, 300), scrapeAt(600, 0, 900))).Queues[0]
 	if q.DoneRate != 2 || q.Work.Recent.Count != 600 {
 		t.Errorf("%v a second, %d recent, want what came since the scrape before", q.DoneRate, q.Work.Recent.Count)
 	}
 }
 
-func TestNewQueue(t *testing.T) {
-	first := counted(0, 0, 0)
+func TestNewQueueStartsAtZero(t *testing.T) {
+	first := scrapeAt(0, 0, 0)
 	delete(first.queues, deployment)
-	q := compose(all(first, counted(5, 1, 50))).Queues[0]
+	q := composeSnapshot(keepAll(first, scrapeAt(5, 1, 50))).Queues[0]
 	if q.DoneRate != 10 || q.Wait.Recent.Count != 50 {
 		t.Errorf("%v a second, %d recent, want it to have begun with zero", q.DoneRate, q.Wait.Recent.Count)
 	}
 }
 
-func TestRestart(t *testing.T) {
+func TestRestartResetsHistory(t *testing.T) {
 	later := func(change func(*scrape)) *scrape {
-		s := counted(10, 0, 500)
+		s := scrapeAt(10, 0, 500)
 		change(s)
 		return s
 	}
 	for name, restarted := range map[string]*scrape{
-		"counter":    counted(10, 0, 5),
+		"counter":    scrapeAt(10, 0, 5),
 		"start":      later(func(s *scrape) { s.started += 60 }),
 		"start gone": later(func(s *scrape) { s.started = 0 }),
 		"CPU":        later(func(s *scrape) { s.cpu = 0.1 }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compose(all(counted(0, 0, 100), counted(5, 0, 200), restarted))
+			got := composeSnapshot(keepAll(scrapeAt(0, 0, 100), scrapeAt(5, 0, 200), restarted))
 			q := got.Queues[0]
 			if q.AddRate != 0 || q.DoneRate != 0 || q.Work.Recent.Count != 0 || q.History != nil || got.Process.CPUPercent != 0 {
 				t.Errorf("%+v, want it to start anew", q)
@@ -101,15 +101,15 @@ func TestRestart(t *testing.T) {
 		})
 	}
 	moved := later(func(s *scrape) { s.started++ })
-	if got := all(counted(0, 0, 100), moved); len(got) != 2 {
+	if got := keepAll(scrapeAt(0, 0, 100), moved); len(got) != 2 {
 		t.Error("a clock that was set is taken for a restart")
 	}
 }
 
-func TestQueueThatGoes(t *testing.T) {
-	without := counted(1, 0, 0)
+func TestRemovedQueueIsNeverNegative(t *testing.T) {
+	without := scrapeAt(1, 0, 0)
 	without.queues = map[key]*queue{{name: "job"}: {}}
-	q := compose(all(counted(0, 5, 100), without, counted(5, 0, 10))).Queues[0]
+	q := composeSnapshot(keepAll(scrapeAt(0, 5, 100), without, scrapeAt(5, 0, 10))).Queues[0]
 	if q.DoneRate < 0 || q.Work.Recent.Count < 0 {
 		t.Errorf("%+v, want nothing negative", q)
 	}
@@ -126,19 +126,19 @@ func TestHistory(t *testing.T) {
 		scrapes []*scrape
 		want    []observe.Sample
 	}{
-		{"one", all(counted(0, 1, 2)), nil},
-		{"no whole second", all(counted(0.2, 1, 2), counted(0.9, 1, 3)), nil},
-		{"on the second", all(counted(0, 3, 0), counted(1, 1, 4), counted(2, 0, 6)),
+		{"one", keepAll(scrapeAt(0, 1, 2)), nil},
+		{"no whole second", keepAll(scrapeAt(0.2, 1, 2), scrapeAt(0.9, 1, 3)), nil},
+		{"on the second", keepAll(scrapeAt(0, 3, 0), scrapeAt(1, 1, 4), scrapeAt(2, 0, 6)),
 			[]observe.Sample{{Depth: 3, Adds: 2, Done: 4}, {Depth: 1, Adds: 1, Done: 2}}},
-		{"between", all(counted(0.5, 0, 0), counted(1.5, 0, 10), counted(2.5, 0, 30)),
+		{"between", keepAll(scrapeAt(0.5, 0, 0), scrapeAt(1.5, 0, 10), scrapeAt(2.5, 0, 30)),
 			[]observe.Sample{{Adds: 15, Done: 15}}},
-		{"peak within", all(counted(0, 0, 0), counted(0.5, 80, 0), counted(1, 0, 80), counted(2, 0, 80)),
+		{"peak within", keepAll(scrapeAt(0, 0, 0), scrapeAt(0.5, 80, 0), scrapeAt(1, 0, 80), scrapeAt(2, 0, 80)),
 			[]observe.Sample{{Depth: 80, Adds: 80, Done: 80}, {}}},
-		{"a gap", all(counted(0, 0, 0), counted(3, 0, 30), counted(4, 0, 30)),
+		{"a gap", keepAll(scrapeAt(0, 0, 0), scrapeAt(3, 0, 30), scrapeAt(4, 0, 30)),
 			[]observe.Sample{{Adds: 10, Done: 10}, {Adds: 10, Done: 10}, {Adds: 10, Done: 10}, {}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, history(tt.scrapes, deployment)); diff != "" {
+			if diff := cmp.Diff(tt.want, queueHistory(tt.scrapes, deployment)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -146,29 +146,29 @@ func TestHistory(t *testing.T) {
 }
 
 func TestSettled(t *testing.T) {
-	working := counted(0, 0, 3)
+	working := scrapeAt(0, 0, 3)
 	working.queues[deployment].wait.count = 4
 	for _, tt := range []struct {
 		name   string
 		scrape *scrape
 		want   []string
 	}{
-		{"idle", counted(0, 0, 3), nil},
-		{"deep", counted(0, 2, 3), []string{"deployment"}},
+		{"idle", scrapeAt(0, 0, 3), nil},
+		{"deep", scrapeAt(0, 2, 3), []string{"deployment"}},
 		{"in flight", working, []string{"deployment"}},
 	} {
-		got := compose(all(tt.scrape)).Process
+		got := composeSnapshot(keepAll(tt.scrape)).Process
 		if !cmp.Equal(got.Busy, tt.want) || got.Settled != (tt.want == nil) {
 			t.Errorf("%s: settled %v, busy %q, want %q", tt.name, got.Settled, got.Busy, tt.want)
 		}
 	}
 }
 
-func TestWindow(t *testing.T) {
-	scrapes := all(counted(0, 0, 0), counted(4, 0, 0), counted(5, 0, 0), counted(10, 0, 0))
+func TestScrapeBefore(t *testing.T) {
+	scrapes := keepAll(scrapeAt(0, 0, 0), scrapeAt(4, 0, 0), scrapeAt(5, 0, 0), scrapeAt(10, 0, 0))
 	for window, want := range map[time.Duration]*scrape{time.Second: scrapes[2], rateWindow: scrapes[2], recentWindow: scrapes[0]} {
-		if got := since(scrapes, window); got != want {
-			t.Errorf("%s: %s, want %s", window, got.at, want.at)
+		if got := scrapeBefore(scrapes, window); got != want {
+			t.Errorf("%s: %s, want %s", window, got.time, want.time)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 const metrics = "workqueue_depth{name=\"job\"} 1\n"
 
-func answer(status int, contentType, body string) http.HandlerFunc {
+func respondWith(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
@@ -29,8 +29,8 @@ func answer(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// check fails unless err is one line that has each of the words.
-func check(t *testing.T, err error, words ...string) {
+// checkError fails unless err is one line that has each of the words.
+func checkError(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")
@@ -46,7 +46,7 @@ func check(t *testing.T, err error, words ...string) {
 	t.Log(err)
 }
 
-func write(t *testing.T, content string) string {
+func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -55,39 +55,39 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-func TestAnswersThatAreNoMetrics(t *testing.T) {
+func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handler http.HandlerFunc
 		options Options
 		want    []string
 	}{
-		{"401 without identity", answer(401, "text/plain", "Unauthorized"), Options{}, []string{"401", "--token-file", "--cert-file and --key-file"}},
-		{"403 without identity", answer(403, "application/json", "{}"), Options{}, []string{"403", "--token-file", "--cert-file and --key-file"}},
-		{"401 with a token", answer(401, "text/plain", ""), Options{Token: "secret"}, []string{"401", "does not accept the token", "--token-file"}},
-		{"403 with a token", answer(403, "text/plain", ""), Options{Token: "secret"}, []string{"403", "nonResourceURL /metrics"}},
-		{"404", answer(404, "text/plain", "404 page not found"), Options{}, []string{"nothing at /metrics", "--metrics"}},
+		{"401 without identity", respondWith(401, "text/plain", "Unauthorized"), Options{}, []string{"401", "--token-file", "--cert-file and --key-file"}},
+		{"403 without identity", respondWith(403, "application/json", "{}"), Options{}, []string{"403", "--token-file", "--cert-file and --key-file"}},
+		{"401 with a token", respondWith(401, "text/plain", ""), Options{Token: "secret"}, []string{"401", "does not accept the token", "--token-file"}},
+		{"403 with a token", respondWith(403, "text/plain", ""), Options{Token: "secret"}, []string{"403", "nonResourceURL /metrics"}},
+		{"404", respondWith(404, "text/plain", "404 page not found"), Options{}, []string{"nothing at /metrics", "--metrics"}},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://login.example", http.StatusFound)
 		}, Options{}, []string{"redirects to \"https://login.example\"", "--metrics"}},
-		{"500", answer(500, "text/plain", "an error\nin two\x1b[31m lines"), Options{}, []string{"500 Internal Server Error", "an error in two[31m lines", "--metrics"}},
-		{"HTML", answer(200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<title>Grafana</title>"), Options{}, []string{"an HTML page", "<title>Grafana</title>", "--metrics"}},
-		{"HTML as text", answer(200, "", "\n <html>"), Options{}, []string{"an HTML page", "--metrics"}},
-		{"JSON", answer(200, "application/json", `{"status":"ok"}`), Options{}, []string{"JSON", "status", "--metrics"}},
-		{"JSON as text", answer(200, "text/plain", `["ok"]`), Options{}, []string{"JSON", "--metrics"}},
-		{"text", answer(200, "text/plain", "hello, world"), Options{}, []string{"text that is not metrics", "hello, world", "--metrics"}},
-		{"nothing", answer(200, "text/plain", "\n"), Options{}, []string{"with nothing", "--metrics"}},
-		{"protobuf that breaks off", answer(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be read", "--metrics"}},
-		{"protobuf of a length that cannot be", answer(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be read", "--metrics"}},
-		{"no work queues", answer(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metrics but no work queues", "--metrics"}},
+		{"500", respondWith(500, "text/plain", "an error\nin two\x1b[31m lines"), Options{}, []string{"500 Internal Server Error", "an error in two[31m lines", "--metrics"}},
+		{"HTML", respondWith(200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<title>Grafana</title>"), Options{}, []string{"an HTML page", "<title>Grafana</title>", "--metrics"}},
+		{"HTML as text", respondWith(200, "", "\n <html>"), Options{}, []string{"an HTML page", "--metrics"}},
+		{"JSON", respondWith(200, "application/json", `{"status":"ok"}`), Options{}, []string{"JSON", "status", "--metrics"}},
+		{"JSON as text", respondWith(200, "text/plain", `["ok"]`), Options{}, []string{"JSON", "--metrics"}},
+		{"text", respondWith(200, "text/plain", "hello, world"), Options{}, []string{"text that is not metrics", "hello, world", "--metrics"}},
+		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"with nothing", "--metrics"}},
+		{"protobuf that breaks off", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be read", "--metrics"}},
+		{"protobuf of a length that cannot be", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be read", "--metrics"}},
+		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metrics but no work queues", "--metrics"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.handler)
 			defer server.Close()
 			tt.options.URL = server.URL
-			s, _ := open(t, tt.options)
+			s, _ := newTestSource(t, tt.options)
 			_, err := s.Snapshot(t.Context())
-			check(t, err, append(tt.want, server.URL)...)
+			checkError(t, err, append(tt.want, server.URL)...)
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("%q gives the token away", err)
 			}
@@ -95,7 +95,7 @@ func TestAnswersThatAreNoMetrics(t *testing.T) {
 	}
 }
 
-func TestTooLarge(t *testing.T) {
+func TestRejectsTooLargeAnswer(t *testing.T) {
 	var member bytes.Buffer // a MiB, of which a gzip stream may have many
 	z := gzip.NewWriter(&member)
 	io.WriteString(z, "# "+strings.Repeat("x", 1<<20-3)+"\n")
@@ -112,9 +112,9 @@ func TestTooLarge(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s, _ := open(t, Options{URL: server.URL, Timeout: time.Minute})
+	s, _ := newTestSource(t, Options{URL: server.URL, Timeout: time.Minute})
 	_, err := s.Snapshot(t.Context())
-	check(t, err, "more than 64 MiB", "--metrics")
+	checkError(t, err, "more than 64 MiB", "--metrics")
 }
 
 func TestTimeout(t *testing.T) {
@@ -122,9 +122,9 @@ func TestTimeout(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
 	defer server.Close()
 	defer close(over)
-	s, _ := open(t, Options{URL: server.URL, Timeout: 20 * time.Millisecond})
+	s, _ := newTestSource(t, Options{URL: server.URL, Timeout: 20 * time.Millisecond})
 	_, err := s.Snapshot(t.Context())
-	check(t, err, "no answer within 20ms")
+	checkError(t, err, "no answer within 20ms")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -133,18 +133,18 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	listener.Close()
-	s, _ := open(t, Options{URL: "http://" + listener.Addr().String()})
+	s, _ := newTestSource(t, Options{URL: "http://" + listener.Addr().String()})
 	_, err = s.Snapshot(t.Context())
-	check(t, err, "connection refused", "--metrics")
+	checkError(t, err, "connection refused", "--metrics")
 }
 
-func TestUnreachable(t *testing.T) {
+func TestExplainNetworkError(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want []string
@@ -154,28 +154,28 @@ func TestUnreachable(t *testing.T) {
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, []string{"--cert-file and --key-file"}},
 		{errors.New("unexpected\nEOF"), []string{"unexpected EOF", "--metrics"}},
 	} {
-		check(t, unreachable(tt.err), tt.want...)
+		checkError(t, explainNetworkError(tt.err), tt.want...)
 	}
 }
 
 func TestWrongScheme(t *testing.T) {
-	plain := httptest.NewServer(answer(200, "text/plain", metrics))
+	plain := httptest.NewServer(respondWith(200, "text/plain", metrics))
 	defer plain.Close()
-	s, _ := open(t, Options{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
+	s, _ := newTestSource(t, Options{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
 	_, err := s.Snapshot(t.Context())
-	check(t, err, "does not speak TLS", "http://", "--metrics")
+	checkError(t, err, "does not speak TLS", "http://", "--metrics")
 
-	secure := silent(httptest.NewUnstartedServer(answer(200, "text/plain", metrics)))
+	secure := discardLog(httptest.NewUnstartedServer(respondWith(200, "text/plain", metrics)))
 	secure.StartTLS()
 	defer secure.Close()
-	s, _ = open(t, Options{URL: strings.Replace(secure.URL, "https:", "http:", 1)})
+	s, _ = newTestSource(t, Options{URL: strings.Replace(secure.URL, "https:", "http:", 1)})
 	_, err = s.Snapshot(t.Context())
-	check(t, err, "speaks TLS only", "https://", "--metrics")
+	checkError(t, err, "speaks TLS only", "https://", "--metrics")
 }
 
-// silent keeps a server's own log out of the tests'.
-func silent(server *httptest.Server) *httptest.Server {
-	server.Config.ErrorLog = discard
+// discardLog keeps a server's own log out of the tests'.
+func discardLog(server *httptest.Server) *httptest.Server {
+	server.Config.ErrorLog = discardLogger
 	server.TLS = new(tls.Config)
 	return server
 }

@@ -23,11 +23,11 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String(), nil)
 	if err != nil {
-		return nil, "", s.problem("%w", err)
+		return nil, "", s.errorf("%w", err)
 	}
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", "ctrlplane")
-	token, err := s.bearer()
+	token, err := s.bearerToken()
 	if err != nil {
 		return nil, "", err
 	}
@@ -41,20 +41,20 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), tooLate):
-		return nil, "", s.problem("%w: see that the process is not stuck and that nothing in between drops connections", tooLate)
+		return nil, "", s.errorf("%w: see that the process is not stuck and that nothing in between drops connections", tooLate)
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil:
-		return nil, "", s.problem("%w", unreachable(err))
+		return nil, "", s.errorf("%w", explainNetworkError(err))
 	case resp.StatusCode != http.StatusOK:
-		return nil, "", s.problem("%w", s.refused(resp, body, token != ""))
+		return nil, "", s.errorf("%w", s.explainStatus(resp, body, token != ""))
 	case len(body) > maxBody:
-		return nil, "", s.problem("it answers with more than %d MiB: that is too much to scrape; give --metrics an address with fewer metrics", maxBody>>20)
+		return nil, "", s.errorf("it answers with more than %d MiB: that is too much to scrape; give --metrics an address with fewer metrics", maxBody>>20)
 	}
 	return body, resp.Header.Get("Content-Type"), nil
 }
 
-// problem is an error about the address.
-func (s *Source) problem(format string, args ...any) error {
+// errorf is an error about the address.
+func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("metrics of %s: "+format, append([]any{s.url.Redacted()}, args...)...)
 }

@@ -19,22 +19,22 @@ type histogram struct {
 }
 
 func newHistogram(from *dto.Histogram) histogram {
-	h := histogram{count: number(float64(from.GetSampleCount())), sum: number(from.GetSampleSum())}
+	h := histogram{count: nonNegative(float64(from.GetSampleCount())), sum: nonNegative(from.GetSampleSum())}
 	buckets := slices.Clone(from.GetBucket())
 	slices.SortFunc(buckets, func(a, b *dto.Bucket) int { return cmp.Compare(a.GetUpperBound(), b.GetUpperBound()) })
 	for _, b := range buckets {
 		if bound := b.GetUpperBound(); bound >= 0 && !math.IsInf(bound, 1) {
 			h.bounds = append(h.bounds, bound)
-			h.below = append(h.below, number(float64(b.GetCumulativeCount())))
+			h.below = append(h.below, nonNegative(float64(b.GetCumulativeCount())))
 		}
 	}
 	return h
 }
 
-func (h histogram) plus(o histogram) histogram { return h.combine(o, 1) }
+func (h histogram) add(o histogram) histogram { return h.combine(o, 1) }
 
-// minus is what came since o. Where it would be negative it is zero.
-func (h histogram) minus(o histogram) histogram { return h.combine(o, -1) }
+// sub is what came since o. Where it would be negative it is zero.
+func (h histogram) sub(o histogram) histogram { return h.combine(o, -1) }
 
 func (h histogram) combine(o histogram, sign float64) histogram {
 	switch {
@@ -58,13 +58,13 @@ func (h histogram) quantiles() observe.Quantiles {
 	if h.count == 0 {
 		return observe.Quantiles{}
 	}
-	most := h.max()
+	most := h.maxEstimate()
 	return observe.Quantiles{
-		Count: count(h.count),
-		Sum:   seconds(h.sum),
-		P50:   seconds(min(h.quantile(0.50), most)),
-		P99:   seconds(min(h.quantile(0.99), most)),
-		Max:   seconds(most),
+		Count: toCount(h.count),
+		Sum:   toDuration(h.sum),
+		P50:   toDuration(min(h.quantile(0.50), most)),
+		P99:   toDuration(min(h.quantile(0.99), most)),
+		Max:   toDuration(most),
 	}
 }
 
@@ -82,9 +82,9 @@ func (h histogram) quantile(q float64) float64 {
 	return lower
 }
 
-// max is the longest that the longest can have been: the bound of its bucket,
+// maxEstimate is the longest that the longest can have been: the bound of its bucket,
 // or what the sum leaves when all others were as short as their buckets allow.
-func (h histogram) max() float64 {
+func (h histogram) maxEstimate() float64 {
 	left := h.sum
 	lower, before := 0.0, 0.0
 	least, most := 0.0, 0.0 // of the last bucket with any
@@ -103,17 +103,17 @@ func (h histogram) max() float64 {
 	return max(least, min(most, left+least))
 }
 
-// number is v if that is a number from 0 on, else 0.
-func number(v float64) float64 {
+// nonNegative is v if that is a number from 0 on, else 0.
+func nonNegative(v float64) float64 {
 	if v >= 0 && !math.IsInf(v, 1) {
 		return v
 	}
 	return 0
 }
 
-// count is what v counts, as far as a float64 can.
-func count(v float64) int64 { return int64(max(0, min(v, 1<<53))) }
+// toCount is what v counts, as far as a float64 can.
+func toCount(v float64) int64 { return int64(max(0, min(v, 1<<53))) }
 
-func seconds(v float64) time.Duration {
+func toDuration(v float64) time.Duration {
 	return time.Duration(math.Round(min(v*1e9, 1<<62)))
 }

@@ -41,7 +41,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-func TestMinus(t *testing.T) {
+func TestHistogramSub(t *testing.T) {
 	h := histogram{[]float64{1, 2}, []float64{3, 7}, 9, 12}
 	for _, tt := range []struct {
 		name    string
@@ -52,20 +52,20 @@ func TestMinus(t *testing.T) {
 		{"more", histogram{[]float64{1, 2}, []float64{4, 8}, 10, 13}, histogram{[]float64{1, 2}, []float64{0, 0}, 0, 0}},
 		{"other buckets", histogram{[]float64{5}, []float64{1}, 3, 4}, histogram{count: 6, sum: 8}},
 	} {
-		if diff := cmp.Diff(tt.want, h.minus(tt.o), cmp.AllowUnexported(histogram{})); diff != "" {
+		if diff := cmp.Diff(tt.want, h.sub(tt.o), cmp.AllowUnexported(histogram{})); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
 }
 
-func TestPlus(t *testing.T) {
+func TestHistogramAdd(t *testing.T) {
 	h := histogram{[]float64{1}, []float64{2}, 3, 4}
 	for _, tt := range []struct{ a, b, want histogram }{
 		{h, histogram{}, h},
 		{histogram{}, h, h},
 		{h, h, histogram{[]float64{1}, []float64{4}, 6, 8}},
 	} {
-		if diff := cmp.Diff(tt.want, tt.a.plus(tt.b), cmp.AllowUnexported(histogram{})); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.a.add(tt.b), cmp.AllowUnexported(histogram{})); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -88,18 +88,18 @@ func TestNewHistogram(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumberConversions(t *testing.T) {
 	for v, want := range map[float64]int64{0: 0, 1.9: 1, math.MaxFloat64: 1 << 53, -1: 0} {
-		if got := count(v); got != want {
+		if got := toCount(v); got != want {
 			t.Errorf("count(%v) = %d, want %d", v, got, want)
 		}
 	}
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -3} {
-		if got := number(v); got != 0 {
+		if got := nonNegative(v); got != 0 {
 			t.Errorf("number(%v) = %v, want 0", v, got)
 		}
 	}
-	if got := seconds(math.MaxFloat64); got <= 0 {
+	if got := toDuration(math.MaxFloat64); got <= 0 {
 		t.Errorf("very many seconds are %d", got)
 	}
 }

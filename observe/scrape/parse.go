@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 )
 
-// parse returns the metrics of an answer.
-func parse(body []byte, contentType string) ([]*dto.MetricFamily, error) {
+// parseMetrics returns the metrics of an answer.
+func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) {
 	const advice = "give --metrics the address of metrics in the format of Prometheus"
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -25,20 +25,20 @@ func parse(body []byte, contentType string) ([]*dto.MetricFamily, error) {
 	case len(text) == 0:
 		return nil, fmt.Errorf("it answers with nothing: %s", advice)
 	case kind == expfmt.ProtoType:
-		families, err := delimited(body)
+		families, err := parseDelimited(body)
 		if err != nil {
 			return nil, fmt.Errorf("its metrics cannot be read: %s: %s", oneLine(err.Error()), advice)
 		}
 		return families, nil
 	case kind == "text/html" || text[0] == '<':
-		return nil, fmt.Errorf("it answers with an HTML page%s, not with metrics: %s", quote(text), advice)
+		return nil, fmt.Errorf("it answers with an HTML page%s, not with metrics: %s", quoteStart(text), advice)
 	case kind == "application/json" || text[0] == '{' || text[0] == '[':
-		return nil, fmt.Errorf("it answers with JSON%s, not with metrics: %s", quote(text), advice)
+		return nil, fmt.Errorf("it answers with JSON%s, not with metrics: %s", quoteStart(text), advice)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("it answers with text that is not metrics%s: %s: %s", quote(text), oneLine(err.Error()), advice)
+		return nil, fmt.Errorf("it answers with text that is not metrics%s: %s: %s", quoteStart(text), oneLine(err.Error()), advice)
 	}
 	families := make([]*dto.MetricFamily, 0, len(byName))
 	for _, f := range byName {
@@ -47,9 +47,9 @@ func parse(body []byte, contentType string) ([]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-// delimited reads the protobuf form. Unlike expfmt's decoder it believes no
+// parseDelimited reads the protobuf form. Unlike expfmt's decoder it believes no
 // length that is more than a whole body may have.
-func delimited(body []byte) ([]*dto.MetricFamily, error) {
+func parseDelimited(body []byte) ([]*dto.MetricFamily, error) {
 	var (
 		families []*dto.MetricFamily
 		reader   = bytes.NewReader(body)

@@ -15,7 +15,7 @@ import (
 
 // A scrape that is younger answers for the process, so that several who look
 // cost it no more than one.
-const freshFor = 500 * time.Millisecond
+const minScrapeInterval = 500 * time.Millisecond
 
 // Options tell where the metrics are and how to get at them.
 type Options struct {
@@ -31,15 +31,15 @@ type Options struct {
 
 // Source is an observe.Source over a process's metrics.
 type Source struct {
-	url       *url.URL
-	client    *http.Client
-	token     string
-	tokenFile string
-	timeout   time.Duration
-	known     bool // a client certificate says who asks
-	now       func() time.Time
+	url           *url.URL
+	client        *http.Client
+	token         string
+	tokenFile     string
+	timeout       time.Duration
+	hasClientCert bool // a client certificate says who asks
+	now           func() time.Time
 
-	busy    chan struct{} // of size 1: one scrape at a time
+	lock    chan struct{} // of size 1: one scrape at a time
 	scrapes []*scrape     // guarded by busy; the oldest first
 }
 
@@ -65,15 +65,15 @@ func New(o Options) (*Source, error) {
 		return nil, errors.New("a token and --token-file are both given: leave one out")
 	}
 	s := &Source{
-		url:       u,
-		token:     o.Token,
-		tokenFile: o.TokenFile,
-		timeout:   o.Timeout,
-		known:     o.CertFile != "",
-		now:       time.Now,
-		busy:      make(chan struct{}, 1),
+		url:           u,
+		token:         o.Token,
+		tokenFile:     o.TokenFile,
+		timeout:       o.Timeout,
+		hasClientCert: o.CertFile != "",
+		now:           time.Now,
+		lock:          make(chan struct{}, 1),
 	}
-	if _, err := s.bearer(); err != nil {
+	if _, err := s.bearerToken(); err != nil {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -90,19 +90,19 @@ func New(o Options) (*Source, error) {
 // minute say.
 func (s *Source) Snapshot(ctx context.Context) (observe.Snapshot, error) {
 	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
+	case s.lock <- struct{}{}:
+		defer func() { <-s.lock }()
 	case <-ctx.Done():
 		return observe.Snapshot{}, ctx.Err()
 	}
-	if n := len(s.scrapes); n == 0 || s.now().Sub(s.scrapes[n-1].at) >= freshFor {
+	if n := len(s.scrapes); n == 0 || s.now().Sub(s.scrapes[n-1].time) >= minScrapeInterval {
 		latest, err := s.scrape(ctx)
 		if err != nil {
 			return observe.Snapshot{}, err
 		}
-		s.scrapes = keep(s.scrapes, latest)
+		s.scrapes = keepRecent(s.scrapes, latest)
 	}
-	snapshot := compose(s.scrapes)
+	snapshot := composeSnapshot(s.scrapes)
 	snapshot.Process.Name = s.url.Host
 	snapshot.Process.URL = s.url.Redacted()
 	return snapshot, nil
@@ -118,14 +118,14 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 	if err != nil {
 		return nil, err
 	}
-	families, err := parse(body, contentType)
+	families, err := parseMetrics(body, contentType)
 	if err != nil {
-		return nil, s.problem("%w", err)
+		return nil, s.errorf("%w", err)
 	}
-	result := read(families)
+	result := readScrape(families)
 	if len(result.queues) == 0 {
-		return nil, s.problem("it exposes %d metrics but no work queues (workqueue_*): give --metrics the address of a controller manager; one that waits to be leader has none yet", len(families))
+		return nil, s.errorf("it exposes %d metrics but no work queues (workqueue_*): give --metrics the address of a controller manager; one that waits to be leader has none yet", len(families))
 	}
-	result.at = s.now()
+	result.time = s.now()
 	return result, nil
 }

@@ -44,7 +44,7 @@ func golden(t *testing.T, name string, got any) {
 	}
 }
 
-func sample(t *testing.T, name string) string {
+func readSample(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 	if err != nil {
@@ -63,8 +63,8 @@ func newClock() *clock {
 	return &clock{time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-// open returns a Source of a server, and the clock that it goes by.
-func open(t *testing.T, o Options) (*Source, *clock) {
+// newTestSource returns a Source of a server, and the clock that it goes by.
+func newTestSource(t *testing.T, o Options) (*Source, *clock) {
 	t.Helper()
 	s, err := New(o)
 	if err != nil {
@@ -76,7 +76,7 @@ func open(t *testing.T, o Options) (*Source, *clock) {
 	return s, c
 }
 
-func snapshot(t *testing.T, s *Source) observe.Snapshot {
+func takeSnapshot(t *testing.T, s *Source) observe.Snapshot {
 	t.Helper()
 	got, err := s.Snapshot(t.Context())
 	if err != nil {
@@ -85,10 +85,10 @@ func snapshot(t *testing.T, s *Source) observe.Snapshot {
 	return got
 }
 
-func TestSnapshot(t *testing.T) {
+func TestSnapshotAndRestore(t *testing.T) {
 	for _, name := range []string{"kube-controller-manager", "controller-runtime"} {
 		t.Run(name, func(t *testing.T) {
-			body := sample(t, name)
+			body := readSample(t, name)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/metrics" {
 					http.NotFound(w, r)
@@ -97,8 +97,8 @@ func TestSnapshot(t *testing.T) {
 				fmt.Fprint(w, body)
 			}))
 			defer server.Close()
-			s, _ := open(t, Options{URL: server.URL})
-			got := snapshot(t, s)
+			s, _ := newTestSource(t, Options{URL: server.URL})
+			got := takeSnapshot(t, s)
 			if want := strings.TrimPrefix(server.URL, "http://"); got.Process.Name != want {
 				t.Errorf("the process is named %q, want %q", got.Process.Name, want)
 			}
@@ -112,8 +112,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// counting serves a queue with as many adds as it has been asked for.
-func counting(t *testing.T) (*httptest.Server, *atomic.Int64) {
+// startCountingServer serves a queue with as many adds as it has been asked for.
+func startCountingServer(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "workqueue_adds_total{name=\"job\"} %d\n", requests.Add(1))
@@ -123,21 +123,21 @@ func counting(t *testing.T) (*httptest.Server, *atomic.Int64) {
 }
 
 func TestScrapesAreShared(t *testing.T) {
-	server, requests := counting(t)
-	s, clock := open(t, Options{URL: server.URL})
-	snapshot(t, s)
-	clock.advance(freshFor - 1)
-	if got := snapshot(t, s); got.Queues[0].Adds != 1 || requests.Load() != 1 {
+	server, requests := startCountingServer(t)
+	s, clock := newTestSource(t, Options{URL: server.URL})
+	takeSnapshot(t, s)
+	clock.advance(minScrapeInterval - 1)
+	if got := takeSnapshot(t, s); got.Queues[0].Adds != 1 || requests.Load() != 1 {
 		t.Errorf("%d adds after %d requests, want one scrape for both snapshots", got.Queues[0].Adds, requests.Load())
 	}
 	clock.advance(1)
-	if got := snapshot(t, s); got.Queues[0].Adds != 2 {
+	if got := takeSnapshot(t, s); got.Queues[0].Adds != 2 {
 		t.Errorf("%d adds, want a new scrape", got.Queues[0].Adds)
 	}
 }
 
 func TestConcurrentSnapshots(t *testing.T) {
-	server, _ := counting(t)
+	server, _ := startCountingServer(t)
 	s, err := New(Options{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +158,8 @@ func TestConcurrentSnapshots(t *testing.T) {
 }
 
 func TestProtobuf(t *testing.T) {
-	text := sample(t, "controller-runtime")
-	families, err := parse([]byte(text), "text/plain; version=0.0.4")
+	text := readSample(t, "controller-runtime")
+	families, err := parseMetrics([]byte(text), "text/plain; version=0.0.4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +174,8 @@ func TestProtobuf(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s, _ := open(t, Options{URL: server.URL})
-	got := snapshot(t, s)
+	s, _ := newTestSource(t, Options{URL: server.URL})
+	got := takeSnapshot(t, s)
 	got.Process.Name, got.Process.URL = "", ""
 	got.Process.Started = got.Process.Started.UTC()
 	golden(t, "controller-runtime", got)
@@ -193,8 +193,8 @@ func encode(t *testing.T, families []*dto.MetricFamily, format expfmt.Format) []
 	return b.Bytes()
 }
 
-func TestRecords(t *testing.T) {
-	s, _ := open(t, Options{URL: "http://127.0.0.1:1"})
+func TestRecordsAreEmpty(t *testing.T) {
+	s, _ := newTestSource(t, Options{URL: "http://127.0.0.1:1"})
 	got, err := s.Records(t.Context(), observe.Query{After: 7})
 	if want := (observe.Page{Records: []observe.Record{}, Next: 7}); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-var discard = log.New(io.Discard, "", 0)
+var discardLogger = log.New(io.Discard, "", 0)
 
 // authority signs certificates for the tests.
 type authority struct {
@@ -58,10 +58,10 @@ func (a *authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, *x509.C
 	return key, cert
 }
 
-func (a *authority) file() string { return writePEM(a.t, "CERTIFICATE", a.cert.Raw) }
+func (a *authority) caFile() string { return writePEM(a.t, "CERTIFICATE", a.cert.Raw) }
 
-// client returns the files of a client's certificate and key.
-func (a *authority) client() (cert, key string) {
+// clientFiles returns the files of a client's certificate and key.
+func (a *authority) clientFiles() (cert, key string) {
 	k, c := a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "looker"}, NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -75,17 +75,17 @@ func (a *authority) client() (cert, key string) {
 
 func writePEM(t *testing.T, kind string, der []byte) string {
 	t.Helper()
-	return write(t, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+	return writeFile(t, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 }
 
-// serve serves metrics with a certificate for names that ends after a while.
-func (a *authority) serve(handler http.HandlerFunc, after time.Duration, clients bool, ips ...net.IP) string {
+// startServer serves metrics with a certificate for names that ends after a while.
+func (a *authority) startServer(handler http.HandlerFunc, after time.Duration, clients bool, ips ...net.IP) string {
 	key, cert := a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(after), IPAddresses: ips, DNSNames: []string{"manager.example"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = discard
+	server.Config.ErrorLog = discardLogger
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}}
 	if clients {
 		server.TLS.ClientAuth = tls.RequireAndVerifyClientCert
@@ -99,33 +99,33 @@ func (a *authority) serve(handler http.HandlerFunc, after time.Duration, clients
 
 func TestTLS(t *testing.T) {
 	a, loopback := newAuthority(t), net.IPv4(127, 0, 0, 1)
-	ok := answer(200, "text/plain", metrics)
-	cert, key := a.client()
-	otherCert, otherKey := newAuthority(t).client()
+	ok := respondWith(200, "text/plain", metrics)
+	cert, key := a.clientFiles()
+	otherCert, otherKey := newAuthority(t).clientFiles()
 	for _, tt := range []struct {
 		name    string
 		url     string
 		options Options
 		want    []string // nil = it works
 	}{
-		{"CA", a.serve(ok, time.Hour, false, loopback), Options{CAFile: a.file()}, nil},
-		{"insecure", a.serve(ok, time.Hour, false), Options{Insecure: true}, nil},
-		{"unknown authority", a.serve(ok, time.Hour, false, loopback), Options{}, []string{"unknown authority", "--ca-file", "--insecure-skip-tls-verify"}},
-		{"other authority", a.serve(ok, time.Hour, false, loopback), Options{CAFile: newAuthority(t).file()}, []string{"unknown authority", "--ca-file"}},
-		{"other host", a.serve(ok, time.Hour, false), Options{CAFile: a.file()}, []string{"another host", "--metrics", "--insecure-skip-tls-verify"}},
-		{"expired", a.serve(ok, -time.Minute, false, loopback), Options{CAFile: a.file()}, []string{"not valid", "expired", "renew"}},
-		{"client", a.serve(ok, time.Hour, true, loopback), Options{CAFile: a.file(), CertFile: cert, KeyFile: key}, nil},
-		{"no client", a.serve(ok, time.Hour, true, loopback), Options{CAFile: a.file()}, []string{"--cert-file and --key-file"}},
-		{"other client", a.serve(ok, time.Hour, true, loopback), Options{CAFile: a.file(), CertFile: otherCert, KeyFile: otherKey}, []string{"--cert-file and --key-file"}},
-		{"client not accepted", a.serve(answer(401, "", ""), time.Hour, true, loopback), Options{CAFile: a.file(), CertFile: cert, KeyFile: key},
+		{"CA", a.startServer(ok, time.Hour, false, loopback), Options{CAFile: a.caFile()}, nil},
+		{"insecure", a.startServer(ok, time.Hour, false), Options{Insecure: true}, nil},
+		{"unknown authority", a.startServer(ok, time.Hour, false, loopback), Options{}, []string{"unknown authority", "--ca-file", "--insecure-skip-tls-verify"}},
+		{"other authority", a.startServer(ok, time.Hour, false, loopback), Options{CAFile: newAuthority(t).caFile()}, []string{"unknown authority", "--ca-file"}},
+		{"other host", a.startServer(ok, time.Hour, false), Options{CAFile: a.caFile()}, []string{"another host", "--metrics", "--insecure-skip-tls-verify"}},
+		{"expired", a.startServer(ok, -time.Minute, false, loopback), Options{CAFile: a.caFile()}, []string{"not valid", "expired", "renew"}},
+		{"client", a.startServer(ok, time.Hour, true, loopback), Options{CAFile: a.caFile(), CertFile: cert, KeyFile: key}, nil},
+		{"no client", a.startServer(ok, time.Hour, true, loopback), Options{CAFile: a.caFile()}, []string{"--cert-file and --key-file"}},
+		{"other client", a.startServer(ok, time.Hour, true, loopback), Options{CAFile: a.caFile(), CertFile: otherCert, KeyFile: otherKey}, []string{"--cert-file and --key-file"}},
+		{"client not accepted", a.startServer(respondWith(401, "", ""), time.Hour, true, loopback), Options{CAFile: a.caFile(), CertFile: cert, KeyFile: key},
 			[]string{"does not accept the client certificate", "--cert-file and --key-file", "--token-file"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.options.URL = tt.url
-			s, _ := open(t, tt.options)
+			s, _ := newTestSource(t, tt.options)
 			_, err := s.Snapshot(t.Context())
 			if tt.want != nil {
-				check(t, err, tt.want...)
+				checkError(t, err, tt.want...)
 			} else if err != nil {
 				t.Error(err)
 			}

@@ -5,51 +5,51 @@ import (
 	"io"
 )
 
-// text draws the chain, a line a link, from what is explained back to why.
-func (c *Chain) text(w io.Writer, s Style) error {
+// writeText draws the chain, a line a link, from what is explained back to why.
+func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s was %s, %s after %s\n\n", p.strong(c.About.String()), c.What, p.duration(c.Took), p.clock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s was %s, %s after %s\n\n", p.strong(c.About.String()), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
 	for i, n := range c.Links {
 		mark := "  "
 		if i > 0 {
-			mark = p.either("↑ ", "^ ")
-			if c.Links[i-1].likely() {
-				mark = p.either("⇡ ", "~ ")
+			mark = p.pick("↑ ", "^ ")
+			if c.Links[i-1].isLikely() {
+				mark = p.pick("⇡ ", "~ ")
 				p.likely = true
 			}
 		}
-		p.line(&n.After, mark, p.link(n))
-		for _, note := range said(n.Said) {
-			p.line(nil, "    ", p.faint(note))
+		p.writeLine(&n.After, mark, p.describeLink(n))
+		for _, note := range logNotes(n.LogLines) {
+			p.writeLine(nil, "    ", p.faint(note))
 		}
 	}
 	if !c.Complete {
 		p.b.WriteString("\nWhat came before is not in the records that are kept.\n")
 	}
-	p.notice(c.Missed, c.Links[len(c.Links)-1])
-	p.legend(p.either("⇡", "~"))
+	p.writeMissed(c.Missed, c.Links[len(c.Links)-1])
+	p.writeLegend(p.pick("⇡", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
 
-// link is a node of a chain in words.
-func (p *painter) link(n *Node) string {
+// describeLink is a node of a chain in words.
+func (p *painter) describeLink(n *Node) string {
 	who := ""
 	if n.Controller != "" {
-		who = p.who(n.Controller) + " "
+		who = p.controllerName(n.Controller) + " "
 	}
 	switch n.Kind {
 	case Event:
-		return who + seenWhat(p.phrases, n)
+		return who + describeEvent(p.phrases, n)
 	case Sync:
-		if n.again() {
+		if n.isRetry() {
 			who += "again "
 		}
-		return who + p.sync(n)
+		return who + p.describeSync(n)
 	}
-	return who + p.write(n)
+	return who + p.describeWrite(n)
 }
 
-func seenWhat(p phrases, n *Node) string {
-	return "saw " + p.object(n.Object) + " " + string(n.Change)
+func describeEvent(p phrases, n *Node) string {
+	return "saw " + p.objectName(n.Object) + " " + string(n.Change)
 }

@@ -29,8 +29,8 @@ type lane struct {
 	open   []time.Time // ends of what is under way
 }
 
-// fits says whether a node can be drawn on the lane, and makes room for it.
-func (l *lane) fits(n *Node) bool {
+// claim says whether a node can be drawn on the lane, and makes room for it.
+func (l *lane) claim(n *Node) bool {
 	for len(l.open) > 0 && !l.open[len(l.open)-1].After(n.Time) {
 		l.open = l.open[:len(l.open)-1]
 	}
@@ -45,17 +45,17 @@ func (l *lane) fits(n *Node) bool {
 // workers are at work at once.
 type chromeWriter struct {
 	phrases
-	start  time.Time
-	events []chromeEvent
-	lanes  map[string][]*lane
-	count  int
-	at     map[*Node]int // thread
+	start   time.Time
+	events  []chromeEvent
+	lanes   map[string][]*lane
+	count   int
+	threads map[*Node]int // thread
 }
 
-func (t *Tree) chrome(w io.Writer) error {
-	c := &chromeWriter{phrases: phrases{home: t.About.Namespace}, start: t.Start, lanes: map[string][]*lane{}, at: map[*Node]int{}}
+func (t *Tree) writeChrome(w io.Writer) error {
+	c := &chromeWriter{phrases: phrases{home: t.About.Namespace}, start: t.Start, lanes: map[string][]*lane{}, threads: map[*Node]int{}}
 	c.events = append(c.events, chromeEvent{Name: "process_name", Phase: "M", Process: 1, Args: map[string]any{"name": "ctrlplane: " + t.About.String()}})
-	nodes := t.inOrder()
+	nodes := t.nodesByTime()
 	slices.SortStableFunc(nodes, func(a, b *Node) int { // the outer one first
 		if d := a.Time.Compare(b.Time); d != 0 {
 			return d
@@ -63,45 +63,45 @@ func (t *Tree) chrome(w io.Writer) error {
 		return b.End().Compare(a.End())
 	})
 	for _, n := range nodes {
-		c.slice(n)
+		c.addSlice(n)
 	}
 	flow := 0
 	for n := range t.All() {
 		for _, to := range n.Children {
 			if to.Cause.Rule != ByCall { // a call is drawn within its sync
 				flow++
-				c.flow(n, to, flow)
+				c.addFlow(n, to, flow)
 			}
 		}
 	}
-	return line(w, map[string]any{"traceEvents": c.events, "displayTimeUnit": "ms"})
+	return writeJSONLine(w, map[string]any{"traceEvents": c.events, "displayTimeUnit": "ms"})
 }
 
-func (c *chromeWriter) slice(n *Node) {
+func (c *chromeWriter) addSlice(n *Node) {
 	name := n.Controller
 	if name == "" {
 		name = "outside"
 	}
-	c.at[n] = c.thread(name, n)
+	c.threads[n] = c.threadFor(name, n)
 	e := chromeEvent{
-		Name: c.title(n), Category: string(n.Kind), Phase: "X", Time: c.micros(n.Time),
-		Duration: max(float64(n.Took.Nanoseconds())/1000, 1), Process: 1, Thread: c.at[n], Args: map[string]any{"id": n.ID},
+		Name: c.nodeTitle(n), Category: string(n.Kind), Phase: "X", Time: c.micros(n.Time),
+		Duration: max(float64(n.Took.Nanoseconds())/1000, 1), Process: 1, Thread: c.threads[n], Args: map[string]any{"id": n.ID},
 	}
-	for key, value := range details(n) {
+	for key, value := range nodeDetails(n) {
 		e.Args[key] = value
 	}
 	c.events = append(c.events, e)
 }
 
-func (c *chromeWriter) thread(name string, n *Node) int {
+func (c *chromeWriter) threadFor(name string, n *Node) int {
 	for _, l := range c.lanes[name] {
-		if l.fits(n) {
+		if l.claim(n) {
 			return l.thread
 		}
 	}
 	c.count++
 	l := &lane{thread: c.count}
-	l.fits(n)
+	l.claim(n)
 	c.lanes[name] = append(c.lanes[name], l)
 	if i := len(c.lanes[name]); i > 1 {
 		name = fmt.Sprintf("%s (%d)", name, i)
@@ -110,22 +110,22 @@ func (c *chromeWriter) thread(name string, n *Node) int {
 	return l.thread
 }
 
-// flow draws an arrow from the end of a node to the beginning of what it caused.
-func (c *chromeWriter) flow(from, to *Node, id int) {
+// addFlow draws an arrow from the end of a node to the beginning of what it caused.
+func (c *chromeWriter) addFlow(from, to *Node, id int) {
 	name := string(to.Cause.Certainty)
 	leave := c.micros(from.End()) - 0.001                           // within the slice
 	leave = max(min(leave, c.micros(to.Time)), c.micros(from.Time)) // an event may come before its call is answered
 	c.events = append(c.events,
-		chromeEvent{Name: name, Category: "cause", Phase: "s", Time: leave, Process: 1, Thread: c.at[from], ID: id},
-		chromeEvent{Name: name, Category: "cause", Phase: "f", Time: c.micros(to.Time), Process: 1, Thread: c.at[to], ID: id, Binding: "e"})
+		chromeEvent{Name: name, Category: "cause", Phase: "s", Time: leave, Process: 1, Thread: c.threads[from], ID: id},
+		chromeEvent{Name: name, Category: "cause", Phase: "f", Time: c.micros(to.Time), Process: 1, Thread: c.threads[to], ID: id, Binding: "e"})
 }
 
 func (c *chromeWriter) micros(t time.Time) float64 {
 	return float64(t.Sub(c.start).Nanoseconds()) / 1000
 }
 
-// title is a node in few words.
-func (p phrases) title(n *Node) string {
+// nodeTitle is a node in few words.
+func (p phrases) nodeTitle(n *Node) string {
 	switch n.Kind {
 	case Sync:
 		if n.Key == "" {
@@ -133,13 +133,13 @@ func (p phrases) title(n *Node) string {
 		}
 		return "sync " + n.Key
 	case Event:
-		return p.object(n.Object) + " " + string(n.Change)
+		return p.objectName(n.Object) + " " + string(n.Change)
 	}
-	return n.Verb + " " + p.target(n)
+	return n.Verb + " " + p.targetName(n)
 }
 
-// details are a node's fields for tools that show names and values.
-func details(n *Node) map[string]any {
+// nodeDetails are a node's fields for tools that show names and values.
+func nodeDetails(n *Node) map[string]any {
 	d := map[string]any{}
 	set := func(key string, value any, known bool) {
 		if known {

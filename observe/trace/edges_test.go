@@ -16,10 +16,10 @@ var scenarios = []string{
 	"rollout", "scale", "cascade", "threekinds", "foreground", "adoption", "namespace", "quota", "conflict", "node",
 }
 
-func TestTrueCausesAreFound(t *testing.T) {
+func TestFindsTrueCauses(t *testing.T) {
 	total, right := 0, 0
 	for _, name := range scenarios {
-		found := because(newGraph(journal(t, name), observe.Object{}, false))
+		found := causesOfWrites(newGraph(loadJournal(t, name), observe.Object{}, false))
 		data, err := os.ReadFile(filepath.Join("testdata", name+".edges"))
 		if err != nil {
 			t.Fatal(err)
@@ -52,8 +52,8 @@ func TestTrueCausesAreFound(t *testing.T) {
 	}
 }
 
-// raw is a journal by what its records say themselves.
-type raw struct {
+// rawJournal is a journal by what its records say themselves.
+type rawJournal struct {
 	called    map[string]*observe.Called // by node
 	delivered map[string]*observe.Delivered
 	synced    map[string]*observe.Synced
@@ -61,11 +61,11 @@ type raw struct {
 	all       []observe.Record
 }
 
-func TestExactLinksAreTrue(t *testing.T) {
+func TestExactLinksAreCorrect(t *testing.T) {
 	for _, name := range scenarios {
 		t.Run(name, func(t *testing.T) {
-			records := journal(t, name)
-			r := raw{map[string]*observe.Called{}, map[string]*observe.Delivered{}, map[string]*observe.Synced{}, map[string]observe.Record{}, records}
+			records := loadJournal(t, name)
+			r := rawJournal{map[string]*observe.Called{}, map[string]*observe.Delivered{}, map[string]*observe.Synced{}, map[string]observe.Record{}, records}
 			g := newGraph(records, observe.Object{}, true)
 			for _, n := range g.nodes {
 				r.add(n, records)
@@ -80,7 +80,7 @@ func TestExactLinksAreTrue(t *testing.T) {
 				}
 				count[n.Cause.Rule][n.Cause.Certainty]++
 				if n.Cause.Certainty == Exact {
-					r.check(t, n)
+					r.checkExact(t, n)
 				}
 			}
 			t.Log(count)
@@ -89,7 +89,7 @@ func TestExactLinksAreTrue(t *testing.T) {
 }
 
 // add notes the record that a node is made of.
-func (r *raw) add(n *Node, records []observe.Record) {
+func (r *rawJournal) add(n *Node, records []observe.Record) {
 	for _, rec := range records {
 		if rec.Seq != n.seq {
 			continue
@@ -106,8 +106,8 @@ func (r *raw) add(n *Node, records []observe.Record) {
 	}
 }
 
-// check holds an exact link against the records alone.
-func (r *raw) check(t *testing.T, n *Node) {
+// checkExact holds an exact link against the records alone.
+func (r *rawJournal) checkExact(t *testing.T, n *Node) {
 	t.Helper()
 	cause, rule := n.Cause.ID, n.Cause.Rule
 	switch rule {
@@ -124,7 +124,7 @@ func (r *raw) check(t *testing.T, n *Node) {
 			return
 		}
 		c := r.called[cause]
-		if c.Failed() || !c.Write() || canonical(c.Object).Name != d.Object.Name || c.Object.Resource != d.Object.Resource {
+		if c.Failed() || !c.IsWrite() || canonical(c.Object).Name != d.Object.Name || c.Object.Resource != d.Object.Resource {
 			t.Errorf("%s: call %+v cannot have made %+v", n.ID, c, d)
 		}
 		if began := r.at[cause].Time.Add(-c.Took); r.at[n.ID].Time.Before(began) {
@@ -143,7 +143,7 @@ func (r *raw) check(t *testing.T, n *Node) {
 
 // checkAdd wants the clock to name one event only and the queue's word to agree,
 // or the sync's own log to name the event's object.
-func (r *raw) checkAdd(t *testing.T, n *Node) {
+func (r *rawJournal) checkAdd(t *testing.T, n *Node) {
 	t.Helper()
 	s, end := r.synced[n.ID], r.at[n.ID].Time
 	added := end.Add(-s.Took - s.Waited)
@@ -165,11 +165,11 @@ func (r *raw) checkAdd(t *testing.T, n *Node) {
 }
 
 // checkOutside wants no recorded write that was answered with the version first.
-func (r *raw) checkOutside(t *testing.T, n *Node, d *observe.Delivered) {
+func (r *rawJournal) checkOutside(t *testing.T, n *Node, d *observe.Delivered) {
 	t.Helper()
 	for _, rec := range r.all {
 		c, ok := rec.Event.(*observe.Called)
-		if !ok || !c.Write() || c.Failed() || c.ResourceVersion != d.ResourceVersion || c.Object.Name != d.Object.Name || d.Change == observe.Deleted {
+		if !ok || !c.IsWrite() || c.Failed() || c.ResourceVersion != d.ResourceVersion || c.Object.Name != d.Object.Name || d.Change == observe.Deleted {
 			continue
 		}
 		if c.Verb == "create" || rec.Time.Before(r.at[n.ID].Time) {

@@ -8,14 +8,14 @@ import (
 )
 
 // Slices of one track nest or follow each other, and arrows begin and end on them.
-func TestChromeNests(t *testing.T) {
+func TestChromeSlicesNest(t *testing.T) {
 	for _, name := range []string{"conflict", "scale"} {
 		about := deployment("busy")
 		if name == "scale" {
 			about = deployment("web")
 		}
 		var file struct{ TraceEvents []chromeEvent }
-		if err := json.Unmarshal([]byte(written(t, build(t, name, about, Options{All: true}), Chrome, Style{})), &file); err != nil {
+		if err := json.Unmarshal([]byte(writeString(t, buildTree(t, name, about, Options{All: true}), Chrome, Style{})), &file); err != nil {
 			t.Fatal(err)
 		}
 		slices := map[int][]chromeEvent{}
@@ -53,10 +53,10 @@ func TestChromeNests(t *testing.T) {
 
 // What a collector demands: identifiers of their length, parents and links that
 // are there, an end that is not before the start.
-func TestOTLPHolds(t *testing.T) {
+func TestOTLPIsValid(t *testing.T) {
 	for _, name := range []string{"cascade", "scale"} {
 		var file otlpData
-		if err := json.Unmarshal([]byte(written(t, build(t, name, deployment("web"), Options{}), OTLP, Style{})), &file); err != nil {
+		if err := json.Unmarshal([]byte(writeString(t, buildTree(t, name, deployment("web"), Options{}), OTLP, Style{})), &file); err != nil {
 			t.Fatal(err)
 		}
 		spans := map[string]otlpSpan{}
@@ -87,8 +87,8 @@ func TestOTLPHolds(t *testing.T) {
 	}
 }
 
-func TestMermaidIsHarmless(t *testing.T) {
-	text := written(t, build(t, "conflict", deployment("busy"), Options{}), Mermaid, Style{})
+func TestMermaidIsEscaped(t *testing.T) {
+	text := writeString(t, buildTree(t, "conflict", deployment("busy"), Options{}), Mermaid, Style{})
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		if strings.ContainsAny(line, ";#") || strings.Count(line, ": ") > 1 {
 			t.Errorf("line %d: %q", i+1, line)

@@ -20,7 +20,7 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 		default:
 			continue
 		}
-		if o.Name == name && (o.Namespace == "" || o.Namespace == namespace) && called(o, kind) {
+		if o.Name == name && (o.Namespace == "" || o.Namespace == namespace) && matchesKind(o, kind) {
 			o.UID = ""
 			return o, true
 		}
@@ -28,8 +28,8 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 	return observe.Object{}, false
 }
 
-// called says whether an object's kind goes by a name.
-func called(o observe.Object, kind string) bool {
+// matchesKind says whether an object's kind goes by a name.
+func matchesKind(o observe.Object, kind string) bool {
 	for _, known := range []string{o.Resource, o.Kind, o.Resource + "." + o.Group, o.Kind + "." + o.Group} {
 		if known != "" && strings.EqualFold(known, kind) {
 			return true

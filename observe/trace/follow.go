@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	pullTime = 250 * time.Millisecond // between two looks for records
-	mostKept = 100_000                // records, while following
+	pollInterval = 250 * time.Millisecond // between two looks for records
+	maxRecords   = 100_000                // records, while following
 
 	// For how many looks a node is held back: a sync for the record of its end, a
 	// write from outside for that of the call that may yet prove to have made it.
-	syncLooks    = 20
-	outsideLooks = 2
+	syncPolls    = 20
+	outsidePolls = 2
 )
 
 // Query selects what a trace is built from.
@@ -35,9 +35,9 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 	}
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, about.Namespace),
-		told: map[string]bool{}, looks: map[string]int{},
+		written: map[string]bool{}, polls: map[string]int{},
 	}
-	ticker := time.NewTicker(pullTime)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	q := Query()
 	for {
@@ -49,7 +49,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 			return fmt.Errorf("cannot follow: %w", err)
 		}
 		q.After = page.Next
-		if err := fo.turn(w, page); err != nil {
+		if err := fo.addPage(w, page); err != nil {
 			return err
 		}
 		select {
@@ -62,38 +62,38 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 
 // follower tells each node once.
 type follower struct {
-	about   observe.Object
-	options Options
-	format  Format
-	painter *painter
-	records []observe.Record
-	told    map[string]bool
-	looks   map[string]int // at nodes that are held back
-	holding bool
-	begun   bool
+	about    observe.Object
+	options  Options
+	format   Format
+	painter  *painter
+	records  []observe.Record
+	written  map[string]bool
+	polls    map[string]int // at nodes that are held back
+	heldBack bool
+	started  bool
 }
 
-func (f *follower) turn(w io.Writer, page observe.Page) error {
-	if len(page.Records) == 0 && !f.holding {
+func (f *follower) addPage(w io.Writer, page observe.Page) error {
+	if len(page.Records) == 0 && !f.heldBack {
 		return nil
 	}
 	f.records = append(f.records, page.Records...)
 	f.options.Missed += page.Missed
-	if over := len(f.records) - mostKept; over > 0 {
+	if over := len(f.records) - maxRecords; over > 0 {
 		f.records = slices.Delete(f.records, 0, over)
 		f.options.Missed += uint64(over)
 	}
 	t, err := Build(f.records, f.about, f.options)
-	if errors.Is(err, ErrUntouched) {
+	if errors.Is(err, ErrNoRecords) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f.holding = false
-	f.begin(t)
+	f.heldBack = false
+	f.writeHeader(t)
 	for _, n := range t.Roots {
-		if err := f.tell(item{n, n}, 0); err != nil {
+		if err := f.writeNew(item{n, n}, 0); err != nil {
 			return err
 		}
 	}
@@ -102,78 +102,78 @@ func (f *follower) turn(w io.Writer, page observe.Page) error {
 	return err
 }
 
-// begin writes what is said once.
-func (f *follower) begin(t *Tree) {
-	if f.begun {
+// writeHeader writes what is said once.
+func (f *follower) writeHeader(t *Tree) {
+	if f.started {
 		return
 	}
-	f.begun = true
+	f.started = true
 	if f.format == Text {
-		fmt.Fprintf(&f.painter.b, "What comes of %s, from %s on\n", f.painter.strong(t.About.String()), f.painter.clock(t.Start))
-		f.painter.notice(t.Missed, t.first())
+		fmt.Fprintf(&f.painter.b, "What comes of %s, from %s on\n", f.painter.strong(t.About.String()), f.painter.formatClock(t.Start))
+		f.painter.writeMissed(t.Missed, t.firstRoot())
 	}
 }
 
-// tell writes an item and what is below, as far as it is new.
-func (f *follower) tell(it item, depth int) error {
+// writeNew writes an item and what is below, as far as it is new.
+func (f *follower) writeNew(it item, depth int) error {
 	n := it.node
-	if f.hold(n) {
+	if f.holdBack(n) {
 		return nil
 	}
-	if !f.told[n.ID] {
-		f.told[n.ID] = true
-		if err := f.write(it, depth); err != nil {
+	if !f.written[n.ID] {
+		f.written[n.ID] = true
+		if err := f.writeItem(it, depth); err != nil {
 			return err
 		}
 	}
-	items, _ := below(n)
+	items, _ := childItems(n)
 	for _, c := range items {
-		if err := f.tell(c, depth+1); err != nil {
+		if err := f.writeNew(c, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hold says whether it is too early to tell n.
-func (f *follower) hold(n *Node) bool {
+// holdBack says whether it is too early to tell n.
+func (f *follower) holdBack(n *Node) bool {
 	looks := 0
 	switch {
-	case f.told[n.ID]:
+	case f.written[n.ID]:
 	case n.Open:
-		looks = syncLooks
+		looks = syncPolls
 	case n.Kind == Outside:
-		looks = outsideLooks
+		looks = outsidePolls
 	}
-	if f.looks[n.ID] >= looks {
-		delete(f.looks, n.ID)
+	if f.polls[n.ID] >= looks {
+		delete(f.polls, n.ID)
 		return false
 	}
-	f.looks[n.ID]++
-	f.holding = true
+	f.polls[n.ID]++
+	f.heldBack = true
 	return true
 }
 
-func (f *follower) write(it item, depth int) error {
+func (f *follower) writeItem(it item, depth int) error {
 	p := f.painter
 	if f.format == JSON {
-		if it.top != it.node && !f.told[it.top.ID] {
-			f.told[it.top.ID] = true
-			if err := f.write(item{it.top, it.top}, depth); err != nil {
+		if it.top != it.node && !f.written[it.top.ID] {
+			f.written[it.top.ID] = true
+			if err := f.writeItem(item{it.top, it.top}, depth); err != nil {
 				return err
 			}
 		}
 		alone := *it.node
 		alone.Children = nil
-		return line(&p.b, alone)
+		return writeJSONLine(&p.b, alone)
 	}
-	text := p.link(it.node)
+	text := p.describeLink(it.node)
 	if it.top != it.node {
-		text = p.link(it.top) + ", " + p.sync(it.node)
+		text = p.describeLink(it.top) + ", " + p.describeSync(it.node)
 	}
 	if it.node.failed() {
 		text = p.bad(text)
 	}
-	p.line(&it.top.After, strings.Repeat("  ", depth), text)
+	p.writeLine(&it.top.After, strings.Repeat("  ", depth), text)
 	return nil
 }

@@ -39,7 +39,7 @@ func (p *playback) Records(_ context.Context, q observe.Query) (observe.Page, er
 	return page, p.fail
 }
 
-func followed(t *testing.T, p *playback, f Format) (string, error) {
+func runFollow(t *testing.T, p *playback, f Format) (string, error) {
 	t.Helper()
 	var out strings.Builder
 	var err error
@@ -52,14 +52,14 @@ func followed(t *testing.T, p *playback, f Format) (string, error) {
 }
 
 // However the records come in pieces, what is told is what a trace of all tells.
-func TestFollow(t *testing.T) {
-	records := journal(t, "scale")
+func TestFollowLogs(t *testing.T) {
+	records := loadJournal(t, "scale")
 	want := map[string]bool{}
-	for n := range build(t, "scale", deployment("web"), Options{}).All() {
+	for n := range buildTree(t, "scale", deployment("web"), Options{}).All() {
 		want[n.ID] = true
 	}
 	for _, step := range []int{1, 7, 1000} {
-		got, err := followed(t, &playback{records: records, step: step}, JSON)
+		got, err := runFollow(t, &playback{records: records, step: step}, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,18 +80,18 @@ func TestFollow(t *testing.T) {
 			}
 		}
 	}
-	text, err := followed(t, &playback{records: records, step: 1000}, Text)
+	text, err := runFollow(t, &playback{records: records, step: 1000}, Text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "follow", text)
 }
 
-func TestFollowFails(t *testing.T) {
-	if _, err := followed(t, &playback{fail: errors.New("gone")}, Text); err == nil || err.Error() != "cannot follow: gone" {
+func TestFollowReportsErrors(t *testing.T) {
+	if _, err := runFollow(t, &playback{fail: errors.New("gone")}, Text); err == nil || err.Error() != "cannot follow: gone" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := followed(t, &playback{}, Chrome); err == nil {
+	if _, err := runFollow(t, &playback{}, Chrome); err == nil {
 		t.Error("a format that cannot be followed was")
 	}
 }

@@ -45,9 +45,9 @@ func pod(name string) observe.Object {
 	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
 }
 
-func build(t *testing.T, name string, about observe.Object, o Options) *Tree {
+func buildTree(t *testing.T, name string, about observe.Object, o Options) *Tree {
 	t.Helper()
-	tree, err := Build(journal(t, name), about, o)
+	tree, err := Build(loadJournal(t, name), about, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ type writer interface {
 	Write(w io.Writer, f Format, s Style) error
 }
 
-func written(t *testing.T, v writer, f Format, s Style) string {
+func writeString(t *testing.T, v writer, f Format, s Style) string {
 
 	t.Helper()
 	var b strings.Builder
@@ -86,7 +86,7 @@ func TestTree(t *testing.T) {
 		"node":       {Resource: "nodes", Kind: "Node", Name: "n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "tree/"+name, written(t, build(t, name, about, Options{}), Text, Style{}))
+			golden(t, "tree/"+name, writeString(t, buildTree(t, name, about, Options{}), Text, Style{}))
 		})
 	}
 }
@@ -95,14 +95,14 @@ func TestTree(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for _, f := range formats {
 		t.Run(string(f), func(t *testing.T) {
-			golden(t, "format/"+string(f), written(t, build(t, "cascade", deployment("web"), Options{}), f, Style{}))
+			golden(t, "format/"+string(f), writeString(t, buildTree(t, "cascade", deployment("web"), Options{}), f, Style{}))
 		})
 	}
 	t.Run("color", func(t *testing.T) {
-		golden(t, "format/color", written(t, build(t, "rollout", deployment("web"), Options{}), Text, Style{Color: true}))
+		golden(t, "format/color", writeString(t, buildTree(t, "rollout", deployment("web"), Options{}), Text, Style{Color: true}))
 	})
 	t.Run("ascii", func(t *testing.T) {
-		got := written(t, build(t, "cascade", deployment("web"), Options{}), Text, Style{ASCII: true})
+		got := writeString(t, buildTree(t, "cascade", deployment("web"), Options{}), Text, Style{ASCII: true})
 		for _, r := range got {
 			if r > 126 {
 				t.Fatalf("%q is not ASCII in:\n%s", r, got)
@@ -126,14 +126,14 @@ func TestWhy(t *testing.T) {
 		{"node", "node", observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "homeless-68f8547684-x4fck"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			chain, err := Why(journal(t, c.scenario), c.about, Options{What: c.what})
+			chain, err := Why(loadJournal(t, c.scenario), c.about, Options{What: c.what})
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "why/"+c.name, written(t, chain, Text, Style{}))
+			golden(t, "why/"+c.name, writeString(t, chain, Text, Style{}))
 			for _, f := range formats[1:] {
 				if c.name == "deleted" {
-					golden(t, "why/"+c.name+"-"+string(f), written(t, chain, f, Style{}))
+					golden(t, "why/"+c.name+"-"+string(f), writeString(t, chain, f, Style{}))
 				}
 			}
 		})

@@ -28,44 +28,44 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 		r := &records[i]
 		switch e := r.Event.(type) {
 		case *observe.Called:
-			if !chatter(e.Object) || all || e.Object.Resource == about.Resource {
-				g.call(r, e)
+			if !isRoutine(e.Object) || all || e.Object.Resource == about.Resource {
+				g.addCall(r, e)
 			}
 		case *observe.Delivered:
-			if !chatter(e.Object) || all || e.Object.Resource == about.Resource {
-				g.event(r, e)
+			if !isRoutine(e.Object) || all || e.Object.Resource == about.Resource {
+				g.addEvent(r, e)
 			}
 		case *observe.Synced:
-			g.sync(r, e)
+			g.addSync(r, e)
 		}
 	}
 	for i := range records {
 		if l, ok := records[i].Event.(*observe.Logged); ok {
-			g.logged(l)
+			g.addLog(l)
 		}
 	}
 	g.linkCalls()
 	writes := g.linkVersions()
 	g.linkAdds()
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
-	slices.SortStableFunc(g.nodes, earlier)
+	slices.SortStableFunc(g.nodes, compareTime)
 	return g
 }
 
-func earlier(a, b *Node) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq)) }
+func compareTime(a, b *Node) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq)) }
 
-// chatter is what every controller writes all the time and nobody follows from.
-func chatter(o observe.Object) bool {
+// isRoutine is what every controller writes all the time and nobody follows from.
+func isRoutine(o observe.Object) bool {
 	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io") ||
 		o.Resource == "leases" && o.Group == "coordination.k8s.io"
 }
 
-func (g *graph) call(r *observe.Record, c *observe.Called) {
-	if !c.Write() && !c.Failed() {
+func (g *graph) addCall(r *observe.Record, c *observe.Called) {
+	if !c.IsWrite() && !c.Failed() {
 		return
 	}
 	n := &Node{
-		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: began(r, c), Took: c.Took, seq: r.Seq,
+		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonical(c.Object), Subresource: c.Subresource,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
 	}
@@ -79,18 +79,18 @@ func (g *graph) call(r *observe.Record, c *observe.Called) {
 		g.byID[c.Sync] = s
 		g.syncs = append(g.syncs, s)
 	}
-	n.follow(s, Exact, ByCall)
+	n.setCause(s, Exact, ByCall)
 }
 
-// began is when a call did; older records do not tell.
-func began(r *observe.Record, c *observe.Called) time.Time {
+// callStart is when a call did; older records do not tell.
+func callStart(r *observe.Record, c *observe.Called) time.Time {
 	if c.Began.IsZero() {
 		return r.Time.Add(-c.Took)
 	}
 	return c.Began
 }
 
-func (g *graph) event(r *observe.Record, d *observe.Delivered) {
+func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonical(d.Object), ResourceVersion: d.ResourceVersion,
@@ -100,7 +100,7 @@ func (g *graph) event(r *observe.Record, d *observe.Delivered) {
 	g.bySeq[r.Seq] = n
 }
 
-func (g *graph) sync(r *observe.Record, s *observe.Synced) {
+func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 	n := g.byID[s.ID]
 	if n == nil {
 		n = &Node{Kind: Sync}
@@ -111,12 +111,12 @@ func (g *graph) sync(r *observe.Record, s *observe.Synced) {
 	n.Time, n.Took, n.Waited = r.Time.Add(-s.Took), s.Took, s.Waited
 	n.Controller, n.Queue, n.Key, n.KeyBasis = s.Controller, s.Queue, s.Key, s.KeyBasis
 	n.Retried, n.Error = s.Retried, s.Error
-	n.cause, n.put = s.Cause, s
+	n.cause, n.record = s.Cause, s
 }
 
-// logged keeps what a controller says of note while it syncs: klog's V(2) and
+// addLog keeps what a controller says of note while it syncs: klog's V(2) and
 // what is more important, but for failures, which the sync tells itself.
-func (g *graph) logged(l *observe.Logged) {
+func (g *graph) addLog(l *observe.Logged) {
 	s := g.byID[l.Sync]
 	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, "rror syncing") {
 		return
@@ -127,7 +127,7 @@ func (g *graph) logged(l *observe.Logged) {
 			line += fmt.Sprintf(" %s=%s", a.Key, a.Value)
 		}
 	}
-	s.Said = append(s.Said, line)
+	s.LogLines = append(s.LogLines, line)
 }
 
 // linkCalls puts a sync whose end is not recorded at its first call.

@@ -10,15 +10,15 @@ import (
 // 40 Deployments made at once on two busy processors: queues get out of order,
 // handlers overlap, threads are held up. Names tell what is true: all that comes
 // of Deployment l7 bears names that begin with l7.
-func TestUnderLoad(t *testing.T) {
-	g := newGraph(journal(t, "load"), observe.Object{}, false)
+func TestLinksAreCorrectUnderLoad(t *testing.T) {
+	g := newGraph(loadJournal(t, "load"), observe.Object{}, false)
 	links, right := 0, 0
 	for _, n := range g.nodes {
 		if n.Cause == nil || n.Kind == Sync && n.KeyBasis != observe.BasisLog {
 			continue
 		}
 		links++
-		switch its, causes := family(n), family(n.parent); {
+		switch its, causes := deploymentOf(n), deploymentOf(n.parent); {
 		case its == causes || its == "" || causes == "":
 			right++
 		case n.Cause.Certainty == Exact:
@@ -38,8 +38,8 @@ func TestUnderLoad(t *testing.T) {
 	}
 }
 
-// family is the name of the Deployment that a node is about; empty if unknown.
-func family(n *Node) string {
+// deploymentOf is the name of the Deployment that a node is about; empty if unknown.
+func deploymentOf(n *Node) string {
 	name := n.Key
 	if n.Object != nil {
 		name = n.Object.Name

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// mermaid draws a sequence diagram: who wrote what, who was told, who worked.
-func (t *Tree) mermaid(w io.Writer) error {
+// writeMermaid draws a sequence diagram: who wrote what, who was told, who worked.
+func (t *Tree) writeMermaid(w io.Writer) error {
 	p := phrases{home: t.About.Namespace}
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
 	names := map[string]string{}
-	nodes := t.inOrder()
+	nodes := t.nodesByTime()
 	if slices.ContainsFunc(nodes, func(n *Node) bool { return n.Kind == Outside }) {
 		b.WriteString("  actor outside\n")
 	}
@@ -22,48 +22,48 @@ func (t *Tree) mermaid(w io.Writer) error {
 	for _, n := range nodes {
 		if n.Controller != "" && names[n.Controller] == "" {
 			names[n.Controller] = fmt.Sprintf("c%d", len(names)+1)
-			fmt.Fprintf(&b, "  participant %s as %s\n", names[n.Controller], harmless(n.Controller))
+			fmt.Fprintf(&b, "  participant %s as %s\n", names[n.Controller], escapeMermaid(n.Controller))
 		}
 	}
-	for _, s := range p.steps(nodes, names) {
+	for _, s := range p.diagramSteps(nodes, names) {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// steps are the lines of the diagram, in order of time.
-func (p phrases) steps(nodes []*Node, names map[string]string) []string {
+// diagramSteps are the lines of the diagram, in order of time.
+func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b *Node) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq))
 	})
 	var list []string
 	for _, n := range nodes {
-		who, when := names[n.Controller], "+"+p.duration(n.After)
+		who, when := names[n.Controller], "+"+p.formatDuration(n.After)
 		unsure := ""
-		if n.likely() {
+		if n.isLikely() {
 			unsure = " (likely)"
 		}
 		switch n.Kind {
 		case Outside:
-			list = append(list, fmt.Sprintf("outside->>api: %s %s %s", when, n.Verb, harmless(p.target(n))))
+			list = append(list, fmt.Sprintf("outside->>api: %s %s %s", when, n.Verb, escapeMermaid(p.targetName(n))))
 		case Call:
-			arrow, what := "->>", n.Verb+" "+p.target(n)
+			arrow, what := "->>", n.Verb+" "+p.targetName(n)
 			if n.failed() {
-				arrow, what = "-x", what+": "+failure(n)
+				arrow, what = "-x", what+": "+describeFailure(n)
 			}
-			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, harmless(what), unsure))
+			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, escapeMermaid(what), unsure))
 		case Event:
-			list = append(list, fmt.Sprintf("api-->>%s: %s %s %s%s", who, when, harmless(p.object(n.Object)), n.Change, unsure))
+			list = append(list, fmt.Sprintf("api-->>%s: %s %s %s%s", who, when, escapeMermaid(p.objectName(n.Object)), n.Change, unsure))
 		case Sync:
-			list = append(list, fmt.Sprintf("Note over %s: %s %s%s", who, when, harmless(p.sync(n)), unsure))
+			list = append(list, fmt.Sprintf("Note over %s: %s %s%s", who, when, escapeMermaid(p.describeSync(n)), unsure))
 		}
 	}
 	return list
 }
 
-// harmless is text without what Mermaid takes for its own.
-func harmless(s string) string {
+// escapeMermaid is text without what Mermaid takes for its own.
+func escapeMermaid(s string) string {
 	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(oneLine(s))
 }

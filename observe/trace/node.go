@@ -80,8 +80,8 @@ type Node struct {
 	Retried  bool          `json:"retried,omitempty"`
 	// Open is a sync of which only calls are known: it is still under way, or the
 	// record of its end is not kept.
-	Open bool     `json:"open,omitempty"`
-	Said []string `json:"said,omitempty"` // what its log tells of note
+	Open     bool     `json:"open,omitempty"`
+	LogLines []string `json:"said,omitempty"` // what its log tells of note
 
 	Error string `json:"error,omitempty"`
 
@@ -99,20 +99,20 @@ type Node struct {
 	queues []string // of an event: where its handler added keys
 	uid    string   // of a write's object, where its events or its answer tell
 
-	adds  []uint64        // of an event: the numbers of these adds, each in its queue
-	later []observe.Later // of an event: the keys that its handler put off
-	put   *observe.Synced // of a sync: what its record says
+	adds   []uint64        // of an event: the numbers of these adds, each in its queue
+	later  []observe.Later // of an event: the keys that its handler put off
+	record *observe.Synced // of a sync: what its record says
 }
 
 // End is when it was over.
 func (n *Node) End() time.Time { return n.Time.Add(n.Took) }
 
-// added is when a sync's key was added to the queue, or a little later: the
+// addedAt is when a sync's key was added to the queue, or a little later: the
 // measures that it is reckoned from have gaps between them.
-func (n *Node) added() time.Time { return n.Time.Add(-n.Waited) }
+func (n *Node) addedAt() time.Time { return n.Time.Add(-n.Waited) }
 
-// write says whether n may have changed something.
-func (n *Node) write() bool {
+// isWrite says whether n may have changed something.
+func (n *Node) isWrite() bool {
 	switch n.Verb {
 	case "get", "list", "watch":
 		return false
@@ -128,7 +128,7 @@ func (n *Node) failed() bool {
 	return n.Error != ""
 }
 
-// follow makes cause n's cause.
-func (n *Node) follow(cause *Node, c Certainty, r Rule) {
+// setCause makes cause n's cause.
+func (n *Node) setCause(cause *Node, c Certainty, r Rule) {
 	n.parent, n.Cause = cause, &Cause{ID: cause.ID, Certainty: c, Rule: r}
 }

@@ -10,79 +10,79 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestOptions(t *testing.T) {
-	all := build(t, "scale", deployment("web"), Options{All: true})
-	usual := build(t, "scale", deployment("web"), Options{})
-	if n, m := len(usual.inOrder()), len(all.inOrder()); n >= m {
+func TestInvalidOptions(t *testing.T) {
+	all := buildTree(t, "scale", deployment("web"), Options{All: true})
+	usual := buildTree(t, "scale", deployment("web"), Options{})
+	if n, m := len(usual.nodesByTime()), len(all.nodesByTime()); n >= m {
 		t.Errorf("%d nodes usually, %d with all", n, m)
 	}
-	shallow := build(t, "scale", deployment("web"), Options{Depth: 1})
+	shallow := buildTree(t, "scale", deployment("web"), Options{Depth: 1})
 	for n := range shallow.All() {
 		if n.Kind == Call {
-			t.Errorf("depth 1 has %s", label(n))
+			t.Errorf("depth 1 has %s", labelOf(n))
 		}
 	}
-	if text := written(t, shallow, Text, Style{}); !strings.Contains(text, "more below") {
+	if text := writeString(t, shallow, Text, Style{}); !strings.Contains(text, "more below") {
 		t.Errorf("it is not told that there is more:\n%s", text)
 	}
-	quota := build(t, "scale", deployment("web"), Options{Controller: "replicaset-controller"})
+	quota := buildTree(t, "scale", deployment("web"), Options{Controller: "replicaset-controller"})
 	for n := range quota.All() {
 		if len(n.Children) == 0 && n.Controller != "replicaset-controller" {
 			t.Errorf("a branch ends in %s of %q", n.ID, n.Controller)
 		}
 	}
-	later := build(t, "scale", deployment("web"), Options{Since: usual.Start.Add(time.Second)})
+	later := buildTree(t, "scale", deployment("web"), Options{Since: usual.Start.Add(time.Second)})
 	if len(later.Roots) != 1 || later.Roots[0].ResourceVersion != "260" {
 		t.Errorf("since after the first write there are %d roots", len(later.Roots))
 	}
-	never := build(t, "scale", deployment("web"), Options{Since: usual.Start.Add(time.Hour)})
-	if text := written(t, never, Text, Style{}); !strings.Contains(text, "nothing that was asked for") {
+	never := buildTree(t, "scale", deployment("web"), Options{Since: usual.Start.Add(time.Hour)})
+	if text := writeString(t, never, Text, Style{}); !strings.Contains(text, "nothing that was asked for") {
 		t.Errorf("nothing is left, but the text is:\n%s", text)
 	}
 }
 
-func TestUntouched(t *testing.T) {
-	records := journal(t, "rollout")
+func TestObjectWithoutRecords(t *testing.T) {
+	records := loadJournal(t, "rollout")
 	_, err := Build(records, deployment("nix"), Options{})
-	if !errors.Is(err, ErrUntouched) || !strings.Contains(err.Error(), "Deployment default/nix") {
+	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "Deployment default/nix") {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("nix"), Options{Missed: 7})
-	if !errors.Is(err, ErrUntouched) || !strings.Contains(err.Error(), "7 older ones have gone") {
+	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "7 older ones have gone") {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("web"), Options{What: Deleted})
 	if err == nil || !strings.Contains(err.Error(), "no record tells that it was deleted") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Build(nil, deployment("web"), Options{}); !errors.Is(err, ErrUntouched) {
+	if _, err := Build(nil, deployment("web"), Options{}); !errors.Is(err, ErrNoRecords) {
 		t.Errorf("no records: %v", err)
 	}
 }
 
 // The ring has let the beginning go: the trace begins later, and says so.
-func TestBeginningGone(t *testing.T) {
-	records := journal(t, "rollout")
+func TestMissedBeginningIsReported(t *testing.T) {
+	records := loadJournal(t, "rollout")
 	i := slices.IndexFunc(records, func(r observe.Record) bool { return r.Seq >= 1600 })
 	tree, err := Build(records[i:], deployment("web"), Options{Missed: 1599})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := written(t, tree, Text, Style{}); !strings.Contains(text, "1599 older records no longer kept") {
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "1599 older records no longer kept") {
 		t.Errorf("it is not told:\n%s", text)
 	}
 	chain, err := Why(records[i:], pod("web-5fc9f4bf66-fbwcc"), Options{Missed: 1599})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := written(t, chain, Text, Style{}); chain.Complete || !strings.Contains(text, "What came before is not in the records") {
+	if text := writeString(t, chain, Text, Style{}); chain.Complete || !strings.Contains(text, "What came before is not in the records") {
 		t.Errorf("complete is %v:\n%s", chain.Complete, text)
 	}
 }
 
 // A call is recorded before its sync: while that is under way its end is unknown.
-func TestUnderWay(t *testing.T) {
-	records := journal(t, "rollout")
+func TestOpenSync(t *testing.T) {
+	records := loadJournal(t, "rollout")
 	i := slices.IndexFunc(records, func(r observe.Record) bool { s, ok := r.Event.(*observe.Synced); return ok && s.ID == 505 })
 	tree, err := Build(records[:i], deployment("web"), Options{})
 	if err != nil {
@@ -111,8 +111,8 @@ func TestUnderWay(t *testing.T) {
 }
 
 // Clocks that go back, and records of other kinds, must not hang or harm.
-func TestOddRecords(t *testing.T) {
-	records := journal(t, "foreground")
+func TestToleratesInconsistentRecords(t *testing.T) {
+	records := loadJournal(t, "foreground")
 	for i := range records {
 		records[i].Time = records[0].Time
 	}
@@ -123,23 +123,23 @@ func TestOddRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range formats {
-		written(t, tree, f, Style{})
+		writeString(t, tree, f, Style{})
 	}
 	slices.Reverse(records)
 	if _, err := Build(records, deployment("busy"), Options{}); err != nil {
 		t.Error(err)
 	}
 	a, b := &Node{ID: "a"}, &Node{ID: "b"}
-	a.follow(b, Likely, BySync)
-	b.follow(a, Likely, BySync)
-	(&graph{nodes: []*Node{a, b}}).cut()
+	a.setCause(b, Likely, BySync)
+	b.setCause(a, Likely, BySync)
+	(&graph{nodes: []*Node{a, b}}).breakCycles()
 	if a.parent != nil && b.parent != nil {
 		t.Error("a circle was left")
 	}
 }
 
 func TestFind(t *testing.T) {
-	records := journal(t, "cascade")
+	records := loadJournal(t, "cascade")
 	for _, kind := range []string{"replicaset", "ReplicaSet", "replicasets.apps", "replicasets"} {
 		if o, ok := Find(records, kind, "default", "web-5fc9f4bf66"); !ok || o.Resource != "replicasets" {
 			t.Errorf("%s: %+v, %v", kind, o, ok)
@@ -158,15 +158,15 @@ func TestParseFormat(t *testing.T) {
 	if err == nil || err.Error() != `"svg" is not known: use text, json, yaml, mermaid, chrome or otlp` {
 		t.Errorf("got %v", err)
 	}
-	if err := build(t, "rollout", deployment("web"), Options{}).Write(&strings.Builder{}, "svg", Style{}); err == nil {
+	if err := buildTree(t, "rollout", deployment("web"), Options{}).Write(&strings.Builder{}, "svg", Style{}); err == nil {
 		t.Error("an unknown format was written")
 	}
 }
 
-func TestWidth(t *testing.T) {
-	tree := build(t, "rollout", deployment("web"), Options{})
+func TestWidthIsRespected(t *testing.T) {
+	tree := buildTree(t, "rollout", deployment("web"), Options{})
 	for _, style := range []Style{{Width: 60}, {Width: 60, Color: true}, {Width: 1}} {
-		for _, line := range strings.Split(written(t, tree, Text, style), "\n")[2:] {
+		for _, line := range strings.Split(writeString(t, tree, Text, style), "\n")[2:] {
 			plain := line
 			for strings.Contains(plain, "\x1b[") {
 				i := strings.Index(plain, "\x1b[")

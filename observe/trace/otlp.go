@@ -70,35 +70,35 @@ const (
 	otlpFailed   = 2
 )
 
-// otlp writes one line of the OTLP file format, with a resource a controller. A
+// writeOTLP writes one line of the OTLP file format, with a resource a controller. A
 // certain cause is a span's parent, a likely one a link.
-func (t *Tree) otlp(w io.Writer) error {
+func (t *Tree) writeOTLP(w io.Writer) error {
 	p := phrases{home: t.About.Namespace}
-	trace := digest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))
+	trace := hexDigest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))
 	byService := map[string][]otlpSpan{}
 	var services []string
-	for _, n := range t.inOrder() {
+	for _, n := range t.nodesByTime() {
 		service := cmp.Or(n.Controller, "outside")
 		if byService[service] == nil {
 			services = append(services, service)
 		}
-		byService[service] = append(byService[service], p.span(n, trace))
+		byService[service] = append(byService[service], p.newSpan(n, trace))
 	}
 	all := otlpData{ResourceSpans: []otlpResourceSpans{}}
 	for _, service := range services {
 		var r otlpResourceSpans
-		r.Resource.Attributes = []otlpAttribute{attribute("service.name", service), attribute("service.namespace", "ctrlplane")}
+		r.Resource.Attributes = []otlpAttribute{newAttribute("service.name", service), newAttribute("service.namespace", "ctrlplane")}
 		s := otlpScopeSpans{Spans: byService[service]}
 		s.Scope.Name = "ctrlplane/trace"
 		r.ScopeSpans = []otlpScopeSpans{s}
 		all.ResourceSpans = append(all.ResourceSpans, r)
 	}
-	return line(w, all)
+	return writeJSONLine(w, all)
 }
 
-func (p phrases) span(n *Node, trace string) otlpSpan {
+func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 	s := otlpSpan{
-		TraceID: trace, SpanID: digest(8, trace, n.ID), Name: p.title(n), Kind: otlpInternal,
+		TraceID: trace, SpanID: hexDigest(8, trace, n.ID), Name: p.nodeTitle(n), Kind: otlpInternal,
 		Start: strconv.FormatInt(n.Time.UnixNano(), 10), End: strconv.FormatInt(n.End().UnixNano(), 10),
 	}
 	switch n.Kind {
@@ -107,25 +107,25 @@ func (p phrases) span(n *Node, trace string) otlpSpan {
 	case Event:
 		s.Kind = otlpConsumer
 	}
-	d := details(n)
+	d := nodeDetails(n)
 	for _, key := range sortedKeys(d) {
-		s.Attributes = append(s.Attributes, attribute("ctrlplane."+key, d[key]))
+		s.Attributes = append(s.Attributes, newAttribute("ctrlplane."+key, d[key]))
 	}
 	if n.failed() {
 		s.Status = &otlpStatus{Message: oneLine(n.Error), Code: otlpFailed}
 	}
 	switch {
 	case n.Cause == nil || n.root:
-	case n.likely():
-		s.Links = []otlpLink{{trace, digest(8, trace, n.Cause.ID), []otlpAttribute{attribute("ctrlplane.certainty", string(Likely))}}}
+	case n.isLikely():
+		s.Links = []otlpLink{{trace, hexDigest(8, trace, n.Cause.ID), []otlpAttribute{newAttribute("ctrlplane.certainty", string(Likely))}}}
 	default:
-		s.ParentSpanID = digest(8, trace, n.Cause.ID)
+		s.ParentSpanID = hexDigest(8, trace, n.Cause.ID)
 	}
 	return s
 }
 
-// digest is n bytes in hex that are the same for the same parts.
-func digest(n int, parts ...string) string {
+// hexDigest is n bytes in hex that are the same for the same parts.
+func hexDigest(n int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return hex.EncodeToString(sum[:n])
 }
@@ -139,7 +139,7 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-func attribute(key string, value any) otlpAttribute {
+func newAttribute(key string, value any) otlpAttribute {
 	a := otlpAttribute{Key: key}
 	switch v := value.(type) {
 	case bool:

@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// text draws the tree, a line a write or sync.
-func (t *Tree) text(w io.Writer, s Style) error {
+// writeText draws the tree, a line a write or sync.
+func (t *Tree) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, t.About.Namespace)
 	if len(t.Roots) == 0 {
 		fmt.Fprintf(&p.b, "Of %s there is nothing that was asked for\n", p.strong(t.About.String()))
 	} else {
-		fmt.Fprintf(&p.b, "What came of %s, from %s on, in %s\n", p.strong(t.About.String()), p.clock(t.Start), p.duration(t.Took))
+		fmt.Fprintf(&p.b, "What came of %s, from %s on, in %s\n", p.strong(t.About.String()), p.formatClock(t.Start), p.formatDuration(t.Took))
 	}
-	p.notice(t.Missed, t.first())
+	p.writeMissed(t.Missed, t.firstRoot())
 	p.b.WriteString("\n")
 	for _, n := range t.Roots {
-		p.branch(item{n, n}, "", "")
+		p.writeBranch(item{n, n}, "", "")
 	}
-	p.legend(p.either("╌", "~"))
+	p.writeLegend(p.pick("╌", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
 
-// first is the first root; nil if there is none.
-func (t *Tree) first() *Node {
+// firstRoot is the first root; nil if there is none.
+func (t *Tree) firstRoot() *Node {
 	if len(t.Roots) == 0 {
 		return nil
 	}
@@ -36,78 +36,78 @@ func (t *Tree) first() *Node {
 // which top and node then are.
 type item struct{ top, node *Node }
 
-// below lists what is drawn below n. A sync that was put back and what became of
+// childItems lists what is drawn below n. A sync that was put back and what became of
 // that stand side by side: they may be many.
-func below(n *Node) (list []item, idle int) {
+func childItems(n *Node) (list []item, idle int) {
 	idle = n.Idle
 	for _, c := range n.Children {
 		switch {
-		case c.again():
+		case c.isRetry():
 		case c.Kind != Event || len(c.Children) == 0:
-			list = append(list, tries(item{c, c})...)
+			list = append(list, withRetries(item{c, c})...)
 		default:
 			idle += c.Idle
 			for _, s := range c.Children {
-				list = append(list, tries(item{c, s})...)
+				list = append(list, withRetries(item{c, s})...)
 			}
 		}
 	}
 	return list, idle
 }
 
-// tries are an item and, of a sync, the later ones of the same key.
-func tries(it item) []item {
+// withRetries are an item and, of a sync, the later ones of the same key.
+func withRetries(it item) []item {
 	list := []item{it}
 	for _, c := range it.node.Children {
-		if c.again() {
-			list = append(list, tries(item{c, c})...)
+		if c.isRetry() {
+			list = append(list, withRetries(item{c, c})...)
 		}
 	}
 	return list
 }
 
-// again says whether n is a sync of a key that was put back.
-func (n *Node) again() bool { return n.Kind == Sync && n.Cause != nil && n.Cause.Rule == ByRetry }
+// isRetry says whether n is a sync of a key that was put back.
+func (n *Node) isRetry() bool { return n.Kind == Sync && n.Cause != nil && n.Cause.Rule == ByRetry }
 
-// branch draws an item behind lead, and what is below it behind rest.
-func (p *painter) branch(it item, lead, rest string) {
+// writeBranch draws an item behind lead, and what is below it behind rest.
+func (p *painter) writeBranch(it item, lead, rest string) {
 	n := it.node
-	p.line(&it.top.After, lead, p.say(it))
-	items, idle := below(n)
+	p.writeLine(&it.top.After, lead, p.describeItem(it))
+	items, idle := childItems(n)
 	var notes []string
-	if !n.again() || !slices.Equal(n.Said, n.parent.Said) {
-		notes = said(n.Said)
+	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
+		notes = logNotes(n.LogLines)
 	}
 	if n.Empty > 0 {
-		notes = append(notes, "and "+count(n.Empty, "delete")+" of a whole collection that nobody was told of")
+		notes = append(notes, "and "+pluralize(n.Empty, "delete")+" of a whole collection that nobody was told of")
 	}
 	if idle > 0 {
-		notes = append(notes, "and "+count(idle, "sync")+" that changed nothing")
+		notes = append(notes, "and "+pluralize(idle, "sync")+" that changed nothing")
 	}
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
-	bar, end := p.either("│  ", "|  "), "   "
+	bar, end := p.pick("│  ", "|  "), "   "
 	for i, note := range notes {
 		dot := bar
 		if len(items) == 0 && i == len(notes)-1 {
 			dot = end
 		}
-		p.line(nil, rest+dot, p.faint(note))
+		p.writeLine(nil, rest+dot, p.faint(note))
 	}
 	for i, c := range items {
 		last := i == len(items)-1
-		mark := p.mark(c, last)
+		mark := p.branchMark(c, last)
 		if last {
-			p.branch(c, rest+mark, rest+end)
+			p.writeBranch(c, rest+mark, rest+end)
 		} else {
-			p.branch(c, rest+mark, rest+bar)
+			p.writeBranch(c, rest+mark, rest+bar)
 		}
 	}
 }
 
-// said are a controller's own words, the first few.
-func said(lines []string) (notes []string) {
+// logNotes are a controller's own words, the first few.
+func logNotes(lines []string) (notes []string) {
 	const most = 3
 	for i, l := range lines {
 		if i == most {
@@ -118,48 +118,48 @@ func said(lines []string) (notes []string) {
 	return notes
 }
 
-// mark is the end of the branch that an item hangs on.
-func (p *painter) mark(it item, last bool) string {
-	likely := it.top.likely() || it.node.likely()
+// branchMark is the end of the branch that an item hangs on.
+func (p *painter) branchMark(it item, last bool) string {
+	likely := it.top.isLikely() || it.node.isLikely()
 	p.likely = p.likely || likely
 	switch {
 	case last && likely:
-		return p.either("└╌ ", "`~ ")
+		return p.pick("└╌ ", "`~ ")
 	case last:
-		return p.either("└─ ", "`- ")
+		return p.pick("└─ ", "`- ")
 	case likely:
-		return p.either("├╌ ", "|~ ")
+		return p.pick("├╌ ", "|~ ")
 	}
-	return p.either("├─ ", "|- ")
+	return p.pick("├─ ", "|- ")
 }
 
-func (n *Node) likely() bool { return n.Cause != nil && n.Cause.Certainty == Likely }
+func (n *Node) isLikely() bool { return n.Cause != nil && n.Cause.Certainty == Likely }
 
-// say is an item in words.
-func (p *painter) say(it item) string {
+// describeItem is an item in words.
+func (p *painter) describeItem(it item) string {
 	n, s := it.node, ""
 	if n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root) {
-		s = p.who(n.Controller) + " "
+		s = p.controllerName(n.Controller) + " "
 	}
 	switch n.Kind {
 	case Event:
-		return s + seen(n.Change)
+		return s + describeChange(n.Change)
 	case Sync:
 		if it.top != n {
-			s += seen(it.top.Change) + ", "
+			s += describeChange(it.top.Change) + ", "
 			if n.Cause.Rule == ByDelay {
-				s += p.duration(n.added().Sub(it.top.Time)) + " later "
+				s += p.formatDuration(n.addedAt().Sub(it.top.Time)) + " later "
 			}
-		} else if n.again() {
+		} else if n.isRetry() {
 			s += "again "
 		}
-		text := p.sync(n)
+		text := p.describeSync(n)
 		if n.Error != "" {
 			text = p.bad(text)
 		}
 		return s + text
 	}
-	text := p.write(n)
+	text := p.describeWrite(n)
 	if n.failed() {
 		text = p.bad(text)
 	}

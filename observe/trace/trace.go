@@ -37,23 +37,23 @@ type Tree struct {
 	Roots  []*Node        `json:"roots"`
 }
 
-// ErrUntouched is that no record is about the object.
-var ErrUntouched = errors.New("nobody touched it")
+// ErrNoRecords is that no record is about the object.
+var ErrNoRecords = errors.New("nobody touched it")
 
 // Build traces an object forward: each write to it that does not itself come of
 // one, and what followed. Records are in the order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonical(about)
 	g := newGraph(records, about, o.All)
-	g.cut()
+	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
-		if n.Object != nil && n.is(about) {
+		if n.Object != nil && n.isAbout(about) {
 			mine[n] = true
 		}
 	}
 	if len(mine) == 0 {
-		return nil, untouched(about, o)
+		return nil, noRecordsError(about, o)
 	}
 	children := map[*Node][]*Node{}
 	for _, n := range g.nodes { // in order of time, so that children are, too
@@ -62,34 +62,34 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		}
 	}
 	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}}
-	f := folder{o}
+	f := pruner{o}
 	for _, n := range g.nodes {
-		if mine[n] && !n.descends(mine) && f.keep(n, children, 0) {
+		if mine[n] && !n.descendsFrom(mine) && f.attachKept(n, children, 0) {
 			n.root = true
 			t.Roots = append(t.Roots, n)
 		}
 	}
-	t.stamp()
+	t.setOffsets()
 	return t, nil
 }
 
-func untouched(about observe.Object, o Options) error {
+func noRecordsError(about observe.Object, o Options) error {
 	where := "since the control plane started"
 	if o.Missed > 0 {
 		where = fmt.Sprintf("as far back as records are kept (%d older ones have gone)", o.Missed)
 	}
-	return fmt.Errorf("%s: %w %s", about, ErrUntouched, where)
+	return fmt.Errorf("%s: %w %s", about, ErrNoRecords, where)
 }
 
-// is says whether n is about the object: its name, and its UID where both are known.
-func (n *Node) is(about observe.Object) bool {
+// isAbout says whether n is about the object: its name, and its UID where both are known.
+func (n *Node) isAbout(about observe.Object) bool {
 	o := *n.Object
 	o.UID = n.uid
 	return o.Same(about)
 }
 
-// descends says whether n follows from one of the set.
-func (n *Node) descends(set map[*Node]bool) bool {
+// descendsFrom says whether n follows from one of the set.
+func (n *Node) descendsFrom(set map[*Node]bool) bool {
 	for p := n.parent; p != nil; p = p.parent {
 		if set[p] {
 			return true
@@ -98,8 +98,8 @@ func (n *Node) descends(set map[*Node]bool) bool {
 	return false
 }
 
-// stamp sets each node's distance from the beginning.
-func (t *Tree) stamp() {
+// setOffsets sets each node's distance from the beginning.
+func (t *Tree) setOffsets() {
 	var end time.Time
 	for n := range t.All() {
 		if t.Start.IsZero() || n.Time.Before(t.Start) {
@@ -131,15 +131,15 @@ func (t *Tree) All() func(yield func(*Node) bool) {
 	}
 }
 
-// inOrder are all nodes in order of time.
-func (t *Tree) inOrder() []*Node {
+// nodesByTime are all nodes in order of time.
+func (t *Tree) nodesByTime() []*Node {
 	list := slices.Collect(t.All())
-	slices.SortStableFunc(list, earlier)
+	slices.SortStableFunc(list, compareTime)
 	return list
 }
 
-// cut ends circles, which there can be if the clock was set back.
-func (g *graph) cut() {
+// breakCycles ends circles, which there can be if the clock was set back.
+func (g *graph) breakCycles() {
 	const under, done = 1, 2
 	state := map[*Node]int{}
 	for _, n := range g.nodes {

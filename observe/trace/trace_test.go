@@ -11,8 +11,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// journal reads records of a real control plane, as lines of JSON.
-func journal(t *testing.T, name string) []observe.Record {
+// loadJournal reads records of a real control plane, as lines of JSON.
+func loadJournal(t *testing.T, name string) []observe.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
 	if err != nil {
@@ -35,8 +35,8 @@ func journal(t *testing.T, name string) []observe.Record {
 	return list
 }
 
-// label names a write: its node, what it did and, if it has one, the version.
-func label(n *Node) string {
+// labelOf names a write: its node, what it did and, if it has one, the version.
+func labelOf(n *Node) string {
 	s := n.ID + " " + n.Verb + " " + n.Object.Resource
 	if n.Subresource != "" {
 		s += "/" + n.Subresource
@@ -53,20 +53,20 @@ func label(n *Node) string {
 	return s
 }
 
-// because are the controllers' writes, each with the write that it comes of.
-func because(g *graph) map[string]string {
+// causesOfWrites are the controllers' writes, each with the write that it comes of.
+func causesOfWrites(g *graph) map[string]string {
 	all := map[string]string{}
 	for _, n := range g.nodes {
-		if n.Kind != Call || !n.write() {
+		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
 		p := n.parent
 		for p != nil && p.Kind != Call && p.Kind != Outside {
 			p = p.parent
 		}
-		all[label(n)] = "nothing"
+		all[labelOf(n)] = "nothing"
 		if p != nil {
-			all[label(n)] = label(p)
+			all[labelOf(n)] = labelOf(p)
 		}
 	}
 	return all

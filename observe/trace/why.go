@@ -35,20 +35,20 @@ type Chain struct {
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	about = *canonical(about)
 	g := newGraph(records, about, o.All)
-	g.cut()
+	g.breakCycles()
 	last := map[What]*Node{}
 	touched := false
 	for _, n := range g.nodes {
-		if n.Object == nil || !n.is(about) {
+		if n.Object == nil || !n.isAbout(about) {
 			continue
 		}
 		touched = true
-		if w := n.made(); w != "" {
+		if w := n.effect(); w != "" {
 			last[w] = n
 		}
 	}
 	if !touched {
-		return nil, untouched(about, o)
+		return nil, noRecordsError(about, o)
 	}
 	what := o.What
 	if what == "" {
@@ -59,21 +59,21 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	}
 	n := last[what]
 	if n == nil {
-		return nil, fmt.Errorf("%s: no record tells that it was %s%s", about, what, gone(o.Missed))
+		return nil, fmt.Errorf("%s: no record tells that it was %s%s", about, what, missedNote(o.Missed))
 	}
 	return newChain(about, what, n, o), nil
 }
 
-func gone(missed uint64) string {
+func missedNote(missed uint64) string {
 	if missed == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (%d older records have gone)", missed)
 }
 
-// made is what a write did to its object; empty for what is no write, or failed.
-func (n *Node) made() What {
-	if !n.write() || n.failed() {
+// effect is what a write did to its object; empty for what is no write, or failed.
+func (n *Node) effect() What {
+	if !n.isWrite() || n.failed() {
 		return ""
 	}
 	switch {

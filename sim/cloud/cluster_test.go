@@ -16,15 +16,15 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 )
 
-// cluster is an API server that is not there, and the loops that run on it.
-type cluster struct {
+// testCluster is an API server that is not there, and the loops that run on it.
+type testCluster struct {
 	t      *testing.T
 	client *fake.Clientset
 	events chan *corev1.Event
 }
 
-func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
-	c := &cluster{t, fake.NewClientset(objects...), make(chan *corev1.Event, 1000)}
+func newTestCluster(t *testing.T, objects ...runtime.Object) *testCluster {
+	c := &testCluster{t, fake.NewClientset(objects...), make(chan *corev1.Event, 1000)}
 	c.client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event)
 		c.events <- e
@@ -33,8 +33,8 @@ func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
 	return c
 }
 
-// environment is what loops get that call a client.
-func environment(client kubernetes.Interface) Environment {
+// testEnvironment is what loops get that call a client.
+func testEnvironment(client kubernetes.Interface) Environment {
 	return Environment{
 		Informers: informers.NewSharedInformerFactory(client, 0),
 		Client:    func(string) (kubernetes.Interface, error) { return client, nil },
@@ -42,11 +42,11 @@ func environment(client kubernetes.Interface) Environment {
 	}
 }
 
-// run runs a loop until stop is called, or the test ends.
-func (c *cluster) run(p *Provider, name string) (stop func()) {
+// runController runs a loop until stop is called, or the test ends.
+func (c *testCluster) runController(p *Provider, name string) (stop func()) {
 	c.t.Helper()
-	e := environment(c.client)
-	for _, l := range p.Loops() {
+	e := testEnvironment(c.client)
+	for _, l := range p.Controllers() {
 		if l.Name != name {
 			continue
 		}
@@ -74,8 +74,8 @@ func (c *cluster) run(p *Provider, name string) (stop func()) {
 	return nil
 }
 
-// until waits for an object of a watch that meets cond.
-func until[T runtime.Object](c *cluster, w watch.Interface, err error, cond func(T) bool) {
+// waitUntil waits for an object of a watch that meets cond.
+func waitUntil[T runtime.Object](c *testCluster, w watch.Interface, err error, cond func(T) bool) {
 	c.t.Helper()
 	if err != nil {
 		c.t.Fatal(err)
@@ -94,15 +94,15 @@ func until[T runtime.Object](c *cluster, w watch.Interface, err error, cond func
 	}
 }
 
-func (c *cluster) create(s *corev1.Service) {
+func (c *testCluster) createService(s *corev1.Service) {
 	c.t.Helper()
 	if _, err := c.client.CoreV1().Services(s.Namespace).Create(c.t.Context(), s, metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// change changes a Service as it is now.
-func (c *cluster) change(name string, f func(*corev1.Service)) {
+// updateService changes a Service as it is now.
+func (c *testCluster) updateService(name string, f func(*corev1.Service)) {
 	c.t.Helper()
 	services := c.client.CoreV1().Services("default")
 	s, err := services.Get(c.t.Context(), name, metav1.GetOptions{})
@@ -115,24 +115,24 @@ func (c *cluster) change(name string, f func(*corev1.Service)) {
 	}
 }
 
-// delete is what the API server makes of a deletion while there is a finalizer.
-func (c *cluster) delete(name string) {
+// deleteService is what the API server makes of a deletion while there is a finalizer.
+func (c *testCluster) deleteService(name string) {
 	now := metav1.Now()
-	c.change(name, func(s *corev1.Service) { s.DeletionTimestamp = &now })
+	c.updateService(name, func(s *corev1.Service) { s.DeletionTimestamp = &now })
 }
 
-// service waits until a Service has an address, or none.
-func (c *cluster) service(name, ip string, then func()) {
+// waitForIP waits until a Service has an address, or none.
+func (c *testCluster) waitForIP(name, ip string, then func()) {
 	c.t.Helper()
 	w, err := c.client.CoreV1().Services("default").Watch(c.t.Context(), metav1.ListOptions{})
 	then()
-	until(c, w, err, func(s *corev1.Service) bool {
-		return s.Name == name && ips(&s.Status.LoadBalancer) == ip && (len(s.Finalizers) == 0) == (ip == "")
+	waitUntil(c, w, err, func(s *corev1.Service) bool {
+		return s.Name == name && joinIPs(&s.Status.LoadBalancer) == ip && (len(s.Finalizers) == 0) == (ip == "")
 	})
 }
 
-// event waits for an event about an object.
-func (c *cluster) event(name, reason string) *corev1.Event {
+// waitForEvent waits for an event about an object.
+func (c *testCluster) waitForEvent(name, reason string) *corev1.Event {
 	c.t.Helper()
 	timeout := time.After(time.Minute)
 	for {

@@ -13,22 +13,22 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// idPrefix begins the provider ID of every machine of ours.
-const idPrefix = ProviderName + "://"
+// providerIDPrefix begins the provider ID of every machine of ours.
+const providerIDPrefix = ProviderName + "://"
 
 // ProviderID is the spec.providerID of a node that the provider has a machine for.
-func ProviderID(node string) string { return idPrefix + node }
+func ProviderID(node string) string { return providerIDPrefix + node }
 
 // instances are the machines: one for each node, until the node is marked as
 // terminated. Nodes of another provider are left alone.
 type instances struct{}
 
 func (instances) InstanceExists(_ context.Context, node *corev1.Node) (bool, error) {
-	return !ours(node) || !annotations.IsTerminated(node), nil
+	return !isOurs(node) || !annotations.IsTerminated(node), nil
 }
 
-func ours(node *corev1.Node) bool {
-	return node.Spec.ProviderID == "" || strings.HasPrefix(node.Spec.ProviderID, idPrefix)
+func isOurs(node *corev1.Node) bool {
+	return node.Spec.ProviderID == "" || strings.HasPrefix(node.Spec.ProviderID, providerIDPrefix)
 }
 
 // InstanceShutdown is false: a machine is there or is gone.
@@ -37,7 +37,7 @@ func (instances) InstanceShutdown(context.Context, *corev1.Node) (bool, error) {
 // InstanceMetadata is for a node that waits for its cloud to know it. No
 // metadata at all leaves it waiting; upstream takes that for such nodes only.
 func (instances) InstanceMetadata(_ context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if ours(node) && !annotations.IsTerminated(node) {
+	if isOurs(node) && !annotations.IsTerminated(node) {
 		return &cloudprovider.InstanceMetadata{ProviderID: cmp.Or(node.Spec.ProviderID, ProviderID(node.Name))}, nil
 	}
 	waits := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-func node(name, providerID string, taints ...string) *corev1.Node {
+func newNode(name, providerID string, taints ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}
 	for _, key := range taints {
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
@@ -20,8 +20,8 @@ func node(name, providerID string, taints ...string) *corev1.Node {
 	return n
 }
 
-func terminated(n *corev1.Node) *corev1.Node {
-	n.Annotations = map[string]string{annotations.Terminated: annotations.Yes}
+func markTerminated(n *corev1.Node) *corev1.Node {
+	n.Annotations = map[string]string{annotations.Terminated: annotations.True}
 	return n
 }
 
@@ -34,15 +34,15 @@ func TestInstances(t *testing.T) {
 		exists   bool
 		metadata *cloudprovider.InstanceMetadata
 	}{
-		{node("there", ProviderID("there")), true, known},
-		{node("there", ProviderID("there"), waits), true, known},
-		{node("there", "", waits), true, known},
-		{terminated(node("there", ProviderID("there"))), false, nothing},
-		{terminated(node("there", ProviderID("there"), waits)), false, nil},
-		{terminated(node("there", "")), false, nothing},
-		{terminated(node("there", "kind://there")), true, nothing},
-		{node("there", "kind://there"), true, nothing},
-		{node("there", "kind://there", waits), true, nil},
+		{newNode("there", ProviderID("there")), true, known},
+		{newNode("there", ProviderID("there"), waits), true, known},
+		{newNode("there", "", waits), true, known},
+		{markTerminated(newNode("there", ProviderID("there"))), false, nothing},
+		{markTerminated(newNode("there", ProviderID("there"), waits)), false, nil},
+		{markTerminated(newNode("there", "")), false, nothing},
+		{markTerminated(newNode("there", "kind://there")), true, nothing},
+		{newNode("there", "kind://there"), true, nothing},
+		{newNode("there", "kind://there", waits), true, nil},
 	} {
 		exists, err := instances{}.InstanceExists(t.Context(), tc.node)
 		if err != nil || exists != tc.exists {

@@ -37,8 +37,8 @@ type Config struct {
 // Provider is the cloud. Its loops may be built, run and ended again and again.
 type Provider struct {
 	podCIDRs []*net.IPNet
-	balancer *balancer
-	routes   *routes
+	balancer *loadBalancer
+	routes   *routeTable
 }
 
 var _ cloudprovider.Interface = (*Provider)(nil)
@@ -53,16 +53,16 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepClear(ranges, "Services", cfg.ServiceCIDR); err != nil {
+	if err := checkOverlap(ranges, "Services", cfg.ServiceCIDR); err != nil {
 		return nil, err
 	}
-	if err := keepClear(ranges, "Pods", cfg.PodCIDR); err != nil {
+	if err := checkOverlap(ranges, "Pods", cfg.PodCIDR); err != nil {
 		return nil, err
 	}
 	return &Provider{
 		podCIDRs: podCIDRs,
-		balancer: &balancer{newAddresses(ranges)},
-		routes:   &routes{known: sets.New[route]()},
+		balancer: &loadBalancer{newAddressAllocator(ranges)},
+		routes:   &routeTable{known: sets.New[route]()},
 	}, nil
 }
 

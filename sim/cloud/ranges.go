@@ -35,8 +35,8 @@ func parseRanges(list string) ([]netip.Prefix, error) {
 	return ranges, nil
 }
 
-// keepClear refuses a range that overlaps with one of those of others.
-func keepClear(ranges []netip.Prefix, others, list string) error {
+// checkOverlap refuses a range that overlaps with one of those of others.
+func checkOverlap(ranges []netip.Prefix, others, list string) error {
 	if list == "" {
 		return nil
 	}
@@ -54,9 +54,9 @@ func keepClear(ranges []netip.Prefix, others, list string) error {
 	return nil
 }
 
-// usable tells whether a host may have an address of r: the first names the
+// isUsable tells whether a host may have an address of r: the first names the
 // network, and the last of IPv4 is for broadcasts, unless there are only two.
-func usable(r netip.Prefix, a netip.Addr) bool {
+func isUsable(r netip.Prefix, a netip.Addr) bool {
 	if !r.Contains(a) {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 
 const podCIDR, serviceCIDR = "10.244.0.0/16", "10.96.0.0/12"
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRefusesInvalidFlags(t *testing.T) {
 	for _, tc := range []struct{ ranges, want string }{
 		{"203.0.113.0", `--load-balancer-range "203.0.113.0": no CIDR: write it like 203.0.113.0/24`},
 		{"203.0.113.0/33", `--load-balancer-range "203.0.113.0/33": no CIDR`},
@@ -49,7 +49,7 @@ func TestNewRefusesOtherRanges(t *testing.T) {
 	}
 }
 
-func TestNewTakesDefaults(t *testing.T) {
+func TestNewAcceptsDefaults(t *testing.T) {
 	for _, cfg := range []Config{
 		{PodCIDR: podCIDR},
 		{PodCIDR: podCIDR + ",fd00:10:244::/48", ServiceCIDR: serviceCIDR + ",fd00:10:96::/108"},
@@ -78,7 +78,7 @@ func TestUsable(t *testing.T) {
 		{"2001:db8::/112", "2001:db8::ffff", true},
 		{"2001:db8::7/128", "2001:db8::7", true},
 	} {
-		if got := usable(netip.MustParsePrefix(tc.prefix), netip.MustParseAddr(tc.addr)); got != tc.want {
+		if got := isUsable(netip.MustParsePrefix(tc.prefix), netip.MustParseAddr(tc.addr)); got != tc.want {
 			t.Errorf("%s of %s: %v", tc.addr, tc.prefix, got)
 		}
 	}

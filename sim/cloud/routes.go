@@ -9,8 +9,8 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
-// routes remembers the routes that it is told of; no packet ever takes one.
-type routes struct {
+// routeTable remembers the routes that it is told of; no packet ever takes one.
+type routeTable struct {
 	mu    sync.Mutex
 	known sets.Set[route]
 }
@@ -21,7 +21,7 @@ type route struct {
 	cidr string
 }
 
-func (r *routes) ListRoutes(context.Context, string) ([]*cloudprovider.Route, error) {
+func (r *routeTable) ListRoutes(context.Context, string) ([]*cloudprovider.Route, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]*cloudprovider.Route, 0, len(r.known))
@@ -35,14 +35,14 @@ func (r *routes) ListRoutes(context.Context, string) ([]*cloudprovider.Route, er
 	return list, nil
 }
 
-func (r *routes) CreateRoute(_ context.Context, _, _ string, to *cloudprovider.Route) error {
+func (r *routeTable) CreateRoute(_ context.Context, _, _ string, to *cloudprovider.Route) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known.Insert(route{to.TargetNode, to.DestinationCIDR})
 	return nil
 }
 
-func (r *routes) DeleteRoute(_ context.Context, _ string, to *cloudprovider.Route) error {
+func (r *routeTable) DeleteRoute(_ context.Context, _ string, to *cloudprovider.Route) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known.Delete(route{to.TargetNode, to.DestinationCIDR})

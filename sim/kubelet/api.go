@@ -9,49 +9,49 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// api is what a kubelet serves. Whoever asks has been authorized by the API
+// kubeletAPI is what a kubelet serves. Whoever asks has been authorized by the API
 // server: there is no other way to get here.
-type api struct {
+type kubeletAPI struct {
 	client kubernetes.Interface
 }
 
-func (a *api) routes() http.Handler {
+func (a *kubeletAPI) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", serve(a.logs))
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", handleErrors(a.serveLogs))
 	for _, verb := range []string{"exec", "attach", "run"} {
-		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", serve(a.refuseContainer))
-		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", serve(a.refuseContainer))
+		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", handleErrors(a.refuseProcess))
+		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", handleErrors(a.refuseProcess))
 	}
-	mux.HandleFunc("/portForward/{namespace}/{pod}", serve(a.refusePort))
-	mux.HandleFunc("/portForward/{namespace}/{pod}/{uid}", serve(a.refusePort))
-	mux.HandleFunc("GET /pods", serve(a.pods))
-	mux.HandleFunc("GET /pods/{$}", serve(a.pods))
-	mux.HandleFunc("GET /runningpods/{$}", serve(a.pods))
-	mux.HandleFunc("GET /stats/summary", serve(a.summary))
-	mux.HandleFunc("GET /metrics/resource", serve(a.resourceMetrics))
-	mux.HandleFunc("GET /configz", serve(configz))
+	mux.HandleFunc("/portForward/{namespace}/{pod}", handleErrors(a.refusePortForward))
+	mux.HandleFunc("/portForward/{namespace}/{pod}/{uid}", handleErrors(a.refusePortForward))
+	mux.HandleFunc("GET /pods", handleErrors(a.servePods))
+	mux.HandleFunc("GET /pods/{$}", handleErrors(a.servePods))
+	mux.HandleFunc("GET /runningpods/{$}", handleErrors(a.servePods))
+	mux.HandleFunc("GET /stats/summary", handleErrors(a.serveSummary))
+	mux.HandleFunc("GET /metrics/resource", handleErrors(a.serveResourceMetrics))
+	mux.HandleFunc("GET /configz", handleErrors(serveConfigz))
 	healthz := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /healthz/", healthz)
-	mux.HandleFunc("/", serve(func(_ http.ResponseWriter, r *http.Request) error {
-		return refusal{http.StatusNotFound, fmt.Sprintf("the kubelet of simulated node %s has nothing at %s", nodesOf(r.Context())[0], r.URL.Path)}
+	mux.HandleFunc("/", handleErrors(func(_ http.ResponseWriter, r *http.Request) error {
+		return statusError{http.StatusNotFound, fmt.Sprintf("the kubelet of simulated node %s has nothing at %s", nodesFromContext(r.Context())[0], r.URL.Path)}
 	}))
 	return mux
 }
 
-// refusal is an answer that is not what was asked for.
-type refusal struct {
+// statusError is an answer that is not what was asked for.
+type statusError struct {
 	code    int
 	message string
 }
 
-func (r refusal) Error() string { return r.message }
+func (r statusError) Error() string { return r.message }
 
-// cut is why an answer ends before all of it is written.
-type cut struct{ error }
+// abortedError is why an answer ends before all of it is written.
+type abortedError struct{ error }
 
-// serve answers with the handler's error.
-func serve(handler func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// handleErrors answers with the handler's error.
+func handleErrors(handler func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := handler(w, r)
 		if err == nil {
@@ -59,9 +59,9 @@ func serve(handler func(http.ResponseWriter, *http.Request) error) http.HandlerF
 		}
 		code := http.StatusInternalServerError
 		switch err := err.(type) {
-		case cut:
+		case abortedError:
 			panic(http.ErrAbortHandler) // so that it does not look whole
-		case refusal:
+		case statusError:
 			code = err.code
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -77,7 +77,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err = w.Write(data); err != nil {
-		return cut{err}
+		return abortedError{err}
 	}
 	return nil
 }

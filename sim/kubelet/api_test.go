@@ -13,10 +13,10 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-func insecure(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{InsecureSkipVerify: true}) }
+func newTLSClient(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{InsecureSkipVerify: true}) }
 
-func TestRefusals(t *testing.T) {
-	_, client := kubelets(t, pod("p", running(), corev1.ContainerState{}))
+func TestProcessEndpointsAreRefused(t *testing.T) {
+	_, client := startKubelets(t, newPod("p", runningState(), corev1.ContainerState{}))
 	const noProcess = "pod p is simulated: no process runs in its container c that could be reached"
 	for _, test := range []struct {
 		path string
@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 				}
 				req.Header.Set("Connection", "Upgrade")
 				req.Header.Set("Upgrade", "SPDY/3.1")
-				code, body := do(t, client, req)
+				code, body := doRequest(t, client, req)
 				if code != test.code || body != test.want {
 					t.Errorf("%s: got %d %q, want %d %q", method, code, body, test.code, test.want)
 				}
@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// ofNode makes a fake client choose by node, as the API server does.
-func ofNode(pods ...*corev1.Pod) clienttesting.ReactionFunc {
+// filterByNode makes a fake client choose by node, as the API server does.
+func filterByNode(pods ...*corev1.Pod) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		list := &corev1.PodList{}
 		for _, p := range pods {
@@ -65,15 +65,15 @@ func ofNode(pods ...*corev1.Pod) clienttesting.ReactionFunc {
 
 func TestNodeEndpoints(t *testing.T) {
 	none := corev1.ContainerState{}
-	here, there, unborn := pod("here", running(), none), pod("there", running(), none), pod("unborn", none, none)
+	here, there, unborn := newPod("here", runningState(), none), newPod("there", runningState(), none), newPod("unborn", none, none)
 	there.Spec.NodeName = "node-2"
-	here.Status.StartTime, there.Status.StartTime = &start, &start
-	fake, client := kubelets(t)
-	fake.PrependReactor("list", "pods", ofNode(here, there, unborn))
+	here.Status.StartTime, there.Status.StartTime = &startTime, &startTime
+	fake, client := startKubelets(t)
+	fake.PrependReactor("list", "pods", filterByNode(here, there, unborn))
 
 	fetch := func(path string, into any) {
 		t.Helper()
-		code, body := get(t, client, "https://172.16.0.1:10250/"+path)
+		code, body := getURL(t, client, "https://172.16.0.1:10250/"+path)
 		if code != http.StatusOK {
 			t.Fatalf("%s: got %d %s", path, code, body)
 		}
@@ -101,7 +101,7 @@ container_start_time_seconds{container="c",namespace="default",pod="here"} 17673
 # TYPE resource_scrape_error gauge
 resource_scrape_error 0
 `
-	if code, body := get(t, client, "https://172.16.0.1:10250/metrics/resource"); code != http.StatusOK || body != metrics {
+	if code, body := getURL(t, client, "https://172.16.0.1:10250/metrics/resource"); code != http.StatusOK || body != metrics {
 		t.Errorf("metrics: got %d %s", code, body)
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// issuer signs a serving certificate for each connection, so that an API server
+// certIssuer signs a serving certificate for each connection, so that an API server
 // that verifies its kubelets by the cluster's CA can verify these.
-type issuer struct {
+type certIssuer struct {
 	ca  tls.Certificate
 	key *ecdsa.PrivateKey
 }
 
-func newIssuer(certFile, keyFile string) (*issuer, error) {
+func newCertIssuer(certFile, keyFile string) (*certIssuer, error) {
 	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("CA of the cluster: %w", err)
@@ -28,12 +28,12 @@ func newIssuer(certFile, keyFile string) (*issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &issuer{ca: ca, key: key}, nil
+	return &certIssuer{ca: ca, key: key}, nil
 }
 
-// certificate is for tls.Config.GetCertificate.
-func (i *issuer) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	to := hello.Conn.(*conn).to
+// issueCertificate is for tls.Config.GetCertificate.
+func (i *certIssuer) issueCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	to := hello.Conn.(*pipeConn).target
 	now := time.Now()
 	template := &x509.Certificate{
 		// A kubelet's own name for itself.

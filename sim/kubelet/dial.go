@@ -17,13 +17,13 @@ import (
 // Dialer returns how to connect to the kubelet of any of the nodes: those of
 // simulated ones are here, all others are where network finds them.
 func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
-	s.nodes.Store(&nodes)
+	s.nodeLister.Store(&nodes)
 	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, err
 		}
-		nodes := s.nodes.Load()
+		nodes := s.nodeLister.Load()
 		if nodes == nil {
 			return nil, net.ErrClosed
 		}
@@ -31,14 +31,14 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 		if err != nil {
 			return nil, err
 		}
-		names, err := simulatedAt(list, host)
+		names, err := simulatedNodesAt(list, host)
 		if err != nil {
 			return nil, err
 		}
 		if names == nil {
 			return network(ctx, proto, addr)
 		}
-		c, err := s.conns.connect(ctx, target{host: host, nodes: names})
+		c, err := s.listener.dial(ctx, dialTarget{host: host, nodes: names})
 		if err != nil {
 			return nil, fmt.Errorf("kubelet of simulated node %s: %w", names[0], err)
 		}
@@ -46,10 +46,10 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 	}
 }
 
-// simulatedAt are the names of the simulated nodes with that address; none if a
+// simulatedNodesAt are the names of the simulated nodes with that address; none if a
 // real node has it too: its kubelet has to be reached. It is an error if none of
 // them is alive.
-func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
+func simulatedNodesAt(nodes []*corev1.Node, host string) ([]string, error) {
 	var names []string
 	var dead *corev1.Node
 	for _, node := range nodes {
@@ -64,14 +64,14 @@ func simulatedAt(nodes []*corev1.Node, host string) ([]string, error) {
 		}
 	}
 	if names == nil && dead != nil {
-		return nil, silent(dead)
+		return nil, unreachableError(dead)
 	}
 	slices.Sort(names)
 	return names, nil
 }
 
-// silent is why the kubelet of a simulated node does not answer.
-func silent(node *corev1.Node) error {
+// unreachableError is why the kubelet of a simulated node does not answer.
+func unreachableError(node *corev1.Node) error {
 	if annotations.IsTerminated(node) {
 		return fmt.Errorf("the kubelet of simulated node %s does not answer, because its machine was terminated", node.Name)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-func TestSimulatedAt(t *testing.T) {
+func TestSimulatedNodesAt(t *testing.T) {
 	const addr = "172.16.0.1"
 	for _, test := range []struct {
 		name  string
@@ -19,22 +19,22 @@ func TestSimulatedAt(t *testing.T) {
 		err   string
 	}{
 		{name: "no node"},
-		{name: "a simulated node", nodes: []*corev1.Node{simulated(node("a", "a", addr)), simulated(node("b", "172.16.0.2"))}, want: []string{"a"}},
-		{name: "a real node", nodes: []*corev1.Node{node("a", addr)}},
+		{name: "a simulated node", nodes: []*corev1.Node{markSimulated(newNode("a", "a", addr)), markSimulated(newNode("b", "172.16.0.2"))}, want: []string{"a"}},
+		{name: "a real node", nodes: []*corev1.Node{newNode("a", addr)}},
 		{name: "another annotation", nodes: []*corev1.Node{func() *corev1.Node {
-			n := node("a", addr)
-			n.Annotations[annotations.Kwok] = "real"
+			n := newNode("a", addr)
+			n.Annotations[annotations.KwokNode] = "real"
 			return n
 		}()}},
-		{name: "a real one with the same address", nodes: []*corev1.Node{simulated(node("a", addr)), node("b", addr)}},
-		{name: "two with the same address", nodes: []*corev1.Node{simulated(node("b", addr)), simulated(node("a", addr))}, want: []string{"a", "b"}},
-		{name: "one that has failed", nodes: []*corev1.Node{failed(simulated(node("a", addr)))}, err: "nodes recover a"},
-		{name: "one whose machine is gone", nodes: []*corev1.Node{gone(simulated(node("a", addr)))}, err: "its machine was terminated"},
-		{name: "one of two has failed", nodes: []*corev1.Node{failed(simulated(node("a", addr))), simulated(node("b", addr))}, want: []string{"b"}},
-		{name: "a real one that looks failed", nodes: []*corev1.Node{failed(node("a", addr))}},
+		{name: "a real one with the same address", nodes: []*corev1.Node{markSimulated(newNode("a", addr)), newNode("b", addr)}},
+		{name: "two with the same address", nodes: []*corev1.Node{markSimulated(newNode("b", addr)), markSimulated(newNode("a", addr))}, want: []string{"a", "b"}},
+		{name: "one that has failed", nodes: []*corev1.Node{markFailed(markSimulated(newNode("a", addr)))}, err: "nodes recover a"},
+		{name: "one whose machine is gone", nodes: []*corev1.Node{markTerminated(markSimulated(newNode("a", addr)))}, err: "its machine was terminated"},
+		{name: "one of two has failed", nodes: []*corev1.Node{markFailed(markSimulated(newNode("a", addr))), markSimulated(newNode("b", addr))}, want: []string{"b"}},
+		{name: "a real one that looks failed", nodes: []*corev1.Node{markFailed(newNode("a", addr))}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := simulatedAt(test.nodes, addr)
+			got, err := simulatedNodesAt(test.nodes, addr)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

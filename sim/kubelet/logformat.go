@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logTime is how a kubelet writes the time of a line.
-const logTime = "2006-01-02T15:04:05.000000000Z07:00"
+// logTimeFormat is how a kubelet writes the time of a line.
+const logTimeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // logFormat is which lines of a log are wanted, and how.
 type logFormat struct {
@@ -31,12 +31,12 @@ func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
 	return f
 }
 
-// choose leaves the lines that are young enough, and of these the last ones.
-func (f *logFormat) choose(lines []line) []line {
+// selectLines leaves the lines that are young enough, and of these the last ones.
+func (f *logFormat) selectLines(lines []logLine) []logLine {
 	if tail := f.options.TailLines; tail != nil && *tail < int64(len(lines)) {
 		lines = lines[int64(len(lines))-*tail:]
 	}
-	var chosen []line
+	var chosen []logLine
 	for _, l := range lines {
 		if !l.at.Before(f.since) {
 			chosen = append(chosen, l)
@@ -45,15 +45,15 @@ func (f *logFormat) choose(lines []line) []line {
 	return chosen
 }
 
-// bytes are the lines as they are sent. All of them are of the standard output.
-func (f *logFormat) bytes(lines []line) []byte {
+// encodeLines are the lines as they are sent. All of them are of the standard output.
+func (f *logFormat) encodeLines(lines []logLine) []byte {
 	var b bytes.Buffer
 	if *f.options.Stream == corev1.LogStreamStderr {
 		return nil
 	}
 	for _, l := range lines {
 		if f.options.Timestamps {
-			b.WriteString(l.at.Format(logTime))
+			b.WriteString(l.at.Format(logTimeFormat))
 			b.WriteByte(' ')
 		}
 		b.WriteString(l.text)
@@ -66,4 +66,4 @@ func (f *logFormat) bytes(lines []line) []byte {
 	return b.Bytes()
 }
 
-func (f *logFormat) full() bool { return f.left == 0 }
+func (f *logFormat) limitReached() bool { return f.left == 0 }

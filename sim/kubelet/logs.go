@@ -18,68 +18,68 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
 )
 
-func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
+func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	options, err := logOptions(r)
 	if err != nil {
 		return err
 	}
-	pod, err := a.pod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
+	pod, err := a.getPod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
 	if err != nil {
 		return err
 	}
 	container := r.PathValue("container")
 	if !hasContainer(pod, container) {
-		return refusal{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", container, pod.Name)}
+		return statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", container, pod.Name)}
 	}
-	run, err := runOf(pod, container, options.Previous)
+	run, err := findRun(pod, container, options.Previous)
 	if err != nil {
 		return err
 	}
 	format := newLogFormat(options, time.Now())
-	write := func(lines []line) error {
-		if _, err := w.Write(format.bytes(lines)); err != nil {
-			return cut{err}
+	write := func(lines []logLine) error {
+		if _, err := w.Write(format.encodeLines(lines)); err != nil {
+			return abortedError{err}
 		}
 		// Also when there is nothing to write: the client waits for the header.
 		if err := http.NewResponseController(w).Flush(); err != nil {
-			return cut{err}
+			return abortedError{err}
 		}
 		return nil
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := write(format.choose(run.lines(pod, container))); err != nil {
+	if err := write(format.selectLines(run.logLines(pod, container))); err != nil {
 		return err
 	}
-	if !options.Follow || run.end != nil || format.full() {
+	if !options.Follow || run.end != nil || format.limitReached() {
 		return nil
 	}
-	if run.end, err = a.await(r.Context(), run, pod, container); err != nil {
-		return cut{err}
+	if run.end, err = a.waitForEnd(r.Context(), run, pod, container); err != nil {
+		return abortedError{err}
 	}
 	if _, ok := pod.Annotations[logAnnotation]; ok || run.end == nil {
 		return nil
 	}
-	return write([]line{run.lastLine()})
+	return write([]logLine{run.lastLine()})
 }
 
 func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 	options := &corev1.PodLogOptions{}
 	if err := legacyscheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, options); err != nil {
-		return nil, refusal{http.StatusBadRequest, fmt.Sprintf("cannot read the log options: %v", err)}
+		return nil, statusError{http.StatusBadRequest, fmt.Sprintf("cannot read the log options: %v", err)}
 	}
 	options.TypeMeta = metav1.TypeMeta{}
 	if options.Stream == nil {
 		options.Stream = new(corev1.LogStreamAll)
 	}
 	if errs := validation.ValidatePodLogOptions(options); len(errs) > 0 {
-		return nil, refusal{http.StatusUnprocessableEntity, errs.ToAggregate().Error()}
+		return nil, statusError{http.StatusUnprocessableEntity, errs.ToAggregate().Error()}
 	}
 	return options, nil
 }
 
-// await returns when the run is over: with how it ended, or nil if nobody knows
+// waitForEnd returns when the run is over: with how it ended, or nil if nobody knows
 // because the pod is gone.
-func (a *api) await(ctx context.Context, r run, pod *corev1.Pod, container string) (end *corev1.ContainerStateTerminated, err error) {
+func (a *kubeletAPI) waitForEnd(ctx context.Context, r containerRun, pod *corev1.Pod, container string) (end *corev1.ContainerStateTerminated, err error) {
 	one := fields.OneTermEqualSelector("metadata.name", pod.Name).String()
 	pods := a.client.CoreV1().Pods(pod.Namespace)
 	changes := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -101,7 +101,7 @@ func (a *api) await(ctx context.Context, r run, pod *corev1.Pod, container strin
 		over := event.Type == watch.Deleted || now.UID != pod.UID
 		if now.UID == pod.UID {
 			var ended bool
-			end, ended = r.endOf(now, container)
+			end, ended = r.findEnd(now, container)
 			over = over || ended
 		}
 		return over, nil

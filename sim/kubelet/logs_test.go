@@ -16,26 +16,26 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-var start = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+var startTime = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-const said = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output (the annotation ctrlplane/log of its pod can give it some).\n"
+const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output (the annotation ctrlplane/log of its pod can give it some).\n"
 
-func running() corev1.ContainerState {
-	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: start}}
+func runningState() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: startTime}}
 }
 
-func terminated(id string) corev1.ContainerState {
+func terminatedState(id string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ContainerID: id, ExitCode: 3, StartedAt: start, FinishedAt: metav1.NewTime(start.Add(time.Minute)),
+		ContainerID: id, ExitCode: 3, StartedAt: startTime, FinishedAt: metav1.NewTime(startTime.Add(time.Minute)),
 	}}
 }
 
-func waiting(reason string) corev1.ContainerState {
+func waitingState(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
 }
 
-// pod has a container c with those states.
-func pod(name string, now, last corev1.ContainerState) *corev1.Pod {
+// newPod has a container c with those states.
+func newPod(name string, now, last corev1.ContainerState) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "1"},
 		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "c"}, {Name: "new"}}},
@@ -47,16 +47,16 @@ func pod(name string, now, last corev1.ContainerState) *corev1.Pod {
 
 func TestLogs(t *testing.T) {
 	none := corev1.ContainerState{}
-	speaking := pod("speaking", running(), none)
+	speaking := newPod("speaking", runningState(), none)
 	speaking.Annotations = map[string]string{logAnnotation: "one\ntwo\nthree"}
-	elsewhere := pod("elsewhere", running(), none)
+	elsewhere := newPod("elsewhere", runningState(), none)
 	elsewhere.Spec.NodeName = "node-2"
-	_, client := kubelets(t,
-		pod("runs", running(), none),
-		pod("again", running(), terminated("before")),
-		pod("ended", terminated("id"), none),
-		pod("crashes", waiting("CrashLoopBackOff"), terminated("id")),
-		pod("starts", waiting("ContainerCreating"), none),
+	_, client := startKubelets(t,
+		newPod("runs", runningState(), none),
+		newPod("again", runningState(), terminatedState("before")),
+		newPod("ended", terminatedState("id"), none),
+		newPod("crashes", waitingState("CrashLoopBackOff"), terminatedState("id")),
+		newPod("starts", waitingState("ContainerCreating"), none),
 		speaking, elsewhere)
 	const end = "It ended at 2026-01-02T03:05:05Z with exit code 3.\n"
 	for _, test := range []struct {
@@ -64,12 +64,12 @@ func TestLogs(t *testing.T) {
 		code int
 		want string
 	}{
-		{"runs/c", 200, said},
-		{"ended/c", 200, said + end},
-		{"ended/c?follow=true", 200, said + end},
-		{"crashes/c", 200, said + end},
-		{"again/c", 200, said},
-		{"again/c?previous=true", 200, said + end},
+		{"runs/c", 200, noOutputLine},
+		{"ended/c", 200, noOutputLine + end},
+		{"ended/c?follow=true", 200, noOutputLine + end},
+		{"crashes/c", 200, noOutputLine + end},
+		{"again/c", 200, noOutputLine},
+		{"again/c?previous=true", 200, noOutputLine + end},
 		{"runs/c?previous=true", 400, `previous terminated container "c" in pod "runs" not found`},
 		{"starts/c", 400, `container "c" in pod "starts" is waiting to start: ContainerCreating`},
 		{"runs/new", 400, `container "new" in pod "runs" is not available`},
@@ -89,7 +89,7 @@ func TestLogs(t *testing.T) {
 		{"speaking/c?follow=true&limitBytes=5", 200, "one\nt"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
-			code, body := get(t, client, "https://172.16.0.1:10250/containerLogs/default/"+test.path)
+			code, body := getURL(t, client, "https://172.16.0.1:10250/containerLogs/default/"+test.path)
 			if code != test.code || body != test.want {
 				t.Errorf("got %d %q, want %d %q", code, body, test.code, test.want)
 			}
@@ -97,8 +97,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// watched tells when a watch of pods has begun: what happens then is seen.
-func watched(client *fake.Clientset) <-chan struct{} {
+// notifyWatch tells when a watch of pods has begun: what happens then is seen.
+func notifyWatch(client *fake.Clientset) <-chan struct{} {
 	begun := make(chan struct{}, 1)
 	client.PrependWatchReactor("pods", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		w, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace())
@@ -108,7 +108,7 @@ func watched(client *fake.Clientset) <-chan struct{} {
 	return begun
 }
 
-func TestFollow(t *testing.T) {
+func TestFollowLogs(t *testing.T) {
 	none := corev1.ContainerState{}
 	for _, test := range []struct {
 		name   string
@@ -116,11 +116,11 @@ func TestFollow(t *testing.T) {
 		want   string
 	}{
 		{"until the container ends", func(c *fake.Clientset) error {
-			_, err := c.CoreV1().Pods("default").UpdateStatus(t.Context(), pod("p", terminated("id"), none), metav1.UpdateOptions{})
+			_, err := c.CoreV1().Pods("default").UpdateStatus(t.Context(), newPod("p", terminatedState("id"), none), metav1.UpdateOptions{})
 			return err
 		}, "It ended at 2026-01-02T03:05:05Z with exit code 3.\n"},
 		{"until the container is restarted", func(c *fake.Clientset) error {
-			now := pod("p", running(), terminated("id"))
+			now := newPod("p", runningState(), terminatedState("id"))
 			now.Status.ContainerStatuses[0].ContainerID = "id-2"
 			_, err := c.CoreV1().Pods("default").UpdateStatus(t.Context(), now, metav1.UpdateOptions{})
 			return err
@@ -129,7 +129,7 @@ func TestFollow(t *testing.T) {
 			return c.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{})
 		}, ""},
 		{"past a change that ends nothing", func(c *fake.Clientset) error {
-			now := pod("p", running(), none)
+			now := newPod("p", runningState(), none)
 			now.Labels = map[string]string{"a": "b"}
 			if _, err := c.CoreV1().Pods("default").Update(t.Context(), now, metav1.UpdateOptions{}); err != nil {
 				return err
@@ -138,15 +138,15 @@ func TestFollow(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			client, kubelet := kubelets(t, pod("p", running(), none))
-			begun := watched(client)
+			client, kubelet := startKubelets(t, newPod("p", runningState(), none))
+			begun := notifyWatch(client)
 			resp, err := kubelet.Get("https://172.16.0.1:10250/containerLogs/default/p/c?follow=true")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
 			body := bufio.NewReader(resp.Body)
-			if first, err := body.ReadString('\n'); first != said || err != nil {
+			if first, err := body.ReadString('\n'); first != noOutputLine || err != nil {
 				t.Fatalf("got %q, %v", first, err)
 			}
 			<-begun
@@ -161,16 +161,16 @@ func TestFollow(t *testing.T) {
 }
 
 // A log that is cut short does not look whole.
-func TestCloseCutsAFollower(t *testing.T) {
+func TestCloseAbortsFollowedLogs(t *testing.T) {
 	s, _ := newServer(t)
-	client := fake.NewClientset(pod("p", running(), corev1.ContainerState{}))
-	begun := watched(client)
+	client := fake.NewClientset(newPod("p", runningState(), corev1.ContainerState{}))
+	begun := notifyWatch(client)
 	s.Start(client)
-	raw, err := s.conns.connect(t.Context(), target{host: "node-1", nodes: []string{"node-1"}})
+	raw, err := s.listener.dial(t.Context(), dialTarget{host: "node-1", nodes: []string{"node-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := insecure(raw)
+	conn := newTLSClient(raw)
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /containerLogs/default/p/c?follow=true HTTP/1.1\r\nHost: node-1\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -13,22 +13,22 @@ import (
 	defaults "k8s.io/kubernetes/pkg/kubelet/apis/config/v1beta1"
 )
 
-func (a *api) pods(w http.ResponseWriter, r *http.Request) error {
-	pods, err := a.nodePods(r.Context())
+func (a *kubeletAPI) servePods(w http.ResponseWriter, r *http.Request) error {
+	pods, err := a.listNodePods(r.Context())
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: pods})
 }
 
-// summary names what runs, and no usage: there is none.
-func (a *api) summary(w http.ResponseWriter, r *http.Request) error {
-	name := nodesOf(r.Context())[0]
+// serveSummary names what runs, and no usage: there is none.
+func (a *kubeletAPI) serveSummary(w http.ResponseWriter, r *http.Request) error {
+	name := nodesFromContext(r.Context())[0]
 	node, err := a.client.CoreV1().Nodes().Get(r.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	pods, err := a.nodePods(r.Context())
+	pods, err := a.listNodePods(r.Context())
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (a *api) summary(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, summary)
 }
 
-func (a *api) resourceMetrics(w http.ResponseWriter, r *http.Request) error {
-	pods, err := a.nodePods(r.Context())
+func (a *kubeletAPI) serveResourceMetrics(w http.ResponseWriter, r *http.Request) error {
+	pods, err := a.listNodePods(r.Context())
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (a *api) resourceMetrics(w http.ResponseWriter, r *http.Request) error {
 	io.WriteString(&b, "# HELP resource_scrape_error [STABLE] 1 if there was an error while getting container metrics, 0 otherwise\n# TYPE resource_scrape_error gauge\nresource_scrape_error 0\n")
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	if _, err := w.Write(b.Bytes()); err != nil {
-		return cut{err}
+		return abortedError{err}
 	}
 	return nil
 }
 
-// configz is the configuration of a kubelet that was given none.
-func configz(w http.ResponseWriter, _ *http.Request) error {
+// serveConfigz is the configuration of a kubelet that was given none.
+func serveConfigz(w http.ResponseWriter, _ *http.Request) error {
 	config := &kubeletconfig.KubeletConfiguration{}
 	defaults.SetDefaults_KubeletConfiguration(config)
 	return writeJSON(w, map[string]any{"kubeletconfig": config})

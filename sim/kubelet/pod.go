@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// pod is a pod of the node that was asked.
-func (a *api) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+// getPod is a pod of the node that was asked.
+func (a *kubeletAPI) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	pod, err := a.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	if err != nil || !slices.Contains(nodesOf(ctx), pod.Spec.NodeName) {
-		return nil, refusal{http.StatusNotFound, fmt.Sprintf("pod %q does not exist", name)}
+	if err != nil || !slices.Contains(nodesFromContext(ctx), pod.Spec.NodeName) {
+		return nil, statusError{http.StatusNotFound, fmt.Sprintf("pod %q does not exist", name)}
 	}
 	return pod, nil
 }
 
-// nodePods are all pods of the node that was asked.
-func (a *api) nodePods(ctx context.Context) ([]corev1.Pod, error) {
+// listNodePods are all pods of the node that was asked.
+func (a *kubeletAPI) listNodePods(ctx context.Context) ([]corev1.Pod, error) {
 	var all []corev1.Pod
-	for _, node := range nodesOf(ctx) {
+	for _, node := range nodesFromContext(ctx) {
 		list, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
 			FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),
 		})

@@ -28,21 +28,21 @@ type Config struct {
 // Server is the kubelets of all simulated nodes. New makes one; connections that
 // come before Start wait for it.
 type Server struct {
-	tls   *tls.Config
-	log   *slog.Logger
-	conns *listener
-	// nodes are those that Dialer was given, until Close: client-go's cache of
+	tls      *tls.Config
+	log      *slog.Logger
+	listener *pipeListener
+	// nodeLister are those that Dialer was given, until Close: client-go's cache of
 	// transports keeps dialers for good, and they must not keep the API server.
-	nodes atomic.Pointer[corelisters.NodeLister]
+	nodeLister atomic.Pointer[corelisters.NodeLister]
 
-	starting sync.Mutex
-	serving  *http.Server // nil before Start
-	served   chan struct{}
+	mu        sync.Mutex
+	server    *http.Server // nil before Start
+	serveDone chan struct{}
 }
 
 // New returns kubelets that nobody can reach yet: see Dialer.
 func New(cfg Config) (*Server, error) {
-	issuer, err := newIssuer(cfg.CACert, cfg.CAKey)
+	issuer, err := newCertIssuer(cfg.CACert, cfg.CAKey)
 	if err != nil {
 		return nil, fmt.Errorf("simulated kubelets: %w", err)
 	}
@@ -53,42 +53,42 @@ func New(cfg Config) (*Server, error) {
 	return &Server{
 		// A pipe has no buffer: a session ticket, which the server writes
 		// unasked, would block it while its client writes the request.
-		tls:    &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.certificate},
-		log:    log,
-		conns:  newListener(),
-		served: make(chan struct{}),
+		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
+		log:       log,
+		listener:  newPipeListener(),
+		serveDone: make(chan struct{}),
 	}, nil
 }
 
 // Start answers, with what client finds in the control plane.
 func (s *Server) Start(client kubernetes.Interface) {
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	s.serving = &http.Server{
-		Handler:     (&api{client: client}).routes(),
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server = &http.Server{
+		Handler:     (&kubeletAPI{client: client}).routes(),
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return withNodes(ctx, c.(*tls.Conn)) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return contextWithNodes(ctx, c.(*tls.Conn)) },
 	}
 	// Each request is to see which nodes there are now.
-	s.serving.SetKeepAlivesEnabled(false)
+	s.server.SetKeepAlivesEnabled(false)
 	go func(server *http.Server) {
-		defer close(s.served)
-		if err := server.Serve(tls.NewListener(s.conns, s.tls)); !errors.Is(err, http.ErrServerClosed) {
+		defer close(s.serveDone)
+		if err := server.Serve(tls.NewListener(s.listener, s.tls)); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("simulated kubelets", "err", err)
 		}
-	}(s.serving)
+	}(s.server)
 }
 
 // Close cuts the connections; there are no new ones.
 func (s *Server) Close() error {
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	s.nodes.Store(nil)
-	if s.serving == nil {
-		return s.conns.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodeLister.Store(nil)
+	if s.server == nil {
+		return s.listener.Close()
 	}
-	err := s.serving.Close()
-	<-s.served
-	s.serving = nil
+	err := s.server.Close()
+	<-s.serveDone
+	s.server = nil
 	return err
 }

@@ -25,9 +25,9 @@ import (
 
 var errNetwork = errors.New("the network was asked")
 
-func noNetwork(context.Context, string, string) (net.Conn, error) { return nil, errNetwork }
+func refuseNetwork(context.Context, string, string) (net.Conn, error) { return nil, errNetwork }
 
-func node(name string, addresses ...string) *corev1.Node {
+func newNode(name string, addresses ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
 	for _, a := range addresses {
 		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Address: a})
@@ -35,22 +35,22 @@ func node(name string, addresses ...string) *corev1.Node {
 	return n
 }
 
-func simulated(n *corev1.Node) *corev1.Node {
-	n.Annotations[annotations.Kwok] = annotations.Fake
+func markSimulated(n *corev1.Node) *corev1.Node {
+	n.Annotations[annotations.KwokNode] = annotations.KwokFake
 	return n
 }
 
-func failed(n *corev1.Node) *corev1.Node {
-	n.Annotations[annotations.Failed] = annotations.Yes
+func markFailed(n *corev1.Node) *corev1.Node {
+	n.Annotations[annotations.Failed] = annotations.True
 	return n
 }
 
-func gone(n *corev1.Node) *corev1.Node {
-	n.Annotations[annotations.Terminated] = annotations.Yes
+func markTerminated(n *corev1.Node) *corev1.Node {
+	n.Annotations[annotations.Terminated] = annotations.True
 	return n
 }
 
-func lister(t *testing.T, nodes ...*corev1.Node) corelisters.NodeLister {
+func newLister(t *testing.T, nodes ...*corev1.Node) corelisters.NodeLister {
 	t.Helper()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	for _, n := range nodes {
@@ -79,32 +79,32 @@ func newServer(t *testing.T) (*Server, *pki.Bundle) {
 	return s, certs
 }
 
-// kubelets are started ones of two nodes, and a client that verifies them.
-func kubelets(t *testing.T, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
+// startKubelets are started ones of two nodes, and a client that verifies them.
+func startKubelets(t *testing.T, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
 	t.Helper()
 	s, certs := newServer(t)
-	nodes := []*corev1.Node{simulated(node("node-1", "172.16.0.1", "node-1")), simulated(node("node-2", "172.16.0.2"))}
+	nodes := []*corev1.Node{markSimulated(newNode("node-1", "172.16.0.1", "node-1")), markSimulated(newNode("node-2", "172.16.0.2"))}
 	client := fake.NewClientset(append(objects, nodes[0], nodes[1])...)
 	s.Start(client)
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(certs.CAPEM)
 	transport := &http.Transport{
-		DialContext:     s.Dialer(lister(t, nodes...), noNetwork),
+		DialContext:     s.Dialer(newLister(t, nodes...), refuseNetwork),
 		TLSClientConfig: &tls.Config{RootCAs: trusted},
 	}
 	return client, &http.Client{Transport: transport}
 }
 
-func get(t *testing.T, c *http.Client, url string) (int, string) {
+func getURL(t *testing.T, c *http.Client, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return do(t, c, req)
+	return doRequest(t, c, req)
 }
 
-func do(t *testing.T, c *http.Client, req *http.Request) (int, string) {
+func doRequest(t *testing.T, c *http.Client, req *http.Request) (int, string) {
 	t.Helper()
 	resp, err := c.Do(req)
 	if err != nil {
@@ -118,10 +118,10 @@ func do(t *testing.T, c *http.Client, req *http.Request) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-func TestReachedByAddressAndByName(t *testing.T) {
-	_, c := kubelets(t)
+func TestDialByAddressAndByName(t *testing.T) {
+	_, c := startKubelets(t)
 	for _, host := range []string{"172.16.0.1", "node-1", "172.16.0.2"} {
-		if code, body := get(t, c, "https://"+host+":10250/healthz"); code != http.StatusOK || body != "ok" {
+		if code, body := getURL(t, c, "https://"+host+":10250/healthz"); code != http.StatusOK || body != "ok" {
 			t.Errorf("%s: got %d %q", host, code, body)
 		}
 	}
@@ -130,9 +130,9 @@ func TestReachedByAddressAndByName(t *testing.T) {
 	}
 }
 
-func TestDialWaitsForTheStart(t *testing.T) {
+func TestDialWaitsForStart(t *testing.T) {
 	s, _ := newServer(t)
-	dial := s.Dialer(lister(t, simulated(node("node-1", "172.16.0.1"))), noNetwork)
+	dial := s.Dialer(newLister(t, markSimulated(newNode("node-1", "172.16.0.1"))), refuseNetwork)
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := dial(late, "tcp", "172.16.0.1:10250"); !errors.Is(err, context.Canceled) {
@@ -154,7 +154,7 @@ func TestDialWaitsForTheStart(t *testing.T) {
 
 func TestDialAfterClose(t *testing.T) {
 	s, _ := newServer(t)
-	dial := s.Dialer(lister(t, simulated(node("node-1", "172.16.0.1"))), noNetwork)
+	dial := s.Dialer(newLister(t, markSimulated(newNode("node-1", "172.16.0.1"))), refuseNetwork)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestDialAfterClose(t *testing.T) {
 	}
 }
 
-func TestNewNamesTheFileThatIsMissing(t *testing.T) {
+func TestNewNamesMissingFile(t *testing.T) {
 	_, err := New(Config{CACert: "no-such.crt", CAKey: "no-such.key"})
 	if err == nil || !strings.HasPrefix(err.Error(), "simulated kubelets: CA of the cluster: open no-such.crt: ") {
 		t.Errorf("got %v", err)

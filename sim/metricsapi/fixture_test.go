@@ -19,7 +19,7 @@ import (
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // newSource measures these objects.
-func newSource(t *testing.T, objects ...metav1.Object) *source {
+func newSource(t *testing.T, objects ...metav1.Object) *usageSource {
 	t.Helper()
 	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
@@ -32,7 +32,7 @@ func newSource(t *testing.T, objects ...metav1.Object) *source {
 			t.Fatal(err)
 		}
 	}
-	return &source{
+	return &usageSource{
 		pods:   corev1listers.NewPodLister(pods),
 		nodes:  corev1listers.NewNodeLister(nodes),
 		synced: func() bool { return true },
@@ -42,7 +42,7 @@ func newSource(t *testing.T, objects ...metav1.Object) *source {
 
 func newNode(name string, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}, Annotations: map[string]string{annotations.Kwok: annotations.Fake}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}, Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 	for _, c := range change {
@@ -77,7 +77,7 @@ func newPod(namespace, name, node string, change ...func(*corev1.Pod)) *corev1.P
 	return p
 }
 
-func annotated(annotation, value string) func(*corev1.Pod) {
+func withAnnotation(annotation, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotation, value) }
 }
 
@@ -85,16 +85,18 @@ func quantities(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// text is a usage as a person reads it.
-func text(used corev1.ResourceList) string { return used.Cpu().String() + " " + used.Memory().String() }
+// formatUsage is a usage as a person reads it.
+func formatUsage(used corev1.ResourceList) string {
+	return used.Cpu().String() + " " + used.Memory().String()
+}
 
 // warnings collects what the server would send in the header.
 type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-// request is the context of a request in a namespace, and the warnings in its answer.
-func request(t *testing.T, namespace string) (context.Context, *warnings) {
+// newRequestContext is the context of a request in a namespace, and the warnings in its answer.
+func newRequestContext(t *testing.T, namespace string) (context.Context, *warnings) {
 	var w warnings
 	return warning.WithWarningRecorder(genericapirequest.WithNamespace(t.Context(), namespace), &w), &w
 }

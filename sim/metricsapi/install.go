@@ -17,24 +17,24 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// Path is below what the group is served.
-const Path = "/apis/" + metrics.GroupName
+// GroupPath is below what the group is served.
+const GroupPath = "/apis/" + metrics.GroupName
 
-// priority is metrics-server's: behind all of upstream's own groups.
-const priority = 100
+// groupPriority is metrics-server's: behind all of upstream's own groups.
+const groupPriority = 100
 
 // Install serves the group from server, before its PrepareRun. What is measured
 // comes from shared, which somebody else starts.
 func Install(server *genericapiserver.GenericAPIServer, shared informers.SharedInformerFactory) error {
 	pods, nodes := shared.Core().V1().Pods(), shared.Core().V1().Nodes()
 	podsSynced, nodesSynced := pods.Informer().HasSynced, nodes.Informer().HasSynced
-	s := &source{
+	s := &usageSource{
 		pods:   pods.Lister(),
 		nodes:  nodes.Lister(),
 		synced: func() bool { return podsSynced() && nodesSynced() },
 		now:    time.Now,
 	}
-	group, err := s.group()
+	group, err := s.apiGroup()
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,12 @@ func Install(server *genericapiserver.GenericAPIServer, shared informers.SharedI
 		return err
 	}
 	if m := server.AggregatedDiscoveryGroupManager; m != nil {
-		m.SetGroupVersionPriority(metav1.GroupVersion(v1beta1.SchemeGroupVersion), priority, priority)
+		m.SetGroupVersionPriority(metav1.GroupVersion(v1beta1.SchemeGroupVersion), groupPriority, groupPriority)
 	}
 	return nil
 }
 
-func (s *source) group() (*genericapiserver.APIGroupInfo, error) {
+func (s *usageSource) apiGroup() (*genericapiserver.APIGroupInfo, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -71,26 +71,26 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, scheme.SetVersionPriority(v1beta1.SchemeGroupVersion)
 }
 
-// NameKinds lets OpenAPI say which kinds the group's definitions are: upstream's
+// SetDefinitionNames lets OpenAPI say which kinds the group's definitions are: upstream's
 // server, for which config is, has the definitions but not the kinds. kubectl
 // explain needs both.
-func NameKinds(config *genericapiserver.Config) error {
+func SetDefinitionNames(config *genericapiserver.Config) error {
 	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
 	name := openapi.NewDefinitionNamer(scheme).GetDefinitionName
 	if c := config.OpenAPIConfig; c != nil {
-		c.GetDefinitionName = orElse(c.GetDefinitionName, name)
+		c.GetDefinitionName = firstKnown(c.GetDefinitionName, name)
 	}
 	if c := config.OpenAPIV3Config; c != nil {
-		c.GetDefinitionName = orElse(c.GetDefinitionName, name)
+		c.GetDefinitionName = firstKnown(c.GetDefinitionName, name)
 	}
 	return nil
 }
 
-// orElse asks second about what first knows nothing of.
-func orElse[E ~map[string]any](first, second func(string) (string, E)) func(string) (string, E) {
+// firstKnown asks second about what first knows nothing of.
+func firstKnown[E ~map[string]any](first, second func(string) (string, E)) func(string) (string, E) {
 	return func(name string) (string, E) {
 		if known, extensions := first(name); extensions != nil {
 			return known, extensions
@@ -108,8 +108,8 @@ func APIService() *apiregistrationv1.APIService {
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group:                gv.Group,
 			Version:              gv.Version,
-			GroupPriorityMinimum: priority,
-			VersionPriority:      priority,
+			GroupPriorityMinimum: groupPriority,
+			VersionPriority:      groupPriority,
 		},
 	}
 }

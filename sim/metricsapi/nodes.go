@@ -16,7 +16,7 @@ import (
 )
 
 // nodeStorage serves NodeMetrics.
-type nodeStorage struct{ source *source }
+type nodeStorage struct{ source *usageSource }
 
 var (
 	_ rest.Getter               = nodeStorage{}
@@ -34,53 +34,53 @@ func (nodeStorage) NamespaceScoped() bool   { return false }
 func (nodeStorage) GetSingularName() string { return "" }
 
 func (n nodeStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	if err := n.source.ready(); err != nil {
+	if err := n.source.checkSynced(); err != nil {
 		return nil, err
 	}
 	node, err := n.source.nodes.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.source.measures(node); err != nil {
-		return nil, noMetrics("nodemetrics", name, err)
+	if err := n.source.checkNode(node); err != nil {
+		return nil, newNotFound("nodemetrics", name, err)
 	}
-	pods, err := n.podsUse(ctx, func(at string) bool { return at == name })
+	pods, err := n.podUsageByNode(ctx, func(at string) bool { return at == name })
 	if err != nil {
 		return nil, err
 	}
-	return n.source.node(node, pods[name]), nil
+	return n.source.nodeMetrics(node, pods[name]), nil
 }
 
 func (n nodeStorage) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if err := n.source.ready(); err != nil {
+	if err := n.source.checkSynced(); err != nil {
 		return nil, err
 	}
-	want := selectorOf(options)
+	want := newSelector(options)
 	nodes, err := n.source.nodes.List(want.labels)
 	if err != nil {
 		return nil, err
 	}
 	nodes = slices.DeleteFunc(nodes, func(node *corev1.Node) bool {
-		return !want.matches(node) || n.source.measures(node) != nil
+		return !want.matches(node) || n.source.checkNode(node) != nil
 	})
 	asked := map[string]bool{}
 	for _, node := range nodes {
 		asked[node.Name] = true
 	}
-	pods, err := n.podsUse(ctx, func(at string) bool { return asked[at] })
+	pods, err := n.podUsageByNode(ctx, func(at string) bool { return asked[at] })
 	if err != nil {
 		return nil, err
 	}
 	list := &metrics.NodeMetricsList{Items: []metrics.NodeMetrics{}}
 	for _, node := range nodes {
-		list.Items = append(list.Items, *n.source.node(node, pods[node.Name]))
+		list.Items = append(list.Items, *n.source.nodeMetrics(node, pods[node.Name]))
 	}
 	slices.SortFunc(list.Items, func(a, b metrics.NodeMetrics) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-// podsUse returns what the pods of each node use together.
-func (n nodeStorage) podsUse(ctx context.Context, asked func(node string) bool) (map[string]corev1.ResourceList, error) {
+// podUsageByNode returns what the pods of each node use together.
+func (n nodeStorage) podUsageByNode(ctx context.Context, asked func(node string) bool) (map[string]corev1.ResourceList, error) {
 	pods, err := n.source.pods.List(labels.Everything())
 	if err != nil {
 		return nil, err
@@ -88,19 +88,19 @@ func (n nodeStorage) podsUse(ctx context.Context, asked func(node string) bool) 
 	sums := map[string]corev1.ResourceList{}
 	for _, pod := range pods {
 		at := pod.Spec.NodeName
-		if !asked(at) || n.source.measured(pod) != nil {
+		if !asked(at) || n.source.checkPod(pod) != nil {
 			continue
 		}
-		used, err := containers(pod)
+		used, err := containerMetrics(pod)
 		if err != nil {
-			warnLeftOut(ctx, pod, err)
+			warnOmitted(ctx, pod, err)
 			continue
 		}
 		if sums[at] == nil {
 			sums[at] = corev1.ResourceList{}
 		}
 		for _, c := range used {
-			add(sums[at], c.Usage)
+			addResources(sums[at], c.Usage)
 		}
 	}
 	return sums, nil

@@ -12,20 +12,20 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics"
 )
 
-func mixedNodes(t *testing.T) nodeStorage {
+func newMixedNodes(t *testing.T) nodeStorage {
 	return nodeStorage{newSource(t,
 		newNode("two"), newNode("one"),
 		newNode("real", func(n *corev1.Node) { n.Annotations = nil }),
 		newNode("down", func(n *corev1.Node) { n.Status.Conditions = nil }),
-		newPod("a", "p", "two", annotated(CPUAnnotation, "1"), annotated(MemoryAnnotation, "1Gi")),
+		newPod("a", "p", "two", withAnnotation(CPUAnnotation, "1"), withAnnotation(MemoryAnnotation, "1Gi")),
 		newPod("b", "p", "two"),
-		newPod("b", "wrong", "two", annotated(CPUAnnotation, "x")),
+		newPod("b", "wrong", "two", withAnnotation(CPUAnnotation, "x")),
 		newPod("b", "done", "two", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
 	)}
 }
 
 func TestListNodes(t *testing.T) {
-	storage := mixedNodes(t)
+	storage := newMixedNodes(t)
 	one, two := []any{"one", "50m", "256Mi", "15s"}, []any{"two", "2075m", "2405171Ki", "15s"}
 	for name, tc := range map[string]struct {
 		options  *metainternalversion.ListOptions
@@ -38,7 +38,7 @@ func TestListNodes(t *testing.T) {
 		"none":     {&metainternalversion.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", "real")}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, warned := request(t, "")
+			ctx, warned := newRequestContext(t, "")
 			list, err := storage.List(ctx, tc.options)
 			if err != nil {
 				t.Fatal(err)
@@ -62,14 +62,14 @@ func TestListNodes(t *testing.T) {
 }
 
 func TestGetNode(t *testing.T) {
-	storage := mixedNodes(t)
-	ctx, _ := request(t, "")
+	storage := newMixedNodes(t)
+	ctx, _ := newRequestContext(t, "")
 	got, err := storage.Get(ctx, "two", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := got.(*metrics.NodeMetrics)
-	if text(m.Usage) != "2075m 2405171Ki" || !m.Timestamp.Time.Equal(testTime) || m.Window.Duration != window || m.Labels["name"] != "two" {
+	if formatUsage(m.Usage) != "2075m 2405171Ki" || !m.Timestamp.Time.Equal(testTime) || m.Window.Duration != window || m.Labels["name"] != "two" {
 		t.Errorf("got %+v", m)
 	}
 	for name, want := range map[string]string{

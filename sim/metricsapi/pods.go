@@ -17,7 +17,7 @@ import (
 )
 
 // podStorage serves PodMetrics.
-type podStorage struct{ source *source }
+type podStorage struct{ source *usageSource }
 
 var (
 	_ rest.Getter               = podStorage{}
@@ -35,40 +35,40 @@ func (podStorage) NamespaceScoped() bool   { return true }
 func (podStorage) GetSingularName() string { return "" }
 
 func (p podStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	if err := p.source.ready(); err != nil {
+	if err := p.source.checkSynced(); err != nil {
 		return nil, err
 	}
 	pod, err := p.source.pods.Pods(genericapirequest.NamespaceValue(ctx)).Get(name)
 	if err != nil {
 		return nil, err
 	}
-	err = p.source.measured(pod)
+	err = p.source.checkPod(pod)
 	if err == nil {
 		var m *metrics.PodMetrics
-		if m, err = p.source.pod(pod); err == nil {
+		if m, err = p.source.podMetrics(pod); err == nil {
 			return m, nil
 		}
 	}
-	return nil, noMetrics("podmetrics", pod.Namespace+"/"+pod.Name, err)
+	return nil, newNotFound("podmetrics", pod.Namespace+"/"+pod.Name, err)
 }
 
 func (p podStorage) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if err := p.source.ready(); err != nil {
+	if err := p.source.checkSynced(); err != nil {
 		return nil, err
 	}
-	want := selectorOf(options)
+	want := newSelector(options)
 	pods, err := p.source.pods.Pods(genericapirequest.NamespaceValue(ctx)).List(want.labels)
 	if err != nil {
 		return nil, err
 	}
 	list := &metrics.PodMetricsList{Items: []metrics.PodMetrics{}}
 	for _, pod := range pods {
-		if !want.matches(pod) || p.source.measured(pod) != nil {
+		if !want.matches(pod) || p.source.checkPod(pod) != nil {
 			continue
 		}
-		m, err := p.source.pod(pod)
+		m, err := p.source.podMetrics(pod)
 		if err != nil {
-			warnLeftOut(ctx, pod, err)
+			warnOmitted(ctx, pod, err)
 			continue
 		}
 		list.Items = append(list.Items, *m)
@@ -79,8 +79,8 @@ func (p podStorage) List(ctx context.Context, options *metainternalversion.ListO
 	return list, nil
 }
 
-// warnLeftOut tells whoever asks, and kubectl shows it.
-func warnLeftOut(ctx context.Context, pod *corev1.Pod, why error) {
+// warnOmitted tells whoever asks, and kubectl shows it.
+func warnOmitted(ctx context.Context, pod *corev1.Pod, why error) {
 	warning.AddWarning(ctx, "", fmt.Sprintf("pod %s/%s has no metrics: %v", pod.Namespace, pod.Name, why))
 }
 
@@ -89,7 +89,7 @@ func (podStorage) ConvertToTable(_ context.Context, obj, _ runtime.Object) (*met
 	row := func(m *metrics.PodMetrics) {
 		sum := corev1.ResourceList{}
 		for _, c := range m.Containers {
-			add(sum, c.Usage)
+			addResources(sum, c.Usage)
 		}
 		addRow(table, m, m.Name, sum, m.Window)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // A cluster with one pod for each reason to be left out.
-func mixedPods(t *testing.T) podStorage {
+func newMixedPods(t *testing.T) podStorage {
 	return podStorage{newSource(t,
 		newNode("fake"),
 		newNode("real", func(n *corev1.Node) { n.Annotations = nil }),
@@ -22,7 +22,7 @@ func mixedPods(t *testing.T) podStorage {
 		newPod("b", "two", "fake"),
 		newPod("a", "two", "fake"),
 		newPod("a", "one", "fake"),
-		newPod("a", "wrong", "fake", annotated(CPUAnnotation, "x")),
+		newPod("a", "wrong", "fake", withAnnotation(CPUAnnotation, "x")),
 		newPod("a", "pending", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }),
 		newPod("a", "done", "fake", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		newPod("a", "real", "real"),
@@ -32,7 +32,7 @@ func mixedPods(t *testing.T) podStorage {
 }
 
 func TestListPods(t *testing.T) {
-	storage := mixedPods(t)
+	storage := newMixedPods(t)
 	name := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
 	for _, tc := range []struct {
 		namespace string
@@ -48,7 +48,7 @@ func TestListPods(t *testing.T) {
 		{"", &metainternalversion.ListOptions{FieldSelector: name("wrong")}, "", 1},
 		{"", &metainternalversion.ListOptions{FieldSelector: fields.ParseSelectorOrDie("metadata.namespace!=a")}, "b/two", 0},
 	} {
-		ctx, warned := request(t, tc.namespace)
+		ctx, warned := newRequestContext(t, tc.namespace)
 		list, err := storage.List(ctx, tc.options)
 		if err != nil {
 			t.Fatal(err)
@@ -63,9 +63,9 @@ func TestListPods(t *testing.T) {
 	}
 }
 
-func TestListPodsWarns(t *testing.T) {
-	ctx, got := request(t, "a")
-	if _, err := mixedPods(t).List(ctx, nil); err != nil {
+func TestListPodsWarnsAboutOmittedPods(t *testing.T) {
+	ctx, got := newRequestContext(t, "a")
+	if _, err := newMixedPods(t).List(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := warnings{`pod a/wrong has no metrics: annotation kwok.x-k8s.io/usage-cpu: "x" is no quantity: write it like 250m, or CONTAINER=250m,…`}
@@ -75,8 +75,8 @@ func TestListPodsWarns(t *testing.T) {
 }
 
 func TestGetPod(t *testing.T) {
-	storage := mixedPods(t)
-	ctx, _ := request(t, "a")
+	storage := newMixedPods(t)
+	ctx, _ := newRequestContext(t, "a")
 	got, err := storage.Get(ctx, "one", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,10 +101,10 @@ func TestGetPod(t *testing.T) {
 }
 
 // Before the informers have synced an empty answer would be a lie.
-func TestNotSynced(t *testing.T) {
+func TestUnavailableUntilSynced(t *testing.T) {
 	s := newSource(t)
 	s.synced = func() bool { return false }
-	ctx, _ := request(t, "a")
+	ctx, _ := newRequestContext(t, "a")
 	for what, ask := range map[string]func() error{
 		"get pod":    func() error { _, err := podStorage{s}.Get(ctx, "p", nil); return err },
 		"list pods":  func() error { _, err := podStorage{s}.List(ctx, nil); return err },
@@ -118,8 +118,8 @@ func TestNotSynced(t *testing.T) {
 }
 
 func TestPodTable(t *testing.T) {
-	storage := mixedPods(t)
-	ctx, _ := request(t, "a")
+	storage := newMixedPods(t)
+	ctx, _ := newRequestContext(t, "a")
 	list, err := storage.List(ctx, nil)
 	if err != nil {
 		t.Fatal(err)

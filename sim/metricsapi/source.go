@@ -17,24 +17,24 @@ import (
 // window is over how long usage is said to be measured: the kubelet's.
 const window = 15 * time.Second
 
-// source computes usage from what the API server's informers hold.
-type source struct {
+// usageSource computes usage from what the API server's informers hold.
+type usageSource struct {
 	pods   corev1listers.PodLister
 	nodes  corev1listers.NodeLister
 	synced func() bool
 	now    func() time.Time
 }
 
-// ready says why nothing can be told yet.
-func (s *source) ready() error {
+// checkSynced says why nothing can be told yet.
+func (s *usageSource) checkSynced() error {
 	if !s.synced() {
 		return apierrors.NewServiceUnavailable("metrics: pods and nodes are still being read: try again in a moment")
 	}
 	return nil
 }
 
-// measured says why a pod has no usage, or else nil.
-func (s *source) measured(pod *corev1.Pod) error {
+// checkPod says why a pod has no usage, or else nil.
+func (s *usageSource) checkPod(pod *corev1.Pod) error {
 	if pod.Status.Phase != corev1.PodRunning {
 		return fmt.Errorf("the pod is %s, not Running", pod.Status.Phase)
 	}
@@ -42,11 +42,11 @@ func (s *source) measured(pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return s.measures(node)
+	return s.checkNode(node)
 }
 
-// measures says why a node measures no usage, or else nil.
-func (s *source) measures(node *corev1.Node) error {
+// checkNode says why a node measures no usage, or else nil.
+func (s *usageSource) checkNode(node *corev1.Node) error {
 	if !annotations.IsSimulated(node) {
 		return fmt.Errorf("node %s is not simulated", node.Name)
 	}
@@ -58,9 +58,9 @@ func (s *source) measures(node *corev1.Node) error {
 	return fmt.Errorf("node %s is not Ready", node.Name)
 }
 
-// pod returns the metrics of a pod that is measured.
-func (s *source) pod(pod *corev1.Pod) (*metrics.PodMetrics, error) {
-	used, err := containers(pod)
+// podMetrics returns the metrics of a pod that is measured.
+func (s *usageSource) podMetrics(pod *corev1.Pod) (*metrics.PodMetrics, error) {
+	used, err := containerMetrics(pod)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,10 @@ func (s *source) pod(pod *corev1.Pod) (*metrics.PodMetrics, error) {
 	}, nil
 }
 
-// node returns the metrics of a node whose pods use this much.
-func (s *source) node(node *corev1.Node, pods corev1.ResourceList) *metrics.NodeMetrics {
-	used := nodeItself()
-	add(used, pods)
+// nodeMetrics returns the metrics of a node whose pods use this much.
+func (s *usageSource) nodeMetrics(node *corev1.Node, pods corev1.ResourceList) *metrics.NodeMetrics {
+	used := nodeBaseUsage()
+	addResources(used, pods)
 	now := metav1.NewTime(s.now())
 	return &metrics.NodeMetrics{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: node.Labels, CreationTimestamp: now},
@@ -86,15 +86,15 @@ func (s *source) node(node *corev1.Node, pods corev1.ResourceList) *metrics.Node
 	}
 }
 
-// nodeItself is what a node uses without pods.
-func nodeItself() corev1.ResourceList {
+// nodeBaseUsage is what a node uses without pods.
+func nodeBaseUsage() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(50, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(256<<20, resource.BinarySI),
 	}
 }
 
-func add(sum, more corev1.ResourceList) {
+func addResources(sum, more corev1.ResourceList) {
 	for name, q := range more {
 		total := sum[name].DeepCopy()
 		total.Add(q)

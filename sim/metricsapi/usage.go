@@ -20,18 +20,18 @@ const (
 // requestDivisor is what part of its request a container uses by default.
 const requestDivisor = 10
 
-// measure is one of the two things that are measured.
-type measure struct {
-	resource   corev1.ResourceName
-	annotation string
-	example    string
-	idle       *resource.Quantity // of a container that requests none
-	most       *resource.Quantity // beyond it is a slip of the pen, and sums overflow
-	tenth      func(request resource.Quantity) *resource.Quantity
+// measuredResource is one of the two things that are measured.
+type measuredResource struct {
+	resource     corev1.ResourceName
+	annotation   string
+	example      string
+	defaultUsage *resource.Quantity // of a container that requests none
+	maxUsage     *resource.Quantity // beyond it is a slip of the pen, and sums overflow
+	fromRequest  func(request resource.Quantity) *resource.Quantity
 }
 
-func measures() [2]measure {
-	return [2]measure{{
+func measuredResources() [2]measuredResource {
+	return [2]measuredResource{{
 		corev1.ResourceCPU, CPUAnnotation, "250m",
 		resource.NewMilliQuantity(5, resource.DecimalSI),
 		resource.NewQuantity(100_000, resource.DecimalSI),
@@ -49,8 +49,8 @@ func measures() [2]measure {
 	}}
 }
 
-// Check says what is wrong with the usage annotations of a pod.
-func Check(pod *corev1.Pod) error {
+// CheckAnnotations says what is wrong with the usage annotations of a pod.
+func CheckAnnotations(pod *corev1.Pod) error {
 	_, cpu := pod.Annotations[CPUAnnotation]
 	if _, memory := pod.Annotations[MemoryAnnotation]; !cpu && !memory {
 		return nil
@@ -64,7 +64,7 @@ type containerUsage func(name string, requests corev1.ResourceList) corev1.Resou
 
 // readUsage reads the annotations of a pod.
 func readUsage(pod *corev1.Pod) (containerUsage, error) {
-	measures := measures()
+	measures := measuredResources()
 	var said [len(measures)]map[string]resource.Quantity
 	var wrong []error
 	for i, m := range measures {
@@ -77,13 +77,13 @@ func readUsage(pod *corev1.Pod) (containerUsage, error) {
 			wrong = append(wrong, fmt.Errorf("annotation %s: %w", m.annotation, err))
 		}
 	}
-	if err := joinLine(wrong); err != nil {
+	if err := joinErrors(wrong); err != nil {
 		return nil, err
 	}
 	return func(name string, requests corev1.ResourceList) corev1.ResourceList {
 		used := corev1.ResourceList{}
 		for i, m := range measures {
-			used[m.resource] = m.used(said[i], name, requests)
+			used[m.resource] = m.usageOf(said[i], name, requests)
 		}
 		return used
 	}, nil
@@ -92,10 +92,10 @@ func readUsage(pod *corev1.Pod) (containerUsage, error) {
 // everyContainer stands for all of them: no container has an empty name.
 const everyContainer = ""
 
-func (m measure) parse(pod *corev1.Pod, value string) (map[string]resource.Quantity, error) {
+func (m measuredResource) parse(pod *corev1.Pod, value string) (map[string]resource.Quantity, error) {
 	said := map[string]resource.Quantity{}
 	if !strings.Contains(value, "=") {
-		q, err := m.quantity(value)
+		q, err := m.parseQuantity(value)
 		said[everyContainer] = q
 		return said, err
 	}
@@ -107,7 +107,7 @@ func (m measure) parse(pod *corev1.Pod, value string) (map[string]resource.Quant
 		if _, twice := said[name]; twice {
 			return nil, fmt.Errorf("container %q stands twice", name)
 		}
-		q, err := m.quantity(number)
+		q, err := m.parseQuantity(number)
 		if err != nil {
 			return nil, err
 		}
@@ -116,20 +116,20 @@ func (m measure) parse(pod *corev1.Pod, value string) (map[string]resource.Quant
 	return said, nil
 }
 
-func (m measure) quantity(value string) (resource.Quantity, error) {
+func (m measuredResource) parseQuantity(value string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(value)
 	switch {
 	case err != nil:
 		return q, fmt.Errorf("%q is no quantity: write it like %s, or CONTAINER=%s,…", value, m.example, m.example)
 	case q.Sign() < 0:
 		return q, fmt.Errorf("%q is less than nothing", value)
-	case q.Cmp(*m.most) > 0:
-		return q, fmt.Errorf("%q is too much: at most %s", value, m.most.String())
+	case q.Cmp(*m.maxUsage) > 0:
+		return q, fmt.Errorf("%q is too much: at most %s", value, m.maxUsage.String())
 	}
 	return q, nil
 }
 
-func (m measure) used(said map[string]resource.Quantity, name string, requests corev1.ResourceList) resource.Quantity {
+func (m measuredResource) usageOf(said map[string]resource.Quantity, name string, requests corev1.ResourceList) resource.Quantity {
 	if q, ok := said[name]; ok {
 		return q
 	}
@@ -137,13 +137,13 @@ func (m measure) used(said map[string]resource.Quantity, name string, requests c
 		return q
 	}
 	if request, ok := requests[m.resource]; ok && request.Sign() > 0 {
-		return *m.tenth(request)
+		return *m.fromRequest(request)
 	}
-	return *m.idle
+	return *m.defaultUsage
 }
 
-// containers returns the usage of each container of a pod that runs.
-func containers(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
+// containerMetrics returns the usage of each container of a pod that runs.
+func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	usage, err := readUsage(pod)
 	if err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
 	return nil, false
 }
 
-// joinLine is errors.Join on one line.
-func joinLine(errs []error) error {
+// joinErrors is errors.Join on one line.
+func joinErrors(errs []error) error {
 	var parts []string
 	for _, err := range errs {
 		parts = append(parts, err.Error())

@@ -8,20 +8,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func used(t *testing.T, pod *corev1.Pod) []string {
+func formatContainers(t *testing.T, pod *corev1.Pod) []string {
 	t.Helper()
-	list, err := containers(pod)
+	list, err := containerMetrics(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
 	for _, c := range list {
-		lines = append(lines, fmt.Sprintf("%s %s", c.Name, text(c.Usage)))
+		lines = append(lines, fmt.Sprintf("%s %s", c.Name, formatUsage(c.Usage)))
 	}
 	return lines
 }
 
-func TestContainers(t *testing.T) {
+func TestContainerMetrics(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	for name, tc := range map[string]struct {
 		change func(*corev1.Pod)
@@ -34,9 +34,9 @@ func TestContainers(t *testing.T) {
 		"requests of nothing": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = quantities("0", "0")
 		}, []string{"app 5m 32Mi", "proxy 5m 32Mi"}},
-		"each container": {annotated(CPUAnnotation, "250m"), []string{"app 250m 13107Ki", "proxy 250m 32Mi"}},
-		"one container":  {annotated(MemoryAnnotation, "proxy=1Gi"), []string{"app 20m 13107Ki", "proxy 5m 1Gi"}},
-		"some of them":   {annotated(CPUAnnotation, "proxy=2, app=0"), []string{"app 0 13107Ki", "proxy 2 32Mi"}},
+		"each container": {withAnnotation(CPUAnnotation, "250m"), []string{"app 250m 13107Ki", "proxy 250m 32Mi"}},
+		"one container":  {withAnnotation(MemoryAnnotation, "proxy=1Gi"), []string{"app 20m 13107Ki", "proxy 5m 1Gi"}},
+		"some of them":   {withAnnotation(CPUAnnotation, "proxy=2, app=0"), []string{"app 0 13107Ki", "proxy 2 32Mi"}},
 		"a container that has ended": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 		}, []string{"proxy 5m 32Mi"}},
@@ -47,18 +47,18 @@ func TestContainers(t *testing.T) {
 		"an ephemeral container": {func(p *corev1.Pod) {
 			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 			p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debug", State: running}}
-			annotated(CPUAnnotation, "debug=7m")(p)
+			withAnnotation(CPUAnnotation, "debug=7m")(p)
 		}, []string{"app 20m 13107Ki", "proxy 5m 32Mi", "debug 7m 32Mi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, used(t, newPod("ns", "p", "n", tc.change))); diff != "" {
+			if diff := cmp.Diff(tc.want, formatContainers(t, newPod("ns", "p", "n", tc.change))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckAnnotations(t *testing.T) {
 	for _, tc := range []struct{ annotation, value, want string }{
 		{CPUAnnotation, "250m", ""},
 		{CPUAnnotation, "app=1,proxy=2,init=3", ""},
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 		{MemoryAnnotation, "2Pi", `annotation kwok.x-k8s.io/usage-memory: "2Pi" is too much: at most 1Pi`},
 	} {
 		got := ""
-		if err := Check(newPod("ns", "p", "n", annotated(tc.annotation, tc.value))); err != nil {
+		if err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(tc.annotation, tc.value))); err != nil {
 			got = err.Error()
 		}
 		if got != tc.want {
@@ -85,8 +85,8 @@ func TestCheck(t *testing.T) {
 }
 
 // Both annotations are reported, on one line.
-func TestCheckBoth(t *testing.T) {
-	err := Check(newPod("ns", "p", "n", annotated(CPUAnnotation, "-1"), annotated(MemoryAnnotation, "-2")))
+func TestCheckReportsBothAnnotations(t *testing.T) {
+	err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(CPUAnnotation, "-1"), withAnnotation(MemoryAnnotation, "-2")))
 	want := `annotation kwok.x-k8s.io/usage-cpu: "-1" is less than nothing; annotation kwok.x-k8s.io/usage-memory: "-2" is less than nothing`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -17,15 +17,15 @@ import (
 // rejection is why a kubelet does not do what is asked of it, in upstream's words.
 type rejection struct{ reason, message string }
 
-// admit says why a kubelet rejects a pod that was bound to its node, which
+// checkAdmission says why a kubelet rejects a pod that was bound to its node, which
 // carries that load; nil if it takes it in. The checks are those that upstream's
 // kubelet shares with the scheduler. lifecycle's own handler asks for the system
 // that this process runs on, and copies every pod of the node each time.
-func admit(pod *corev1.Pod, node *corev1.Node, l *load) *rejection {
-	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != systemOf(node) {
+func checkAdmission(pod *corev1.Pod, node *corev1.Node, l *nodeLoad) *rejection {
+	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != nodeOS(node) {
 		return &rejection{lifecycle.PodOSNotSupported, "Failed to admit pod as the OS field doesn't match node OS"}
 	}
-	for _, failed := range scheduler.AdmissionCheck(pod, l.on(node), true) {
+	for _, failed := range scheduler.AdmissionCheck(pod, l.nodeInfo(node), true) {
 		lacks := failed.InsufficientResource
 		if lacks == nil {
 			why := &lifecycle.PredicateFailureError{PredicateName: failed.Name, PredicateDesc: failed.Reason}
@@ -49,15 +49,15 @@ func admit(pod *corev1.Pod, node *corev1.Node, l *load) *rejection {
 	return nil
 }
 
-func systemOf(node *corev1.Node) string {
+func nodeOS(node *corev1.Node) string {
 	if system, ok := node.Labels[corev1.LabelOSStable]; ok {
 		return system
 	}
 	return string(corev1.Linux)
 }
 
-// on is the node with that load, as the scheduler's checks want it.
-func (l *load) on(node *corev1.Node) *framework.NodeInfo {
+// nodeInfo is the node with that load, as the scheduler's checks want it.
+func (l *nodeLoad) nodeInfo(node *corev1.Node) *framework.NodeInfo {
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
 	info.Requested, info.UsedPorts = &l.requested, l.ports

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func asks(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
+func withRequest(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{name: resource.MustParse(quantity)}
 	}
@@ -29,7 +29,7 @@ func smallNode(change ...func(*corev1.Node)) *corev1.Node {
 	})
 }
 
-func TestAdmission(t *testing.T) {
+func TestNodeRejectsPodsThatDoNotFit(t *testing.T) {
 	taint := func(effect corev1.TaintEffect) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: effect}} }
 	}
@@ -39,42 +39,42 @@ func TestAdmission(t *testing.T) {
 		change func(*corev1.Pod)
 		want   string
 	}{
-		"fits":                   {smallNode(), 2, asks(corev1.ResourceCPU, "1"), ""},
-		"too much CPU":           {smallNode(), 0, asks(corev1.ResourceCPU, "3"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000"},
-		"CPU beside others":      {smallNode(), 2, asks(corev1.ResourceCPU, "1100m"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 1100, used: 1000, capacity: 2000"},
-		"too much memory":        {smallNode(), 0, asks(corev1.ResourceMemory, "2Gi"), "OutOfmemory: Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824"},
+		"fits":                   {smallNode(), 2, withRequest(corev1.ResourceCPU, "1"), ""},
+		"too much CPU":           {smallNode(), 0, withRequest(corev1.ResourceCPU, "3"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000"},
+		"CPU beside others":      {smallNode(), 2, withRequest(corev1.ResourceCPU, "1100m"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 1100, used: 1000, capacity: 2000"},
+		"too much memory":        {smallNode(), 0, withRequest(corev1.ResourceMemory, "2Gi"), "OutOfmemory: Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824"},
 		"too many pods":          {smallNode(), 3, nil, "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3"},
-		"extended, not known":    {smallNode(), 0, asks("example.com/gpu", "1"), ""},
-		"extended, of the node":  {smallNode(func(n *corev1.Node) { n.Status.Allocatable["example.com/gpu"] = resource.MustParse("1") }), 0, asks("example.com/gpu", "2"), "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 2, used: 0, capacity: 1"},
+		"extended, not known":    {smallNode(), 0, withRequest("example.com/gpu", "1"), ""},
+		"extended, of the node":  {smallNode(func(n *corev1.Node) { n.Status.Allocatable["example.com/gpu"] = resource.MustParse("1") }), 0, withRequest("example.com/gpu", "2"), "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 2, used: 0, capacity: 1"},
 		"node selector":          {smallNode(), 0, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
 		"NoExecute taint":        {smallNode(taint(corev1.TaintEffectNoExecute)), 0, nil, "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
 		"NoSchedule taint":       {smallNode(taint(corev1.TaintEffectNoSchedule)), 0, nil, ""},
 		"another system":         {smallNode(), 0, func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }, "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS"},
 		"started before":         {smallNode(), 3, func(p *corev1.Pod) { p.Status.StartTime = &p.CreationTimestamp }, ""},
-		"nothing said by a node": {testNode(nil), 0, asks(corev1.ResourceCPU, "33"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 33000, used: 0, capacity: 32000"},
+		"nothing said by a node": {testNode(nil), 0, withRequest(corev1.ResourceCPU, "33"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 33000, used: 0, capacity: 32000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := testLedger(t, c.node)
+			l := newTestRegistry(t, c.node)
 			for i := range c.others {
-				pod := testPod(asks(corev1.ResourceCPU, "500m"))
+				pod := testPod(withRequest(corev1.ResourceCPU, "500m"))
 				pod.UID = types.UID(rune('a' + i))
-				if seen := l.seePod(pod, false, c.node); seen.rejected != nil || seen.due.stage != podStatusNow {
+				if seen := l.updatePod(pod, false, c.node); seen.rejected != nil || seen.next.name != podStatusNow {
 					t.Fatalf("another pod: %+v", seen)
 				}
 			}
 			pod, got := testPod(c.change), ""
-			if seen := l.seePod(pod, false, nil); (seen.rejected != nil) != (c.want != "") {
+			if seen := l.updatePod(pod, false, nil); (seen.rejected != nil) != (c.want != "") {
 				t.Errorf("first sight: %+v", seen)
 			}
-			l.seePod(pod, true, c.node)
-			if why := l.rejection(pod.UID); why != nil {
+			l.updatePod(pod, true, c.node)
+			if why := l.podRejection(pod.UID); why != nil {
 				got = why.reason + ": " + why.message
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			l.forgetPod(pod.UID)
-			if n := l.load("node-1").pods; n != c.others {
+			l.deletePod(pod.UID)
+			if n := l.loadOf("node-1").pods; n != c.others {
 				t.Errorf("the node carries %d pods, want %d", n, c.others)
 			}
 		})
@@ -82,29 +82,29 @@ func TestAdmission(t *testing.T) {
 }
 
 // A node that is looked at afresh may take in what the watch's idea of it does not.
-func TestAdmissionByTheFreshNode(t *testing.T) {
-	l := testLedger(t, smallNode())
+func TestAdmissionUsesFreshNode(t *testing.T) {
+	l := newTestRegistry(t, smallNode())
 	pod := testPod(func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "fast"} })
-	if seen := l.seePod(pod, false, nil); seen.rejected == nil || seen.due.stage != "" {
+	if seen := l.updatePod(pod, false, nil); seen.rejected == nil || seen.next.name != "" {
 		t.Fatalf("by the node as it was: %+v", seen)
 	}
 	fast := smallNode(func(n *corev1.Node) { n.Labels["disk"] = "fast" })
-	if seen := l.seePod(pod, true, fast); seen.rejected != nil || seen.due.stage != podStatusNow || l.rejection(pod.UID) != nil {
+	if seen := l.updatePod(pod, true, fast); seen.rejected != nil || seen.next.name != podStatusNow || l.podRejection(pod.UID) != nil {
 		t.Errorf("by the node as it is: %+v", seen)
 	}
 }
 
 // A resize that does not fit waits, and comes true when another pod goes.
-func TestResizeWaits(t *testing.T) {
+func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	node := smallNode()
-	l := testLedger(t, node)
-	other := testPod(asks(corev1.ResourceCPU, "1"))
+	l := newTestRegistry(t, node)
+	other := testPod(withRequest(corev1.ResourceCPU, "1"))
 	other.UID = "other"
-	l.seePod(other, false, node)
-	pod := testPod(asks(corev1.ResourceCPU, "500m"))
+	l.updatePod(other, false, node)
+	pod := testPod(withRequest(corev1.ResourceCPU, "500m"))
 	step := func() (string, string) {
 		t.Helper()
-		if seen := l.seePod(pod, false, node); seen.due.stage == "" {
+		if seen := l.updatePod(pod, false, node); seen.next.name == "" {
 			t.Fatalf("nothing is due: %+v", seen)
 		}
 		due, at, err := l.duePod(pod.UID)
@@ -129,26 +129,26 @@ func TestResizeWaits(t *testing.T) {
 	}
 	check("start", "500m", "")
 	pod.Generation++
-	asks(corev1.ResourceCPU, "1500m")(pod)
+	withRequest(corev1.ResourceCPU, "1500m")(pod)
 	waits := "Deferred: Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000"
 	check("more than is free", "500m", waits)
-	if what := l.seePod(pod, false, node).due; what != (due{podStatusLater, epoch.Add(resizeRetry)}) {
+	if what := l.updatePod(pod, false, node).next; what != (dueStage{podStatusLater, epoch.Add(resizeRetryInterval)}) {
 		t.Errorf("due of a pod whose resize waits: %+v", what)
 	}
-	l.forgetPod("other")
+	l.deletePod("other")
 	check("when the other has gone", "1500m", "")
 	pod.Generation++
-	asks(corev1.ResourceCPU, "100m")(pod)
+	withRequest(corev1.ResourceCPU, "100m")(pod)
 	check("less", "100m", "")
-	if got := l.load("node-1").requested.MilliCPU; got != 100 {
+	if got := l.loadOf("node-1").requested.MilliCPU; got != 100 {
 		t.Errorf("the node carries %dm", got)
 	}
 }
 
 // What is wrong with a pod is told when it changes, and once.
-func TestWrongIsToldOnce(t *testing.T) {
-	l := testLedger(t, testNode(nil))
-	l.check = func(p *corev1.Pod) error {
+func TestAnnotationErrorIsReportedOnce(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	l.checkPod = func(p *corev1.Pod) error {
 		if p.Annotations["usage"] == "bad" {
 			return errors.New("usage is bad")
 		}
@@ -168,7 +168,7 @@ func TestWrongIsToldOnce(t *testing.T) {
 			pod.Annotations[exitCodeAnnotation] = c.exit
 		}
 		got := ""
-		if err := l.seePod(pod, false, nil).wrong; err != nil {
+		if err := l.updatePod(pod, false, nil).annotationError; err != nil {
 			got = err.Error()
 		}
 		if got != c.want {

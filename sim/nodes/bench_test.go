@@ -14,19 +14,19 @@ import (
 
 // BenchmarkPod is what a pod's start costs without kwok and the API server.
 func BenchmarkPod(b *testing.B) {
-	s, err := Config{}.shape()
+	s, err := Config{}.nodeShape()
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := newLedger(s, time.Now)
-	l.seeNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{annotations.Kwok: annotations.Fake}}})
+	l := newPodRegistry(s, time.Now)
+	l.updateNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		pod := testPod(func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(i)) })
-		l.seePod(pod, false, nil)
+		l.updatePod(pod, false, nil)
 		if _, err := l.podPatch(string(pod.UID)); err != nil {
 			b.Fatal(err)
 		}
-		l.forgetPod(pod.UID)
+		l.deletePod(pod.UID)
 	}
 }

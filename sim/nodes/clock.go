@@ -8,15 +8,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// mortal is a clock that ends who waits for it once ctx has ended: the goroutine of
+// cancelableClock is a clock that ends who waits for it once ctx has ended: the goroutine of
 // each of kwok's queues, which nothing else ends, and nobody but they uses After.
 // They do so every ten seconds at least.
-type mortal struct {
+type cancelableClock struct {
 	clock.RealClock
 	ctx context.Context
 }
 
-func (m mortal) After(d time.Duration) <-chan time.Time {
+func (m cancelableClock) After(d time.Duration) <-chan time.Time {
 	if m.ctx.Err() != nil {
 		runtime.Goexit()
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // A synctest bubble fails if a goroutine of its own outlives it.
-func TestQueuesEnd(t *testing.T) {
+func TestKwokQueueEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		q := queue.NewWeightDelayingQueue[string](mortal{ctx: ctx})
+		q := queue.NewWeightDelayingQueue[string](cancelableClock{ctx: ctx})
 		q.AddAfter("a", time.Hour)
 		time.Sleep(2 * time.Hour)
 		if got, ok := q.Get(); got != "a" || !ok {

@@ -29,15 +29,15 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 		}
 		st.Conditions[i] = c
 	}
-	initReason, initMessage := uninitialized(st)
-	containersReason, containersMessage := unready(pod, st)
-	reason, message := gatesClosed(pod, st)
+	initReason, initMessage := notInitializedReason(st)
+	containersReason, containersMessage := notReadyReason(pod, st)
+	reason, message := readinessGatesReason(pod, st)
 	if containersReason != "" {
 		reason, message = containersReason, containersMessage
 	}
 	over := st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed
 	set(corev1.PodReadyToStartContainers, !over, "", "")
-	set(corev1.PodInitialized, initReason == "" || initReason == completed, initReason, initMessage)
+	set(corev1.PodInitialized, initReason == "" || initReason == reasonPodCompleted, initReason, initMessage)
 	set(corev1.PodReady, reason == "", reason, message)
 	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
 	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
@@ -45,19 +45,19 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	}
 }
 
-const completed = "PodCompleted"
+const reasonPodCompleted = "PodCompleted"
 
-// uninitialized is why a pod is not initialized; the empty reason says that it is.
-func uninitialized(st *corev1.PodStatus) (reason, message string) {
+// notInitializedReason is why a pod is not initialized; the empty reason says that it is.
+func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
 	var names []string
 	for _, s := range st.InitContainerStatuses {
-		if !succeeded(s) && s.State.Running == nil || s.State.Running != nil && !s.Ready {
+		if !hasSucceeded(s) && s.State.Running == nil || s.State.Running != nil && !s.Ready {
 			names = append(names, s.Name)
 		}
 	}
 	switch {
 	case st.Phase == corev1.PodSucceeded:
-		return completed, ""
+		return reasonPodCompleted, ""
 	case len(names) > 0 && st.Phase == corev1.PodFailed:
 		return "PodFailed", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
 	case len(names) > 0:
@@ -66,11 +66,11 @@ func uninitialized(st *corev1.PodStatus) (reason, message string) {
 	return "", ""
 }
 
-// unready is why the containers of a pod are not ready.
-func unready(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
+// notReadyReason is why the containers of a pod are not ready.
+func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
 	for i, s := range st.InitContainerStatuses {
-		if !s.Ready && i < len(pod.Spec.InitContainers) && initKind(&pod.Spec.InitContainers[i]) == sidecar {
+		if !s.Ready && i < len(pod.Spec.InitContainers) && initContainerKind(&pod.Spec.InitContainers[i]) == sidecar {
 			names = append(names, s.Name)
 		}
 	}
@@ -81,7 +81,7 @@ func unready(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	}
 	switch {
 	case st.Phase == corev1.PodSucceeded:
-		return completed, ""
+		return reasonPodCompleted, ""
 	case st.Phase == corev1.PodFailed:
 		return "PodFailed", ""
 	case len(names) > 0 || len(st.ContainerStatuses) == 0:
@@ -90,9 +90,9 @@ func unready(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	return "", ""
 }
 
-// gatesClosed is which readiness gates keep a pod from being ready: their
+// readinessGatesReason is which readiness gates keep a pod from being ready: their
 // conditions are set by somebody else.
-func gatesClosed(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
+func readinessGatesReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var messages []string
 	for _, gate := range pod.Spec.ReadinessGates {
 		i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == gate.ConditionType })

@@ -53,26 +53,26 @@ func (c Config) Check() error {
 	if c.Count < 0 || c.Count > MaxCount {
 		return usage.Errorf("%d nodes: choose 0 to %d", c.Count, MaxCount)
 	}
-	_, err := c.shape()
+	_, err := c.nodeShape()
 	return err
 }
 
-// shape is what each node of the fleet looks like.
-type shape struct {
-	capacity corev1.ResourceList
-	labels   map[string]string
-	taints   []corev1.Taint
-	zones    int
-	provider func(name string) string // may be nil
+// nodeShape is what each node of the fleet looks like.
+type nodeShape struct {
+	capacity   corev1.ResourceList
+	labels     map[string]string
+	taints     []corev1.Taint
+	zones      int
+	providerID func(name string) string // may be nil
 }
 
-func (c Config) shape() (shape, error) {
-	s := shape{zones: max(c.Zones, 1), provider: c.ProviderID}
+func (c Config) nodeShape() (nodeShape, error) {
+	s := nodeShape{zones: max(c.Zones, 1), providerID: c.ProviderID}
 	if c.Zones < 0 || c.Zones > maxZones {
 		return s, usage.Errorf("%d zones: choose 1 to %d", c.Zones, maxZones)
 	}
 	var err error
-	if s.capacity, err = c.capacity(); err != nil {
+	if s.capacity, err = c.parseCapacity(); err != nil {
 		return s, err
 	}
 	if s.labels, err = parseLabels(c.Labels); err != nil {
@@ -82,7 +82,7 @@ func (c Config) shape() (shape, error) {
 	return s, err
 }
 
-func (c Config) capacity() (corev1.ResourceList, error) {
+func (c Config) parseCapacity() (corev1.ResourceList, error) {
 	pods := c.Pods
 	if pods == 0 {
 		pods = 110

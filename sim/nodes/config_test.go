@@ -8,7 +8,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func TestCheck(t *testing.T) {
+func TestConfigCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg  Config
 		want string // in the error; empty = none

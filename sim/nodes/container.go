@@ -17,7 +17,7 @@ const (
 	sidecar // an init container that is restarted always
 )
 
-func initKind(c *corev1.Container) containerKind {
+func initContainerKind(c *corev1.Container) containerKind {
 	if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 		return sidecar
 	}
@@ -25,10 +25,10 @@ func initKind(c *corev1.Container) containerKind {
 }
 
 const (
-	backOff    = 10 * time.Second // upstream's first delay before a restart, which doubles
-	maxBackOff = 5 * time.Minute
+	restartBackOff    = 10 * time.Second // upstream's first delay before a restart, which doubles
+	maxRestartBackOff = 5 * time.Minute
 
-	stoppedCode = 143 // the default of a process on SIGTERM
+	sigtermExitCode = 143 // the default of a process on SIGTERM
 )
 
 // restartDelay is how long after its end a container that has been restarted so
@@ -37,53 +37,53 @@ func restartDelay(restarts int32) time.Duration {
 	if restarts == 0 {
 		return 0
 	}
-	return min(backOff<<min(restarts-1, 10), maxBackOff)
+	return min(restartBackOff<<min(restarts-1, 10), maxRestartBackOff)
 }
 
-// run is a container of a pod under way.
-type run struct {
+// containerRun is a container of a pod under way.
+type containerRun struct {
 	pod       *corev1.Pod
 	container *corev1.Container
 	kind      containerKind
-	behaviour behaviour
-	resizes   bool // it has the resources that it asks for
+	behavior  podBehavior
+	resized   bool // it has the resources that it asks for
 	now       time.Time
 	wake      time.Time // of the next change; zero = none by itself
 }
 
 // advance takes a container from the status it had to the one that it has now. A
 // start and an end are never taken in one step, so that both can be watched.
-func (r *run) advance(s corev1.ContainerStatus) corev1.ContainerStatus {
+func (r *containerRun) advance(s corev1.ContainerStatus) corev1.ContainerStatus {
 	switch {
 	case s.State.Running != nil:
-		s = r.running(s)
+		s = r.advanceRunning(s)
 	case s.State.Terminated != nil:
-		s = r.terminated(s)
+		s = r.advanceTerminated(s)
 	case s.LastTerminationState.Terminated != nil: // waits to be restarted
-		s = r.restart(s, s.LastTerminationState.Terminated)
+		s = r.restartContainer(s, s.LastTerminationState.Terminated)
 	default:
-		s = r.start(s)
+		s = r.startContainer(s)
 	}
-	return r.describe(s)
+	return r.syncWithSpec(s)
 }
 
-func (r *run) start(s corev1.ContainerStatus) corev1.ContainerStatus {
+func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.now)}}
 	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
 	s.Started = ptr.To(true)
-	s.Ready = r.ready(r.now)
-	if after, _, ends := r.behaviour.exit(r.container, r.kind, s.RestartCount); ends {
+	s.Ready = r.isReady(r.now)
+	if after, _, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount); ends {
 		r.wakeAt(r.now.Add(after))
 	}
 	return s
 }
 
-// ready is whether a container that has run since then is, and else when.
-func (r *run) ready(since time.Time) bool {
+// isReady is whether a container that has run since then is, and else when.
+func (r *containerRun) isReady(since time.Time) bool {
 	if r.kind == initContainer {
 		return false
 	}
-	at := since.Add(r.behaviour.readyAfter)
+	at := since.Add(r.behavior.readyAfter)
 	if r.kind == mainContainer && r.now.Before(at) {
 		r.wakeAt(at)
 		return false
@@ -91,23 +91,23 @@ func (r *run) ready(since time.Time) bool {
 	return true
 }
 
-func (r *run) running(s corev1.ContainerStatus) corev1.ContainerStatus {
+func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.ContainerStatus {
 	since := s.State.Running.StartedAt
-	after, code, ends := r.behaviour.exit(r.container, r.kind, s.RestartCount)
+	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
-			s = ended(s, code, r.now)
+			s = terminatedStatus(s, code, r.now)
 			s.Ready = r.kind == initContainer && code == 0 // as a kubelet says of one that is done
 			return s
 		}
 		r.wakeAt(at)
 	}
-	s.Ready = r.ready(since.Time)
+	s.Ready = r.isReady(since.Time)
 	return s
 }
 
-// ended is the status of a container that ran and ends now.
-func ended(s corev1.ContainerStatus, code int32, now time.Time) corev1.ContainerStatus {
+// terminatedStatus is the status of a container that ran and ends now.
+func terminatedStatus(s corev1.ContainerStatus, code int32, now time.Time) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
 		ExitCode:    code,
 		Reason:      "Completed",
@@ -125,16 +125,16 @@ func ended(s corev1.ContainerStatus, code int32, now time.Time) corev1.Container
 	return s
 }
 
-func (r *run) terminated(s corev1.ContainerStatus) corev1.ContainerStatus {
+func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.ContainerStatus {
 	last := s.State.Terminated
-	if !restarts(r.pod, r.kind, last.ExitCode) {
+	if !shouldRestart(r.pod, r.kind, last.ExitCode) {
 		return s
 	}
-	return r.restart(s, last)
+	return r.restartContainer(s, last)
 }
 
-// restart starts a container again, or lets it wait for that.
-func (r *run) restart(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
+// restartContainer starts a container again, or lets it wait for that.
+func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
 	s.LastTerminationState = corev1.ContainerState{Terminated: last}
 	if at := last.FinishedAt.Add(restartDelay(s.RestartCount)); r.now.Before(at) {
 		r.wakeAt(at)
@@ -146,11 +146,11 @@ func (r *run) restart(s corev1.ContainerStatus, last *corev1.ContainerStateTermi
 		return s
 	}
 	s.RestartCount++
-	return r.start(s)
+	return r.startContainer(s)
 }
 
-// restarts is whether a container that has ended so is started again.
-func restarts(pod *corev1.Pod, kind containerKind, code int32) bool {
+// shouldRestart is whether a container that has ended so is started again.
+func shouldRestart(pod *corev1.Pod, kind containerKind, code int32) bool {
 	switch {
 	case kind == sidecar:
 		return true
@@ -164,20 +164,20 @@ func restarts(pod *corev1.Pod, kind containerKind, code int32) bool {
 	return kind == mainContainer || code != 0
 }
 
-// describe keeps the status in step with the spec, which a resize may change.
-func (r *run) describe(s corev1.ContainerStatus) corev1.ContainerStatus {
+// syncWithSpec keeps the status in step with the spec, which a resize may change.
+func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
-	if s.State.Running != nil && r.resizes && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
+	if s.State.Running != nil && r.resized && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
 		s.AllocatedResources = r.container.Resources.Requests
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}
 	return s
 }
 
-func (r *run) wakeAt(t time.Time) { r.wake = sooner(r.wake, t) }
+func (r *containerRun) wakeAt(t time.Time) { r.wake = earlier(r.wake, t) }
 
-// sooner is the earlier of two times, of which zero is never.
-func sooner(a, b time.Time) time.Time {
+// earlier is the earlier of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

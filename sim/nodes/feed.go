@@ -16,11 +16,11 @@ import (
 // kwok, with what is due of them. To kwok a node that has failed is deleted.
 type nodeFeed struct {
 	ctx      context.Context
-	ledger   *ledger
+	registry *podRegistry
 	stages   *stageSet
-	to       chan informer.Event[*corev1.Node]
-	alive    func(*corev1.Node) // a node has come to life
-	dead     func(name string)
+	events   chan informer.Event[*corev1.Node]
+	onLive   func(*corev1.Node) // a node has come to life
+	onDead   func(name string)
 	synced   chan struct{} // closed when all nodes have been seen
 	isSynced bool
 }
@@ -32,27 +32,27 @@ func (f *nodeFeed) Add(obj any) error {
 	if !ok {
 		return fmt.Errorf("the watch of nodes brought a %T", obj)
 	}
-	was, is, what := f.ledger.seeNode(node)
+	was, is, what := f.registry.updateNode(node)
 	kind := informer.Modified
 	switch {
 	case !was && !is:
 		return nil
 	case was && !is:
-		f.dead(node.Name)
+		f.onDead(node.Name)
 		kind = informer.Deleted
 	case !was:
 		kind = informer.Added
 	}
 	if is {
-		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.ledger.now()); ok {
+		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
 			what = users
 		}
 	}
 	copied := *node
-	annotate(&copied.ObjectMeta, what)
-	send(f.ctx, f.to, kind, &copied)
+	setDueStage(&copied.ObjectMeta, what)
+	sendEvent(f.ctx, f.events, kind, &copied)
 	if is && !was {
-		f.alive(node)
+		f.onLive(node)
 	}
 	return nil
 }
@@ -64,20 +64,20 @@ func (f *nodeFeed) Delete(obj any) error {
 	if !ok {
 		return fmt.Errorf("the watch of nodes brought a %T", obj)
 	}
-	f.gone(node)
+	f.removeNode(node)
 	return nil
 }
 
-func (f *nodeFeed) gone(node *corev1.Node) {
-	if f.ledger.forgetNode(node.Name) {
-		f.dead(node.Name)
-		send(f.ctx, f.to, informer.Deleted, node)
+func (f *nodeFeed) removeNode(node *corev1.Node) {
+	if f.registry.deleteNode(node.Name) {
+		f.onDead(node.Name)
+		sendEvent(f.ctx, f.events, informer.Deleted, node)
 	}
 }
 
 func (f *nodeFeed) Replace(list []any, _ string) error {
 	left := map[string]bool{}
-	for _, name := range f.ledger.nodeNames() {
+	for _, name := range f.registry.nodeNames() {
 		left[name] = true
 	}
 	for _, obj := range list {
@@ -89,7 +89,7 @@ func (f *nodeFeed) Replace(list []any, _ string) error {
 	for name := range left {
 		node := &corev1.Node{}
 		node.Name = name
-		f.gone(node)
+		f.removeNode(node)
 	}
 	if !f.isSynced {
 		f.isSynced = true
@@ -102,12 +102,12 @@ func (f *nodeFeed) Resync() error { return nil }
 
 // podFeed does for bound pods what nodeFeed does for nodes.
 type podFeed struct {
-	ctx    context.Context
-	ledger *ledger
-	stages *stageSet
-	to     chan informer.Event[*corev1.Pod]
-	node   func(ctx context.Context, name string) (*corev1.Node, error) // as the server has it
-	tell   func(pod *corev1.Pod, reason, message string)                // makes a warning of it
+	ctx           context.Context
+	registry      *podRegistry
+	stages        *stageSet
+	events        chan informer.Event[*corev1.Pod]
+	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // as the server has it
+	recordWarning func(pod *corev1.Pod, reason, message string)                // makes a warning of it
 }
 
 var _ cache.ReflectorStore = (*podFeed)(nil)
@@ -117,45 +117,45 @@ func (f *podFeed) Add(obj any) error {
 	if !ok {
 		return fmt.Errorf("the watch of pods brought a %T", obj)
 	}
-	f.see(pod, false)
+	f.processPod(pod, false)
 	return nil
 }
 
-// see takes in a pod; again says that it was listed for a node that has come to
+// processPod takes in a pod; again says that it was listed for a node that has come to
 // life after its pods had been seen.
-func (f *podFeed) see(pod *corev1.Pod, again bool) {
-	seen := f.ledger.seePod(pod, again, nil)
-	if !seen.heeded {
+func (f *podFeed) processPod(pod *corev1.Pod, again bool) {
+	seen := f.registry.updatePod(pod, again, nil)
+	if !seen.accepted {
 		return
 	}
-	if seen.wrong != nil {
-		f.tell(pod, "InvalidAnnotation", seen.wrong.Error())
+	if seen.annotationError != nil {
+		f.recordWarning(pod, "InvalidAnnotation", seen.annotationError.Error())
 	}
 	if seen.rejected != nil {
-		if seen = f.ledger.seePod(pod, true, f.fresh(pod)); !seen.heeded {
+		if seen = f.registry.updatePod(pod, true, f.freshNode(pod)); !seen.accepted {
 			return
 		}
-		if why := f.ledger.rejection(pod.UID); why != nil {
-			f.tell(pod, why.reason, why.message)
+		if why := f.registry.podRejection(pod.UID); why != nil {
+			f.recordWarning(pod, why.reason, why.message)
 		}
 	}
-	what := seen.due
-	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.ledger.now()); ok {
+	what := seen.next
+	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
 		what = users
 	}
 	copied := *pod
-	annotate(&copied.ObjectMeta, what)
-	send(f.ctx, f.to, informer.Modified, &copied)
+	setDueStage(&copied.ObjectMeta, what)
+	sendEvent(f.ctx, f.events, informer.Modified, &copied)
 }
 
-// fresh is a pod's node as it is now: what the watch of nodes has told of it may
+// freshNode is a pod's node as it is now: what the watch of nodes has told of it may
 // be older than what the pod was bound for. If the server does not answer, that
 // has to do.
-func (f *podFeed) fresh(pod *corev1.Pod) *corev1.Node {
-	if node, err := f.node(f.ctx, pod.Spec.NodeName); err == nil {
+func (f *podFeed) freshNode(pod *corev1.Pod) *corev1.Node {
+	if node, err := f.getNode(f.ctx, pod.Spec.NodeName); err == nil {
 		return node
 	}
-	return f.ledger.lastNode(pod.Spec.NodeName)
+	return f.registry.lastSeenNode(pod.Spec.NodeName)
 }
 
 func (f *podFeed) Update(obj any) error { return f.Add(obj) }
@@ -165,8 +165,8 @@ func (f *podFeed) Delete(obj any) error {
 	if !ok {
 		return fmt.Errorf("the watch of pods brought a %T", obj)
 	}
-	f.ledger.forgetPod(pod.UID)
-	send(f.ctx, f.to, informer.Deleted, pod)
+	f.registry.deletePod(pod.UID)
+	sendEvent(f.ctx, f.events, informer.Deleted, pod)
 	return nil
 }
 
@@ -186,14 +186,14 @@ func (f *podFeed) Replace(list []any, _ string) error {
 		}
 		present[obj.(*corev1.Pod).UID] = true
 	}
-	f.ledger.forgetPodsBut(present)
+	f.registry.retainPods(present)
 	return nil
 }
 
 func (f *podFeed) Resync() error { return nil }
 
-// send hands an event to kwok, unless all ends.
-func send[T runtime.Object](ctx context.Context, to chan informer.Event[T], kind informer.EventType, object T) {
+// sendEvent hands an event to kwok, unless all ends.
+func sendEvent[T runtime.Object](ctx context.Context, to chan informer.Event[T], kind informer.EventType, object T) {
 	select {
 	case to <- informer.Event[T]{Type: kind, Object: object}:
 	case <-ctx.Done():

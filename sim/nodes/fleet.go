@@ -22,16 +22,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// makers is how many nodes are made at a time.
-const makers = 8
+// createParallelism is how many nodes are made at a time.
+const createParallelism = 8
 
 // Fleet is simulated nodes, and what their kubelets do.
 type Fleet struct {
 	client     kubernetes.Interface
-	ledger     *ledger
+	registry   *podRegistry
 	simulation *simulation
 	cancel     context.CancelFunc
-	adding     sync.Mutex // one at a time: names are chosen from those that are free
+	addMu      sync.Mutex // one at a time: names are chosen from those that are free
 }
 
 // Start simulates every node that kwok's annotation marks and makes those that
@@ -43,22 +43,22 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect := rest.CopyConfig(cfg.Connect(component))
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return insistent{next} })
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)
 	if err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
 	var stages stageClients
 	if cfg.Stages {
-		if stages, err = connectStages(cfg.Connect(component)); err != nil {
+		if stages, err = newStageClients(cfg.Connect(component)); err != nil {
 			return nil, fmt.Errorf("simulated nodes: %w", err)
 		}
 	}
-	return start(ctx, cfg, client, stages)
+	return startWithClients(ctx, cfg, client, stages)
 }
 
-func start(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients) (*Fleet, error) {
-	shape, err := cfg.shape()
+func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients) (*Fleet, error) {
+	shape, err := cfg.nodeShape()
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +67,25 @@ func start(ctx context.Context, cfg Config, client kubernetes.Interface, stages 
 		log = slog.New(slog.DiscardHandler)
 	}
 	running, cancel := context.WithCancel(context.Background())
-	f := &Fleet{client: client, ledger: newLedger(shape, time.Now), cancel: cancel}
-	f.ledger.check = cfg.CheckPod
-	if f.simulation, err = simulate(running, client, stages, f.ledger, log); err != nil {
+	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now), cancel: cancel}
+	f.registry.checkPod = cfg.CheckPod
+	if f.simulation, err = startSimulation(running, client, stages, f.registry, log); err != nil {
 		cancel()
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
-	if err := f.fill(ctx, cfg.Count); err != nil {
+	if err := f.createMissing(ctx, cfg.Count); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// insistent lets client-go try a patch again that has failed in the server: kwok
+// retryTransport lets client-go try a patch again that has failed in the server: kwok
 // does so for some errors only, and a pod would stay as it is.
-type insistent struct{ http.RoundTripper }
+type retryTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (t insistent) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err == nil && r.Method == http.MethodPatch && response.StatusCode >= http.StatusInternalServerError && response.Header.Get("Retry-After") == "" {
 		response.Header.Set("Retry-After", "1")
@@ -100,8 +100,8 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// fill makes the nodes that are missing of so many.
-func (f *Fleet) fill(ctx context.Context, count int) error {
+// createMissing makes the nodes that are missing of so many.
+func (f *Fleet) createMissing(ctx context.Context, count int) error {
 	if count == 0 {
 		return nil
 	}
@@ -118,8 +118,8 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	f.adding.Lock()
-	defer f.adding.Unlock()
+	f.addMu.Lock()
+	defer f.addMu.Unlock()
 	select {
 	case <-f.simulation.nodes.synced: // so that no address is given twice
 	case <-ctx.Done():
@@ -139,33 +139,33 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 	names := freeNames(taken, n)
 	made := make([]bool, n)
 	group, each := errgroup.WithContext(ctx)
-	group.SetLimit(makers)
+	group.SetLimit(createParallelism)
 	for i, name := range names {
-		addr := f.ledger.takeHost()
+		addr := f.registry.allocateNodeIP()
 		group.Go(func() error {
-			err := f.create(each, name, addr)
+			err := f.createNode(each, name, addr)
 			made[i] = err == nil
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
-		f.unmake(ctx, names, made)
+		f.deleteCreated(ctx, names, made)
 		return nil, err
 	}
 	return names, nil
 }
 
-func (f *Fleet) create(ctx context.Context, name string, addr netip.Addr) error {
-	node := f.ledger.shape.newNode(name, addr, time.Now())
+func (f *Fleet) createNode(ctx context.Context, name string, addr netip.Addr) error {
+	node := f.registry.shape.newNode(name, addr, time.Now())
 	if _, err := f.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-		f.ledger.freeHost(addr)
+		f.registry.releaseNodeIP(addr)
 		return fmt.Errorf("cannot make node %s: %w", name, err)
 	}
 	return nil
 }
 
-// unmake removes what Add has made before it failed.
-func (f *Fleet) unmake(ctx context.Context, names []string, made []bool) {
+// deleteCreated removes what Add has made before it failed.
+func (f *Fleet) deleteCreated(ctx context.Context, names []string, made []bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	for i, name := range names {
@@ -178,8 +178,8 @@ func (f *Fleet) unmake(ctx context.Context, names []string, made []bool) {
 	}
 }
 
-// node is a simulated node, or why it is none.
-func (f *Fleet) node(ctx context.Context, name string) (*corev1.Node, error) {
+// getSimulated is a simulated node, or why it is none.
+func (f *Fleet) getSimulated(ctx context.Context, name string) (*corev1.Node, error) {
 	if name == "" || len(path.IsValidPathSegmentName(name)) > 0 { // client-go would not even ask
 		return nil, usage.Errorf("there is no node %q", name)
 	}
@@ -190,7 +190,7 @@ func (f *Fleet) node(ctx context.Context, name string) (*corev1.Node, error) {
 	case err != nil:
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	case !annotations.IsSimulated(node):
-		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, annotations.Kwok, annotations.Fake)
+		return nil, usage.Errorf("node %s is not simulated: it lacks the annotation %s=%s", name, annotations.KwokNode, annotations.KwokFake)
 	}
 	return node, nil
 }

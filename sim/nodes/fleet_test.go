@@ -19,11 +19,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-const patience = 20 * time.Second
+const waitTimeout = 20 * time.Second
 
-func startFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
+func startTestFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
 	t.Helper()
-	f, err := start(t.Context(), cfg, client, stageClients{})
+	f, err := startWithClients(t.Context(), cfg, client, stageClients{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,10 +35,10 @@ func startFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
 	return f
 }
 
-// watchPod returns when a pod is as it should be.
-func watchPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, until func(*corev1.Pod) bool) *corev1.Pod {
+// waitForPod returns when a pod is as it should be.
+func waitForPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, until func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	w, err := client.CoreV1().Pods(pod.Namespace).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -56,13 +56,13 @@ func watchPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, until 
 				now = p
 			}
 		case <-ctx.Done():
-			t.Fatalf("pod %s is still %s", pod.Name, describe(now))
+			t.Fatalf("pod %s is still %s", pod.Name, describePod(now))
 		}
 	}
 	return now
 }
 
-func names(t *testing.T, f *Fleet) []string {
+func listNodeNames(t *testing.T, f *Fleet) []string {
 	t.Helper()
 	list, err := f.List(t.Context())
 	if err != nil {
@@ -75,12 +75,12 @@ func names(t *testing.T, f *Fleet) []string {
 	return names
 }
 
-func TestFleetFillsUp(t *testing.T) {
-	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{annotations.Kwok: annotations.Fake}}}
+func TestFleetCreatesMissingNodes(t *testing.T) {
+	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}}
 	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
 	client := fake.NewClientset(byHand, kubelet)
-	f := startFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})
-	if diff := cmp.Diff([]string{"hand", "node-1", "node-3"}, names(t, f)); diff != "" {
+	f := startTestFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})
+	if diff := cmp.Diff([]string{"hand", "node-1", "node-3"}, listNodeNames(t, f)); diff != "" {
 		t.Error(diff)
 	}
 	node, err := client.CoreV1().Nodes().Get(t.Context(), "node-3", metav1.GetOptions{})
@@ -96,8 +96,8 @@ func TestFleetFillsUp(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := startFleet(t, client, Config{Count: 4})
-	if diff := cmp.Diff([]string{"hand", "node-1", "node-3", "node-4", "node-5"}, names(t, again)); diff != "" {
+	again := startTestFleet(t, client, Config{Count: 4})
+	if diff := cmp.Diff([]string{"hand", "node-1", "node-3", "node-4", "node-5"}, listNodeNames(t, again)); diff != "" {
 		t.Errorf("after a restart: %s", diff)
 	}
 }
@@ -108,24 +108,24 @@ func TestFleetAddsAllOrNone(t *testing.T) {
 		node := a.(clienttesting.CreateAction).GetObject().(*corev1.Node)
 		return node.Name == "node-4", nil, errors.New("refused")
 	})
-	f := startFleet(t, client, Config{Count: 1})
+	f := startTestFleet(t, client, Config{Count: 1})
 	if added, err := f.Add(t.Context(), 4); err == nil {
 		t.Errorf("added %v", added)
 	}
-	if diff := cmp.Diff([]string{"node-1"}, names(t, f)); diff != "" {
+	if diff := cmp.Diff([]string{"node-1"}, listNodeNames(t, f)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestFleetRunsPods(t *testing.T) {
 	client := fake.NewClientset()
-	f := startFleet(t, client, Config{Count: 1})
+	f := startTestFleet(t, client, Config{Count: 1})
 	pod := testPod(nil)
 	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	running := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
-	if got := describe(running); got != "Running, ready, a: runs" {
+	running := waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	if got := describePod(running); got != "Running, ready, a: runs" {
 		t.Errorf("the pod is %s", got)
 	}
 	if running.Status.PodIP != "100.64.0.1" || running.Status.HostIP != "172.16.0.1" {
@@ -138,9 +138,9 @@ func TestFleetRunsPods(t *testing.T) {
 
 // A Pod that the scheduler did not place is looked at as a kubelet does, and its
 // node is asked for first: the watch may lag.
-func TestFleetRejects(t *testing.T) {
+func TestFleetRejectsPods(t *testing.T) {
 	client := fake.NewClientset()
-	startFleet(t, client, Config{Count: 1, CPU: "2"})
+	startTestFleet(t, client, Config{Count: 1, CPU: "2"})
 	for name, c := range map[string]struct{ cpu, want string }{"big": {"3", "OutOfcpu"}, "fits": {"1", ""}} {
 		pod := testPod(func(p *corev1.Pod) {
 			p.Name, p.UID = name, types.UID(name)
@@ -149,12 +149,12 @@ func TestFleetRejects(t *testing.T) {
 		if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		got := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodPending })
+		got := waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodPending })
 		if got.Status.Reason != c.want {
-			t.Errorf("pod %s: %s", name, describe(got))
+			t.Errorf("pod %s: %s", name, describePod(got))
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	w, err := client.CoreV1().Events("n").Watch(ctx, metav1.ListOptions{})
 	if err != nil {

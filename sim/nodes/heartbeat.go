@@ -24,21 +24,21 @@ type heartbeats struct {
 	ctx    context.Context
 	client kubernetes.Interface
 
-	mu   sync.Mutex
-	stop map[string]context.CancelFunc
-	wg   sync.WaitGroup
+	mu      sync.Mutex
+	cancels map[string]context.CancelFunc
+	wg      sync.WaitGroup
 }
 
 func newHeartbeats(ctx context.Context, client kubernetes.Interface) *heartbeats {
-	return &heartbeats{ctx: ctx, client: client, stop: map[string]context.CancelFunc{}}
+	return &heartbeats{ctx: ctx, client: client, cancels: map[string]context.CancelFunc{}}
 }
 
-// start begins to renew the lease of a node.
-func (h *heartbeats) start(node *corev1.Node) {
-	h.end(node.Name)
+// startRenewing begins to renew the lease of a node.
+func (h *heartbeats) startRenewing(node *corev1.Node) {
+	h.stopRenewing(node.Name)
 	ctx, cancel := context.WithCancel(h.ctx)
 	h.mu.Lock()
-	h.stop[node.Name] = cancel
+	h.cancels[node.Name] = cancel
 	h.mu.Unlock()
 	owner := metav1.OwnerReference{
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node",
@@ -56,13 +56,13 @@ func (h *heartbeats) start(node *corev1.Node) {
 	h.wg.Go(func() { c.Run(ctx) })
 }
 
-// end stops it.
-func (h *heartbeats) end(name string) {
+// stopRenewing stops it.
+func (h *heartbeats) stopRenewing(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if cancel := h.stop[name]; cancel != nil {
+	if cancel := h.cancels[name]; cancel != nil {
 		cancel()
-		delete(h.stop, name)
+		delete(h.cancels, name)
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 // withLogger lets upstream's libraries and kwok's log to one logger, until ctx
 // ends: then all that they say is that it has.
 func withLogger(ctx context.Context, log *slog.Logger) context.Context {
-	log = slog.New(untilDone{log.Handler(), ctx})
+	log = slog.New(untilDoneHandler{log.Handler(), ctx})
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
-	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLines{log}, kwoklog.LevelWarn))
+	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log}, kwoklog.LevelWarn))
 }
 
-// kwokLines takes the lines of kwok's logger, which makes JSON only.
-type kwokLines struct{ log *slog.Logger }
+// kwokLogWriter takes the lines of kwok's logger, which makes JSON only.
+type kwokLogWriter struct{ log *slog.Logger }
 
-func (l kwokLines) Write(line []byte) (int, error) {
+func (l kwokLogWriter) Write(line []byte) (int, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(line, &fields); err != nil {
 		return 0, fmt.Errorf("a log line of kwok's: %w", err)
@@ -32,7 +32,7 @@ func (l kwokLines) Write(line []byte) (int, error) {
 	if fields[slog.LevelKey] == slog.LevelError.String() {
 		level = slog.LevelError
 	}
-	if cause, _ := fields["err"].(string); overtaken(cause) {
+	if cause, _ := fields["err"].(string); isStaleObjectError(cause) {
 		level = slog.LevelDebug
 	}
 	message, _ := fields[slog.MessageKey].(string)
@@ -48,28 +48,28 @@ func (l kwokLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// overtaken is whether that only says that what was to be written has gone: kwok
+// isStaleObjectError is whether that only says that what was to be written has gone: kwok
 // hands on the text of its errors alone.
-func overtaken(cause string) bool {
-	return strings.HasSuffix(cause, " not found") || strings.HasSuffix(cause, gone) || strings.Contains(cause, "UID in precondition")
+func isStaleObjectError(cause string) bool {
+	return strings.HasSuffix(cause, " not found") || strings.HasSuffix(cause, notLiveSuffix) || strings.Contains(cause, "UID in precondition")
 }
 
-type untilDone struct {
+type untilDoneHandler struct {
 	slog.Handler
 	ctx context.Context
 }
 
-func (h untilDone) Handle(ctx context.Context, r slog.Record) error {
+func (h untilDoneHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.ctx.Err() != nil {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h untilDone) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untilDone{h.Handler.WithAttrs(attrs), h.ctx}
+func (h untilDoneHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untilDoneHandler{h.Handler.WithAttrs(attrs), h.ctx}
 }
 
-func (h untilDone) WithGroup(name string) slog.Handler {
-	return untilDone{h.Handler.WithGroup(name), h.ctx}
+func (h untilDoneHandler) WithGroup(name string) slog.Handler {
+	return untilDoneHandler{h.Handler.WithGroup(name), h.ctx}
 }

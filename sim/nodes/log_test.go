@@ -12,7 +12,7 @@ import (
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
 )
 
-func TestLoggers(t *testing.T) {
+func TestLogLevels(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

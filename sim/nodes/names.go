@@ -9,7 +9,7 @@ import (
 // fleetLabel marks the nodes that the fleet has made.
 const fleetLabel = "ctrlplane/fleet"
 
-func made(node *corev1.Node) bool {
+func isFleetNode(node *corev1.Node) bool {
 	_, ok := node.Labels[fleetLabel]
 	return ok
 }
@@ -27,8 +27,8 @@ func freeNames(taken map[string]bool, n int) []string {
 
 func nodeName(i int) string { return "node-" + strconv.Itoa(i) }
 
-// zone is where the node of a name that freeNames made stands, of n zones.
-func zone(name string, n int) string {
+// zoneOf is where the node of a name that freeNames made stands, of n zones.
+func zoneOf(name string, n int) string {
 	i, err := strconv.Atoi(name[len("node-"):])
 	if err != nil {
 		panic("nodes: not a name of ours: " + name)

@@ -21,7 +21,7 @@ func TestFreeNames(t *testing.T) {
 func TestZone(t *testing.T) {
 	var got []string
 	for _, name := range freeNames(nil, 4) {
-		got = append(got, zone(name, 3))
+		got = append(got, zoneOf(name, 3))
 	}
 	if diff := cmp.Diff([]string{"zone-a", "zone-b", "zone-c", "zone-a"}, got); diff != "" {
 		t.Error(diff)
@@ -36,13 +36,13 @@ func TestCompareNames(t *testing.T) {
 	}
 }
 
-func TestPool(t *testing.T) {
-	p := newPool(netip.MustParsePrefix("10.0.0.0/29")) // .1 to .6
-	p.mark(netip.MustParseAddr("10.0.0.2"))
-	p.mark(netip.MustParseAddr("10.9.9.9")) // not of this range
+func TestAddressPool(t *testing.T) {
+	p := newAddressPool(netip.MustParsePrefix("10.0.0.0/29")) // .1 to .6
+	p.reserve(netip.MustParseAddr("10.0.0.2"))
+	p.reserve(netip.MustParseAddr("10.9.9.9")) // not of this range
 	var got []string
 	for range 5 {
-		addr, ok := p.take()
+		addr, ok := p.allocate()
 		if !ok {
 			t.Fatal("the range is used up too early")
 		}
@@ -51,14 +51,14 @@ func TestPool(t *testing.T) {
 	if diff := cmp.Diff([]string{"10.0.0.1", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if addr, ok := p.take(); ok {
+	if addr, ok := p.allocate(); ok {
 		t.Errorf("took %s of a full range", addr)
 	}
-	p.free(netip.MustParseAddr("10.0.0.4"))
-	if addr, ok := p.take(); !ok || addr.String() != "10.0.0.4" {
+	p.release(netip.MustParseAddr("10.0.0.4"))
+	if addr, ok := p.allocate(); !ok || addr.String() != "10.0.0.4" {
 		t.Errorf("take = %s, %v after 10.0.0.4 came free", addr, ok)
 	}
-	if addr, ok := newPool(netip.MustParsePrefix("10.0.0.0/31")).take(); ok {
+	if addr, ok := newAddressPool(netip.MustParsePrefix("10.0.0.0/31")).allocate(); ok {
 		t.Errorf("took %s of a range without hosts", addr)
 	}
 }

@@ -18,22 +18,22 @@ import (
 // nothing changes: a kubelet's nodeStatusReportFrequency.
 const statusInterval = 5 * time.Minute
 
-// intervalOf spreads the nodes, as kubelets do, by half of the interval either
+// statusIntervalOf spreads the nodes, as kubelets do, by half of the interval either
 // way: those that were made together do not write together.
-func intervalOf(name string) time.Duration {
+func statusIntervalOf(name string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	return statusInterval/2 + statusInterval*time.Duration(h.Sum32()%1000)/1000
 }
 
 // newNode is a node of the fleet as a kubelet would register it.
-func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node {
+func (s nodeShape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
 			// With the TTL and the old labels, which controllers would add, a node
 			// is written twice less.
-			Annotations: map[string]string{annotations.Kwok: annotations.Fake, corev1.ObjectTTLAnnotationKey: "0"},
+			Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake, corev1.ObjectTTLAnnotationKey: "0"},
 			Labels: map[string]string{
 				fleetLabel:                       "true",
 				corev1.LabelHostname:             name,
@@ -41,15 +41,15 @@ func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node
 				corev1.LabelArchStable:           runtime.GOARCH,
 				"beta." + corev1.LabelOSStable:   "linux",
 				"beta." + corev1.LabelArchStable: runtime.GOARCH,
-				corev1.LabelTopologyZone:         zone(name, s.zones),
+				corev1.LabelTopologyZone:         zoneOf(name, s.zones),
 				corev1.LabelTopologyRegion:       "local",
 				corev1.LabelInstanceTypeStable:   "simulated",
 			},
 		},
 		Spec: corev1.NodeSpec{Taints: s.taints},
 	}
-	if s.provider != nil {
-		node.Spec.ProviderID = s.provider(name)
+	if s.providerID != nil {
+		node.Spec.ProviderID = s.providerID(name)
 	}
 	for key, value := range s.labels {
 		node.Labels[key] = value
@@ -60,7 +60,7 @@ func (s shape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node
 
 // nodeStatus is the status that a kubelet would report of a node now, and when
 // it is to be reported again. What the node's maker has set stays.
-func (s shape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (corev1.NodeStatus, time.Time) {
+func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (corev1.NodeStatus, time.Time) {
 	st := *node.Status.DeepCopy()
 	if len(st.Capacity) == 0 {
 		st.Capacity = s.capacity
@@ -72,24 +72,24 @@ func (s shape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (co
 	setAddress(&st, corev1.NodeHostName, node.Name)
 	setNodeInfo(&st.NodeInfo)
 	changed := false
-	for _, c := range healthy {
+	for _, c := range healthyConditions {
 		changed = setNodeCondition(&st, c, now) || changed
 	}
 	last := lastHeartbeat(&st)
-	if next := last.Add(intervalOf(node.Name)); !changed && now.Before(next) {
+	if next := last.Add(statusIntervalOf(node.Name)); !changed && now.Before(next) {
 		return st, next
 	}
 	for i := range st.Conditions {
-		if isOurs(st.Conditions[i].Type) {
+		if isKubeletCondition(st.Conditions[i].Type) {
 			st.Conditions[i].LastHeartbeatTime = metav1.NewTime(now)
 		}
 	}
-	return st, now.Add(intervalOf(node.Name))
+	return st, now.Add(statusIntervalOf(node.Name))
 }
 
-// measured is a node with what its kubelet will say that it offers, if it has not
+// withAllocatable is a node with what its kubelet will say that it offers, if it has not
 // yet.
-func (s shape) measured(node *corev1.Node) *corev1.Node {
+func (s nodeShape) withAllocatable(node *corev1.Node) *corev1.Node {
 	if len(node.Status.Allocatable) > 0 {
 		return node
 	}
@@ -100,16 +100,16 @@ func (s shape) measured(node *corev1.Node) *corev1.Node {
 	return &copied
 }
 
-// healthy are the conditions of a node that is well, in a kubelet's words.
-var healthy = [...]corev1.NodeCondition{
+// healthyConditions are the conditions of a node that is well, in a kubelet's words.
+var healthyConditions = [...]corev1.NodeCondition{
 	{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
 	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
 	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
 	{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"},
 }
 
-func isOurs(kind corev1.NodeConditionType) bool {
-	return slices.ContainsFunc(healthy[:], func(c corev1.NodeCondition) bool { return c.Type == kind })
+func isKubeletCondition(kind corev1.NodeConditionType) bool {
+	return slices.ContainsFunc(healthyConditions[:], func(c corev1.NodeCondition) bool { return c.Type == kind })
 }
 
 // setNodeCondition is whether that changed the condition.

@@ -9,32 +9,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// place is where a pod runs.
-type place struct {
+// placement is where a pod runs.
+type placement struct {
 	hostIPs, podIPs []netip.Addr
 	rejected        *rejection // why it does not run there; nil = it does
-	resize          *rejection // why it does not get what it asks for by now; nil = it has it
+	resizeRejected  *rejection // why it does not get what it asks for by now; nil = it has it
 }
 
-func finished(pod *corev1.Pod) bool {
+func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // podStatus is the status that a kubelet would report of a pod now, and when it
 // changes by itself; zero = never.
-func podStatus(pod *corev1.Pod, at place, now time.Time) (corev1.PodStatus, time.Time) {
+func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, time.Time) {
 	st := *pod.Status.DeepCopy()
-	if finished(pod) {
+	if isFinished(pod) {
 		return st, time.Time{}
 	}
 	st.ObservedGeneration = pod.Generation
 	if pod.DeletionTimestamp != nil {
-		fail(pod, &st, now, "", "")
+		failPod(pod, &st, now, "", "")
 		return st, time.Time{}
 	}
 	if st.StartTime == nil {
 		if at.rejected != nil {
-			fail(pod, &st, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
+			failPod(pod, &st, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
 			return st, time.Time{}
 		}
 		start := metav1.NewTime(now)
@@ -45,22 +45,22 @@ func podStatus(pod *corev1.Pod, at place, now time.Time) (corev1.PodStatus, time
 	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
 		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
 		if !now.Before(deadline) {
-			fail(pod, &st, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+			failPod(pod, &st, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 			return st, time.Time{}
 		}
 	}
-	wake := runContainers(pod, &st, at, now)
+	wake := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
-	if setResize(pod, &st, at.resize, now); at.resize != nil {
-		wake = sooner(wake, now.Add(resizeRetry))
+	if setResizeCondition(pod, &st, at.resizeRejected, now); at.resizeRejected != nil {
+		wake = earlier(wake, now.Add(resizeRetryInterval))
 	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		return st, time.Time{}
 	}
-	return st, sooner(wake, deadline)
+	return st, earlier(wake, deadline)
 }
 
-func setAddresses(st *corev1.PodStatus, at place) {
+func setAddresses(st *corev1.PodStatus, at placement) {
 	if len(at.hostIPs) > 0 {
 		st.HostIP, st.HostIPs = at.hostIPs[0].String(), nil
 		for _, ip := range at.hostIPs {
@@ -75,13 +75,13 @@ func setAddresses(st *corev1.PodStatus, at place) {
 	}
 }
 
-// runContainers moves the containers on and sets the phase that follows.
-func runContainers(pod *corev1.Pod, st *corev1.PodStatus, at place, now time.Time) (wake time.Time) {
-	behaviour, _ := behaviourOf(pod) // what is wrong has been told when the pod was first seen
+// advanceContainers moves the containers on and sets the phase that follows.
+func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time) {
+	behaviour, _ := podBehaviorOf(pod) // what is wrong has been told when the pod was first seen
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := run{pod: pod, container: c, kind: kind, behaviour: behaviour, resizes: at.resize == nil, now: now}
-		s := r.advance(statusOf(was, c.Name))
-		wake = sooner(wake, r.wake)
+		r := containerRun{pod: pod, container: c, kind: kind, behavior: behaviour, resized: at.resizeRejected == nil, now: now}
+		s := r.advance(containerStatusOf(was, c.Name))
+		wake = earlier(wake, r.wake)
 		return s
 	}
 	initialized := true
@@ -89,45 +89,45 @@ func runContainers(pod *corev1.Pod, st *corev1.PodStatus, at place, now time.Tim
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		if !initialized {
-			inits = append(inits, waiting(c, st.InitContainerStatuses, "PodInitializing"))
+			inits = append(inits, waitingStatus(c, st.InitContainerStatuses, "PodInitializing"))
 			continue
 		}
-		s := advance(c, initKind(c), st.InitContainerStatuses)
+		s := advance(c, initContainerKind(c), st.InitContainerStatuses)
 		inits = append(inits, s)
 		started := s.State.Running != nil || s.LastTerminationState.Terminated != nil
-		initialized = initKind(c) == sidecar && started || succeeded(s)
+		initialized = initContainerKind(c) == sidecar && started || hasSucceeded(s)
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		if initialized {
 			mains = append(mains, advance(c, mainContainer, st.ContainerStatuses))
 		} else {
-			mains = append(mains, waiting(c, st.ContainerStatuses, "PodInitializing"))
+			mains = append(mains, waitingStatus(c, st.ContainerStatuses, "PodInitializing"))
 		}
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		s := (&run{pod: pod, container: &c, resizes: true, now: now}).advance(statusOf(st.EphemeralContainerStatuses, c.Name))
+		s := (&containerRun{pod: pod, container: &c, resized: true, now: now}).advance(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
 		s.Ready, s.Started = false, nil // it has no probes
 		extras = append(extras, s)
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
-	if st.Phase = phase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
-		endAll(st, now, 0) // the sidecars, after the main containers
+	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+		terminateAll(st, now, 0) // the sidecars, after the main containers
 	}
 	return wake
 }
 
-func statusOf(list []corev1.ContainerStatus, name string) corev1.ContainerStatus {
+func containerStatusOf(list []corev1.ContainerStatus, name string) corev1.ContainerStatus {
 	if i := slices.IndexFunc(list, func(s corev1.ContainerStatus) bool { return s.Name == name }); i >= 0 {
 		return list[i]
 	}
 	return corev1.ContainerStatus{Name: name}
 }
 
-// waiting is the status of a container that must not run yet.
-func waiting(c *corev1.Container, was []corev1.ContainerStatus, reason string) corev1.ContainerStatus {
-	s := statusOf(was, c.Name)
+// waitingStatus is the status of a container that must not run yet.
+func waitingStatus(c *corev1.Container, was []corev1.ContainerStatus, reason string) corev1.ContainerStatus {
+	s := containerStatusOf(was, c.Name)
 	if s.State.Running == nil && s.State.Terminated == nil {
 		started := false
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
@@ -136,18 +136,18 @@ func waiting(c *corev1.Container, was []corev1.ContainerStatus, reason string) c
 	return s
 }
 
-func succeeded(s corev1.ContainerStatus) bool {
+func hasSucceeded(s corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 }
 
-// phase is what the containers make of the pod.
-func phase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
+// podPhase is what the containers make of the pod.
+func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	for i, s := range st.InitContainerStatuses {
-		kind := initKind(&pod.Spec.InitContainers[i])
+		kind := initContainerKind(&pod.Spec.InitContainers[i])
 		switch {
-		case kind == sidecar && s.State.Running != nil, succeeded(s):
+		case kind == sidecar && s.State.Running != nil, hasSucceeded(s):
 		case kind == sidecar && s.LastTerminationState.Terminated != nil: // restarts; the pod is past it
-		case s.State.Terminated != nil && !restarts(pod, kind, s.State.Terminated.ExitCode):
+		case s.State.Terminated != nil && !shouldRestart(pod, kind, s.State.Terminated.ExitCode):
 			return corev1.PodFailed
 		default:
 			return corev1.PodPending
@@ -156,7 +156,7 @@ func phase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	result := corev1.PodSucceeded
 	for _, s := range st.ContainerStatuses {
 		switch end := s.State.Terminated; {
-		case end == nil || restarts(pod, mainContainer, end.ExitCode):
+		case end == nil || shouldRestart(pod, mainContainer, end.ExitCode):
 			return corev1.PodRunning
 		case end.ExitCode != 0:
 			result = corev1.PodFailed
@@ -165,20 +165,20 @@ func phase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	return result
 }
 
-// fail ends the pod from outside: it was rejected, was deleted or took too long.
-func fail(pod *corev1.Pod, st *corev1.PodStatus, now time.Time, reason, message string) {
-	endAll(st, now, stoppedCode)
+// failPod ends the pod from outside: it was rejected, was deleted or took too long.
+func failPod(pod *corev1.Pod, st *corev1.PodStatus, now time.Time, reason, message string) {
+	terminateAll(st, now, sigtermExitCode)
 	st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
 	setConditions(pod, st, now)
 }
 
-// endAll ends what still runs, and what waits for a restart.
-func endAll(st *corev1.PodStatus, now time.Time, code int32) {
+// terminateAll ends what still runs, and what waits for a restart.
+func terminateAll(st *corev1.PodStatus, now time.Time, code int32) {
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i, s := range list {
 			switch {
 			case s.State.Running != nil:
-				list[i] = ended(s, code, now)
+				list[i] = terminatedStatus(s, code, now)
 			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
 				list[i].State = s.LastTerminationState
 			}

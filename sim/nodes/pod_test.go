@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	epoch  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	always = corev1.ContainerRestartPolicyAlways
-	here   = place{hostIPs: []netip.Addr{netip.MustParseAddr("172.16.0.1")}, podIPs: []netip.Addr{netip.MustParseAddr("10.244.0.1")}}
+	epoch         = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	always        = corev1.ContainerRestartPolicyAlways
+	testPlacement = placement{hostIPs: []netip.Addr{netip.MustParseAddr("172.16.0.1")}, podIPs: []netip.Addr{netip.MustParseAddr("10.244.0.1")}}
 )
 
 func testPod(change func(*corev1.Pod)) *corev1.Pod {
@@ -36,23 +36,23 @@ func testPod(change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// story lives through what a pod does by itself, in a line a step.
-func story(pod *corev1.Pod, at place, steps int) []string {
+// timeline lives through what a pod does by itself, in a line a step.
+func timeline(pod *corev1.Pod, at placement, steps int) []string {
 	var lines []string
 	now := epoch
 	for range steps {
-		what := podDue(pod, at, now)
-		if what.stage == "" {
+		what := nextPodStage(pod, at, now)
+		if what.name == "" {
 			return append(lines, "rests")
 		}
 		now = what.at
 		pod.Status, _ = podStatus(pod, at, now)
-		lines = append(lines, fmt.Sprintf("%v %s", now.Sub(epoch), describe(pod)))
+		lines = append(lines, fmt.Sprintf("%v %s", now.Sub(epoch), describePod(pod)))
 	}
 	return lines
 }
 
-func describe(pod *corev1.Pod) string {
+func describePod(pod *corev1.Pod) string {
 	parts := []string{string(pod.Status.Phase)}
 	if pod.Status.Reason != "" {
 		parts = append(parts, pod.Status.Reason)
@@ -80,18 +80,18 @@ func describe(pod *corev1.Pod) string {
 	return strings.Join(parts, ", ")
 }
 
-func TestStory(t *testing.T) {
+func TestPodTimelines(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
-		at     place
+		at     placement
 		want   []string
 	}{
-		"runs on": {nil, here, []string{"0s Running, ready, a: runs", "rests"}},
+		"runs on": {nil, testPlacement, []string{"0s Running, ready, a: runs", "rests"}},
 		"of a Job": {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
-			}, here,
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "0s Succeeded, a: exit 0", "rests"},
 		},
 		"of a Job that works a while": {
@@ -99,11 +99,11 @@ func TestStory(t *testing.T) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
 				p.Annotations[runForAnnotation] = "5s"
-			}, here,
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "5s Succeeded, a: exit 0", "rests"},
 		},
 		"crash loop": {
-			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[runForAnnotation] = "3", "1s" }, here,
+			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[runForAnnotation] = "3", "1s" }, testPlacement,
 			[]string{
 				"0s Running, ready, a: runs", "1s Running, a: exit 3", "1s Running, ready, a: runs #1",
 				"2s Running, a: exit 3 #1", "2s Running, a: CrashLoopBackOff #1", "12s Running, ready, a: runs #2",
@@ -111,7 +111,7 @@ func TestStory(t *testing.T) {
 			},
 		},
 		"fails once": {
-			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[failuresAnnotation] = "1", "1" }, here,
+			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[failuresAnnotation] = "1", "1" }, testPlacement,
 			[]string{"0s Running, ready, a: runs", "0s Running, a: exit 1", "0s Running, ready, a: runs #1", "rests"},
 		},
 		"fails for good": {
@@ -119,11 +119,11 @@ func TestStory(t *testing.T) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b"})
 				p.Annotations[exitCodeAnnotation] = "a=0,b=7"
-			}, here,
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs, b: runs", "0s Failed, a: exit 0, b: exit 7", "rests"},
 		},
 		"ready later": {
-			func(p *corev1.Pod) { p.Annotations[readyAfterAnnotation] = "10s" }, here,
+			func(p *corev1.Pod) { p.Annotations[readyAfterAnnotation] = "10s" }, testPlacement,
 			[]string{"0s Running, a: runs", "10s Running, ready, a: runs", "rests"},
 		},
 		"init containers and a sidecar": {
@@ -131,7 +131,7 @@ func TestStory(t *testing.T) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
 				p.Annotations[runForAnnotation] = "2s"
-			}, here,
+			}, testPlacement,
 			[]string{
 				"0s Pending, i: runs, s: PodInitializing, a: PodInitializing", "0s Running, ready, i: exit 0, s: runs, a: runs",
 				"2s Succeeded, i: exit 0, s: exit 0, a: exit 0", "rests",
@@ -142,34 +142,34 @@ func TestStory(t *testing.T) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{{Name: "i"}}
 				p.Annotations[exitCodeAnnotation] = "i=1"
-			}, here,
+			}, testPlacement,
 			[]string{"0s Pending, i: runs, a: PodInitializing", "0s Failed, i: exit 1, a: PodInitializing", "rests"},
 		},
 		"readiness gate": {
-			func(p *corev1.Pod) { p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "g"}} }, here,
+			func(p *corev1.Pod) { p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "g"}} }, testPlacement,
 			[]string{"0s Running, a: runs", "rests"},
 		},
 		"readiness gate that is open": {
 			func(p *corev1.Pod) {
 				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "g"}}
 				p.Status.Conditions = []corev1.PodCondition{{Type: "g", Status: corev1.ConditionTrue}}
-			}, here,
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "rests"},
 		},
 		"ephemeral container": {
 			func(p *corev1.Pod) {
 				p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e"}}}
-			}, here,
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs, e: runs", "rests"},
 		},
 		"active deadline": {
-			func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](30) }, here,
+			func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](30) }, testPlacement,
 			[]string{"0s Running, ready, a: runs", "30s Failed, DeadlineExceeded, a: exit 143", "rests"},
 		},
-		"host port taken": {nil, place{rejected: &rejection{"NodePorts", "taken"}}, []string{"0s Failed, NodePorts", "rests"}},
+		"host port taken": {nil, placement{rejected: &rejection{"NodePorts", "taken"}}, []string{"0s Failed, NodePorts", "rests"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, story(testPod(c.change), c.at, 9)); diff != "" {
+			if diff := cmp.Diff(c.want, timeline(testPod(c.change), c.at, 9)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -177,42 +177,42 @@ func TestStory(t *testing.T) {
 }
 
 // A status that is in step is not written again, and one that is not is.
-func TestPodDueAfterChange(t *testing.T) {
+func TestNextPodStageAfterChange(t *testing.T) {
 	pod := testPod(nil)
-	story(pod, here, 9)
-	if what := podDue(pod, here, epoch.Add(time.Hour)); what.stage != "" {
+	timeline(pod, testPlacement, 9)
+	if what := nextPodStage(pod, testPlacement, epoch.Add(time.Hour)); what.name != "" {
 		t.Errorf("due of a pod that is in step: %+v", what)
 	}
 	pod.Generation++
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
-	if what := podDue(pod, here, epoch); what.stage != podStatusNow {
+	if what := nextPodStage(pod, testPlacement, epoch); what.name != podStatusNow {
 		t.Fatalf("due of a pod that was resized: %+v", what)
 	}
-	pod.Status, _ = podStatus(pod, here, epoch)
+	pod.Status, _ = podStatus(pod, testPlacement, epoch)
 	if pod.Status.ObservedGeneration != 2 || pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String() != "2" {
 		t.Errorf("status after the resize: %+v", pod.Status)
 	}
 }
 
-func TestPodDueOfDeletion(t *testing.T) {
+func TestNextPodStageOfDeletion(t *testing.T) {
 	deleted := func(stopAfter string) *corev1.Pod {
 		pod := testPod(func(p *corev1.Pod) { p.Annotations[stopAfterAnnotation] = stopAfter })
-		story(pod, here, 9)
+		timeline(pod, testPlacement, 9)
 		at := metav1.NewTime(epoch.Add(30 * time.Second))
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, ptr.To[int64](30)
 		return pod
 	}
-	for stopAfter, want := range map[string]due{
+	for stopAfter, want := range map[string]dueStage{
 		"0s":  {podDeleteNow, epoch},
 		"5s":  {podDeleteLater, epoch.Add(5 * time.Second)},
 		"50s": {podDeleteLater, epoch.Add(30 * time.Second)},
 	} {
 		pod := deleted(stopAfter)
-		if got := podDue(pod, here, epoch); got != want {
+		if got := nextPodStage(pod, testPlacement, epoch); got != want {
 			t.Errorf("stop after %s: %+v, want %+v", stopAfter, got, want)
 		}
-		pod.Status, _ = podStatus(pod, here, epoch)
-		if got := describe(pod); got != "Failed, a: exit 143" {
+		pod.Status, _ = podStatus(pod, testPlacement, epoch)
+		if got := describePod(pod); got != "Failed, a: exit 143" {
 			t.Errorf("a deleted pod is %s", got)
 		}
 	}

@@ -8,32 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lent is an address and where it goes back to.
-type lent struct {
+// allocatedIP is an address and where it goes back to.
+type allocatedIP struct {
 	addr netip.Addr
-	from *pool
+	pool *addressPool
 }
 
-// lend lets the pod keep the addresses that it has, or gives it one of each range.
-func (l *ledger) lend(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+// allocatePodIPs lets the pod keep the addresses that it has, or gives it one of each range.
+func (l *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
 		if err != nil {
 			continue
 		}
-		from := podRange // of a node that has got its pod CIDR later
+		from := podIPRange // of a node that has got its pod CIDR later
 		if i := slices.IndexFunc(ranges, func(p netip.Prefix) bool { return p.Contains(addr) }); i >= 0 {
 			from = ranges[i]
 		}
-		l.pool(from).mark(addr)
-		e.ips = append(e.ips, lent{addr, l.pool(from)})
+		l.podIPPool(from).reserve(addr)
+		e.ips = append(e.ips, allocatedIP{addr, l.podIPPool(from)})
 	}
 	if len(e.ips) > 0 {
 		return
 	}
 	for _, prefix := range ranges {
-		if addr, ok := l.pool(prefix).take(); ok {
-			e.ips = append(e.ips, lent{addr, l.pool(prefix)})
+		if addr, ok := l.podIPPool(prefix).allocate(); ok {
+			e.ips = append(e.ips, allocatedIP{addr, l.podIPPool(prefix)})
 		}
 	}
 }
@@ -46,28 +46,28 @@ func podRanges(node *corev1.Node) []netip.Prefix {
 		}
 	}
 	if list == nil {
-		return []netip.Prefix{podRange}
+		return []netip.Prefix{podIPRange}
 	}
 	return list
 }
 
-func (l *ledger) pool(prefix netip.Prefix) *pool {
-	if l.pools[prefix] == nil {
-		l.pools[prefix] = newPool(prefix)
+func (l *podRegistry) podIPPool(prefix netip.Prefix) *addressPool {
+	if l.podIPPools[prefix] == nil {
+		l.podIPPools[prefix] = newAddressPool(prefix)
 	}
-	return l.pools[prefix]
+	return l.podIPPools[prefix]
 }
 
 // podIPs are the addresses of a pod; none of one that is not simulated.
-func (l *ledger) podIPs(uid types.UID) []netip.Addr {
+func (l *podRegistry) podIPs(uid types.UID) []netip.Addr {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.pods[uid]
-	if e == nil || e.pod == nil && len(e.ips) == 0 {
+	if e == nil || e.duePod == nil && len(e.ips) == 0 {
 		return nil
 	}
-	if e.pod != nil && e.pod.Spec.HostNetwork {
-		return l.nodes[e.node].hostIPs()
+	if e.duePod != nil && e.duePod.Spec.HostNetwork {
+		return l.nodes[e.node].nodeIPs()
 	}
 	var addrs []netip.Addr
 	for _, ip := range e.ips {

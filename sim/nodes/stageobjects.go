@@ -31,7 +31,7 @@ type stageClients struct {
 	kwok    versioned.Interface
 }
 
-func connectStages(cfg *rest.Config) (c stageClients, err error) {
+func newStageClients(cfg *rest.Config) (c stageClients, err error) {
 	if c.dynamic, err = dynamic.NewForConfig(cfg); err != nil {
 		return c, err
 	}
@@ -42,14 +42,14 @@ func connectStages(cfg *rest.Config) (c stageClients, err error) {
 // watchStages defines the Stage resource, if nobody has, and heeds its objects
 // until the context ends.
 func (s *simulation) watchStages(c stageClients) {
-	if err := defineStages(s.ctx, c.dynamic); err != nil {
+	if err := ensureStageCRD(s.ctx, c.dynamic); err != nil {
 		if s.ctx.Err() == nil {
 			s.log.Error("Stage objects are not heeded", "err", err)
 		}
 		return
 	}
 	api := c.kwok.KwokV1alpha1().Stages()
-	s.reflect("stages", &v1alpha1.Stage{}, stageFeed{s}, &cache.ListWatch{
+	s.runReflector("stages", &v1alpha1.Stage{}, stageFeed{s}, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return api.Watch(ctx, o)
@@ -57,8 +57,8 @@ func (s *simulation) watchStages(c stageClients) {
 	})
 }
 
-// defineStages makes kwok's CRD and returns when it is served.
-func defineStages(ctx context.Context, client dynamic.Interface) error {
+// ensureStageCRD makes kwok's CRD and returns when it is served.
+func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(crd.Stage, &definition.Object); err != nil {
 		return fmt.Errorf("kwok's definition of Stage: %w", err)
@@ -78,14 +78,14 @@ func defineStages(ctx context.Context, client dynamic.Interface) error {
 			return api.Watch(ctx, o)
 		},
 	}
-	_, err := watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, established)
+	_, err := watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
 	if err != nil {
 		return fmt.Errorf("the definition of Stage is not served: %w", err)
 	}
 	return nil
 }
 
-func established(e watch.Event) (bool, error) {
+func isEstablished(e watch.Event) (bool, error) {
 	object, ok := e.Object.(*unstructured.Unstructured)
 	if !ok || e.Type == watch.Deleted {
 		return false, errors.New("it was deleted")
@@ -110,14 +110,14 @@ var _ cache.ReflectorStore = stageFeed{}
 
 // Add implements cache.ReflectorStore.
 func (f stageFeed) Add(obj any) error {
-	if err := f.take(obj); err != nil {
+	if err := f.addStage(obj); err != nil {
 		return err
 	}
-	f.seeAgain("")
+	f.reprocessPods("")
 	return nil
 }
 
-func (f stageFeed) take(obj any) error {
+func (f stageFeed) addStage(obj any) error {
 	stage, ok := obj.(*v1alpha1.Stage)
 	if !ok {
 		return fmt.Errorf("the watch of stages brought a %T", obj)
@@ -142,7 +142,7 @@ func (f stageFeed) Delete(obj any) error {
 		return fmt.Errorf("the watch of stages brought a %T", obj)
 	}
 	f.stages.remove(stage.Name)
-	f.seeAgain("")
+	f.reprocessPods("")
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (f stageFeed) Delete(obj any) error {
 func (f stageFeed) Replace(list []any, _ string) error {
 	present := map[string]bool{}
 	for _, obj := range list {
-		if err := f.take(obj); err != nil {
+		if err := f.addStage(obj); err != nil {
 			return err
 		}
 		present[obj.(*v1alpha1.Stage).Name] = true
@@ -161,7 +161,7 @@ func (f stageFeed) Replace(list []any, _ string) error {
 		}
 	}
 	if len(list) > 0 {
-		f.seeAgain("")
+		f.reprocessPods("")
 	}
 	return nil
 }

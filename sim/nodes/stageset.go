@@ -22,15 +22,15 @@ const userPrefix = "user/"
 // feeds match users' stages, before ours, so that one that cannot be evaluated
 // stands in nobody else's way; kwok plays what they have matched.
 type stageSet struct {
-	mu    sync.Mutex
-	users map[string]userStage
-	plays map[internalversion.StageResourceRef]lifecycle.Lifecycle // ours and users'
+	mu       sync.Mutex
+	users    map[string]userStage
+	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle // ours and users'
 }
 
 type userStage struct {
-	ref     internalversion.StageResourceRef
-	matches *lifecycle.Stage // as the user wrote it
-	plays   *lifecycle.Stage // matches what a feed has named
+	ref      internalversion.StageResourceRef
+	matcher  *lifecycle.Stage // as the user wrote it
+	playable *lifecycle.Stage // matches what a feed has named
 }
 
 func newStageSet() *stageSet {
@@ -41,7 +41,7 @@ func newStageSet() *stageSet {
 
 // set takes a Stage in, or says why it cannot hold; then it does not.
 func (s *stageSet) set(object *v1alpha1.Stage) error {
-	stage, err := compile(object)
+	stage, err := compileStage(object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -67,23 +67,23 @@ func (s *stageSet) names() []string {
 }
 
 func (s *stageSet) rebuild() {
-	s.plays = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
-	for _, stage := range ownStages() {
+	s.playable = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
+	for _, stage := range builtinStages() {
 		ref := stage.Spec.ResourceRef
-		s.plays[ref] = append(s.plays[ref], lifecycle.NewStage(stage))
+		s.playable[ref] = append(s.playable[ref], lifecycle.NewStage(stage))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.users)) {
 		stage := s.users[name]
-		s.plays[stage.ref] = append(s.plays[stage.ref], stage.plays)
+		s.playable[stage.ref] = append(s.playable[stage.ref], stage.playable)
 	}
 }
 
 // match returns the user's stage that is to be played of an object, if one is.
-func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time) (due, bool) {
+func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time) (dueStage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.users) == 0 {
-		return due{}, false
+		return dueStage{}, false
 	}
 	event := &lifecycle.Event{Labels: meta.Labels, Annotations: meta.Annotations, Data: object}
 	var found lifecycle.Lifecycle
@@ -92,34 +92,34 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 			continue
 		}
 		// An error is that an expression does not fit this object: no match.
-		if matched, err := (lifecycle.Lifecycle{stage.matches}).Match(ctx, event); err == nil && matched != nil {
+		if matched, err := (lifecycle.Lifecycle{stage.matcher}).Match(ctx, event); err == nil && matched != nil {
 			found = append(found, matched)
 		}
 	}
 	chosen, err := found.Match(ctx, event) // by their weights
 	if err != nil || chosen == nil {
-		return due{}, false
+		return dueStage{}, false
 	}
-	return due{userPrefix + chosen.Name(), now}, true
+	return dueStage{userPrefix + chosen.Name(), now}, true
 }
 
-// getter is what kwok plays of a kind of object.
-type getter struct {
+// stageGetter is what kwok plays of a kind of object.
+type stageGetter struct {
 	set *stageSet
 	ref internalversion.StageResourceRef
 }
 
 // Get implements kwok's resources.Getter.
-func (g getter) Get() lifecycle.Lifecycle {
+func (g stageGetter) Get() lifecycle.Lifecycle {
 	g.set.mu.Lock()
 	defer g.set.mu.Unlock()
-	return g.set.plays[g.ref]
+	return g.set.playable[g.ref]
 }
 
 // Version implements kwok's resources.Getter.
-func (g getter) Version() string { return "" }
+func (g stageGetter) Version() string { return "" }
 
-func compile(object *v1alpha1.Stage) (userStage, error) {
+func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	stage, err := internalversion.ConvertToInternalStage(object)
 	if err != nil {
 		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
@@ -148,5 +148,5 @@ func compile(object *v1alpha1.Stage) (userStage, error) {
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
 		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
 	}
-	return userStage{ref: stage.Spec.ResourceRef, matches: lifecycle.NewStage(stage), plays: lifecycle.NewStage(&plays)}, nil
+	return userStage{ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
 }

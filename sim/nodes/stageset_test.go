@@ -71,7 +71,7 @@ func TestStageSetMatch(t *testing.T) {
 	})
 	match := func() string {
 		what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
-		return what.stage
+		return what.name
 	}
 	if got := match(); got != "" {
 		t.Errorf("an empty set matches %q", got)
@@ -103,9 +103,9 @@ func TestStageSetMatch(t *testing.T) {
 	}
 }
 
-func TestFleetPlaysUserStage(t *testing.T) {
+func TestFleetPlaysUserStages(t *testing.T) {
 	client := fake.NewClientset()
-	f := startFleet(t, client, Config{Count: 1})
+	f := startTestFleet(t, client, Config{Count: 1})
 	if err := f.simulation.stages.set(parseStage(t, podStage)); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestFleetPlaysUserStage(t *testing.T) {
 	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got := watchPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	got := waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if got.Status.Reason != "Demo" {
 		t.Errorf("reason %q, want Demo", got.Status.Reason)
 	}

@@ -14,13 +14,13 @@ import (
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 )
 
-// prepare makes what volumes need before the first is provisioned, and tries
+// ensureDefaultsWithRetry makes what volumes need before the first is provisioned, and tries
 // until it can: at start the roles may not be there yet. It fails when the
 // context ends.
-func (l *loop) prepare(ctx context.Context) error {
+func (l *controller) ensureDefaultsWithRetry(ctx context.Context) error {
 	delay := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 10, Cap: 30 * time.Second}.DelayFunc()
 	return delay.Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		err := l.ensure(ctx)
+		err := l.ensureDefaults(ctx)
 		if err != nil {
 			klog.FromContext(ctx).Info("Volumes cannot be provisioned yet, trying again", "err", err)
 		}
@@ -28,38 +28,38 @@ func (l *loop) prepare(ctx context.Context) error {
 	})
 }
 
-// ensure creates the driver and the class, and changes neither if it is there.
-func (l *loop) ensure(ctx context.Context) error {
-	_, err := l.client.StorageV1().CSIDrivers().Create(ctx, driver(), metav1.CreateOptions{})
+// ensureDefaults creates the driver and the class, and changes neither if it is there.
+func (l *controller) ensureDefaults(ctx context.Context) error {
+	_, err := l.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create CSIDriver %s: %w", Driver, err)
+		return fmt.Errorf("create CSIDriver %s: %w", DriverName, err)
 	}
 	if def, err := volumeutil.GetDefaultClass(l.classes); err != nil || def != nil {
 		return err
 	}
-	_, err = l.client.StorageV1().StorageClasses().Create(ctx, class(l.mode), metav1.CreateOptions{})
+	_, err = l.client.StorageV1().StorageClasses().Create(ctx, newDefaultClass(l.bindingMode), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create StorageClass %s: %w", ClassName, err)
 	}
 	return nil
 }
 
-// driver tells the attach-detach controller that there is nothing to attach:
+// newCSIDriver tells the attach-detach controller that there is nothing to attach:
 // without it every Pod would get a VolumeAttachment that nobody answers.
-func driver() *storagev1.CSIDriver {
+func newCSIDriver() *storagev1.CSIDriver {
 	return &storagev1.CSIDriver{
-		ObjectMeta: metav1.ObjectMeta{Name: Driver},
+		ObjectMeta: metav1.ObjectMeta{Name: DriverName},
 		Spec:       storagev1.CSIDriverSpec{AttachRequired: new(false)},
 	}
 }
 
-func class(mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
+func newDefaultClass(mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
 	return &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        ClassName,
 			Annotations: map[string]string{volumeutil.IsDefaultStorageClassAnnotation: "true"},
 		},
-		Provisioner:          Driver,
+		Provisioner:          DriverName,
 		ReclaimPolicy:        new(corev1.PersistentVolumeReclaimDelete),
 		VolumeBindingMode:    &mode,
 		AllowVolumeExpansion: new(true),

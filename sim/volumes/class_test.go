@@ -12,12 +12,12 @@ import (
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 )
 
-func TestDefaultClass(t *testing.T) {
-	other := immediate("fast")
+func TestDefaultClassIsCreatedOnce(t *testing.T) {
+	other := newImmediateClass("fast")
 	other.Annotations = map[string]string{volumeutil.IsDefaultStorageClassAnnotation: "true"}
-	changed := immediate(ClassName)
+	changed := newImmediateClass(ClassName)
 	changed.Provisioner = "example.com/disk"
-	wanted := class(storagev1.VolumeBindingWaitForFirstConsumer)
+	wanted := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
 	for name, test := range map[string]struct {
 		have []runtime.Object
 		want []storagev1.StorageClass
@@ -25,50 +25,50 @@ func TestDefaultClass(t *testing.T) {
 		"none":                    {nil, []storagev1.StorageClass{*wanted}},
 		"ours":                    {[]runtime.Object{wanted}, []storagev1.StorageClass{*wanted}},
 		"another default":         {[]runtime.Object{other}, []storagev1.StorageClass{*other}},
-		"no default":              {[]runtime.Object{immediate("now")}, []storagev1.StorageClass{*immediate("now"), *wanted}},
+		"no default":              {[]runtime.Object{newImmediateClass("now")}, []storagev1.StorageClass{*newImmediateClass("now"), *wanted}},
 		"of that name, not ours":  {[]runtime.Object{changed}, []storagev1.StorageClass{*changed}},
-		"the driver, not a class": {[]runtime.Object{driver()}, []storagev1.StorageClass{*wanted}},
+		"the driver, not a class": {[]runtime.Object{newCSIDriver()}, []storagev1.StorageClass{*wanted}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, func(c *cluster) {
-				c.run()
+			runInCluster(t, func(c *testCluster) {
+				c.runProvisioner()
 				classes, err := c.client.StorageV1().StorageClasses().List(c.t.Context(), metav1.ListOptions{})
 				c.must(err)
-				if diff := cmp.Diff(test.want, classes.Items, asStored); diff != "" {
+				if diff := cmp.Diff(test.want, classes.Items, ignoreServerFields); diff != "" {
 					c.t.Error(diff)
 				}
-				_, err = c.client.StorageV1().CSIDrivers().Get(c.t.Context(), Driver, metav1.GetOptions{})
+				_, err = c.client.StorageV1().CSIDrivers().Get(c.t.Context(), DriverName, metav1.GetOptions{})
 				c.must(err)
 			}, test.have...)
 		})
 	}
 }
 
-func TestDefaultClassIsTriedAgain(t *testing.T) {
-	inCluster(t, func(c *cluster) {
+func TestDefaultClassIsRetried(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
 		forbidden := errors.New("there is no such role yet")
-		c.fail(2, "create", "csidrivers", forbidden)
-		c.fail(3, "create", "storageclasses", forbidden)
-		c.run()
-		if n := len(c.volumes()); n != 0 {
+		c.failCalls(2, "create", "csidrivers", forbidden)
+		c.failCalls(3, "create", "storageclasses", forbidden)
+		c.runProvisioner()
+		if n := len(c.listVolumes()); n != 0 {
 			c.t.Fatalf("%d volumes before there is a driver", n)
 		}
-		c.after(5 * time.Second)
+		c.advance(5 * time.Second)
 		_, err := c.client.StorageV1().StorageClasses().Get(c.t.Context(), ClassName, metav1.GetOptions{})
 		c.must(err)
-		if n := len(c.volumes()); n != 1 {
+		if n := len(c.listVolumes()); n != 1 {
 			c.t.Errorf("%d volumes, want 1", n)
 		}
-	}, waiting("a", "now"), immediate("now"))
+	}, newClaim("a", "now"), newImmediateClass("now"))
 }
 
-func TestEndsWhilePreparing(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.fail(1e6, "create", "csidrivers", errors.New("never"))
-		stop := c.run()
-		c.after(time.Hour)
+func TestStopWhileDefaultsAreRetried(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.failCalls(1e6, "create", "csidrivers", errors.New("never"))
+		stop := c.runProvisioner()
+		c.advance(time.Hour)
 		stop()
-		if n := len(c.calls("csidrivers")); n < 100 || n > 200 {
+		if n := len(c.writesTo("csidrivers")); n < 100 || n > 200 {
 			c.t.Errorf("%d tries in an hour", n)
 		}
 	})

@@ -20,24 +20,24 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// asStored leaves out what the fake server adds.
-var asStored = cmp.Options{
+// ignoreServerFields leaves out what the fake server adds.
+var ignoreServerFields = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields"),
 }
 
-// cluster is an API server that is not there, and the provisioner that runs on it.
-type cluster struct {
+// testCluster is an API server that is not there, and the provisioner that runs on it.
+type testCluster struct {
 	t      *testing.T
 	client *fake.Clientset
 	events []*corev1.Event
 }
 
-// inCluster runs a test in a bubble, where time is what the test makes of it.
-func inCluster(t *testing.T, test func(*cluster), objects ...runtime.Object) {
+// runInCluster runs a test in a bubble, where time is what the test makes of it.
+func runInCluster(t *testing.T, test func(*testCluster), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{t: t, client: fake.NewClientset(objects...)}
+		c := &testCluster{t: t, client: fake.NewClientset(objects...)}
 		c.client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event)
 			c.events = append(c.events, e)
@@ -47,9 +47,9 @@ func inCluster(t *testing.T, test func(*cluster), objects ...runtime.Object) {
 	})
 }
 
-// run runs the provisioner until stop is called, or the test ends. It returns
+// runProvisioner runs the provisioner until stop is called, or the test ends. It returns
 // when there is nothing left for it to do.
-func (c *cluster) run() (stop func()) {
+func (c *testCluster) runProvisioner() (stop func()) {
 	c.t.Helper()
 	p, err := New(Config{})
 	if err != nil {
@@ -80,42 +80,42 @@ func (c *cluster) run() (stop func()) {
 	return stop
 }
 
-// after lets time pass.
-func (c *cluster) after(d time.Duration) {
+// advance lets time pass.
+func (c *testCluster) advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-func (c *cluster) volumes() []corev1.PersistentVolume {
+func (c *testCluster) listVolumes() []corev1.PersistentVolume {
 	c.t.Helper()
 	list, err := c.client.CoreV1().PersistentVolumes().List(c.t.Context(), metav1.ListOptions{})
 	c.must(err)
 	return list.Items
 }
 
-func (c *cluster) claim(name string) *corev1.PersistentVolumeClaim {
+func (c *testCluster) getClaim(name string) *corev1.PersistentVolumeClaim {
 	c.t.Helper()
 	claim, err := c.client.CoreV1().PersistentVolumeClaims("default").Get(c.t.Context(), name, metav1.GetOptions{})
 	c.must(err)
 	return claim
 }
 
-func (c *cluster) update(claim *corev1.PersistentVolumeClaim) {
+func (c *testCluster) updateClaim(claim *corev1.PersistentVolumeClaim) {
 	c.t.Helper()
 	_, err := c.client.CoreV1().PersistentVolumeClaims("default").Update(c.t.Context(), claim, metav1.UpdateOptions{})
 	c.must(err)
 	synctest.Wait()
 }
 
-func (c *cluster) updateVolume(v *corev1.PersistentVolume) {
+func (c *testCluster) updateVolume(v *corev1.PersistentVolume) {
 	c.t.Helper()
 	_, err := c.client.CoreV1().PersistentVolumes().Update(c.t.Context(), v, metav1.UpdateOptions{})
 	c.must(err)
 	synctest.Wait()
 }
 
-// reasons lists those of the events so far, and forgets the events.
-func (c *cluster) reasons() (list []string) {
+// takeEventReasons lists those of the events so far, and forgets the events.
+func (c *testCluster) takeEventReasons() (list []string) {
 	for _, e := range c.events {
 		list = append(list, e.Type+" "+e.Reason)
 	}
@@ -123,23 +123,23 @@ func (c *cluster) reasons() (list []string) {
 	return list
 }
 
-// fail makes the next n such calls fail.
-func (c *cluster) fail(n int, verb, what string, err error) {
+// failCalls makes the next n such calls fail.
+func (c *testCluster) failCalls(n int, verb, what string, err error) {
 	c.client.PrependReactor(verb, what, func(clienttesting.Action) (bool, runtime.Object, error) {
 		n--
 		return n >= 0, nil, err
 	})
 }
 
-func (c *cluster) must(err error) {
+func (c *testCluster) must(err error) {
 	c.t.Helper()
 	if err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// calls lists the writes of a resource.
-func (c *cluster) calls(what string) (list []string) {
+// writesTo lists the writes of a resource.
+func (c *testCluster) writesTo(what string) (list []string) {
 	for _, a := range c.client.Actions() {
 		switch a.GetVerb() {
 		case "get", "list", "watch":
@@ -152,17 +152,17 @@ func (c *cluster) calls(what string) (list []string) {
 	return list
 }
 
-// waiting is a claim as the volume binder leaves it for us.
-func waiting(name, class string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+// newClaim is a claim as the volume binder leaves it for us.
+func newClaim(name, class string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
 	c := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "7",
-			Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": Driver},
+			Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": DriverName},
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			StorageClassName: &class,
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:        corev1.VolumeResourceRequirements{Requests: storage("1Gi")},
+			Resources:        corev1.VolumeResourceRequirements{Requests: storageList("1Gi")},
 			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
 		},
 		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
@@ -173,29 +173,29 @@ func waiting(name, class string, change ...func(*corev1.PersistentVolumeClaim)) 
 	return c
 }
 
-// bound is a claim and its volume, of that size.
-func bound(name, size string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
-	c := waiting(name, "now")
-	v := volume(c, immediate("now"), nil)
+// newBoundClaim is a claim and its volume, of that size.
+func newBoundClaim(name, size string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
+	c := newClaim(name, "now")
+	v := newVolume(c, newImmediateClass("now"), nil)
 	c.Spec.VolumeName = v.Name
-	c.Spec.Resources.Requests = storage(size)
-	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: storage(size)}
+	c.Spec.Resources.Requests = storageList(size)
+	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: storageList(size)}
 	v.UID, v.ResourceVersion = types.UID("of-"+name), "9"
-	v.Spec.Capacity = storage(size)
+	v.Spec.Capacity = storageList(size)
 	v.Status.Phase = corev1.VolumeBound
 	return c, v
 }
 
-func selected(node string) func(*corev1.PersistentVolumeClaim) {
+func withSelectedNode(node string) func(*corev1.PersistentVolumeClaim) {
 	return func(c *corev1.PersistentVolumeClaim) { c.Annotations["volume.kubernetes.io/selected-node"] = node }
 }
 
-func storage(size string) corev1.ResourceList {
+func storageList(size string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
 }
 
-func immediate(name string) *storagev1.StorageClass {
-	s := class(storagev1.VolumeBindingImmediate)
+func newImmediateClass(name string) *storagev1.StorageClass {
+	s := newDefaultClass(storagev1.VolumeBindingImmediate)
 	s.Name, s.Annotations = name, nil
 	return s
 }

@@ -13,8 +13,8 @@ const (
 	Name = "volume-provisioner-controller"
 	// Alias is the controller's short name.
 	Alias = "volumes"
-	// Driver is what a StorageClass names as its provisioner to get such volumes.
-	Driver = "simulated.ctrlplane.dev"
+	// DriverName is what a StorageClass names as its provisioner to get such volumes.
+	DriverName = "simulated.ctrlplane.dev"
 	// ClassName is the name of the StorageClass that is made the default.
 	ClassName = "standard"
 )
@@ -29,7 +29,7 @@ type Config struct {
 
 // Provisioner makes, grows and deletes the volumes of claims.
 type Provisioner struct {
-	mode storagev1.VolumeBindingMode
+	bindingMode storagev1.VolumeBindingMode
 }
 
 // Environment is what a Provisioner is given to work with.
@@ -49,5 +49,5 @@ func New(c Config) (*Provisioner, error) {
 		return nil, fmt.Errorf("volume binding mode %q is not known: choose %s or %s",
 			c.BindingMode, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)
 	}
-	return &Provisioner{mode: c.BindingMode}, nil
+	return &Provisioner{bindingMode: c.BindingMode}, nil
 }

@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestNew(t *testing.T) {
+func TestNewBindingModes(t *testing.T) {
 	for given, want := range map[storagev1.VolumeBindingMode]storagev1.VolumeBindingMode{
 		"": storagev1.VolumeBindingWaitForFirstConsumer,
 		storagev1.VolumeBindingWaitForFirstConsumer: storagev1.VolumeBindingWaitForFirstConsumer,
 		storagev1.VolumeBindingImmediate:            storagev1.VolumeBindingImmediate,
 	} {
 		p, err := New(Config{BindingMode: given})
-		if err != nil || *class(p.mode).VolumeBindingMode != want {
+		if err != nil || *newDefaultClass(p.bindingMode).VolumeBindingMode != want {
 			t.Errorf("%q: got %v, %v; want %s", given, p, err, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestNewRefusesUnknownMode(t *testing.T) {
 	}
 }
 
-func TestBuildWithoutClient(t *testing.T) {
+func TestBuildReportsClientError(t *testing.T) {
 	p, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -23,18 +23,18 @@ const (
 	workers   = 4 // as many as upstream's external provisioners
 )
 
-// loop is one run of the controller. Its queue holds claims and volumes: the
+// controller is one run of the controller. Its queue holds claims and volumes: the
 // latter are the keys without a namespace.
-type loop struct {
-	mode    storagev1.VolumeBindingMode
-	client  kubernetes.Interface
-	claims  corelisters.PersistentVolumeClaimLister
-	volumes corelisters.PersistentVolumeLister
-	nodes   corelisters.NodeLister
-	classes storagelisters.StorageClassLister
-	synced  []cache.DoneChecker
-	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	events  record.EventRecorder // from when it runs
+type controller struct {
+	bindingMode storagev1.VolumeBindingMode
+	client      kubernetes.Interface
+	claims      corelisters.PersistentVolumeClaimLister
+	volumes     corelisters.PersistentVolumeLister
+	nodes       corelisters.NodeLister
+	classes     storagelisters.StorageClassLister
+	synced      []cache.DoneChecker
+	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	events      record.EventRecorder // from when it runs
 }
 
 // Build makes the controller, before the informers start. What it returns runs
@@ -45,14 +45,14 @@ func (p *Provisioner) Build(e Environment) (run func(context.Context), err error
 		return nil, fmt.Errorf("volume provisioner: client: %w", err)
 	}
 	core, storage := e.Informers.Core().V1(), e.Informers.Storage().V1()
-	l := &loop{
-		mode:    p.mode,
-		client:  client,
-		claims:  core.PersistentVolumeClaims().Lister(),
-		volumes: core.PersistentVolumes().Lister(),
-		nodes:   core.Nodes().Lister(),
-		classes: storage.StorageClasses().Lister(),
-		synced:  []cache.DoneChecker{core.Nodes().Informer().HasSyncedChecker(), storage.StorageClasses().Informer().HasSyncedChecker()},
+	l := &controller{
+		bindingMode: p.bindingMode,
+		client:      client,
+		claims:      core.PersistentVolumeClaims().Lister(),
+		volumes:     core.PersistentVolumes().Lister(),
+		nodes:       core.Nodes().Lister(),
+		classes:     storage.StorageClasses().Lister(),
+		synced:      []cache.DoneChecker{core.Nodes().Informer().HasSyncedChecker(), storage.StorageClasses().Informer().HasSyncedChecker()},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](),
 			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
@@ -75,33 +75,33 @@ func (p *Provisioner) Build(e Environment) (run func(context.Context), err error
 }
 
 // enqueueClaim leaves out claims that have what they ask for.
-func (l *loop) enqueueClaim(obj any) {
-	if c, ok := obj.(*corev1.PersistentVolumeClaim); ok && (wantsVolume(c) || wantsMore(c)) {
+func (l *controller) enqueueClaim(obj any) {
+	if c, ok := obj.(*corev1.PersistentVolumeClaim); ok && (needsVolume(c) || needsExpansion(c)) {
 		l.queue.Add(cache.MetaObjectToName(c))
 	}
 }
 
 // enqueueVolume leaves out volumes that are to stay.
-func (l *loop) enqueueVolume(obj any) {
-	if v, ok := obj.(*corev1.PersistentVolume); ok && reclaimable(v) {
+func (l *controller) enqueueVolume(obj any) {
+	if v, ok := obj.(*corev1.PersistentVolume); ok && isReclaimable(v) {
 		l.queue.Add(cache.MetaObjectToName(v))
 	}
 }
 
-func (l *loop) run(ctx context.Context) {
+func (l *controller) run(ctx context.Context) {
 	defer l.queue.ShutDown()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
 	l.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})
-	if !cache.WaitFor(ctx, "", l.synced...) || l.prepare(ctx) != nil {
+	if !cache.WaitFor(ctx, "", l.synced...) || l.ensureDefaultsWithRetry(ctx) != nil {
 		return // the context has ended
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	for range workers {
 		running.Go(func() {
-			for l.next(ctx) {
+			for l.processNext(ctx) {
 			}
 		})
 	}
@@ -109,14 +109,14 @@ func (l *loop) run(ctx context.Context) {
 	l.queue.ShutDown()
 }
 
-// next works on one key, and is false when there will be no more.
-func (l *loop) next(ctx context.Context) bool {
+// processNext works on one key, and is false when there will be no more.
+func (l *controller) processNext(ctx context.Context) bool {
 	key, shutdown := l.queue.Get()
 	if shutdown {
 		return false
 	}
 	defer l.queue.Done(key)
-	if err := l.sync(ctx, key); err != nil {
+	if err := l.syncKey(ctx, key); err != nil {
 		if ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Volume provisioner: trying again later", "key", key.String())
 		}
@@ -127,12 +127,12 @@ func (l *loop) next(ctx context.Context) bool {
 	return true
 }
 
-func (l *loop) sync(ctx context.Context, key cache.ObjectName) error {
+func (l *controller) syncKey(ctx context.Context, key cache.ObjectName) error {
 	if key.Namespace == "" {
-		return l.reclaim(ctx, key.Name)
+		return l.reclaimVolume(ctx, key.Name)
 	}
-	if err := l.provision(ctx, key); err != nil {
+	if err := l.provisionClaim(ctx, key); err != nil {
 		return err
 	}
-	return l.expand(ctx, key)
+	return l.expandClaim(ctx, key)
 }

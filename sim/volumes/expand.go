@@ -12,8 +12,8 @@ import (
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 )
 
-// wantsMore reports whether a claim asks for more than its volume gave it.
-func wantsMore(c *corev1.PersistentVolumeClaim) bool {
+// needsExpansion reports whether a claim asks for more than its volume gave it.
+func needsExpansion(c *corev1.PersistentVolumeClaim) bool {
 	if c.Spec.VolumeName == "" || c.Status.Phase != corev1.ClaimBound || c.DeletionTimestamp != nil {
 		return false
 	}
@@ -22,21 +22,21 @@ func wantsMore(c *corev1.PersistentVolumeClaim) bool {
 	return known && asked.Cmp(given) > 0
 }
 
-// expand grows the volume of a claim that asks for more. The API server has made
+// expandClaim grows the volume of a claim that asks for more. The API server has made
 // sure that its class allows it.
-func (l *loop) expand(ctx context.Context, key cache.ObjectName) error {
+func (l *controller) expandClaim(ctx context.Context, key cache.ObjectName) error {
 	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !wantsMore(claim) {
+	if err != nil || !needsExpansion(claim) {
 		return err
 	}
 	v, err := l.volumes.Get(claim.Spec.VolumeName)
 	if err != nil {
 		return fmt.Errorf("expand claim %s: %w", key, err)
 	}
-	if !ours(v) || v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID != claim.UID {
+	if !isOurs(v) || v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID != claim.UID {
 		return nil
 	}
 	// The cache may not know yet that this has been done.
@@ -44,24 +44,24 @@ func (l *loop) expand(ctx context.Context, key cache.ObjectName) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || v.Spec.ClaimRef.UID != claim.UID || !wantsMore(claim) {
+	if err != nil || v.Spec.ClaimRef.UID != claim.UID || !needsExpansion(claim) {
 		return err
 	}
-	if err := l.grow(claim, v); err != nil {
+	if err := l.growVolume(claim, v); err != nil {
 		l.events.Event(claim, corev1.EventTypeWarning, events.VolumeResizeFailed, err.Error())
 		return fmt.Errorf("expand claim %s: %w", key, err)
 	}
 	return nil
 }
 
-// grow goes through the steps of an external resizer whose driver has nothing to
+// growVolume goes through the steps of an external resizer whose driver has nothing to
 // do on the node. If it is cut short, the next call does what is left.
-func (l *loop) grow(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+func (l *controller) growVolume(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if have := v.Spec.Capacity[corev1.ResourceStorage]; have.Cmp(size) > 0 {
 		size = have
 	}
-	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, Driver, size, l.client)
+	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, DriverName, size, l.client)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	claim, v := bound("a", "1Gi")
+	claim, v := newBoundClaim("a", "1Gi")
 	claim.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: "Unused", Status: corev1.ConditionTrue}}
-	inCluster(t, func(c *cluster) {
+	runInCluster(t, func(c *testCluster) {
 		var seen []corev1.PersistentVolumeClaimStatus
 		c.client.PrependReactor("patch", "persistentvolumes", func(clienttesting.Action) (bool, runtime.Object, error) {
 			now, err := c.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), "default", "a")
@@ -23,15 +23,15 @@ func TestExpand(t *testing.T) {
 			}
 			return false, nil, err
 		})
-		c.run()
-		if got := append(c.calls("persistentvolumeclaims"), c.calls("persistentvolumes")...); len(got) != 0 {
+		c.runProvisioner()
+		if got := append(c.writesTo("persistentvolumeclaims"), c.writesTo("persistentvolumes")...); len(got) != 0 {
 			c.t.Fatalf("nothing was asked for, got %v", got)
 		}
-		claim.Spec.Resources.Requests = storage("5Gi")
-		c.update(claim)
+		claim.Spec.Resources.Requests = storageList("5Gi")
+		c.updateClaim(claim)
 
 		during := claim.Status.DeepCopy()
-		during.AllocatedResources = storage("5Gi")
+		during.AllocatedResources = storageList("5Gi")
 		during.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{
 			corev1.ResourceStorage: corev1.PersistentVolumeClaimControllerResizeInProgress}
 		during.Conditions = append(during.Conditions, corev1.PersistentVolumeClaimCondition{
@@ -43,37 +43,37 @@ func TestExpand(t *testing.T) {
 			c.t.Error("while it grows:", diff)
 		}
 		after := claim.Status.DeepCopy()
-		after.AllocatedResources, after.Capacity = storage("5Gi"), storage("5Gi")
-		if diff := cmp.Diff(*after, c.claim("a").Status); diff != "" {
+		after.AllocatedResources, after.Capacity = storageList("5Gi"), storageList("5Gi")
+		if diff := cmp.Diff(*after, c.getClaim("a").Status); diff != "" {
 			c.t.Error("when it has grown:", diff)
 		}
-		if diff := cmp.Diff(storage("5Gi"), c.volumes()[0].Spec.Capacity); diff != "" {
+		if diff := cmp.Diff(storageList("5Gi"), c.listVolumes()[0].Spec.Capacity); diff != "" {
 			c.t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"Normal Resizing", "Normal VolumeResizeSuccessful"}, c.reasons()); diff != "" {
+		if diff := cmp.Diff([]string{"Normal Resizing", "Normal VolumeResizeSuccessful"}, c.takeEventReasons()); diff != "" {
 			c.t.Error(diff)
 		}
 	}, claim, v)
 }
 
-func TestExpandIsTriedAgain(t *testing.T) {
-	for name, fail := range map[string]func(*cluster){
-		"claim":  func(c *cluster) { c.fail(1, "patch", "persistentvolumeclaims", errors.New("no")) },
-		"volume": func(c *cluster) { c.fail(1, "patch", "persistentvolumes", errors.New("no")) },
-		"read":   func(c *cluster) { c.fail(1, "get", "persistentvolumeclaims", errors.New("no")) },
+func TestExpandIsRetried(t *testing.T) {
+	for name, fail := range map[string]func(*testCluster){
+		"claim":  func(c *testCluster) { c.failCalls(1, "patch", "persistentvolumeclaims", errors.New("no")) },
+		"volume": func(c *testCluster) { c.failCalls(1, "patch", "persistentvolumes", errors.New("no")) },
+		"read":   func(c *testCluster) { c.failCalls(1, "get", "persistentvolumeclaims", errors.New("no")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim, v := bound("a", "1Gi")
-			claim.Spec.Resources.Requests = storage("2Gi")
-			inCluster(t, func(c *cluster) {
+			claim, v := newBoundClaim("a", "1Gi")
+			claim.Spec.Resources.Requests = storageList("2Gi")
+			runInCluster(t, func(c *testCluster) {
 				fail(c)
-				c.run()
-				c.after(time.Second)
-				status := c.claim("a").Status
-				if diff := cmp.Diff(storage("2Gi"), status.Capacity); diff != "" || len(status.Conditions) != 0 {
+				c.runProvisioner()
+				c.advance(time.Second)
+				status := c.getClaim("a").Status
+				if diff := cmp.Diff(storageList("2Gi"), status.Capacity); diff != "" || len(status.Conditions) != 0 {
 					c.t.Error(diff, status.Conditions)
 				}
-				if diff := cmp.Diff(storage("2Gi"), c.volumes()[0].Spec.Capacity); diff != "" {
+				if diff := cmp.Diff(storageList("2Gi"), c.listVolumes()[0].Spec.Capacity); diff != "" {
 					c.t.Error(diff)
 				}
 			}, claim, v)
@@ -83,19 +83,19 @@ func TestExpandIsTriedAgain(t *testing.T) {
 
 // A claim may ask for less again after its volume has grown.
 func TestExpandNeverShrinks(t *testing.T) {
-	claim, v := bound("a", "1Gi")
-	claim.Spec.Resources.Requests = storage("2Gi")
-	v.Spec.Capacity = storage("3Gi")
-	inCluster(t, func(c *cluster) {
-		c.run()
-		if diff := cmp.Diff([]corev1.ResourceList{storage("3Gi"), storage("3Gi")},
-			[]corev1.ResourceList{c.volumes()[0].Spec.Capacity, c.claim("a").Status.Capacity}); diff != "" {
+	claim, v := newBoundClaim("a", "1Gi")
+	claim.Spec.Resources.Requests = storageList("2Gi")
+	v.Spec.Capacity = storageList("3Gi")
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
+		if diff := cmp.Diff([]corev1.ResourceList{storageList("3Gi"), storageList("3Gi")},
+			[]corev1.ResourceList{c.listVolumes()[0].Spec.Capacity, c.getClaim("a").Status.Capacity}); diff != "" {
 			c.t.Error(diff)
 		}
 	}, claim, v)
 }
 
-func TestExpandLeavesOthersAlone(t *testing.T) {
+func TestExpandSkipsOtherVolumes(t *testing.T) {
 	for name, change := range map[string]func(*corev1.PersistentVolumeClaim, *corev1.PersistentVolume){
 		"of another driver": func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.CSI.Driver = "example.com" },
 		"of another claim":  func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "b" },
@@ -103,16 +103,18 @@ func TestExpandLeavesOthersAlone(t *testing.T) {
 		"not bound yet": func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
 			c.Status.Phase = corev1.ClaimPending
 		},
-		"of no known size":   func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) { c.Status.Capacity = nil },
-		"smaller than it is": func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) { c.Status.Capacity = storage("9Gi") },
+		"of no known size": func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) { c.Status.Capacity = nil },
+		"smaller than it is": func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
+			c.Status.Capacity = storageList("9Gi")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim, v := bound("a", "1Gi")
-			claim.Spec.Resources.Requests = storage("2Gi")
+			claim, v := newBoundClaim("a", "1Gi")
+			claim.Spec.Resources.Requests = storageList("2Gi")
 			change(claim, v)
-			inCluster(t, func(c *cluster) {
-				c.run()
-				if got := append(c.calls("persistentvolumeclaims"), c.calls("persistentvolumes")...); len(got) != 0 {
+			runInCluster(t, func(c *testCluster) {
+				c.runProvisioner()
+				if got := append(c.writesTo("persistentvolumeclaims"), c.writesTo("persistentvolumes")...); len(got) != 0 {
 					c.t.Errorf("got %v", got)
 				}
 			}, claim, v)

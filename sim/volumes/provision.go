@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// wantsVolume reports whether the volume binder waits for a volume from us.
-func wantsVolume(c *corev1.PersistentVolumeClaim) bool {
+// needsVolume reports whether the volume binder waits for a volume from us.
+func needsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if c.Spec.VolumeName != "" || c.DeletionTimestamp != nil {
 		return false
 	}
@@ -23,43 +23,43 @@ func wantsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if !ok {
 		by = c.Annotations[storagehelpers.AnnBetaStorageProvisioner]
 	}
-	return by == Driver
+	return by == DriverName
 }
 
-// provision creates the volume of a claim that waits for one.
-func (l *loop) provision(ctx context.Context, key cache.ObjectName) error {
+// provisionClaim creates the volume of a claim that waits for one.
+func (l *controller) provisionClaim(ctx context.Context, key cache.ObjectName) error {
 	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !wantsVolume(claim) {
+	if err != nil || !needsVolume(claim) {
 		return err
 	}
 	class, err := l.classes.Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
 	if err != nil {
-		return l.failed(claim, err)
+		return l.provisioningFailed(claim, err)
 	}
 	node := claim.Annotations[storagehelpers.AnnSelectedNode]
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
-	if class.Provisioner != Driver || waits && node == "" {
+	if class.Provisioner != DriverName || waits && node == "" {
 		return nil
 	}
-	if why := refusal(claim); why != "" {
+	if why := unsupportedReason(claim); why != "" {
 		l.events.Event(claim, corev1.EventTypeWarning, events.ProvisioningFailed, why)
 		return nil // to try again would not help: the specification cannot change
 	}
-	affinity, why, err := l.affinity(class, node)
+	affinity, why, err := l.nodeAffinity(class, node)
 	if why != "" {
-		return l.reschedule(ctx, claim, why)
+		return l.rescheduleClaim(ctx, claim, why)
 	}
 	if err != nil {
-		return l.failed(claim, err)
+		return l.provisioningFailed(claim, err)
 	}
-	return l.create(ctx, claim, volume(claim, class, affinity))
+	return l.createVolume(ctx, claim, newVolume(claim, class, affinity))
 }
 
-// refusal says why there can be no volume for a claim; empty if there can.
-func refusal(c *corev1.PersistentVolumeClaim) string {
+// unsupportedReason says why there can be no volume for a claim; empty if there can.
+func unsupportedReason(c *corev1.PersistentVolumeClaim) string {
 	if c.Spec.Selector != nil {
 		return "claims with a selector are not provisioned: remove spec.selector, or create a PersistentVolume that it matches"
 	}
@@ -75,14 +75,14 @@ func refusal(c *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// failed puts an error on the claim, where its owner looks for it.
-func (l *loop) failed(c *corev1.PersistentVolumeClaim, err error) error {
+// provisioningFailed puts an error on the claim, where its owner looks for it.
+func (l *controller) provisioningFailed(c *corev1.PersistentVolumeClaim, err error) error {
 	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, err.Error())
 	return fmt.Errorf("provision the volume of claim %s: %w", cache.MetaObjectToName(c), err)
 }
 
-// reschedule asks the scheduler for another node.
-func (l *loop) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, why string) error {
+// rescheduleClaim asks the scheduler for another node.
+func (l *controller) rescheduleClaim(ctx context.Context, c *corev1.PersistentVolumeClaim, why string) error {
 	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, why)
 	c = c.DeepCopy()
 	delete(c.Annotations, storagehelpers.AnnSelectedNode)
@@ -92,27 +92,27 @@ func (l *loop) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, 
 	return nil
 }
 
-func (l *loop) create(ctx context.Context, c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+func (l *controller) createVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
 	_, err := l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil // of this claim, whose UID is in the name: the cache lags
 	}
 	if err != nil {
-		return l.failed(c, err)
+		return l.provisioningFailed(c, err)
 	}
 	l.events.Eventf(c, corev1.EventTypeNormal, events.ProvisioningSucceeded, "Successfully provisioned volume %s", v.Name)
 	return nil
 }
 
-// volume is a CSI volume, because nothing else fits: upstream's controllers
+// newVolume is a CSI volume, because nothing else fits: upstream's controllers
 // leave it to its driver, ReadWriteOncePod is allowed for it, and a real kubelet
 // refuses it, where it would make a hostPath a directory of its own machine.
-func volume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, affinity *corev1.VolumeNodeAffinity) *corev1.PersistentVolume {
+func newVolume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, affinity *corev1.VolumeNodeAffinity) *corev1.PersistentVolume {
 	name := "pvc-" + string(c.UID)
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
-			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: Driver},
+			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: DriverName},
 		},
 		Spec: corev1.PersistentVolumeSpec{
 			AccessModes:                   c.Spec.AccessModes,
@@ -128,7 +128,7 @@ func volume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, affi
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: Driver, VolumeHandle: name},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: DriverName, VolumeHandle: name},
 			},
 		},
 	}

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestVolumeIsAsAsked(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.run()
+func TestVolumeMatchesClaim(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
 		want := []corev1.PersistentVolume{{
-			ObjectMeta: metav1.ObjectMeta{Name: "pvc-a", Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": Driver}},
+			ObjectMeta: metav1.ObjectMeta{Name: "pvc-a", Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": DriverName}},
 			Spec: corev1.PersistentVolumeSpec{
 				AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadOnlyMany},
-				Capacity:                      storage("1Gi"),
+				Capacity:                      storageList("1Gi"),
 				VolumeMode:                    new(corev1.PersistentVolumeBlock),
 				StorageClassName:              "keep",
 				VolumeAttributesClassName:     new("gold"),
@@ -29,39 +29,39 @@ func TestVolumeIsAsAsked(t *testing.T) {
 				ClaimRef: &corev1.ObjectReference{
 					Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: "default", Name: "a", UID: "a", ResourceVersion: "7"},
 				PersistentVolumeSource: corev1.PersistentVolumeSource{
-					CSI: &corev1.CSIPersistentVolumeSource{Driver: Driver, VolumeHandle: "pvc-a"}},
+					CSI: &corev1.CSIPersistentVolumeSource{Driver: DriverName, VolumeHandle: "pvc-a"}},
 			},
 		}}
-		if diff := cmp.Diff(want, c.volumes(), asStored); diff != "" {
+		if diff := cmp.Diff(want, c.listVolumes(), ignoreServerFields); diff != "" {
 			c.t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"Normal ProvisioningSucceeded"}, c.reasons()); diff != "" {
+		if diff := cmp.Diff([]string{"Normal ProvisioningSucceeded"}, c.takeEventReasons()); diff != "" {
 			c.t.Error(diff)
 		}
-	}, keep(), waiting("a", "keep", func(c *corev1.PersistentVolumeClaim) {
+	}, newRetainClass(), newClaim("a", "keep", func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadOnlyMany}
 		c.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
 		c.Spec.VolumeAttributesClassName = new("gold")
 	}))
 }
 
-func keep() *storagev1.StorageClass {
-	s := immediate("keep")
+func newRetainClass() *storagev1.StorageClass {
+	s := newImmediateClass("keep")
 	s.ReclaimPolicy, s.MountOptions = new(corev1.PersistentVolumeReclaimRetain), []string{"noatime"}
 	return s
 }
 
-// other is a class of somebody else's.
-func other() *storagev1.StorageClass {
-	s := immediate("other")
+// newForeignClass is a class of somebody else's.
+func newForeignClass() *storagev1.StorageClass {
+	s := newImmediateClass("other")
 	s.Provisioner = "example.com/disk"
 	return s
 }
 
-func TestWhichClaimsGetVolumes(t *testing.T) {
+func TestClaimsThatGetVolumes(t *testing.T) {
 	type claim = corev1.PersistentVolumeClaim
-	later := class(storagev1.VolumeBindingWaitForFirstConsumer)
-	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: Driver}
+	later := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
+	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: DriverName}
 	source := func(kind string) func(*claim) {
 		return func(c *claim) {
 			c.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: kind, Name: "s"}
@@ -73,90 +73,90 @@ func TestWhichClaimsGetVolumes(t *testing.T) {
 		volume bool
 		event  string // part of its message
 	}{
-		"at once":             {waiting("a", "now"), true, "Successfully provisioned volume pvc-a"},
-		"class with defaults": {waiting("a", "bare"), true, "Successfully"},
-		"old annotation": {waiting("a", "now", func(c *claim) {
-			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": Driver}
+		"at once":             {newClaim("a", "now"), true, "Successfully provisioned volume pvc-a"},
+		"class with defaults": {newClaim("a", "bare"), true, "Successfully"},
+		"old annotation": {newClaim("a", "now", func(c *claim) {
+			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": DriverName}
 		}), true, "Successfully"},
-		"node selected":     {waiting("a", ClassName, selected("anywhere")), true, "Successfully"},
-		"no node selected":  {waiting("a", ClassName), false, ""},
-		"copy of a claim":   {waiting("a", "now", source("PersistentVolumeClaim")), true, "Successfully"},
-		"not for us":        {waiting("a", "now", func(c *claim) { c.Annotations = nil }), false, ""},
-		"class of another":  {waiting("a", "other"), false, ""},
-		"bound already":     {waiting("a", "now", func(c *claim) { c.Spec.VolumeName = "x" }), false, ""},
-		"being deleted":     {waiting("a", "now", func(c *claim) { c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), false, ""},
-		"selector":          {waiting("a", "now", func(c *claim) { c.Spec.Selector = &metav1.LabelSelector{} }), false, "remove spec.selector"},
-		"snapshot":          {waiting("a", "now", source("VolumeSnapshot")), false, "cannot be filled from a VolumeSnapshot"},
-		"old data source":   {waiting("a", "now", source("X"), func(c *claim) { c.Spec.DataSourceRef = nil }), false, "cannot be filled from a X"},
-		"class that is not": {waiting("a", "nosuch"), false, `"nosuch" not found`},
+		"node selected":     {newClaim("a", ClassName, withSelectedNode("anywhere")), true, "Successfully"},
+		"no node selected":  {newClaim("a", ClassName), false, ""},
+		"copy of a claim":   {newClaim("a", "now", source("PersistentVolumeClaim")), true, "Successfully"},
+		"not for us":        {newClaim("a", "now", func(c *claim) { c.Annotations = nil }), false, ""},
+		"class of another":  {newClaim("a", "other"), false, ""},
+		"bound already":     {newClaim("a", "now", func(c *claim) { c.Spec.VolumeName = "x" }), false, ""},
+		"being deleted":     {newClaim("a", "now", func(c *claim) { c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), false, ""},
+		"selector":          {newClaim("a", "now", func(c *claim) { c.Spec.Selector = &metav1.LabelSelector{} }), false, "remove spec.selector"},
+		"snapshot":          {newClaim("a", "now", source("VolumeSnapshot")), false, "cannot be filled from a VolumeSnapshot"},
+		"old data source":   {newClaim("a", "now", source("X"), func(c *claim) { c.Spec.DataSourceRef = nil }), false, "cannot be filled from a X"},
+		"class that is not": {newClaim("a", "nosuch"), false, `"nosuch" not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, func(c *cluster) {
-				c.run()
-				if got := len(c.volumes()) == 1; got != test.volume {
+			runInCluster(t, func(c *testCluster) {
+				c.runProvisioner()
+				if got := len(c.listVolumes()) == 1; got != test.volume {
 					c.t.Errorf("a volume: %v, want %v", got, test.volume)
 				}
 				switch {
 				case test.event == "" && len(c.events) > 0:
-					c.t.Errorf("got %v", c.reasons())
+					c.t.Errorf("got %v", c.takeEventReasons())
 				case test.event != "" && (len(c.events) == 0 || !strings.Contains(c.events[0].Message, test.event)):
 					c.t.Errorf("got %v, want %q", c.events, test.event)
 				}
-			}, test.claim, immediate("now"), later, bare, other())
+			}, test.claim, newImmediateClass("now"), later, bare, newForeignClass())
 		})
 	}
 }
 
-func TestProvisionOnceNodeIsSelected(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.run()
-		claim := c.claim("a")
-		selected("node-1")(claim)
-		c.update(claim)
-		if n := len(c.volumes()); n != 1 {
+func TestProvisionAfterNodeIsSelected(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
+		claim := c.getClaim("a")
+		withSelectedNode("node-1")(claim)
+		c.updateClaim(claim)
+		if n := len(c.listVolumes()); n != 1 {
 			c.t.Errorf("%d volumes, want 1", n)
 		}
-	}, waiting("a", ClassName), class(storagev1.VolumeBindingWaitForFirstConsumer))
+	}, newClaim("a", ClassName), newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer))
 }
 
-func TestProvisionIsTriedAgain(t *testing.T) {
-	for name, provoke := range map[string]func(*cluster) runtime.Object{
-		"create fails": func(c *cluster) runtime.Object {
-			c.fail(1, "create", "persistentvolumes", errors.New("no room"))
-			return immediate("now")
+func TestProvisionIsRetried(t *testing.T) {
+	for name, provoke := range map[string]func(*testCluster) runtime.Object{
+		"create fails": func(c *testCluster) runtime.Object {
+			c.failCalls(1, "create", "persistentvolumes", errors.New("no room"))
+			return newImmediateClass("now")
 		},
-		"class comes later": func(c *cluster) runtime.Object { return immediate("later") },
+		"class comes later": func(c *testCluster) runtime.Object { return newImmediateClass("later") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, func(c *cluster) {
+			runInCluster(t, func(c *testCluster) {
 				first := provoke(c)
 				c.must(c.client.Tracker().Add(first))
-				c.run()
-				if diff := cmp.Diff([]string{"Warning ProvisioningFailed"}, c.reasons()); diff != "" {
+				c.runProvisioner()
+				if diff := cmp.Diff([]string{"Warning ProvisioningFailed"}, c.takeEventReasons()); diff != "" {
 					c.t.Error(diff)
 				}
-				if err := c.client.Tracker().Add(immediate("now")); name == "class comes later" {
+				if err := c.client.Tracker().Add(newImmediateClass("now")); name == "class comes later" {
 					c.must(err)
 				}
-				c.after(time.Minute)
-				if n := len(c.volumes()); n != 1 {
+				c.advance(time.Minute)
+				if n := len(c.listVolumes()); n != 1 {
 					c.t.Errorf("%d volumes, want 1", n)
 				}
-			}, waiting("a", "now"))
+			}, newClaim("a", "now"))
 		})
 	}
 }
 
-func TestRestartProvisionsNothingTwice(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.run()()
-		c.reasons()
-		c.run()
-		if got := c.reasons(); len(got) != 0 {
+func TestRestartProvisionsOnce(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()()
+		c.takeEventReasons()
+		c.runProvisioner()
+		if got := c.takeEventReasons(); len(got) != 0 {
 			c.t.Errorf("got %v", got)
 		}
-		if n := len(c.volumes()); n != 1 {
+		if n := len(c.listVolumes()); n != 1 {
 			c.t.Errorf("%d volumes, want 1", n)
 		}
-	}, waiting("a", "now"), immediate("now"))
+	}, newClaim("a", "now"), newImmediateClass("now"))
 }

@@ -10,26 +10,26 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/events"
 )
 
-// ours reports whether the driver of a volume is the simulated one.
-func ours(v *corev1.PersistentVolume) bool {
-	return v.Spec.CSI != nil && v.Spec.CSI.Driver == Driver
+// isOurs reports whether the driver of a volume is the simulated one.
+func isOurs(v *corev1.PersistentVolume) bool {
+	return v.Spec.CSI != nil && v.Spec.CSI.Driver == DriverName
 }
 
-// reclaimable reports whether a volume's claim is gone and its policy is to go too.
-func reclaimable(v *corev1.PersistentVolume) bool {
-	return ours(v) && v.DeletionTimestamp == nil &&
+// isReclaimable reports whether a volume's claim is gone and its policy is to go too.
+func isReclaimable(v *corev1.PersistentVolume) bool {
+	return isOurs(v) && v.DeletionTimestamp == nil &&
 		v.Status.Phase == corev1.VolumeReleased &&
 		v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
 }
 
-// reclaim deletes a volume that nobody claims any more, unless it has changed
+// reclaimVolume deletes a volume that nobody claims any more, unless it has changed
 // since it was looked at: its policy may have become Retain.
-func (l *loop) reclaim(ctx context.Context, name string) error {
+func (l *controller) reclaimVolume(ctx context.Context, name string) error {
 	v, err := l.volumes.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !reclaimable(v) {
+	if err != nil || !isReclaimable(v) {
 		return err
 	}
 	err = l.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{

@@ -12,8 +12,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func released(change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
-	_, v := bound("a", "1Gi")
+func newReleasedVolume(change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
+	_, v := newBoundClaim("a", "1Gi")
 	v.Status.Phase = corev1.VolumeReleased
 	for _, f := range change {
 		f(v)
@@ -21,25 +21,25 @@ func released(change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolume
 	return v
 }
 
-func TestWhichVolumesAreDeleted(t *testing.T) {
+func TestReleasedVolumesAreDeleted(t *testing.T) {
 	type volume = corev1.PersistentVolume
 	for name, test := range map[string]struct {
 		volume *volume
 		stays  bool
 	}{
-		"released":      {released(), false},
-		"made by hand":  {released(func(v *volume) { v.Annotations = nil }), false},
-		"retained":      {released(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
-		"bound":         {released(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
-		"not yet bound": {released(func(v *volume) { v.Status.Phase = corev1.VolumePending }), true},
-		"of another":    {released(func(v *volume) { v.Spec.CSI.Driver = "example.com" }), true},
-		"of no driver":  {released(func(v *volume) { v.Spec.CSI = nil }), true},
-		"being deleted": {released(func(v *volume) { v.DeletionTimestamp, v.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), true},
+		"released":      {newReleasedVolume(), false},
+		"made by hand":  {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
+		"retained":      {newReleasedVolume(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
+		"bound":         {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
+		"not yet bound": {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumePending }), true},
+		"of another":    {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = "example.com" }), true},
+		"of no driver":  {newReleasedVolume(func(v *volume) { v.Spec.CSI = nil }), true},
+		"being deleted": {newReleasedVolume(func(v *volume) { v.DeletionTimestamp, v.Finalizers = &metav1.Time{Time: time.Now()}, []string{"x/y"} }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, func(c *cluster) {
-				c.run()
-				if got := len(c.volumes()) == 1; got != test.stays {
+			runInCluster(t, func(c *testCluster) {
+				c.runProvisioner()
+				if got := len(c.listVolumes()) == 1; got != test.stays {
 					c.t.Errorf("it is there: %v, want %v", got, test.stays)
 				}
 			}, test.volume)
@@ -47,12 +47,12 @@ func TestWhichVolumesAreDeleted(t *testing.T) {
 	}
 }
 
-func TestDeleteOnlyWhatWasSeen(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.run()
+func TestDeleteHasPreconditions(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
 		for _, a := range c.client.Actions() {
 			if d, ok := a.(clienttesting.DeleteActionImpl); ok {
-				got, want := d.DeleteOptions.Preconditions, &metav1.Preconditions{UID: new(released().UID), ResourceVersion: new("9")}
+				got, want := d.DeleteOptions.Preconditions, &metav1.Preconditions{UID: new(newReleasedVolume().UID), ResourceVersion: new("9")}
 				if diff := cmp.Diff(want, got); diff != "" {
 					c.t.Error(diff)
 				}
@@ -60,37 +60,37 @@ func TestDeleteOnlyWhatWasSeen(t *testing.T) {
 			}
 		}
 		c.t.Error("nothing was deleted")
-	}, released())
+	}, newReleasedVolume())
 }
 
-func TestDeletionIsTriedAgain(t *testing.T) {
+func TestDeletionIsRetried(t *testing.T) {
 	conflict := apierrors.NewConflict(corev1.Resource("persistentvolumes"), "pvc-a", errors.New("changed"))
 	for err, want := range map[error][]string{
 		errors.New("no"): {"Warning VolumeFailedDelete"},
 		conflict:         nil,
 	} {
-		inCluster(t, func(c *cluster) {
-			c.fail(1, "delete", "persistentvolumes", err)
-			c.run()
-			if diff := cmp.Diff(want, c.reasons()); diff != "" {
+		runInCluster(t, func(c *testCluster) {
+			c.failCalls(1, "delete", "persistentvolumes", err)
+			c.runProvisioner()
+			if diff := cmp.Diff(want, c.takeEventReasons()); diff != "" {
 				c.t.Error(diff)
 			}
-			c.after(time.Second)
-			if n := len(c.volumes()); n != 0 {
+			c.advance(time.Second)
+			if n := len(c.listVolumes()); n != 0 {
 				c.t.Errorf("%d volumes left", n)
 			}
-		}, released())
+		}, newReleasedVolume())
 	}
 }
 
-func TestPolicyChangesAfterRelease(t *testing.T) {
-	inCluster(t, func(c *cluster) {
-		c.run()
-		c.updateVolume(released())
-		if n := len(c.volumes()); n != 0 {
+func TestReclaimPolicyChangesAfterRelease(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
+		c.updateVolume(newReleasedVolume())
+		if n := len(c.listVolumes()); n != 0 {
 			c.t.Errorf("%d volumes left", n)
 		}
-	}, released(func(v *corev1.PersistentVolume) {
+	}, newReleasedVolume(func(v *corev1.PersistentVolume) {
 		v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	}))
 }

@@ -10,17 +10,17 @@ import (
 	corehelper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
-// affinity says from which nodes a volume can be reached: from all, unless its
+// nodeAffinity says from which nodes a volume can be reached: from all, unless its
 // class restricts the topology. Then it lies where the selected node does, or,
 // with none selected, anywhere that is allowed. why is set if the node is no
 // choice and another may be.
-func (l *loop) affinity(class *storagev1.StorageClass, selected string) (a *corev1.VolumeNodeAffinity, why string, err error) {
+func (l *controller) nodeAffinity(class *storagev1.StorageClass, selected string) (a *corev1.VolumeNodeAffinity, why string, err error) {
 	allowed := class.AllowedTopologies
 	if len(allowed) == 0 {
 		return nil, "", nil
 	}
 	if selected == "" {
-		return required(allowed), "", nil
+		return requiredAffinity(allowed), "", nil
 	}
 	node, err := l.nodes.Get(selected)
 	if apierrors.IsNotFound(err) {
@@ -40,10 +40,10 @@ func (l *loop) affinity(class *storagev1.StorageClass, selected string) (a *core
 		here.MatchLabelExpressions = append(here.MatchLabelExpressions,
 			corev1.TopologySelectorLabelRequirement{Key: e.Key, Values: []string{node.Labels[e.Key]}})
 	}
-	return required([]corev1.TopologySelectorTerm{here}), "", nil
+	return requiredAffinity([]corev1.TopologySelectorTerm{here}), "", nil
 }
 
-func required(terms []corev1.TopologySelectorTerm) *corev1.VolumeNodeAffinity {
+func requiredAffinity(terms []corev1.TopologySelectorTerm) *corev1.VolumeNodeAffinity {
 	selector := &corev1.NodeSelector{}
 	for _, t := range terms {
 		var term corev1.NodeSelectorTerm

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func zonal(mode storagev1.VolumeBindingMode, zones ...[]string) *storagev1.StorageClass {
-	s := class(mode)
+func newZonalClass(mode storagev1.VolumeBindingMode, zones ...[]string) *storagev1.StorageClass {
+	s := newDefaultClass(mode)
 	s.Name, s.Annotations = "zonal", nil
 	for _, values := range zones {
 		s.AllowedTopologies = append(s.AllowedTopologies, corev1.TopologySelectorTerm{
@@ -19,11 +19,11 @@ func zonal(mode storagev1.VolumeBindingMode, zones ...[]string) *storagev1.Stora
 	return s
 }
 
-func inZone(name, zone string) *corev1.Node {
+func newNodeInZone(name, zone string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
 }
 
-func TestTopology(t *testing.T) {
+func TestVolumeNodeAffinity(t *testing.T) {
 	const now, later = storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer
 	for name, test := range map[string]struct {
 		class    *storagev1.StorageClass
@@ -31,19 +31,19 @@ func TestTopology(t *testing.T) {
 		want     [][]string // zones, by term
 		why      string
 	}{
-		"everywhere":            {zonal(later), "b1", nil, ""},
-		"everywhere, node gone": {zonal(later), "nosuch", nil, ""},
-		"any that is allowed":   {zonal(now, []string{"a", "b"}, []string{"c"}), "", [][]string{{"a", "b"}, {"c"}}, ""},
-		"where the node is":     {zonal(later, []string{"a"}, []string{"b", "c"}), "b1", [][]string{{"b"}}, ""},
-		"node outside":          {zonal(later, []string{"a"}), "b1", nil, "node b1 is not in the allowedTopologies of StorageClass zonal: waiting for another to be selected"},
-		"node gone":             {zonal(later, []string{"a"}), "nosuch", nil, "node nosuch is gone: waiting for another to be selected"},
+		"everywhere":            {newZonalClass(later), "b1", nil, ""},
+		"everywhere, node gone": {newZonalClass(later), "nosuch", nil, ""},
+		"any that is allowed":   {newZonalClass(now, []string{"a", "b"}, []string{"c"}), "", [][]string{{"a", "b"}, {"c"}}, ""},
+		"where the node is":     {newZonalClass(later, []string{"a"}, []string{"b", "c"}), "b1", [][]string{{"b"}}, ""},
+		"node outside":          {newZonalClass(later, []string{"a"}), "b1", nil, "node b1 is not in the allowedTopologies of StorageClass zonal: waiting for another to be selected"},
+		"node gone":             {newZonalClass(later, []string{"a"}), "nosuch", nil, "node nosuch is gone: waiting for another to be selected"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, func(c *cluster) {
-				c.run()
+			runInCluster(t, func(c *testCluster) {
+				c.runProvisioner()
 				var got [][]string
 				why := ""
-				for _, v := range c.volumes() {
+				for _, v := range c.listVolumes() {
 					if v.Spec.NodeAffinity == nil {
 						continue
 					}
@@ -59,10 +59,10 @@ func TestTopology(t *testing.T) {
 				if diff := cmp.Diff(test.want, got); diff != "" || why != test.why {
 					c.t.Errorf("%s%q, want %q", diff, why, test.why)
 				}
-				if node, ok := c.claim("x").Annotations["volume.kubernetes.io/selected-node"]; ok != (why == "") {
+				if node, ok := c.getClaim("x").Annotations["volume.kubernetes.io/selected-node"]; ok != (why == "") {
 					c.t.Errorf("selected node is %q", node)
 				}
-			}, test.class, inZone("b1", "b"), waiting("x", "zonal", selected(test.selected)))
+			}, test.class, newNodeInZone("b1", "b"), newClaim("x", "zonal", withSelectedNode(test.selected)))
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ready is what "ctrlplane child" says.
-type ready struct {
+// readyMessage is what "ctrlplane child" says.
+type readyMessage struct {
 	Protocol                                      int
 	Version, Kubernetes, URL, DataDir, Kubeconfig string
 	PID                                           int
@@ -25,7 +25,7 @@ type ready struct {
 // TestChild is the parent of a control plane, and lets go of it.
 func TestChild(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, "child", "--nodes=0")
+	cmd := newCommand(t, "child", "--nodes=0")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r ready
+	var r readyMessage
 	if err := json.Unmarshal(line, &r); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -62,65 +62,65 @@ func TestChild(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	nothingLeft(t, cmd)
+	requireNothingLeft(t, cmd)
 }
 
-func TestChildRefused(t *testing.T) {
-	refused(t, command(t, "child", "extra"), 2, "takes no arguments")
-	refused(t, command(t, "child", "--pod-cidr=zz"), 2, "zz")
+func TestChildUsageErrors(t *testing.T) {
+	requireFailure(t, newCommand(t, "child", "extra"), 2, "takes no arguments")
+	requireFailure(t, newCommand(t, "child", "--pod-cidr=zz"), 2, "zz")
 }
 
-// TestRunNamesItsControlPlane has two control planes beside that of the run, among
+// TestRunSelectsItsControlPlane has two control planes beside that of the run, among
 // which the verbs that it calls must find their own.
-func TestRunNamesItsControlPlane(t *testing.T) {
+func TestRunSelectsItsControlPlane(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "data")
-	cmd := runCommand(t, "--nodes=0", "--", "sh", "-c", `
-		"$0" run --nodes=0 -- "$0" run --nodes=0 -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q' "$0"`, program)
-	stdout, stderr, code := output(t, cmd)
+	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", `
+		"$0" run --nodes=0 -- "$0" run --nodes=0 -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q' "$0"`, programPath)
+	stdout, stderr, code := runToEnd(t, cmd)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if code != 0 || len(lines) != 3 || lines[1] != "namespace/default" || lines[0] != lines[2]+"/kubeconfig" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
-	nothingLeft(t, cmd)
+	requireNothingLeft(t, cmd)
 
 	// A flag counts more than the environment.
-	p := up(t, out, "--nodes=0")
+	p := startUp(t, out, "--nodes=0")
 	for _, tc := range []struct{ env, args, want string }{
 		{out, "kubeconfig", out},
 		{"/no/such/folder", "--data-dir " + out + " kubeconfig", out},
 	} {
-		cmd := command(t, strings.Fields(tc.args)...)
+		cmd := newCommand(t, strings.Fields(tc.args)...)
 		cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+tc.env)
-		if stdout, stderr, code := output(t, cmd); code != 0 || stdout != filepath.Join(tc.want, "kubeconfig")+"\n" {
+		if stdout, stderr, code := runToEnd(t, cmd); code != 0 || stdout != filepath.Join(tc.want, "kubeconfig")+"\n" {
 			t.Errorf("%s with %s: exit code %d, %q: %s", tc.args, tc.env, code, stdout, stderr)
 		}
 	}
-	cmd = command(t, "status")
+	cmd = newCommand(t, "status")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR=/no/such/folder")
-	refused(t, cmd, 1, "no control plane runs in /no/such/folder, which CTRLPLANE_DATA_DIR names")
-	cmd = command(t, "up")
+	requireFailure(t, cmd, 1, "no control plane runs in /no/such/folder, which CTRLPLANE_DATA_DIR names")
+	cmd = newCommand(t, "up")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+out)
-	refused(t, cmd, 1, out+" is in use")
+	requireFailure(t, cmd, 1, out+" is in use")
 	p.kill()
 }
 
-// TestKubeconfigTellsWhichOneIsMeant has two ephemeral ones in a folder.
-func TestKubeconfigTellsWhichOneIsMeant(t *testing.T) {
+// TestKubeconfigSelectsControlPlane has two ephemeral ones in a folder.
+func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "--nodes=0", "--", "sh", "-c", `echo "$KUBECONFIG"; cat`)
-	mine := r.line(t)
-	inner := command(t, "run", "--nodes=0", "--", "sh", "-c", `unset CTRLPLANE_DATA_DIR; KUBECONFIG="$1" "$0" kubeconfig; KUBECONFIG= "$0" kubeconfig`, program, mine)
+	mine := r.readLine(t)
+	inner := newCommand(t, "run", "--nodes=0", "--", "sh", "-c", `unset CTRLPLANE_DATA_DIR; KUBECONFIG="$1" "$0" kubeconfig; KUBECONFIG= "$0" kubeconfig`, programPath, mine)
 	inner.Dir = r.cmd.Dir
 	inner.Env = append(os.Environ(), "HOME="+r.cmd.Dir, "XDG_STATE_HOME="+r.cmd.Dir+"/state", "TMPDIR="+r.cmd.Dir)
-	stdout, stderr, code := output(t, inner)
+	stdout, stderr, code := runToEnd(t, inner)
 	if code != 1 || stdout != mine+"\n" || !strings.Contains(stderr, "several control planes run: say which one") {
 		t.Errorf("exit code %d, %q, want %s: %s", code, stdout, mine, stderr)
 	}
 	r.stdin.Close()
 	select {
 	case <-r.ended:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the run has not ended")
 	}
 }

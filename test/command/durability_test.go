@@ -12,16 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestAcknowledgedSurvivesKill kills a control plane while clients write, again
+// TestAcknowledgedWritesSurviveKill kills a control plane while clients write, again
 // and again: what was acknowledged must be there after the next start.
-func TestAcknowledgedSurvivesKill(t *testing.T) {
+func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	const rounds, writers = 6, 4
 	dir := filepath.Join(t.TempDir(), "data")
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	for round := range rounds {
-		p := up(t, dir)
-		client, err := p.client()
+		p := startUp(t, dir)
+		client, err := p.newClient()
 		if err != nil {
 			t.Fatal(err)
 		}

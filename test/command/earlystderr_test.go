@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestComesFirst checks the order that cmd/ctrlplane/earlystderr relies on: it is
+// TestEarlyStderrIsInitializedFirst checks the order that cmd/ctrlplane/earlystderr relies on: it is
 // initialised before the package that it guards the standard error from.
-func TestComesFirst(t *testing.T) {
-	cmd := command(t, "version")
+func TestEarlyStderrIsInitializedFirst(t *testing.T) {
+	cmd := newCommand(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
-	_, trace, _ := output(t, cmd)
+	_, trace, _ := runToEnd(t, cmd)
 	guard := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr ")
 	guarded := strings.Index(trace, "init k8s.io/apiserver/pkg/storage/storagebackend/factory ")
 	if guard < 0 || guarded < 0 || guard > guarded {

@@ -12,30 +12,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// explained runs the verb, which has to succeed.
-func explained(t *testing.T, args ...string) string {
+// explainOutput runs the verb, which has to succeed.
+func explainOutput(t *testing.T, args ...string) string {
 	t.Helper()
-	out, stderr, code := output(t, command(t, args...))
+	out, stderr, code := runToEnd(t, newCommand(t, args...))
 	if code != 0 || stderr != "" {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
 	return out
 }
 
-type explanations struct {
+type explainList struct {
 	Items []explain.Entry `json:"items"`
 }
 
 // Without a control plane there is still a lot to say.
 func TestExplainOffline(t *testing.T) {
 	t.Parallel()
-	out := explained(t, "explain")
+	out := explainOutput(t, "explain")
 	for _, want := range []string{"\nPods and nodes\n", "\n  replicaset  ", "\n  kube-scheduler  "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the list does not have %q:\n%s", want, out)
 		}
 	}
-	out = explained(t, "explain", "nodelifecycle")
+	out = explainOutput(t, "explain", "nodelifecycle")
 	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane runs", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not have %q:\n%s", want, out)
@@ -45,15 +45,15 @@ func TestExplainOffline(t *testing.T) {
 		t.Errorf("colours in a pipe, or something observed:\n%s", out)
 	}
 
-	var list explanations
-	if err := json.Unmarshal([]byte(explained(t, "explain", "garbagecollector", "job", "garbage-collector", "-o", "json")), &list); err != nil {
+	var list explainList
+	if err := json.Unmarshal([]byte(explainOutput(t, "explain", "garbagecollector", "job", "garbage-collector", "-o", "json")), &list); err != nil {
 		t.Fatal(err)
 	}
 	if len(list.Items) != 2 || list.Items[0].Name != "garbage-collector-controller" || list.Items[0].Observed || list.Items[1].Name != "job-controller" {
 		t.Errorf("%+v", list)
 	}
-	var items struct{ Items []explain.Item }
-	if err := yaml.UnmarshalStrict([]byte(explained(t, "explain", "-o", "yaml")), &items); err != nil || len(items.Items) != len(explain.Pages()) {
+	var items struct{ Items []explain.ListItem }
+	if err := yaml.UnmarshalStrict([]byte(explainOutput(t, "explain", "-o", "yaml")), &items); err != nil || len(items.Items) != len(explain.Pages()) {
 		t.Errorf("%d items, %v", len(items.Items), err)
 	}
 }
@@ -61,31 +61,31 @@ func TestExplainOffline(t *testing.T) {
 func TestExplainColours(t *testing.T) {
 	t.Parallel()
 	for env, colour := range map[string]bool{"CLICOLOR_FORCE=1": true, "NO_COLOR=1": false} {
-		cmd := command(t, "explain", "job")
+		cmd := newCommand(t, "explain", "job")
 		cmd.Env = append(cmd.Env, "TERM=xterm-256color", env)
-		if out, _, code := output(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
+		if out, _, code := runToEnd(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
 			t.Errorf("%s: exit code %d, colours wanted: %v:\n%q", env, code, colour, out)
 		}
 	}
-	cmd := command(t, "explain", "job")
+	cmd := newCommand(t, "explain", "job")
 	cmd.Env = append(cmd.Env, "LC_ALL=C")
-	if out, _, _ := output(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
+	if out, _, _ := runToEnd(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
 		t.Errorf("no ASCII where the locale wants it:\n%s", out)
 	}
 }
 
-func TestExplainRefuses(t *testing.T) {
+func TestExplainErrors(t *testing.T) {
 	t.Parallel()
-	refused(t, command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
-	refused(t, command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	refused(t, command(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
-	refused(t, command(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+	requireFailure(t, newCommand(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
+	requireFailure(t, newCommand(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
+	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
+	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
 }
 
 // The flags of "up" that pages name are there.
-func TestExplainSettings(t *testing.T) {
+func TestExplainSettingsAreFlags(t *testing.T) {
 	t.Parallel()
-	help := explained(t, "up", "--help")
+	help := explainOutput(t, "up", "--help")
 	for _, p := range explain.Pages() {
 		for _, name := range p.Settings {
 			if !strings.Contains(help, " --"+name+" ") {
@@ -96,14 +96,14 @@ func TestExplainSettings(t *testing.T) {
 }
 
 // What runs is asked.
-func TestExplainOfAPlane(t *testing.T) {
+func TestExplainOfRunningControlPlane(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plane")
-	p := up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
-	var list explanations
+	p := startUp(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+	var list explainList
 	p.await(t, "running", func() bool {
-		list = explanations{}
-		if err := json.Unmarshal([]byte(explained(t, "--data-dir", dir, "explain", "job", "ttl", "-o", "json")), &list); err != nil || len(list.Items) != 2 {
+		list = explainList{}
+		if err := json.Unmarshal([]byte(explainOutput(t, "--data-dir", dir, "explain", "job", "ttl", "-o", "json")), &list); err != nil || len(list.Items) != 2 {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		return list.Items[0].State == "running"
@@ -121,7 +121,7 @@ func TestExplainOfAPlane(t *testing.T) {
 	if ttl.State != "off" || ttl.Reason != "turned off by --controllers" {
 		t.Errorf("%+v", ttl)
 	}
-	out := explained(t, "--data-dir", dir, "explain", "job")
+	out := explainOutput(t, "--data-dir", dir, "explain", "job")
 	for _, want := range []string{"job-controller  running", "\nWatches\n  jobs.batch, pods\n", "--concurrent-job-syncs=7  default 5\n", "ClusterRole system:controller:job-controller\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not have %q:\n%s", want, out)

@@ -18,15 +18,15 @@ var updateTraces = flag.Bool("update", false, "note what came of the lessons in 
 
 // Marks of a line: what comes of a lesson each time, and what may come of it.
 const (
-	always    = "= "
-	sometimes = "? "
+	alwaysMark    = "= "
+	sometimesMark = "? "
 )
 
-// goldenTrace compares which writes a trace ties to which with those of earlier
+// compareTrace compares which writes a trace ties to which with those of earlier
 // runs. Updating again widens what may be: remove the file to begin anew.
-func goldenTrace(t *testing.T, name, file string) {
+func compareTrace(t *testing.T, name, file string) {
 	t.Helper()
-	got := links(t, file)
+	got := traceLinks(t, file)
 	path := filepath.Join("..", "..", "ui", "learn", "testdata", name+".golden")
 	want := map[string]string{}
 	data, err := os.ReadFile(path)
@@ -39,18 +39,18 @@ func goldenTrace(t *testing.T, name, file string) {
 		}
 	}
 	if *updateTraces {
-		noteLinks(t, path, want, got)
+		updateLinks(t, path, want, got)
 		return
 	}
 	for link, mark := range want {
-		if mark == always && !got[link] && !racy(link) {
+		if mark == alwaysMark && !got[link] && !isRacy(link) {
 			t.Errorf("missing: %s", link)
 		}
 	}
 	for link := range got {
 		switch {
 		case want[link] != "":
-		case racy(link):
+		case isRacy(link):
 			t.Logf("new, as controllers met: %s", link)
 		default:
 			t.Errorf("new: %s", link)
@@ -58,28 +58,28 @@ func goldenTrace(t *testing.T, name, file string) {
 	}
 }
 
-// racy says whether a link is one of those that depend on who comes first:
+// isRacy says whether a link is one of those that depend on who comes first:
 // statuses, that are written as often as there is something new, conflicts, what
 // another has deleted first, the garbage collector's, whose workers meet owners and
 // dependents in any order, and writes that were given up.
-func racy(link string) bool {
+func isRacy(link string) bool {
 	return strings.Contains(link, "garbage-collector-controller") || strings.Contains(link, "/status") || strings.Contains(link, "(409)") || strings.Contains(link, "(404)") || strings.Contains(link, "(0)")
 }
 
-func noteLinks(t *testing.T, path string, want map[string]string, got map[string]bool) {
+func updateLinks(t *testing.T, path string, want map[string]string, got map[string]bool) {
 	t.Helper()
 	first := len(want) == 0
 	for link := range got {
 		switch {
 		case first:
-			want[link] = always
+			want[link] = alwaysMark
 		case want[link] == "":
-			want[link] = sometimes
+			want[link] = sometimesMark
 		}
 	}
 	for link := range want {
-		if !got[link] || racy(link) {
-			want[link] = sometimes
+		if !got[link] || isRacy(link) {
+			want[link] = sometimesMark
 		}
 	}
 	var b strings.Builder
@@ -94,9 +94,9 @@ func noteLinks(t *testing.T, path string, want map[string]string, got map[string
 	}
 }
 
-// links are the writes of a trace, each with the write that led to it: without
+// traceLinks are the writes of a trace, each with the write that led to it: without
 // times, names and versions.
-func links(t *testing.T, file string) map[string]bool {
+func traceLinks(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -112,7 +112,7 @@ func links(t *testing.T, file string) map[string]bool {
 		for _, n := range nodes {
 			from := above
 			if n.Kind == trace.Call || n.Kind == trace.Outside {
-				from = phrase(n)
+				from = describeNode(n)
 				all[strings.TrimPrefix(above+" > "+from, " > ")] = true
 			}
 			walk(n.Children, from)
@@ -122,8 +122,8 @@ func links(t *testing.T, file string) map[string]bool {
 	return all
 }
 
-// phrase is what a write was: who, verb and kind.
-func phrase(n *trace.Node) string {
+// describeNode is what a write was: who, verb and kind.
+func describeNode(n *trace.Node) string {
 	who := n.Controller
 	if n.Kind == trace.Outside {
 		who = "outside"

@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lessonTime is how long all lessons together may take on a busy machine.
-const lessonTime = 8 * time.Minute
+// lessonsTimeout is how long all lessons together may take on a busy machine.
+const lessonsTimeout = 8 * time.Minute
 
-func TestLearnRefused(t *testing.T) {
+func TestLearnUsageErrors(t *testing.T) {
 	for args, tc := range map[string]struct {
 		code int
 		says string
@@ -32,36 +32,36 @@ func TestLearnRefused(t *testing.T) {
 		"learn 1 --boil":           {2, "unknown flag"},
 		"--name Demo learn --auto": {2, "--name"},
 	} {
-		t.Run(args, func(t *testing.T) { refused(t, command(t, strings.Fields(args)...), tc.code, tc.says) })
+		t.Run(args, func(t *testing.T) { requireFailure(t, newCommand(t, strings.Fields(args)...), tc.code, tc.says) })
 	}
 	t.Run("mistake", func(t *testing.T) {
-		file := lessonFile(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
-		refused(t, command(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
+		file := writeLesson(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
+		requireFailure(t, newCommand(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
 	})
 }
 
 func TestLearnList(t *testing.T) {
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
-		stdout, stderr, code := output(t, command(t, args...))
+		stdout, stderr, code := runToEnd(t, newCommand(t, args...))
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "Who says no") {
 			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 		}
 	}
 }
 
-// TestLearnAuto does all lessons by themselves, on one control plane, and
+// TestLearnAutoMatchesGoldenTraces does all lessons by themselves, on one control plane, and
 // compares what came of them with what came of them before.
-func TestLearnAuto(t *testing.T) {
+func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	dir := t.TempDir()
-	cmd := command(t, "learn", "--auto", "--traces", dir)
-	cmd.Env = append(cmd.Env, goEnv(t)...)
+	cmd := newCommand(t, "learn", "--auto", "--traces", dir)
+	cmd.Env = append(cmd.Env, goCacheEnv(t)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(lessonTime, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(lessonsTimeout, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v:\n%s", err, out.Bytes()[max(0, out.Len()-6000):])
@@ -73,22 +73,22 @@ func TestLearnAuto(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		t.Run(name, func(t *testing.T) { goldenTrace(t, name, file) })
+		t.Run(name, func(t *testing.T) { compareTrace(t, name, file) })
 	}
 }
 
 // TestLearnWithoutGo does the lesson for which Go is of use on a machine without it.
 func TestLearnWithoutGo(t *testing.T) {
-	cmd := command(t, "learn", "own", "--auto")
-	cmd.Env = append(cmd.Env, "PATH="+withoutGo())
-	stdout, stderr, code := output(t, cmd)
+	cmd := newCommand(t, "learn", "own", "--auto")
+	cmd.Env = append(cmd.Env, "PATH="+pathWithoutGo())
+	stdout, stderr, code := runToEnd(t, cmd)
 	if code != 0 || !strings.Contains(stdout, "sh controller.sh &") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 }
 
-// withoutGo is the PATH without the folders that have a program of that name.
-func withoutGo() string {
+// pathWithoutGo is the PATH without the folders that have a program of that name.
+func pathWithoutGo() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if _, err := exec.LookPath(filepath.Join(dir, "go")); err != nil {
@@ -98,8 +98,8 @@ func withoutGo() string {
 	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
-// goEnv is where Go has its caches, which a home of one's own would hide.
-func goEnv(t *testing.T) (env []string) {
+// goCacheEnv is where Go has its caches, which a home of one's own would hide.
+func goCacheEnv(t *testing.T) (env []string) {
 	t.Helper()
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		out, err := exec.Command("go", "env", name).Output()
@@ -111,8 +111,8 @@ func goEnv(t *testing.T) (env []string) {
 	return env
 }
 
-// lessonFile writes a lesson.
-func lessonFile(t *testing.T, steps string) string {
+// writeLesson writes a lesson.
+func writeLesson(t *testing.T, steps string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mine.md")
 	text := "---\ntitle: Mine\nsummary: A lesson of my own.\n---\n\n" + steps
@@ -122,8 +122,8 @@ func lessonFile(t *testing.T, steps string) string {
 	return file
 }
 
-// TestLearnDocs does the lesson that docs/lessons.md has as its example.
-func TestLearnDocs(t *testing.T) {
+// TestLearnDocumentedLesson does the lesson that docs/lessons.md has as its example.
+func TestLearnDocumentedLesson(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -134,15 +134,15 @@ func TestLearnDocs(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lesson), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := output(t, command(t, "learn", "--auto", file))
+	stdout, stderr, code := runToEnd(t, newCommand(t, "learn", "--auto", file))
 	if code != 0 || !strings.Contains(stdout, "✓ There is a note.") && !strings.Contains(stdout, "ok There is a note.") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 }
 
-// TestLearnFails does lessons by themselves that do not hold.
-func TestLearnFails(t *testing.T) {
-	p := up(t, filepath.Join(t.TempDir(), "data"))
+// TestLearnReportsFailedSteps does lessons by themselves that do not hold.
+func TestLearnReportsFailedSteps(t *testing.T) {
+	p := startUp(t, filepath.Join(t.TempDir(), "data"))
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
@@ -160,16 +160,16 @@ func TestLearnFails(t *testing.T) {
 		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, command(t, "--data-dir", p.dir, "learn", "--auto", lessonFile(t, tc.steps)), 1, tc.says)
-			emptied(t, p)
+			requireFailure(t, newCommand(t, "--data-dir", p.dir, "learn", "--auto", writeLesson(t, tc.steps)), 1, tc.says)
+			requireLessonCleanedUp(t, p)
 		})
 	}
 }
 
-// emptied waits until a lesson has left nothing behind.
-func emptied(t *testing.T, p *plane) {
+// requireLessonCleanedUp waits until a lesson has left nothing behind.
+func requireLessonCleanedUp(t *testing.T, p *controlPlane) {
 	t.Helper()
-	client, err := p.client()
+	client, err := p.newClient()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func emptied(t *testing.T, p *plane) {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "lesson-mine", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	if s := ask(t, p.dir, "-o", "json"); strings.Contains(s, `"state": "paused"`) {
+	if s := runStatus(t, p.dir, "-o", "json"); strings.Contains(s, `"state": "paused"`) {
 		t.Error("a controller is still paused")
 	}
 }

@@ -20,9 +20,9 @@ import (
 func TestStopsOnSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
-			p := up(t, filepath.Join(t.TempDir(), "data"))
+			p := startUp(t, filepath.Join(t.TempDir(), "data"))
 			// A watch that nobody ends must not hold it up.
-			client, err := p.client()
+			client, err := p.newClient()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,22 +41,22 @@ func TestStopsOnSignals(t *testing.T) {
 	}
 }
 
-// TestSameAgain checks that a second start on a folder is the same cluster.
-func TestSameAgain(t *testing.T) {
+// TestRestartKeepsCluster checks that a second start on a folder is the same cluster.
+func TestRestartKeepsCluster(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first := up(t, dir)
-	refused(t, command(t, "up", "--ui", "none", "--data-dir", dir), 1, fmt.Sprintf("in use by process %d", first.cmd.Process.Pid))
-	before := load(t, dir)
+	first := startUp(t, dir)
+	requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir), 1, fmt.Sprintf("in use by process %d", first.cmd.Process.Pid))
+	before := loadKubeconfig(t, dir)
 	first.stop(t, syscall.SIGTERM)
-	up(t, dir)
-	after := load(t, dir)
+	startUp(t, dir)
+	after := loadKubeconfig(t, dir)
 	if before.Host != after.Host || string(before.CAData) != string(after.CAData) {
 		t.Errorf("%s has become %s, or its CA another", before.Host, after.Host)
 	}
-	modes(t, dir)
+	requirePrivateModes(t, dir)
 }
 
-func load(t *testing.T, dir string) *rest.Config {
+func loadKubeconfig(t *testing.T, dir string) *rest.Config {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 	if err != nil {
@@ -65,8 +65,8 @@ func load(t *testing.T, dir string) *rest.Config {
 	return cfg
 }
 
-// modes checks that nobody else can read what is in the data folder.
-func modes(t *testing.T, dir string) {
+// requirePrivateModes checks that nobody else can read what is in the data folder.
+func requirePrivateModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -89,7 +89,7 @@ func modes(t *testing.T, dir string) {
 func TestEphemeralLeavesNothing(t *testing.T) {
 	for name, end := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			cmd := command(t, "up", "--ui", "none", "--ephemeral", "--name", name)
+			cmd := newCommand(t, "up", "--ui", "none", "--ephemeral", "--name", name)
 			folders := func() []string {
 				found, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*"))
 				if err != nil {
@@ -100,7 +100,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			p := &plane{cmd: cmd, ended: make(chan struct{})}
+			p := &controlPlane{cmd: cmd, ended: make(chan struct{})}
 			go func() {
 				defer close(p.ended)
 				_ = cmd.Wait() // ProcessState tells
@@ -114,7 +114,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 				}
 				return false
 			})
-			asked := command(t, "--name", name, "kubectl", "get", "namespaces")
+			asked := newCommand(t, "--name", name, "kubectl", "get", "namespaces")
 			asked.Env = cmd.Env
 			if out, err := asked.CombinedOutput(); err != nil {
 				t.Errorf("by its name: %v: %s", err, out)
@@ -122,9 +122,9 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 			p.stop(t, end)
 			if end == syscall.SIGKILL {
 				// The next one clears up; it is refused itself, for speed.
-				next := command(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
+				next := newCommand(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
 				next.Env = cmd.Env
-				refused(t, next, 2, "zz")
+				requireFailure(t, next, 2, "zz")
 			}
 			if left := folders(); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
@@ -133,10 +133,10 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoGetsIn asks without, and with wrong, credentials.
-func TestWhoGetsIn(t *testing.T) {
-	p := up(t, filepath.Join(t.TempDir(), "data"))
-	cfg := load(t, p.dir)
+// TestAuthentication asks without, and with wrong, credentials.
+func TestAuthentication(t *testing.T) {
+	p := startUp(t, filepath.Join(t.TempDir(), "data"))
+	cfg := loadKubeconfig(t, p.dir)
 	anonymous := rest.AnonymousClientConfig(cfg)
 	wrong := rest.AnonymousClientConfig(cfg)
 	wrong.BearerToken = "wrong"
@@ -166,12 +166,12 @@ func TestWhoGetsIn(t *testing.T) {
 	}
 }
 
-// TestVerbs uses the other verbs on a control plane that lacks a controller.
-func TestVerbs(t *testing.T) {
-	p := up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
+// TestReadOnlyVerbs uses the other verbs on a control plane that lacks a controller.
+func TestReadOnlyVerbs(t *testing.T) {
+	p := startUp(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
 	ask := func(args ...string) string {
 		t.Helper()
-		stdout, stderr, code := output(t, command(t, append([]string{"--data-dir", p.dir}, args...)...))
+		stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", p.dir}, args...)...))
 		if code != 0 {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
@@ -206,12 +206,12 @@ func TestVerbs(t *testing.T) {
 	p.await(t, "three Pods", func() bool {
 		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/web-") == 3
 	})
-	if _, _, code := output(t, command(t, "--data-dir", p.dir, "kubectl", "get", "pod", "nobody")); code != 1 {
+	if _, _, code := runToEnd(t, newCommand(t, "--data-dir", p.dir, "kubectl", "get", "pod", "nobody")); code != 1 {
 		t.Errorf("kubectl's exit code became %d", code)
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // one is enough
-		watch := follow(t, p.dir, "--data-dir", p.dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
-		watch.says(t, "kube-system")
+		watch := startFollower(t, p.dir, "--data-dir", p.dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
+		watch.awaitText(t, "kube-system")
 		watch.stop(t, sig)
 	}
 	log, err := os.ReadFile(filepath.Join(p.dir, "ctrlplane.log"))

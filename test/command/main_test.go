@@ -18,13 +18,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// program is the path of the built program.
-var program string
+// programPath is the path of the built program.
+var programPath string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
-func run(m *testing.M) int {
-	if program = os.Getenv("CTRLPLANE"); program != "" {
+func runTests(m *testing.M) int {
+	if programPath = os.Getenv("CTRLPLANE"); programPath != "" {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "command-test-")
@@ -33,8 +33,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "ctrlplane")
-	build := exec.Command("go", "build", "-o", program, "github.com/ctrlplane/ctrlplane/cmd/ctrlplane")
+	programPath = filepath.Join(dir, "ctrlplane")
+	build := exec.Command("go", "build", "-o", programPath, "github.com/ctrlplane/ctrlplane/cmd/ctrlplane")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		return 1
@@ -42,24 +42,24 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-const patience = time.Minute
+const waitTimeout = time.Minute
 
-// command is the program with a home and temporary folder of its own.
-func command(t *testing.T, args ...string) *exec.Cmd {
+// newCommand is the program with a home and temporary folder of its own.
+func newCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), programPath, args...)
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "TMPDIR="+home, "KUBECONFIG="+home+"/user.kubeconfig")
 	return cmd
 }
 
-// output runs a command that ends by itself.
-func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
+// runToEnd runs a command that ends by itself.
+func runToEnd(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
-	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(waitTimeout, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	runErr := cmd.Run()
 	if exit := (*exec.ExitError)(nil); runErr != nil && !errors.As(runErr, &exit) {
@@ -68,19 +68,19 @@ func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
-// plane is a control plane that runs as a process of its own.
-type plane struct {
+// controlPlane is a control plane that runs as a process of its own.
+type controlPlane struct {
 	cmd    *exec.Cmd
 	dir    string
 	stderr *bytes.Buffer
 	ended  chan struct{} // closed when the process has
 }
 
-// up starts a control plane in dir and returns when its kubeconfig works.
-func up(t *testing.T, dir string, args ...string) *plane {
+// startUp starts a control plane in dir and returns when its kubeconfig works.
+func startUp(t *testing.T, dir string, args ...string) *controlPlane {
 	t.Helper()
-	p := &plane{dir: dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
-	p.cmd = command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, args...)...)
+	p := &controlPlane{dir: dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	p.cmd = newCommand(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, args...)...)
 	p.cmd.Stderr = p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -91,13 +91,13 @@ func up(t *testing.T, dir string, args ...string) *plane {
 	}()
 	t.Cleanup(func() { p.kill() })
 	p.await(t, "ready", func() bool {
-		client, err := p.client()
+		client, err := p.newClient()
 		return err == nil && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
 	})
 	return p
 }
 
-func (p *plane) client() (*kubernetes.Clientset, error) {
+func (p *controlPlane) newClient() (*kubernetes.Clientset, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "kubeconfig"))
 	if err != nil {
 		return nil, err
@@ -106,9 +106,9 @@ func (p *plane) client() (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(cfg)
 }
 
-func (p *plane) await(t *testing.T, what string, done func() bool) {
+func (p *controlPlane) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
@@ -117,18 +117,18 @@ func (p *plane) await(t *testing.T, what string, done func() bool) {
 		case <-p.ended:
 			t.Fatalf("ended before it was %s: %s", what, p.stderr)
 		case <-deadline:
-			t.Fatalf("not %s after %v", what, patience)
+			t.Fatalf("not %s after %v", what, waitTimeout)
 		}
 	}
 }
 
-func (p *plane) kill() {
+func (p *controlPlane) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.ended
 }
 
 // stop sends sig and returns how long the end took.
-func (p *plane) stop(t *testing.T, sig syscall.Signal) time.Duration {
+func (p *controlPlane) stop(t *testing.T, sig syscall.Signal) time.Duration {
 	t.Helper()
 	began := time.Now()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -136,17 +136,17 @@ func (p *plane) stop(t *testing.T, sig syscall.Signal) time.Duration {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
-		t.Fatalf("still running %v after %v", patience, sig)
+	case <-time.After(waitTimeout):
+		t.Fatalf("still running %v after %v", waitTimeout, sig)
 	}
 	return time.Since(began)
 }
 
-// refused checks that a command fails as it should: with this code, and one
+// requireFailure checks that a command fails as it should: with this code, and one
 // line that says what and why.
-func refused(t *testing.T, cmd *exec.Cmd, code int, says ...string) {
+func requireFailure(t *testing.T, cmd *exec.Cmd, code int, says ...string) {
 	t.Helper()
-	_, stderr, got := output(t, cmd)
+	_, stderr, got := runToEnd(t, cmd)
 	if got != code {
 		t.Errorf("exit code %d, want %d", got, code)
 	}

@@ -10,10 +10,10 @@ import (
 
 // Whatever is wrong with the nodes, the scheduler or the ranges that are asked
 // for is told before anything is made.
-func TestBadNodes(t *testing.T) {
+func TestNodeFlagErrors(t *testing.T) {
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
-		overwrite(t, path, content)
+		writeFile(t, path, content)
 		return path
 	}
 	const header = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -51,8 +51,8 @@ func TestBadNodes(t *testing.T) {
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
 			t.Parallel()
-			cmd := command(t, append([]string{"up", "--ephemeral", "--ui", "none"}, strings.Fields(tc.flags)...)...)
-			refused(t, cmd, 2, tc.says)
+			cmd := newCommand(t, append([]string{"up", "--ephemeral", "--ui", "none"}, strings.Fields(tc.flags)...)...)
+			requireFailure(t, cmd, 2, tc.says)
 			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
@@ -60,21 +60,21 @@ func TestBadNodes(t *testing.T) {
 	}
 }
 
-// tells is what a verb prints about a control plane; it must succeed.
-func tells(t *testing.T, dir string, args ...string) string {
+// mustRun is what a verb prints about a control plane; it must succeed.
+func mustRun(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	stdout, stderr, code := output(t, command(t, append([]string{"--data-dir", dir}, args...)...))
+	stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", dir}, args...)...))
 	if code != 0 {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
 	return stdout
 }
 
-// nodes is what "nodes list" says, without the ages and the Pod ranges, which are
+// listNodes is what "nodes list" says, without the ages and the Pod ranges, which are
 // given out in any order; while the control plane starts, it is why it says nothing.
-func nodes(t *testing.T, dir string) string {
+func listNodes(t *testing.T, dir string) string {
 	t.Helper()
-	stdout, stderr, code := output(t, command(t, "--data-dir", dir, "nodes", "list"))
+	stdout, stderr, code := runToEnd(t, newCommand(t, "--data-dir", dir, "nodes", "list"))
 	if code != 0 {
 		return stderr
 	}
@@ -92,7 +92,7 @@ func nodes(t *testing.T, dir string) string {
 func TestNodesVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
-	p := up(t, dir, flags...)
+	p := startUp(t, dir, flags...)
 	in := func(args string) []string {
 		return append([]string{"--data-dir", dir, "nodes"}, strings.Fields(args)...)
 	}
@@ -110,55 +110,55 @@ func TestNodesVerbs(t *testing.T) {
 		{"list -o xml", `"xml" is not known`},
 		{"forget node-1", "unknown verb"},
 	} {
-		t.Run(tc.args, func(t *testing.T) { refused(t, command(t, in(tc.args)...), 2, tc.says) })
+		t.Run(tc.args, func(t *testing.T) { requireFailure(t, newCommand(t, in(tc.args)...), 2, tc.says) })
 	}
 	listed := func(what, want string) {
 		t.Helper()
-		p.await(t, what, func() bool { return nodes(t, dir) == want })
+		p.await(t, what, func() bool { return listNodes(t, dir) == want })
 	}
 	listed("unharmed", `node-1 True 0/5 4 8Gi zone-a
 node-2 True 0/5 4 8Gi zone-b`)
-	if got := tells(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
+	if got := mustRun(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
 		t.Errorf("add: %q", got)
 	}
-	if got := tells(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
+	if got := mustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
 		t.Errorf("fail: %q", got)
 	}
-	tells(t, dir, "nodes", "recover", "node-3")
-	tells(t, dir, "nodes", "remove", "node-4", "node-1")
+	mustRun(t, dir, "nodes", "recover", "node-3")
+	mustRun(t, dir, "nodes", "remove", "node-4", "node-1")
 	listed("changed", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
 	p.stop(t, syscall.SIGTERM)
-	p = up(t, dir, flags...) // there are two, as asked for
+	p = startUp(t, dir, flags...) // there are two, as asked for
 	listed("the same again", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
-	tells(t, dir, "nodes", "recover", "node-2")
+	mustRun(t, dir, "nodes", "recover", "node-2")
 	listed("recovered", `node-2 True 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
 }
 
 // An exhausted range of addresses is told on the Service, and the address that
 // comes free goes to the one that waits.
-func TestLoadBalancerRangeRunsOut(t *testing.T) {
+func TestLoadBalancerRangeExhausted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := up(t, dir, "--load-balancer-range", "198.51.100.9/32")
+	p := startUp(t, dir, "--load-balancer-range", "198.51.100.9/32")
 	expose := func(name string) {
 		t.Helper()
-		tells(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
+		mustRun(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
 	}
 	address := func(name string) string {
 		t.Helper()
-		return tells(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
+		return mustRun(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
 	}
 	expose("first")
 	p.await(t, "an address", func() bool { return address("first") == "198.51.100.9" })
 	expose("second")
 	p.await(t, "the reason", func() bool {
-		return strings.Contains(tells(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
+		return strings.Contains(mustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
 	})
 	if got := address("second"); got != "" {
 		t.Errorf("an address that is in use was given: %q", got)
 	}
-	tells(t, dir, "kubectl", "delete", "service", "first")
+	mustRun(t, dir, "kubectl", "delete", "service", "first")
 	p.await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })
 }

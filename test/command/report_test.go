@@ -19,8 +19,8 @@ import (
 
 var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
 
-// reported are the files of a report, by name; there are no others.
-func reported(t *testing.T, dir string) map[string]string {
+// readReport are the files of a report, by name; there are no others.
+func readReport(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -41,14 +41,14 @@ func reported(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// without is the environment without that of a CI service.
-func without(env []string) []string {
+// withoutCIEnv is the environment without that of a CI service.
+func withoutCIEnv(env []string) []string {
 	return slices.DeleteFunc(env, func(v string) bool {
 		return strings.HasPrefix(v, "GITHUB_") || strings.HasPrefix(v, "GITLAB_") || strings.HasPrefix(v, "CI_")
 	})
 }
 
-const shop = `
+const shopManifest = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop}
@@ -70,20 +70,20 @@ spec:
 `
 
 func TestRunReport(t *testing.T) {
-	cmd := runCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
-		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, program)
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shop), 0o600); err != nil {
+	cmd := newRunCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
+		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, programPath)
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	summary := filepath.Join(t.TempDir(), "summary.md")
-	cmd.Env = append(without(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
-	stdout, stderr, code := output(t, cmd)
+	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
+	stdout, stderr, code := runToEnd(t, cmd)
 	if code != 3 || stdout != "done\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
-	nothingLeft(t, cmd)
-	files := reported(t, filepath.Join(cmd.Dir, "out"))
-	complete(t, files["events.jsonl"])
+	requireNothingLeft(t, cmd)
+	files := readReport(t, filepath.Join(cmd.Dir, "out"))
+	requireAllRecords(t, files["events.jsonl"])
 
 	for name, text := range files {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") {
@@ -104,7 +104,7 @@ func TestRunReport(t *testing.T) {
 		t.Errorf("objects.yaml has %d objects: %v", len(objects), err)
 	}
 	for _, failure := range []string{"failed with exit code 3", "Insufficient cpu"} {
-		if !slices.ContainsFunc(failures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
+		if !slices.ContainsFunc(junitFailures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
 			t.Errorf("junit.xml does not have %q: %s", failure, files["junit.xml"])
 		}
 	}
@@ -116,8 +116,8 @@ func TestRunReport(t *testing.T) {
 	}
 }
 
-// complete checks that every record from the first on is there.
-func complete(t *testing.T, text string) {
+// requireAllRecords checks that every record from the first on is there.
+func requireAllRecords(t *testing.T, text string) {
 	t.Helper()
 	last, missed := uint64(0), uint64(0)
 	kinds := map[string]int{}
@@ -152,8 +152,8 @@ func complete(t *testing.T, text string) {
 	}
 }
 
-// failures are the messages of junit.xml.
-func failures(t *testing.T, text string) (messages []string) {
+// junitFailures are the messages of junit.xml.
+func junitFailures(t *testing.T, text string) (messages []string) {
 	t.Helper()
 	var junit struct {
 		Suites []struct {
@@ -175,8 +175,8 @@ func failures(t *testing.T, text string) (messages []string) {
 	return messages
 }
 
-// TestRunReportHowever has runs that end in other ways; each leaves a report.
-func TestRunReportHowever(t *testing.T) {
+// TestRunReportOfEveryOutcome has runs that end in other ways; each leaves a report.
+func TestRunReportOfEveryOutcome(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -190,33 +190,33 @@ func TestRunReportHowever(t *testing.T) {
 		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cmd := runCommand(t, append([]string{"--report", "out"}, tc.args...)...)
-			cmd.Env = without(cmd.Env)
-			if _, stderr, code := output(t, cmd); code != tc.code {
+			cmd := newRunCommand(t, append([]string{"--report", "out"}, tc.args...)...)
+			cmd.Env = withoutCIEnv(cmd.Env)
+			if _, stderr, code := runToEnd(t, cmd); code != tc.code {
 				t.Errorf("exit code %d, want %d: %s", code, tc.code, stderr)
 			}
-			nothingLeft(t, cmd)
-			if page := reported(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {
+			requireNothingLeft(t, cmd)
+			if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {
 				t.Errorf("the page does not say %q", tc.says)
 			}
 		})
 	}
 }
 
-func TestRunReportIsInterrupted(t *testing.T) {
+func TestRunReportAfterInterrupt(t *testing.T) {
 	for name, text := range map[string]string{"starting": "", "running": "ready"} {
 		t.Run(name, func(t *testing.T) {
 			r := startRun(t, "--report", "out", "--", "sh", "-c", "echo ready; exec sleep 60")
 			if text != "" {
-				if got := r.line(t); got != text {
+				if got := r.readLine(t); got != text {
 					t.Fatalf("got %q", got)
 				}
 			} else {
-				awaitFile(t, r, filepath.Join(r.cmd.Dir, "out"))
+				awaitFolderEntry(t, r, filepath.Join(r.cmd.Dir, "out"))
 			}
-			r.signal(t, syscall.SIGINT)
-			r.ends(t, 130)
-			page := reported(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
+			r.sendSignal(t, syscall.SIGINT)
+			r.requireExit(t, 130)
+			page := readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
 			if want := "ended by signal 2"; !strings.Contains(page, want) {
 				t.Errorf("the page does not say %q", want)
 			}
@@ -224,8 +224,8 @@ func TestRunReportIsInterrupted(t *testing.T) {
 	}
 }
 
-// awaitFile returns once there is something in a folder.
-func awaitFile(t *testing.T, r *running, dir string) {
+// awaitFolderEntry returns once there is something in a folder.
+func awaitFolderEntry(t *testing.T, r *runProcess, dir string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -241,13 +241,13 @@ func awaitFile(t *testing.T, r *running, dir string) {
 	}
 }
 
-func TestRunReportIsRefused(t *testing.T) {
+func TestRunReportErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, runCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
-	refused(t, runCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
-	refused(t, runCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
-	refused(t, runCommand(t, "--report=", "--", "true"), 2, "--report")
+	requireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
+	requireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
+	requireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
+	requireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
 }

@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// running is a "ctrlplane run" under way.
-type running struct {
+// runProcess is a "ctrlplane run" under way.
+type runProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
@@ -34,17 +34,17 @@ type running struct {
 	ended  chan struct{}
 }
 
-// runCommand is the program without a terminal, wherever the test itself runs.
-func runCommand(t *testing.T, args ...string) *exec.Cmd {
+// newRunCommand is the program without a terminal, wherever the test itself runs.
+func newRunCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, append([]string{"run"}, args...)...)
+	cmd := newCommand(t, append([]string{"run"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }
 
-func startRun(t *testing.T, args ...string) *running {
+func startRun(t *testing.T, args ...string) *runProcess {
 	t.Helper()
-	r := &running{cmd: runCommand(t, args...), ended: make(chan struct{})}
+	r := &runProcess{cmd: newRunCommand(t, args...), ended: make(chan struct{})}
 	stdin, err := r.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +70,8 @@ func startRun(t *testing.T, args ...string) *running {
 	return r
 }
 
-// line is the next line that the command prints.
-func (r *running) line(t *testing.T) string {
+// readLine is the next line that the command prints.
+func (r *runProcess) readLine(t *testing.T) string {
 	t.Helper()
 	line, err := r.stdout.ReadString('\n')
 	if err != nil {
@@ -81,36 +81,36 @@ func (r *running) line(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-func (r *running) signal(t *testing.T, sig syscall.Signal) {
+func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
 	if err := r.cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// ends checks how the run ends, and that nothing is left of it.
-func (r *running) ends(t *testing.T, code int) {
+// requireExit checks how the run ends, and that nothing is left of it.
+func (r *runProcess) requireExit(t *testing.T, code int) {
 	t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(patience):
-		t.Fatalf("has not ended after %v", patience)
+	case <-time.After(waitTimeout):
+		t.Fatalf("has not ended after %v", waitTimeout)
 	}
 	if got := r.cmd.ProcessState.ExitCode(); got != code {
 		t.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
 	}
-	nothingLeft(t, r.cmd)
+	requireNothingLeft(t, r.cmd)
 }
 
-func nothingLeft(t *testing.T, cmd *exec.Cmd) {
+func requireNothingLeft(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
-// says checks for one line, the last, from us.
-func says(t *testing.T, stderr, want string) {
+// requireLastLine checks for one line, the last, from us.
+func requireLastLine(t *testing.T, stderr, want string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
 	last := lines[len(lines)-1]
@@ -144,31 +144,31 @@ func TestRunExitCodes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := runCommand(t, tc.args...)
-			stdout, stderr, code := output(t, cmd)
+			cmd := newRunCommand(t, tc.args...)
+			stdout, stderr, code := runToEnd(t, cmd)
 			if code != tc.code || stdout != "" {
 				t.Errorf("exit code %d, want %d; stdout %q: %s", code, tc.code, stdout, stderr)
 			}
-			says(t, stderr, tc.says)
-			nothingLeft(t, cmd)
+			requireLastLine(t, stderr, tc.says)
+			requireNothingLeft(t, cmd)
 		})
 	}
 }
 
-// report makes the command say what it was given, and wait for the end of stdin.
-const report = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPLANE_URL"; echo "$USE_EXISTING_CLUSTER"; exec cat`
+// reportScript makes the command say what it was given, and wait for the end of stdin.
+const reportScript = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPLANE_URL"; echo "$USE_EXISTING_CLUSTER"; exec cat`
 
-// client reads the report.
-func (r *running) client(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
+// readClient reads the report.
+func (r *runProcess) readClient(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", r.line(t))
+	cfg, err := clientcmd.BuildConfigFromFlags("", r.readLine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if url := r.line(t); url != cfg.Host {
+	if url := r.readLine(t); url != cfg.Host {
 		t.Errorf("CTRLPLANE_URL %q, and %q in KUBECONFIG", url, cfg.Host)
 	}
-	if use := r.line(t); use != "true" {
+	if use := r.readLine(t); use != "true" {
 		t.Errorf("USE_EXISTING_CLUSTER %q", use)
 	}
 	cfg.QPS = -1
@@ -186,13 +186,13 @@ func newConfigMap(name string) *corev1.ConfigMap {
 func TestRunsInParallel(t *testing.T) {
 	t.Parallel()
 	const n = 3
-	runs := make([]*running, n)
+	runs := make([]*runProcess, n)
 	for i := range runs {
-		runs[i] = startRun(t, "--", "sh", "-c", report)
+		runs[i] = startRun(t, "--", "sh", "-c", reportScript)
 	}
 	seen := map[string]bool{}
 	for i, r := range runs {
-		client, cfg := r.client(t)
+		client, cfg := r.readClient(t)
 		seen[cfg.Host] = true
 		maps := client.CoreV1().ConfigMaps("default")
 		if _, err := maps.Create(t.Context(), newConfigMap("mine"), metav1.CreateOptions{}); err != nil {
@@ -204,47 +204,47 @@ func TestRunsInParallel(t *testing.T) {
 	}
 	for _, r := range runs {
 		fmt.Fprintln(r.stdin, "through")
-		if got := r.line(t); got != "through" {
+		if got := r.readLine(t); got != "through" {
 			t.Errorf("the command printed %q", got)
 		}
 		r.stdin.Close()
 	}
 	for _, r := range runs {
-		r.ends(t, 0)
+		r.requireExit(t, 0)
 	}
 }
 
-// TestRunWithNothing has no stdin and no environment.
-func TestRunWithNothing(t *testing.T) {
+// TestRunWithoutStdinAndEnvironment has no stdin and no environment.
+func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 	t.Parallel()
-	cmd := command(t)
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program}
-	stdout, stderr, code := output(t, cmd)
+	cmd := newCommand(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, programPath}
+	stdout, stderr, code := runToEnd(t, cmd)
 	if code != 0 || stdout != "end true\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
-	nothingLeft(t, cmd)
+	requireNothingLeft(t, cmd)
 }
 
-// idle lets a shell wait: only there does it act upon a signal at once.
-const idle = "sleep 60 </dev/null >/dev/null 2>&1 & "
+// idleScript lets a shell wait: only there does it act upon a signal at once.
+const idleScript = "sleep 60 </dev/null >/dev/null 2>&1 & "
 
-func TestRunIsSignalled(t *testing.T) {
+func TestRunForwardsSignals(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
 		sig          syscall.Signal
 		code         int
 	}{
 		{"SIGINT", "echo $$; exec sleep 60", syscall.SIGINT, 130},
-		{"SIGTERM, of which it makes a code", "trap 'exit 5' TERM; " + idle + "echo $$; wait", syscall.SIGTERM, 5},
+		{"SIGTERM, of which it makes a code", "trap 'exit 5' TERM; " + idleScript + "echo $$; wait", syscall.SIGTERM, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := startRun(t, "--", "sh", "-c", tc.script)
-			pid := r.line(t)
-			r.signal(t, tc.sig)
-			r.ends(t, tc.code)
-			if alive(t, pid) {
+			pid := r.readLine(t)
+			r.sendSignal(t, tc.sig)
+			r.requireExit(t, tc.code)
+			if processAlive(t, pid) {
 				t.Errorf("process %s still runs", pid)
 			}
 		})
@@ -253,12 +253,12 @@ func TestRunIsSignalled(t *testing.T) {
 		t.Run(sig.String()+" while starting", func(t *testing.T) {
 			t.Parallel()
 			r := startRun(t, "--", "echo", "started")
-			eventually(t, "a temporary folder", func() bool {
+			awaitTrue(t, "a temporary folder", func() bool {
 				found, err := filepath.Glob(filepath.Join(r.cmd.Dir, "ctrlplane-*"))
 				return len(found) > 0 || err != nil
 			})
-			r.signal(t, sig)
-			r.ends(t, code)
+			r.sendSignal(t, sig)
+			r.requireExit(t, code)
 			if out, err := io.ReadAll(r.stdout); len(out) > 0 || err != nil {
 				t.Errorf("stdout %q, %v", out, err)
 			}
@@ -267,15 +267,15 @@ func TestRunIsSignalled(t *testing.T) {
 	t.Run("while stopping", func(t *testing.T) {
 		t.Parallel()
 		r := startRun(t, "--", "sh", "-c", "echo $$; cat; exit 7")
-		pid := r.line(t)
+		pid := r.readLine(t)
 		r.stdin.Close()
-		eventually(t, "the end of the command", func() bool { return !alive(t, pid) })
-		r.signal(t, syscall.SIGINT)
-		r.ends(t, 7)
+		awaitTrue(t, "the end of the command", func() bool { return !processAlive(t, pid) })
+		r.sendSignal(t, syscall.SIGINT)
+		r.requireExit(t, 7)
 	})
 }
 
-func alive(t *testing.T, pid string) bool {
+func processAlive(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -284,31 +284,31 @@ func alive(t *testing.T, pid string) bool {
 	return !errors.Is(syscall.Kill(n, 0), syscall.ESRCH)
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
+func awaitTrue(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s: not after %v", what, patience)
+			t.Fatalf("%s: not after %v", what, waitTimeout)
 		}
 	}
 }
 
-// TestRunAtATerminal presses Ctrl-C: the command hears it once, and goes on
+// TestRunForwardsCtrlCOnce presses Ctrl-C: the command hears it once, and goes on
 // reading the terminal.
-func TestRunAtATerminal(t *testing.T) {
+func TestRunForwardsCtrlCOnce(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
+	cmd := newCommand(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
 	screen, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer screen.Close()
-	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(waitTimeout, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	heard := 0
 	for lines := bufio.NewScanner(screen); lines.Scan(); {
@@ -325,17 +325,17 @@ func TestRunAtATerminal(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 4 || heard != 1 {
 		t.Errorf("exit code %d, heard %d times", code, heard)
 	}
-	nothingLeft(t, cmd)
+	requireNothingLeft(t, cmd)
 }
 
-// TestRunNamesWhatIsLeft has a command that is killed, but not what it has started.
-func TestRunNamesWhatIsLeft(t *testing.T) {
+// TestRunReportsLeftoverProcesses has a command that is killed, but not what it has started.
+func TestRunReportsLeftoverProcesses(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "sh", "-c", "sleep 61 </dev/null >/dev/null 2>&1 & echo $!; kill -KILL $$")
-	pid := r.line(t)
-	r.ends(t, 137)
-	says(t, r.stderr.String(), pid+" (sleep)")
-	if !alive(t, pid) {
+	pid := r.readLine(t)
+	r.requireExit(t, 137)
+	requireLastLine(t, r.stderr.String(), pid+" (sleep)")
+	if !processAlive(t, pid) {
 		t.Errorf("process %s was ended", pid)
 	}
 	n, err := strconv.Atoi(pid)
@@ -347,44 +347,44 @@ func TestRunNamesWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestRunSettles looks, with nobody at work, at what a settled run has left.
-func TestRunSettles(t *testing.T) {
+// TestRunSettle looks, with nobody at work, at what a settled run has left.
+func TestRunSettle(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	kubectl := func(args string) []string {
-		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, program}
+		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, programPath}
 	}
 	create := kubectl("create deployment web --image=registry.invalid/web --replicas=3")
-	if _, stderr, code := output(t, runCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
+	if _, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	get := kubectl("get deployment web -o 'jsonpath={.status.readyReplicas}'")
-	stdout, stderr, code := output(t, runCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
+	stdout, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
 	if code != 0 || stdout != "3" {
 		t.Errorf("exit code %d, %q Pods were ready: %s", code, stdout, stderr)
 	}
 }
 
-// TestRunDoesNotSettle leaves a controller paused that has something to write.
-func TestRunDoesNotSettle(t *testing.T) {
+// TestRunSettleTimeout leaves a controller paused that has something to write.
+func TestRunSettleTimeout(t *testing.T) {
 	t.Parallel()
-	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program)
+	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", programPath)
 	r := startRun(t, "--settle", "--timeout=5s", "--", "sh", "-c", script)
 	r.stdin.Close()
-	r.ends(t, 125)
-	says(t, r.stderr.String(), "not settled: ")
-	says(t, r.stderr.String(), "deployment-controller")
+	r.requireExit(t, 125)
+	requireLastLine(t, r.stderr.String(), "not settled: ")
+	requireLastLine(t, r.stderr.String(), "deployment-controller")
 }
 
-// TestRunIsPatient has a command that must be killed, and takes the lease of
+// TestRunGracePeriods has a command that must be killed, and takes the lease of
 // another's control plane away, at which that ends. Both need ten seconds.
-func TestRunIsPatient(t *testing.T) {
+func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
 	stubborn := startRun(t, "--timeout=200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.5; done")
-	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo told; exit 0' TERM; "+idle+strings.TrimSuffix(report, "exec cat")+"wait")
-	client, _ := r.client(t)
+	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo told; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
+	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
-	eventually(t, "another's lease", func() bool {
+	awaitTrue(t, "another's lease", func() bool {
 		list, err := leases.List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -400,11 +400,11 @@ func TestRunIsPatient(t *testing.T) {
 		}
 		return false
 	})
-	if got := r.line(t); got != "told" {
+	if got := r.readLine(t); got != "told" {
 		t.Errorf("the command printed %q", got)
 	}
-	r.ends(t, 125)
-	says(t, r.stderr.String(), "the control plane has ended")
-	stubborn.ends(t, 124)
-	says(t, stubborn.stderr.String(), "longer than 200ms")
+	r.requireExit(t, 125)
+	requireLastLine(t, r.stderr.String(), "the control plane has ended")
+	stubborn.requireExit(t, 124)
+	requireLastLine(t, stubborn.stderr.String(), "longer than 200ms")
 }

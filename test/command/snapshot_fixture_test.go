@@ -12,51 +12,51 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// keeper runs commands that share a state folder, and with it the snapshots.
-type keeper struct {
+// snapshotFixture runs commands that share a state folder, and with it the snapshots.
+type snapshotFixture struct {
 	t     *testing.T
 	state string
 	dir   string // the data folder that is meant
 }
 
-func newKeeper(t *testing.T) keeper {
+func newSnapshotFixture(t *testing.T) snapshotFixture {
 	state := t.TempDir()
-	return keeper{t, state, filepath.Join(t.TempDir(), "data")}
+	return snapshotFixture{t, state, filepath.Join(t.TempDir(), "data")}
 }
 
-func (k keeper) command(args ...string) *exec.Cmd {
+func (k snapshotFixture) command(args ...string) *exec.Cmd {
 	k.t.Helper()
-	cmd := command(k.t, append([]string{"--data-dir", k.dir}, args...)...)
+	cmd := newCommand(k.t, append([]string{"--data-dir", k.dir}, args...)...)
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+k.state)
 	return cmd
 }
 
-// must runs a command that has to succeed.
-func (k keeper) must(args ...string) string {
+// mustRun runs a command that has to succeed.
+func (k snapshotFixture) mustRun(args ...string) string {
 	k.t.Helper()
-	stdout, stderr, code := output(k.t, k.command(args...))
+	stdout, stderr, code := runToEnd(k.t, k.command(args...))
 	if code != 0 {
 		k.t.Fatalf("%v: exit code %d: %s%s", args, code, stdout, stderr)
 	}
 	return stdout
 }
 
-func (k keeper) file(name string) string {
+func (k snapshotFixture) snapshotFile(name string) string {
 	return filepath.Join(k.state, "ctrlplane", "_snapshots", name)
 }
 
-func (k keeper) client() *kubernetes.Clientset {
+func (k snapshotFixture) newClient() *kubernetes.Clientset {
 	k.t.Helper()
-	c, err := (&plane{dir: k.dir}).client()
+	c, err := (&controlPlane{dir: k.dir}).newClient()
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	return c
 }
 
-func (k keeper) up(args ...string) *plane {
+func (k snapshotFixture) startUp(args ...string) *controlPlane {
 	k.t.Helper()
-	p := &plane{dir: k.dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	p := &controlPlane{dir: k.dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
 	p.cmd = k.command(append([]string{"up", "--ui", "none"}, args...)...)
 	p.cmd.Stderr = p.stderr
 	if err := p.cmd.Start(); err != nil {
@@ -74,24 +74,24 @@ func (k keeper) up(args ...string) *plane {
 	return p
 }
 
-func (k keeper) configMap(name string) {
+func (k snapshotFixture) createConfigMap(name string) {
 	k.t.Helper()
-	_, err := k.client().CoreV1().ConfigMaps("default").Create(k.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := k.newClient().CoreV1().ConfigMaps("default").Create(k.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k keeper) count() int {
+func (k snapshotFixture) countConfigMaps() int {
 	k.t.Helper()
-	l, err := k.client().CoreV1().ConfigMaps("default").List(k.t.Context(), metav1.ListOptions{LabelSelector: "!x"})
+	l, err := k.newClient().CoreV1().ConfigMaps("default").List(k.t.Context(), metav1.ListOptions{LabelSelector: "!x"})
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	return len(l.Items)
 }
 
-func contains(t *testing.T, text string, wanted ...string) {
+func requireContains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, w := range wanted {
 		if !strings.Contains(text, w) {

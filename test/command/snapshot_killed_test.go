@@ -16,14 +16,14 @@ import (
 
 // A control plane that is killed in the middle of a restore comes up with what
 // was before or with what was restored, never with a part.
-func TestSnapshotKilled(t *testing.T) {
+func TestRestoreSurvivesKill(t *testing.T) {
 	const objects = 300
-	k := newKeeper(t)
-	p := k.up("--nodes", "0")
+	k := newSnapshotFixture(t)
+	p := k.startUp("--nodes", "0")
 	for i := range objects {
-		k.configMap(fmt.Sprintf("c-%03d", i))
+		k.createConfigMap(fmt.Sprintf("c-%03d", i))
 	}
-	k.must("snapshot", "save", "all")
+	k.mustRun("snapshot", "save", "all")
 	pending := filepath.Join(k.dir, "restore")
 	for _, kill := range []struct {
 		when  string
@@ -44,8 +44,8 @@ func TestSnapshotKilled(t *testing.T) {
 		p.kill()
 		_ = restore.Wait() // it may have been told the end before
 		_, err := os.Stat(pending)
-		p = k.up("--nodes", "0")
-		differing := strings.Count(k.must("snapshot", "diff", "all", "-o", "name"), "ConfigMap default/c-")
+		p = k.startUp("--nodes", "0")
+		differing := strings.Count(k.mustRun("snapshot", "diff", "all", "-o", "name"), "ConfigMap default/c-")
 		if differing != 0 && (kill.done || differing != objects) {
 			t.Errorf("killed %s: %d of %d objects are not as they were restored", kill.when, differing, objects)
 		}
@@ -53,14 +53,14 @@ func TestSnapshotKilled(t *testing.T) {
 		if _, err := os.Stat(pending); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("left behind: %v", err)
 		}
-		k.must("snapshot", "restore", "all")
+		k.mustRun("snapshot", "restore", "all")
 	}
 }
 
 // changeConfigMaps deletes half of the objects and changes the others.
-func (k keeper) changeConfigMaps(n int) {
+func (k snapshotFixture) changeConfigMaps(n int) {
 	k.t.Helper()
-	c := k.client().CoreV1().ConfigMaps("default")
+	c := k.newClient().CoreV1().ConfigMaps("default")
 	for i := range n {
 		var err error
 		name := fmt.Sprintf("c-%03d", i)
@@ -80,7 +80,7 @@ func awaitExists(t *testing.T, path string, there bool) {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
-	limit := time.After(patience)
+	limit := time.After(waitTimeout)
 	for {
 		if _, err := os.Stat(path); (err == nil) == there {
 			return

@@ -15,90 +15,90 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestSnapshotOfRunning(t *testing.T) {
-	k := newKeeper(t)
-	running := k.up()
-	contains(t, k.must("snapshot", "save", "base"), "base saved: ", " objects, ", " KiB, in ")
-	web := web(t, k.dir, 2)
-	k.configMap("extra")
-	k.must("wait", "-n", "default", "deployment/"+web)
-	contains(t, k.must("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
-	contains(t, k.must("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
-	contains(t, k.must("snapshot", "diff", "base", "-o", "json"), `"change": "added"`, `"kind": "ConfigMap"`)
-	k.must("snapshot", "save", "later")
-	contains(t, k.must("snapshot", "list"), "NAME ", "base ", "later ", "v1.37.1")
+func TestSnapshotOfRunningControlPlane(t *testing.T) {
+	k := newSnapshotFixture(t)
+	running := k.startUp()
+	requireContains(t, k.mustRun("snapshot", "save", "base"), "base saved: ", " objects, ", " KiB, in ")
+	web := createWeb(t, k.dir, 2)
+	k.createConfigMap("extra")
+	k.mustRun("wait", "-n", "default", "deployment/"+web)
+	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
+	requireContains(t, k.mustRun("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
+	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "json"), `"change": "added"`, `"kind": "ConfigMap"`)
+	k.mustRun("snapshot", "save", "later")
+	requireContains(t, k.mustRun("snapshot", "list"), "NAME ", "base ", "later ", "v1.37.1")
 
-	contains(t, k.must("snapshot", "restore", "base"), "base restored: ", " deleted, 0 replaced, in ")
-	if l, err := k.client().AppsV1().Deployments("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(l.Items) != 0 {
+	requireContains(t, k.mustRun("snapshot", "restore", "base"), "base restored: ", " deleted, 0 replaced, in ")
+	if l, err := k.newClient().AppsV1().Deployments("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(l.Items) != 0 {
 		t.Errorf("Deployments: %v, %v", l, err)
 	}
-	contains(t, k.must("snapshot", "restore", "later"), "later restored: ")
-	if strings.Contains(k.must("snapshot", "diff", "later", "-o", "name"), "added") {
+	requireContains(t, k.mustRun("snapshot", "restore", "later"), "later restored: ")
+	if strings.Contains(k.mustRun("snapshot", "diff", "later", "-o", "name"), "added") {
 		t.Error("there is more than was restored")
 	}
-	contains(t, k.must("reset"), "reset: ", " deleted, ")
-	running.await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.count() == 1 })
+	requireContains(t, k.mustRun("reset"), "reset: ", " deleted, ")
+	running.await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.countConfigMaps() == 1 })
 
 	// It is started from on its own, and by run.
 	other := k
 	other.dir = filepath.Join(t.TempDir(), "other")
-	p := other.up("--from", "later")
-	if _, err := other.client().AppsV1().Deployments("default").Get(t.Context(), web, metav1.GetOptions{}); err != nil {
+	p := other.startUp("--from", "later")
+	if _, err := other.newClient().AppsV1().Deployments("default").Get(t.Context(), web, metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
 	p.await(t, "with its own CA", func() bool { return hasOwnCA(t.Context(), other) })
 	p.stop(t, syscall.SIGTERM)
-	refused(t, other.command("up", "--from", "later"), 2, "holds a control plane already", "snapshot restore")
-	stdout, stderr, code := output(t, k.anywhere("run", "--from", "later", "--", program, "kubectl", "get", "deployments", "-o", "name"))
+	requireFailure(t, other.command("up", "--from", "later"), 2, "holds a control plane already", "snapshot restore")
+	stdout, stderr, code := runToEnd(t, k.commandWithoutDataDir("run", "--from", "later", "--", programPath, "kubectl", "get", "deployments", "-o", "name"))
 	if code != 0 || strings.TrimSpace(stdout) != "deployment.apps/"+web {
 		t.Errorf("%d, %q, %q", code, stdout, stderr)
 	}
 
-	k.must("snapshot", "delete", "base", "later")
-	if got := k.must("snapshot", "list"); strings.Count(got, "\n") != 1 {
+	k.mustRun("snapshot", "delete", "base", "later")
+	if got := k.mustRun("snapshot", "list"); strings.Count(got, "\n") != 1 {
 		t.Errorf("left: %s", got)
 	}
 }
 
-// anywhere is a command that means no data folder.
-func (k keeper) anywhere(args ...string) *exec.Cmd {
-	cmd := command(k.t, args...)
+// commandWithoutDataDir is a command that means no data folder.
+func (k snapshotFixture) commandWithoutDataDir(args ...string) *exec.Cmd {
+	cmd := newCommand(k.t, args...)
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+k.state)
 	return cmd
 }
 
 // hasOwnCA is whether the CA that Pods are told is the control plane's.
-func hasOwnCA(ctx context.Context, k keeper) bool {
-	m, err := k.client().CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
+	m, err := k.newClient().CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 	ca, fileErr := os.ReadFile(filepath.Join(k.dir, "pki", "ca.crt"))
 	return err == nil && fileErr == nil && m.Data["ca.crt"] == string(ca)
 }
 
-func TestSnapshotOfStopped(t *testing.T) {
-	k := newKeeper(t)
-	refused(t, k.command("snapshot", "save", "none"), 1, "does not run: start it with")
-	p := k.up()
-	k.configMap("one")
+func TestSnapshotOfStoppedControlPlane(t *testing.T) {
+	k := newSnapshotFixture(t)
+	requireFailure(t, k.command("snapshot", "save", "none"), 1, "does not run: start it with")
+	p := k.startUp()
+	k.createConfigMap("one")
 	p.stop(t, syscall.SIGTERM)
-	contains(t, k.must("snapshot", "save", "one"), "one saved: ")
-	p = k.up()
-	k.configMap("two")
+	requireContains(t, k.mustRun("snapshot", "save", "one"), "one saved: ")
+	p = k.startUp()
+	k.createConfigMap("two")
 	p.stop(t, syscall.SIGTERM)
-	contains(t, k.must("snapshot", "diff", "one", "-o", "name"), "ConfigMap default/two added\n")
-	contains(t, k.must("snapshot", "restore", "one"), "one restored: 0 created, ")
-	refused(t, k.command("reset"), 1, "does not run: start it with")
-	p = k.up()
-	if n := k.count(); n != 2 { // with kube-root-ca.crt
+	requireContains(t, k.mustRun("snapshot", "diff", "one", "-o", "name"), "ConfigMap default/two added\n")
+	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
+	requireFailure(t, k.command("reset"), 1, "does not run: start it with")
+	p = k.startUp()
+	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
 		t.Errorf("%d ConfigMaps", n)
 	}
 	p.stop(t, syscall.SIGTERM)
 }
 
-func TestSnapshotBadInput(t *testing.T) {
-	k := newKeeper(t)
-	k.up("--nodes", "0")
-	k.must("snapshot", "save", "base")
-	good, err := os.ReadFile(k.file("base"))
+func TestSnapshotErrors(t *testing.T) {
+	k := newSnapshotFixture(t)
+	k.startUp("--nodes", "0")
+	k.mustRun("snapshot", "save", "base")
+	good, err := os.ReadFile(k.snapshotFile("base"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestSnapshotBadInput(t *testing.T) {
 		"flipped": flipped, "cut": good[:len(good)/2], "empty": nil,
 		"newer": append([]byte("ctrlplane snapshot 9\n"), good...),
 	} {
-		if err := os.WriteFile(k.file(name), content, 0o600); err != nil {
+		if err := os.WriteFile(k.snapshotFile(name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	revision := k.must("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}")
+	revision := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}")
 	for _, test := range []struct {
 		args []string
 		code int
@@ -139,25 +139,25 @@ func TestSnapshotBadInput(t *testing.T) {
 		{[]string{"reset", "x"}, 2, "takes no arguments"},
 		{[]string{"up", "--from", "bse"}, 2, `--from: unknown snapshot "bse": did you mean "base"?`},
 	} {
-		refused(t, k.command(test.args...), test.code, test.says)
+		requireFailure(t, k.command(test.args...), test.code, test.says)
 	}
 	broken := k
 	broken.dir = filepath.Join(t.TempDir(), "new")
-	refused(t, broken.command("up", "--from", "cut"), 2, "the snapshot is refused: it is damaged")
+	requireFailure(t, broken.command("up", "--from", "cut"), 2, "the snapshot is refused: it is damaged")
 	if _, err := os.Stat(broken.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
 	}
-	contains(t, k.must("snapshot", "list"), "flipped ", "it is damaged", "it has form 9")
-	if now := k.must("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
+	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has form 9")
+	if now := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
 		t.Errorf("version %s, was %s", now, revision)
 	}
 
 	// A disk without room, and a folder that cannot be made.
 	full := k.command()
-	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, program, "--data-dir", k.dir, "snapshot", "save", "big"}
+	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, programPath, "--data-dir", k.dir, "snapshot", "save", "big"}
 	full.Path = "/bin/sh"
-	refused(t, full, 1, `snapshot "big" cannot be written`, "file too large")
-	if entries, err := os.ReadDir(filepath.Dir(k.file("x"))); err != nil || len(entries) != 5 {
+	requireFailure(t, full, 1, `snapshot "big" cannot be written`, "file too large")
+	if entries, err := os.ReadDir(filepath.Dir(k.snapshotFile("x"))); err != nil || len(entries) != 5 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 	nowhere := k
@@ -165,5 +165,5 @@ func TestSnapshotBadInput(t *testing.T) {
 	if err := os.WriteFile(nowhere.state, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
+	requireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
 }

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// web creates one more Deployment, with a Service, and returns its name.
-func web(t *testing.T, dir string, replicas int32) string {
+// createWeb creates one more Deployment, with a Service, and returns its name.
+func createWeb(t *testing.T, dir string, replicas int32) string {
 	t.Helper()
-	client, err := (&plane{dir: dir}).client()
+	client, err := (&controlPlane{dir: dir}).newClient()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func web(t *testing.T, dir string, replicas int32) string {
 	return made.Name
 }
 
-const budget = `
+const budgetManifest = `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: web}
@@ -48,9 +48,9 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 // kubectl's own commands end when they should, with what they should say.
 func TestKubectlRollout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := up(t, dir, "--nodes", "2", "--node-zones", "2")
+	p := startUp(t, dir, "--nodes", "2", "--node-zones", "2")
 	path := filepath.Join(t.TempDir(), "budget.yaml")
-	overwrite(t, path, budget)
+	writeFile(t, path, budgetManifest)
 	for _, step := range []struct{ args, says string }{
 		{"create deployment web --image=registry.invalid/web:1 --replicas=4", "created"},
 		{"apply -f " + path, "poddisruptionbudget.policy/web created"},
@@ -77,26 +77,26 @@ func TestKubectlRollout(t *testing.T) {
 		{"delete deployment web --cascade=foreground --timeout=60s", "deleted"},
 		{"wait pod -l app=web --for=delete --timeout=60s", ""},
 	} {
-		got := tells(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
+		got := mustRun(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
 		if !strings.Contains(got, step.says) || step.says == "" && got != "" {
 			t.Errorf("kubectl %s: %q, want %q", step.args, got, step.says)
 		}
 	}
 	// A drain beyond the budget waits until its time is up, and evicts nobody.
-	client, err := p.client()
+	client, err := p.newClient()
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := web(t, dir, 1)
-	overwrite(t, path, strings.Replace(budget, "maxUnavailable: 1", "maxUnavailable: 0", 1))
-	tells(t, dir, "kubectl", "apply", "-f", path)
-	tells(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
+	name := createWeb(t, dir, 1)
+	writeFile(t, path, strings.Replace(budgetManifest, "maxUnavailable: 1", "maxUnavailable: 0", 1))
+	mustRun(t, dir, "kubectl", "apply", "-f", path)
+	mustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d pods, %v", len(pods.Items), err)
 	}
-	drain := command(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
-	if _, stderr, code := output(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
+	drain := newCommand(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
+	if _, stderr, code := runToEnd(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
 		t.Errorf("a drain beyond the budget: exit code %d: %s", code, stderr)
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {

@@ -17,7 +17,7 @@ import (
 
 func TestServerSideApply(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
+	ns := createNamespace(t)
 	apply := func(manager string, data map[string]string, force bool) (*corev1.ConfigMap, error) {
 		return configMaps(ns).Apply(t.Context(), applycorev1.ConfigMap("shared", ns).WithData(data), metav1.ApplyOptions{FieldManager: manager, Force: force})
 	}
@@ -63,8 +63,8 @@ func TestServerSideApply(t *testing.T) {
 // The patch types do what each is for.
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := createNamespace(t)
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	for _, tc := range []struct {
 		kind  types.PatchType
 		patch string
@@ -92,9 +92,9 @@ func TestPatch(t *testing.T) {
 // A stale update is refused; a delete can be held to what was seen.
 func TestOptimisticConcurrency(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	first := create(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}})
-	second := modify(t, configMaps(ns), "m", func(m *corev1.ConfigMap) { m.Data = map[string]string{"a": "b"} })
+	ns := createNamespace(t)
+	first := createObject(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}})
+	second := updateObject(t, configMaps(ns), "m", func(m *corev1.ConfigMap) { m.Data = map[string]string{"a": "b"} })
 	first.Data = map[string]string{"a": "c"}
 	if _, err := configMaps(ns).Update(t.Context(), first, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("stale update: got %v, want 409", err)
@@ -104,16 +104,16 @@ func TestOptimisticConcurrency(t *testing.T) {
 			t.Errorf("delete with another %s: got %v, want 409", what, err)
 		}
 	}
-	remove(t, configMaps(ns), "m", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &second.UID, ResourceVersion: &second.ResourceVersion}})
+	deleteObject(t, configMaps(ns), "m", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &second.UID, ResourceVersion: &second.ResourceVersion}})
 }
 
 // A list comes in pages of one state; a watch goes on where a list has ended.
 func TestListAndWatch(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
+	ns := createNamespace(t)
 	const many = 7
 	for range many {
-		create(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-", Labels: webLabels}})
+		createObject(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-", Labels: webLabels}})
 	}
 	names, opts := map[string]bool{}, metav1.ListOptions{Limit: 3, LabelSelector: "app=web"}
 	var version string
@@ -124,7 +124,7 @@ func TestListAndWatch(t *testing.T) {
 		}
 		if page == 0 {
 			version = l.ResourceVersion
-			create(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late", Labels: webLabels}})
+			createObject(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late", Labels: webLabels}})
 		}
 		if l.ResourceVersion != version || len(l.Items) > 3 {
 			t.Errorf("page %d has %d items of version %s, want at most 3 of %s", page, len(l.Items), l.ResourceVersion, version)
@@ -139,7 +139,7 @@ func TestListAndWatch(t *testing.T) {
 	}
 	e := firstEvent(t, ns, metav1.ListOptions{ResourceVersion: version, LabelSelector: "app=web"})
 	if m, ok := e.Object.(*corev1.ConfigMap); !ok || e.Type != watch.Added || m.Name != "late" {
-		t.Errorf("the watch begins with %s %s", e.Type, show(e.Object))
+		t.Errorf("the watch begins with %s %s", e.Type, toYAML(e.Object))
 	}
 
 	// A streamed list ends with a bookmark that says so.
@@ -174,13 +174,13 @@ func firstEvent(t *testing.T, ns string, opts metav1.ListOptions) watch.Event {
 
 func nextEvent(t *testing.T, w watch.Interface) watch.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	select {
 	case e := <-w.ResultChan():
 		return e
 	case <-ctx.Done():
-		t.Fatalf("no event within %v", patience)
+		t.Fatalf("no event within %v", waitTimeout)
 		return watch.Event{}
 	}
 }

@@ -22,14 +22,14 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// metrics is an aggregated API server of metrics.k8s.io: each Pod uses as much
+// fakeMetricsAPI is an aggregated API server of metrics.k8s.io: each Pod uses as much
 // CPU as it is told to say.
-type metrics struct {
+type fakeMetricsAPI struct {
 	milliCPU atomic.Int64
-	asked    atomic.Pointer[string] // who asked for metrics last
+	lastUser atomic.Pointer[string] // who asked for metrics last
 }
 
-func (m *metrics) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (m *fakeMetricsAPI) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var reply any
 	namespace, isPods := strings.CutSuffix(strings.TrimPrefix(req.URL.Path, "/apis/metrics.k8s.io/v1beta1/namespaces/"), "/pods")
 	switch {
@@ -40,8 +40,8 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			APIResources: []metav1.APIResource{{Name: "pods", Kind: "PodMetrics", Namespaced: true, Verbs: metav1.Verbs{"get", "list"}}},
 		}
 	case isPods:
-		m.asked.Store(new(req.Header.Get("X-Remote-User")))
-		l, err := m.list(req.Context(), namespace, req.URL.Query().Get("labelSelector"))
+		m.lastUser.Store(new(req.Header.Get("X-Remote-User")))
+		l, err := m.listMetrics(req.Context(), namespace, req.URL.Query().Get("labelSelector"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -55,7 +55,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(reply) // an error is the client's going away
 }
 
-func (m *metrics) list(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
+func (m *fakeMetricsAPI) listMetrics(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
 	running, err := pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func (m *metrics) list(ctx context.Context, namespace, selector string) (*metric
 	return l, nil
 }
 
-// aggregate registers the server as an API of the control plane. It trusts who
+// registerAPI registers the server as an API of the control plane. It trusts who
 // the front proxy, by its certificate, says that the caller is.
-func (m *metrics) aggregate(t *testing.T, ns string) {
+func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 	t.Helper()
-	trust := get(t, plane.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "extension-apiserver-authentication")
+	trust := getObject(t, controlPlane.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "extension-apiserver-authentication")
 	proxies := x509.NewCertPool()
 	if !proxies.AppendCertsFromPEM([]byte(trust.Data["requestheader-client-ca-file"])) {
 		t.Fatalf("no CA of the front proxy in %v", trust.Data)
@@ -91,26 +91,26 @@ func (m *metrics) aggregate(t *testing.T, ns string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, plane.client.CoreV1().Services(ns), &corev1.Service{
+	createObject(t, controlPlane.client.CoreV1().Services(ns), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "metrics"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	})
-	client, err := aggregator.NewForConfig(plane.config)
+	client, err := aggregator.NewForConfig(controlPlane.config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	services := client.ApiregistrationV1().APIServices()
 	const name = "v1beta1.metrics.k8s.io"
-	ours := get(t, services, name).Spec
+	ours := getObject(t, services, name).Spec
 	serve := func(spec apiregistrationv1.APIServiceSpec) {
-		modify(t, services, name, func(s *apiregistrationv1.APIService) { s.Spec = spec })
+		updateObject(t, services, name, func(s *apiregistrationv1.APIService) { s.Spec = spec })
 	}
 	serve(apiregistrationv1.APIServiceSpec{
 		Group: "metrics.k8s.io", Version: "v1beta1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca,
 		Service: &apiregistrationv1.ServiceReference{Namespace: ns, Name: "metrics", Port: new(int32(port))},
 	})
-	t.Cleanup(func() { restore(t, services, name, ours) })
-	await(t, "available metrics API", one(services, name), func(s *apiregistrationv1.APIService) bool {
+	t.Cleanup(func() { restoreAPIService(t, services, name, ours) })
+	await(t, "available metrics API", getByName(services, name), func(s *apiregistrationv1.APIService) bool {
 		for _, c := range s.Status.Conditions {
 			if c.Type == apiregistrationv1.Available {
 				return c.Status == apiregistrationv1.ConditionTrue
@@ -120,10 +120,10 @@ func (m *metrics) aggregate(t *testing.T, ns string) {
 	})
 }
 
-// restore gives the metrics API back to who serves it without this test; the
+// restoreAPIService gives the metrics API back to who serves it without this test; the
 // test's own context has ended.
-func restore(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func restoreAPIService(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		s, err := c.Get(ctx, name, metav1.GetOptions{})
@@ -141,19 +141,19 @@ func restore(t *testing.T, c apiregistrationclient.APIServiceInterface, name str
 
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	m := &metrics{}
+	ns := createNamespace(t)
+	m := &fakeMetricsAPI{}
 	m.milliCPU.Store(100)
-	m.aggregate(t, ns)
-	readyUnless(t, ns, "")
+	m.registerAPI(t, ns)
+	markPodsReadyExcept(t, ns, "")
 	d := newDeployment("registry.invalid/app:1")
 	d.Spec.Replicas = new(int32(2))
 	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
-	create(t, deployments(ns), d)
+	createObject(t, deployments(ns), d)
 	awaitRollout(t, ns, 2)
 
-	autoscalers := plane.client.AutoscalingV2().HorizontalPodAutoscalers(ns)
-	create(t, autoscalers, &autoscalingv2.HorizontalPodAutoscaler{
+	autoscalers := controlPlane.client.AutoscalingV2().HorizontalPodAutoscalers(ns)
+	createObject(t, autoscalers, &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
@@ -169,15 +169,15 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 	})
 	awaitDesired := func(what string, utilization, replicas int32) *autoscalingv2.HorizontalPodAutoscaler {
 		t.Helper()
-		return await(t, what, one(autoscalers, "web"), func(h *autoscalingv2.HorizontalPodAutoscaler) bool {
+		return await(t, what, getByName(autoscalers, "web"), func(h *autoscalingv2.HorizontalPodAutoscaler) bool {
 			s := h.Status
 			return len(s.CurrentMetrics) == 1 && s.CurrentMetrics[0].Resource != nil &&
 				*s.CurrentMetrics[0].Resource.Current.AverageUtilization == utilization && s.DesiredReplicas == replicas && s.CurrentReplicas == replicas
 		})
 	}
 	awaitDesired("rest at the target", 50, 2)
-	if who := m.asked.Load(); who == nil || *who != "system:serviceaccount:kube-system:horizontal-pod-autoscaler" {
-		t.Errorf("metrics were asked for by %s", show(who))
+	if who := m.lastUser.Load(); who == nil || *who != "system:serviceaccount:kube-system:horizontal-pod-autoscaler" {
+		t.Errorf("metrics were asked for by %s", toYAML(who))
 	}
 	m.milliCPU.Store(200)
 	h := awaitDesired("as many as are allowed at twice the target", 100, 5)

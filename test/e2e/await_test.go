@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// patience bounds each wait; on an idle machine most take milliseconds.
-	patience = 90 * time.Second
+	// waitTimeout bounds each wait; on an idle machine most take milliseconds.
+	waitTimeout = 90 * time.Second
 	// pollInterval is how often a state is asked for.
 	pollInterval = 50 * time.Millisecond
 )
@@ -25,7 +25,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 	t.Helper()
 	var last T
 	var lastErr error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, waitTimeout, true, func(ctx context.Context) (bool, error) {
 		got, err := get(ctx)
 		if ctx.Err() != nil {
 			return false, nil // keep what was seen before time was up
@@ -37,7 +37,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 		return ok(got), nil
 	})
 	if err != nil {
-		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, patience, lastErr, show(last))
+		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, waitTimeout, lastErr, toYAML(last))
 	}
 	return last
 }
@@ -63,8 +63,8 @@ func awaitRefusal(t *testing.T, what string, send func(context.Context) error) e
 	}, func(refusal error) bool { return refusal != nil })
 }
 
-// show is what a failure prints of a state: YAML without who wrote which field.
-func show(state any) string {
+// toYAML is what a failure prints of a state: YAML without who wrote which field.
+func toYAML(state any) string {
 	text, err := yaml.Marshal(state)
 	if err != nil {
 		return err.Error()

@@ -12,7 +12,7 @@ import (
 // allowed: else the revision that it knows would be compacted some day.
 func TestBookmarks(t *testing.T) {
 	t.Parallel()
-	templates := plane.client.CoreV1().PodTemplates(namespace(t))
+	templates := controlPlane.client.CoreV1().PodTemplates(createNamespace(t))
 	now, err := templates.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func TestBookmarks(t *testing.T) {
 		if e.Type != watch.Bookmark {
 			t.Errorf("got %+v", e)
 		}
-	case <-time.After(patience):
-		t.Errorf("no bookmark within %v", patience)
+	case <-time.After(waitTimeout):
+		t.Errorf("no bookmark within %v", waitTimeout)
 	}
 	select {
 	case e := <-without.ResultChan():

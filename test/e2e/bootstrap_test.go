@@ -33,7 +33,7 @@ func newBootstrapToken(t *testing.T, data map[string]string) bootstrapToken {
 	text := strings.ToLower(rand.Text())
 	b := bootstrapToken{text[:6], text[6:22]}
 	data["token-id"], data["token-secret"] = b.id, b.secret
-	createShared(t, plane.client.CoreV1().Secrets(metav1.NamespaceSystem), &corev1.Secret{
+	createShared(t, controlPlane.client.CoreV1().Secrets(metav1.NamespaceSystem), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: b.secretName()}, Type: corev1.SecretTypeBootstrapToken, StringData: data,
 	}, b.secretName())
 	return b
@@ -43,25 +43,25 @@ func newBootstrapToken(t *testing.T, data map[string]string) bootstrapToken {
 // without anybody's help, and is then held to its own node.
 func TestKubeletBootstrap(t *testing.T) {
 	t.Parallel()
-	group := "system:bootstrappers:" + unique("e2e")
+	group := "system:bootstrappers:" + uniqueName("e2e")
 	token := newBootstrapToken(t, map[string]string{"usage-bootstrap-authentication": "true", "auth-extra-groups": group})
-	bootstrapper := clientFor(t, bearer(token.String()))
-	who := await(t, "user of the bootstrap token", asking(bootstrapper), exists)
+	bootstrapper := clientFor(t, tokenConfig(token.String()))
+	who := await(t, "user of the bootstrap token", askWhoAmI(bootstrapper), anyState)
 	if who.Username != "system:bootstrap:"+token.id || !slices.Contains(who.Groups, group) {
 		t.Errorf("the bootstrap token is of %+v", who)
 	}
 	bootstrappers := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}
-	grant(t, "system:node-bootstrapper", bootstrappers)
-	grant(t, "system:certificates.k8s.io:certificatesigningrequests:nodeclient", bootstrappers)
+	bindClusterRole(t, "system:node-bootstrapper", bootstrappers)
+	bindClusterRole(t, "system:certificates.k8s.io:certificatesigningrequests:nodeclient", bootstrappers)
 
-	name := unique("node")
+	name := uniqueName("node")
 	csr := newSigningRequest(t, certificatesv1.KubeAPIServerClientKubeletSignerName,
 		pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}, certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature)
 	await(t, "right to ask for a certificate", func(ctx context.Context) (*certificatesv1.CertificateSigningRequest, error) {
 		return bootstrapper.CertificatesV1().CertificateSigningRequests().Create(ctx, csr.CertificateSigningRequest, metav1.CreateOptions{})
-	}, exists)
+	}, anyState)
 	_, kubelet := awaitCertificate(t, csr)
-	signed := get(t, plane.client.CertificatesV1().CertificateSigningRequests(), csr.Name)
+	signed := getObject(t, controlPlane.client.CertificatesV1().CertificateSigningRequests(), csr.Name)
 	if !slices.Equal(requestConditions(signed), []string{"Approved AutoApproved"}) || signed.Spec.Username != who.Username {
 		t.Errorf("the request of %s has conditions %v", signed.Spec.Username, requestConditions(signed))
 	}
@@ -71,14 +71,14 @@ func TestKubeletBootstrap(t *testing.T) {
 // checkKubelet checks what a node's own client may and may not do.
 func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 	t.Helper()
-	ns := namespace(t)
-	create(t, kubelet.CoreV1().Nodes(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	ns := createNamespace(t)
+	createObject(t, kubelet.CoreV1().Nodes(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	t.Cleanup(func() {
-		if err := plane.client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+		if err := controlPlane.client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("delete node: %v", err)
 		}
 	})
-	other := startNode(t, nil)
+	other := startFakeNode(t, nil)
 	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), other.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a kubelet changes another node: got %v, want 403", err)
 	}
@@ -88,15 +88,15 @@ func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 	}
 
 	// Secrets are for it when a Pod on it uses them.
-	secrets := plane.client.CoreV1().Secrets(ns)
+	secrets := controlPlane.client.CoreV1().Secrets(ns)
 	for _, s := range []string{"used", "unused"} {
-		create(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: s}})
+		createObject(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: s}})
 	}
 	p := newPod("web", nil)
 	p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = name, new(int64(0))
 	p.Spec.Volumes = []corev1.Volume{{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "used"}}}}
-	create(t, pods(ns), p)
-	await(t, "secret of a pod on the node", one(kubelet.CoreV1().Secrets(ns), "used"), exists)
+	createObject(t, pods(ns), p)
+	await(t, "secret of a pod on the node", getByName(kubelet.CoreV1().Secrets(ns), "used"), anyState)
 	if _, err := kubelet.CoreV1().Secrets(ns).Get(t.Context(), "unused", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("secret of no pod on the node: got %v, want 403", err)
 	}
@@ -106,12 +106,12 @@ func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 func TestBootstrapSigner(t *testing.T) {
 	t.Parallel()
 	const content = "apiVersion: v1\nkind: Config\n"
-	maps := plane.client.CoreV1().ConfigMaps(metav1.NamespacePublic)
+	maps := controlPlane.client.CoreV1().ConfigMaps(metav1.NamespacePublic)
 	createShared(t, maps, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cluster-info"}, Data: map[string]string{"kubeconfig": content}}, "cluster-info")
 	signing := newBootstrapToken(t, map[string]string{"usage-bootstrap-signing": "true"})
 	silent := newBootstrapToken(t, map[string]string{"usage-bootstrap-authentication": "true"})
 	const prefix = "jws-kubeconfig-"
-	m := await(t, "signature", one(maps, "cluster-info"), func(m *corev1.ConfigMap) bool { return m.Data[prefix+signing.id] != "" })
+	m := await(t, "signature", getByName(maps, "cluster-info"), func(m *corev1.ConfigMap) bool { return m.Data[prefix+signing.id] != "" })
 	if m.Data[prefix+silent.id] != "" {
 		t.Error("a token that is not for signing has signed")
 	}
@@ -121,23 +121,23 @@ func TestBootstrapSigner(t *testing.T) {
 	if want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); !ok || signature != want {
 		t.Errorf("signature %q, want %q", signature, want)
 	}
-	remove(t, plane.client.CoreV1().Secrets(metav1.NamespaceSystem), signing.secretName())
-	await(t, "end of the signature", one(maps, "cluster-info"), func(m *corev1.ConfigMap) bool { return m.Data[prefix+signing.id] == "" })
+	deleteObject(t, controlPlane.client.CoreV1().Secrets(metav1.NamespaceSystem), signing.secretName())
+	await(t, "end of the signature", getByName(maps, "cluster-info"), func(m *corev1.ConfigMap) bool { return m.Data[prefix+signing.id] == "" })
 }
 
 // The token cleaner deletes a token when it expires.
 func TestTokenCleaner(t *testing.T) {
 	t.Parallel()
-	secrets := plane.client.CoreV1().Secrets(metav1.NamespaceSystem)
+	secrets := controlPlane.client.CoreV1().Secrets(metav1.NamespaceSystem)
 	in := func(d time.Duration) map[string]string {
 		return map[string]string{"usage-bootstrap-authentication": "true", "expiration": time.Now().UTC().Add(d).Format(time.RFC3339)}
 	}
 	lasting, brief, past := newBootstrapToken(t, in(time.Hour)), newBootstrapToken(t, in(3*time.Second)), newBootstrapToken(t, in(-time.Hour))
-	awaitGone(t, "expired token", one(secrets, past.secretName()))
-	get(t, secrets, brief.secretName())
-	client := clientFor(t, bearer(brief.String()))
-	await(t, "user of the brief token", asking(client), exists)
-	awaitGone(t, "token that has expired since", one(secrets, brief.secretName()))
+	awaitGone(t, "expired token", getByName(secrets, past.secretName()))
+	getObject(t, secrets, brief.secretName())
+	client := clientFor(t, tokenConfig(brief.String()))
+	await(t, "user of the brief token", askWhoAmI(client), anyState)
+	awaitGone(t, "token that has expired since", getByName(secrets, brief.secretName()))
 	awaitUnauthorized(t, client)
-	get(t, secrets, lasting.secretName())
+	getObject(t, secrets, lasting.secretName())
 }

@@ -42,7 +42,7 @@ func newSigningRequest(t *testing.T, signer string, subject pkix.Name, usages ..
 	}
 	return signingRequest{
 		CertificateSigningRequest: &certificatesv1.CertificateSigningRequest{
-			ObjectMeta: metav1.ObjectMeta{Name: unique("csr")},
+			ObjectMeta: metav1.ObjectMeta{Name: uniqueName("csr")},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				Request:           pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 				SignerName:        signer,
@@ -57,8 +57,8 @@ func newSigningRequest(t *testing.T, signer string, subject pkix.Name, usages ..
 // approve says yes to a request, as an administrator does.
 func approve(t *testing.T, name string) {
 	t.Helper()
-	requests := plane.client.CertificatesV1().CertificateSigningRequests()
-	csr := get(t, requests, name)
+	requests := controlPlane.client.CertificatesV1().CertificateSigningRequests()
+	csr := getObject(t, requests, name)
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "E2E", Message: "approved by the test",
 	})
@@ -71,7 +71,7 @@ func approve(t *testing.T, name string) {
 // returns a client that has the certificate.
 func awaitCertificate(t *testing.T, csr signingRequest) (*x509.Certificate, *kubernetes.Clientset) {
 	t.Helper()
-	signed := await(t, "certificate", one(plane.client.CertificatesV1().CertificateSigningRequests(), csr.Name),
+	signed := await(t, "certificate", getByName(controlPlane.client.CertificatesV1().CertificateSigningRequests(), csr.Name),
 		func(csr *certificatesv1.CertificateSigningRequest) bool { return len(csr.Status.Certificate) > 0 })
 	block, _ := pem.Decode(signed.Status.Certificate)
 	if block == nil {
@@ -82,14 +82,14 @@ func awaitCertificate(t *testing.T, csr signingRequest) (*x509.Certificate, *kub
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(plane.config.CAData)
+	roots.AppendCertsFromPEM(controlPlane.config.CAData)
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Errorf("the certificate is not the cluster's: %v", err)
 	}
 	if left := time.Until(cert.NotAfter); left > time.Hour+time.Minute || left < 50*time.Minute {
 		t.Errorf("the certificate is good for %v, want an hour", left)
 	}
-	cfg := nobody()
+	cfg := anonymousConfig()
 	cfg.TLSClientConfig.CertData, cfg.TLSClientConfig.KeyData = signed.Status.Certificate, csr.key
 	return cert, clientFor(t, cfg)
 }
@@ -104,7 +104,7 @@ func requestConditions(csr *certificatesv1.CertificateSigningRequest) []string {
 
 func TestCertificateSigning(t *testing.T) {
 	t.Parallel()
-	requests := plane.client.CertificatesV1().CertificateSigningRequests()
+	requests := controlPlane.client.CertificatesV1().CertificateSigningRequests()
 	csr := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "jane", Organization: []string{"developers"}}, certificatesv1.UsageClientAuth)
 	made := createShared(t, requests, csr.CertificateSigningRequest, csr.Name)
 	if made.Spec.Username != "kubernetes-admin" || len(made.Status.Conditions) != 0 || len(made.Status.Certificate) != 0 {
@@ -115,7 +115,7 @@ func TestCertificateSigning(t *testing.T) {
 	if cert.Subject.CommonName != "jane" || !slices.Equal(cert.Subject.Organization, []string{"developers"}) {
 		t.Errorf("the certificate is of %v", cert.Subject)
 	}
-	who, err := whoami(t.Context(), client)
+	who, err := whoAmI(t.Context(), client)
 	if err != nil || who.Username != "jane" || !slices.Equal(who.Groups, []string{"developers", "system:authenticated"}) {
 		t.Errorf("the API server sees %+v, %v", who, err)
 	}
@@ -126,7 +126,7 @@ func TestCertificateSigning(t *testing.T) {
 
 func TestCertificateRefused(t *testing.T) {
 	t.Parallel()
-	requests := plane.client.CertificatesV1().CertificateSigningRequests()
+	requests := controlPlane.client.CertificatesV1().CertificateSigningRequests()
 	masters := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "eve", Organization: []string{"system:masters"}}, certificatesv1.UsageClientAuth)
 	_, err := requests.Create(t.Context(), masters.CertificateSigningRequest, metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "system:masters") {
@@ -137,7 +137,7 @@ func TestCertificateRefused(t *testing.T) {
 	server := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "eve"}, certificatesv1.UsageServerAuth)
 	createShared(t, requests, server.CertificateSigningRequest, server.Name)
 	approve(t, server.Name)
-	failed := await(t, "Failed condition", one(requests, server.Name), func(csr *certificatesv1.CertificateSigningRequest) bool {
+	failed := await(t, "Failed condition", getByName(requests, server.Name), func(csr *certificatesv1.CertificateSigningRequest) bool {
 		return slices.Contains(requestConditions(csr), "Failed SignerValidationFailure")
 	})
 	if len(failed.Status.Certificate) != 0 {
@@ -148,24 +148,24 @@ func TestCertificateRefused(t *testing.T) {
 	plain := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "bob"}, certificatesv1.UsageClientAuth)
 	made := createShared(t, requests, plain.CertificateSigningRequest, plain.Name)
 	made.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
-	bob := clientFor(t, impersonating("bob"))
+	bob := clientFor(t, impersonatingConfig("bob"))
 	if _, err := bob.CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), plain.Name, made, metav1.UpdateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("approval by who may not: got %v, want 403", err)
 	}
 }
 
 // A certificate of somebody else's CA is no credential, and worse than none.
-func TestForeignCertificate(t *testing.T) {
+func TestForeignCertificateIsRejected(t *testing.T) {
 	t.Parallel()
 	srv, ca := serveTLS(t, nil, nil)
 	key, err := x509.MarshalPKCS8PrivateKey(srv.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := nobody()
+	cfg := anonymousConfig()
 	cfg.TLSClientConfig.CertData = ca
 	cfg.TLSClientConfig.KeyData = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
-	if a := fetch(t, cfg, "/healthz"); a.Code != http.StatusUnauthorized {
+	if a := httpGet(t, cfg, "/healthz"); a.Code != http.StatusUnauthorized {
 		t.Errorf("got %d %s, want 401", a.Code, a.Body)
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// nobody is a client configuration without a credential.
-func nobody() *rest.Config { return rest.AnonymousClientConfig(plane.config) }
+// anonymousConfig is a client configuration without a credential.
+func anonymousConfig() *rest.Config { return rest.AnonymousClientConfig(controlPlane.config) }
 
-// bearer is a client configuration with a token.
-func bearer(token string) *rest.Config {
-	cfg := nobody()
+// tokenConfig is a client configuration with a token.
+func tokenConfig(token string) *rest.Config {
+	cfg := anonymousConfig()
 	cfg.BearerToken = token
 	return cfg
 }
 
-// impersonating is the administrator acting as somebody else.
-func impersonating(user string, groups ...string) *rest.Config {
-	cfg := rest.CopyConfig(plane.config)
+// impersonatingConfig is the administrator acting as somebody else.
+func impersonatingConfig(user string, groups ...string) *rest.Config {
+	cfg := rest.CopyConfig(controlPlane.config)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	return cfg
 }
@@ -39,8 +39,8 @@ func clientFor(t *testing.T, cfg *rest.Config) *kubernetes.Clientset {
 	return client
 }
 
-// whoami is who the API server takes the client for.
-func whoami(ctx context.Context, client *kubernetes.Clientset) (authenticationv1.UserInfo, error) {
+// whoAmI is who the API server takes the client for.
+func whoAmI(ctx context.Context, client *kubernetes.Clientset) (authenticationv1.UserInfo, error) {
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return authenticationv1.UserInfo{}, err
@@ -48,20 +48,20 @@ func whoami(ctx context.Context, client *kubernetes.Clientset) (authenticationv1
 	return review.Status.UserInfo, nil
 }
 
-// asking is whoami for await.
-func asking(client *kubernetes.Clientset) func(context.Context) (authenticationv1.UserInfo, error) {
-	return func(ctx context.Context) (authenticationv1.UserInfo, error) { return whoami(ctx, client) }
+// askWhoAmI is whoami for await.
+func askWhoAmI(client *kubernetes.Clientset) func(context.Context) (authenticationv1.UserInfo, error) {
+	return func(ctx context.Context) (authenticationv1.UserInfo, error) { return whoAmI(ctx, client) }
 }
 
-// answer is what a plain GET gets.
-type answer struct {
+// httpResponse is what a plain GET gets.
+type httpResponse struct {
 	Code   int
 	Header http.Header
 	Body   string
 }
 
-// fetch gets a path that no typed client knows.
-func fetch(t *testing.T, cfg *rest.Config, path string, accept ...string) answer {
+// httpGet gets a path that no typed client knows.
+func httpGet(t *testing.T, cfg *rest.Config, path string, accept ...string) httpResponse {
 	t.Helper()
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
@@ -83,14 +83,14 @@ func fetch(t *testing.T, cfg *rest.Config, path string, accept ...string) answer
 	if err != nil {
 		t.Fatalf("GET %s: %v", path, err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(body)}
+	return httpResponse{resp.StatusCode, resp.Header, string(body)}
 }
 
-// grant lets a user or group use a ClusterRole in all namespaces.
-func grant(t *testing.T, role string, subject rbacv1.Subject) {
+// bindClusterRole lets a user or group use a ClusterRole in all namespaces.
+func bindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
 	t.Helper()
-	name := unique("grant")
-	createShared(t, plane.client.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
+	name := uniqueName("grant")
+	createShared(t, controlPlane.client.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{subject},

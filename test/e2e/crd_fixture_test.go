@@ -54,16 +54,16 @@ func widgetCRD(group string) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// establish makes a custom resource and returns when it is served.
-func establish(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
+// establishCRD makes a custom resource and returns when it is served.
+func establishCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
 	t.Helper()
-	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	createShared(t, crds, crd, crd.Name)
-	await(t, "established "+crd.Name, one(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	await(t, "established "+crd.Name, getByName(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return crdCondition(crd, apiextensionsv1.Established) && crdCondition(crd, apiextensionsv1.NamesAccepted)
 	})
 	gvr := schema.GroupVersionResource{Group: crd.Spec.Group, Version: crd.Spec.Versions[0].Name, Resource: crd.Spec.Names.Plural}
-	await(t, "list of "+crd.Name, all(plane.dynamic.Resource(gvr), ""), exists)
+	await(t, "list of "+crd.Name, listBySelector(controlPlane.dynamic.Resource(gvr), ""), anyState)
 	return gvr
 }
 
@@ -85,21 +85,21 @@ func newWidget(gvr schema.GroupVersionResource, name string, size int64) *unstru
 	}}
 }
 
-// custom is a dynamic client as the helpers take it: without subresources.
-type custom struct{ dynamic.ResourceInterface }
+// customClient is a dynamic client as the helpers take it: without subresources.
+type customClient struct{ dynamic.ResourceInterface }
 
-func (c custom) Get(ctx context.Context, name string, opts metav1.GetOptions) (*unstructured.Unstructured, error) {
+func (c customClient) Get(ctx context.Context, name string, opts metav1.GetOptions) (*unstructured.Unstructured, error) {
 	return c.ResourceInterface.Get(ctx, name, opts)
 }
 
-func (c custom) Create(ctx context.Context, obj *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, error) {
+func (c customClient) Create(ctx context.Context, obj *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	return c.ResourceInterface.Create(ctx, obj, opts)
 }
 
-func (c custom) Update(ctx context.Context, obj *unstructured.Unstructured, opts metav1.UpdateOptions) (*unstructured.Unstructured, error) {
+func (c customClient) Update(ctx context.Context, obj *unstructured.Unstructured, opts metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	return c.ResourceInterface.Update(ctx, obj, opts)
 }
 
-func (c custom) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+func (c customClient) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	return c.ResourceInterface.Delete(ctx, name, opts)
 }

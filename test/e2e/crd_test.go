@@ -20,16 +20,16 @@ import (
 
 func TestCustomResource(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	gvr := establish(t, widgetCRD(unique("crd")))
-	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	ns := createNamespace(t)
+	gvr := establishCRD(t, widgetCRD(uniqueName("crd")))
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
 	w, err := widgets.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
 
-	made := create(t, widgets, newWidget(gvr, "one", 3))
+	made := createObject(t, widgets, newWidget(gvr, "one", 3))
 	want := map[string]any{"size": int64(3), "colour": "blue"}
 	if diff := cmp.Diff(want, made.Object["spec"]); diff != "" {
 		t.Errorf("spec after defaulting: -want +got:\n%s", diff)
@@ -57,13 +57,13 @@ func TestCustomResource(t *testing.T) {
 		t.Errorf("after an update of the status: size %d, phase %q, generation %d", size, phase, reported.GetGeneration())
 	}
 
-	remove(t, widgets, "one")
+	deleteObject(t, widgets, "one")
 	var seen []watch.EventType
 	for len(seen) < 4 {
 		select {
 		case e := <-w.ResultChan():
 			seen = append(seen, e.Type)
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			t.Fatalf("the watch saw %v", seen)
 		}
 	}
@@ -75,10 +75,10 @@ func TestCustomResource(t *testing.T) {
 // What the schema does not allow is refused, with the field and the reason.
 func TestCustomResourceValidation(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	gvr := establish(t, widgetCRD(unique("crd")))
-	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
-	create(t, widgets, newWidget(gvr, "one", 3))
+	ns := createNamespace(t)
+	gvr := establishCRD(t, widgetCRD(uniqueName("crd")))
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
+	createObject(t, widgets, newWidget(gvr, "one", 3))
 	for name, bad := range map[string]struct {
 		field, value string
 		want         string
@@ -112,14 +112,14 @@ func setField(t *testing.T, obj *unstructured.Unstructured, value any, path ...s
 }
 
 // Rules in CEL, the scale subresource and printer columns work as for built-in kinds.
-func TestCustomResourceExtras(t *testing.T) {
+func TestCustomResourceCELScaleAndColumns(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	gvr := establish(t, widgetCRD(unique("crd")))
-	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	ns := createNamespace(t)
+	gvr := establishCRD(t, widgetCRD(uniqueName("crd")))
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
 	w := newWidget(gvr, "one", 3)
 	setField(t, w, true, "spec", "frozen")
-	create(t, widgets, w)
+	createObject(t, widgets, w)
 	_, err := widgets.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"size":4}}`), metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "a frozen widget keeps its size") {
 		t.Errorf("change of a frozen widget: got %v, want 422", err)
@@ -131,62 +131,62 @@ func TestCustomResourceExtras(t *testing.T) {
 	if err != nil || scaled.GetKind() != "Scale" {
 		t.Fatalf("scale: %v, %v", scaled, err)
 	}
-	if size, _, _ := unstructured.NestedInt64(get(t, widgets, "one").Object, "spec", "size"); size != 5 {
+	if size, _, _ := unstructured.NestedInt64(getObject(t, widgets, "one").Object, "spec", "size"); size != 5 {
 		t.Errorf("size %d after scaling to 5", size)
 	}
 	path := "/apis/" + gvr.GroupVersion().String() + "/namespaces/" + ns + "/widgets"
-	table := fetch(t, plane.config, path, "application/json;as=Table;v=v1;g=meta.k8s.io")
+	table := httpGet(t, controlPlane.config, path, "application/json;as=Table;v=v1;g=meta.k8s.io")
 	if !strings.Contains(table.Body, `"kind":"Table"`) || !strings.Contains(table.Body, `"cells":["one",5]`) {
 		t.Errorf("as a table: %d %s", table.Code, table.Body)
 	}
-	await(t, "schema in OpenAPI v3", func(context.Context) (answer, error) {
-		return fetch(t, plane.config, "/openapi/v3/apis/"+gvr.GroupVersion().String()), nil
-	}, func(a answer) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
+	await(t, "schema in OpenAPI v3", func(context.Context) (httpResponse, error) {
+		return httpGet(t, controlPlane.config, "/openapi/v3/apis/"+gvr.GroupVersion().String()), nil
+	}, func(a httpResponse) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
 }
 
 // With the definition go the objects, but not before their finalizers allow.
 func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	crd := widgetCRD(unique("crd"))
-	gvr := establish(t, crd)
-	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
+	ns := createNamespace(t)
+	crd := widgetCRD(uniqueName("crd"))
+	gvr := establishCRD(t, crd)
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
 	held := newWidget(gvr, "held", 1)
 	held.SetFinalizers([]string{"e2e.example/hold"})
-	create(t, widgets, held)
-	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
-	remove(t, crds, crd.Name)
-	await(t, "deletion of the object", one(widgets, "held"), func(w *unstructured.Unstructured) bool { return w.GetDeletionTimestamp() != nil })
-	if crd := get(t, crds, crd.Name); !crdCondition(crd, apiextensionsv1.Terminating) {
-		t.Errorf("conditions of the definition: %s", show(crd.Status.Conditions))
+	createObject(t, widgets, held)
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	deleteObject(t, crds, crd.Name)
+	await(t, "deletion of the object", getByName(widgets, "held"), func(w *unstructured.Unstructured) bool { return w.GetDeletionTimestamp() != nil })
+	if crd := getObject(t, crds, crd.Name); !crdCondition(crd, apiextensionsv1.Terminating) {
+		t.Errorf("conditions of the definition: %s", toYAML(crd.Status.Conditions))
 	}
 	_, err := widgets.Create(t.Context(), newWidget(gvr, "late", 1), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "custom resource definition is terminating") {
 		t.Errorf("create while the definition is deleted: got %v, want 403", err)
 	}
-	modify(t, widgets, "held", func(w *unstructured.Unstructured) { w.SetFinalizers(nil) })
-	awaitGone(t, "definition", one(crds, crd.Name))
-	awaitGone(t, "resource", one(widgets, "held"))
+	updateObject(t, widgets, "held", func(w *unstructured.Unstructured) { w.SetFinalizers(nil) })
+	awaitGone(t, "definition", getByName(crds, crd.Name))
+	awaitGone(t, "resource", getByName(widgets, "held"))
 }
 
 // Who watches a kind sees its objects by the schema that the kind has now, and no more
 // of a kind that has gone.
-func TestCustomResourceWatchFollowsItsDefinition(t *testing.T) {
+func TestCustomResourceWatchFollowsDefinition(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	crd := widgetCRD(unique("crd"))
-	gvr := establish(t, crd)
-	widgets := custom{plane.dynamic.Resource(gvr).Namespace(ns)}
-	create(t, widgets, newWidget(gvr, "one", 3))
-	factory := dynamicinformer.NewDynamicSharedInformerFactory(plane.dynamic, 0)
+	ns := createNamespace(t)
+	crd := widgetCRD(uniqueName("crd"))
+	gvr := establishCRD(t, crd)
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
+	createObject(t, widgets, newWidget(gvr, "one", 3))
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(controlPlane.dynamic, 0)
 	informer := factory.ForResource(gvr).Informer()
 	factory.Start(t.Context().Done())
 	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 		t.Fatal("the informer has not synced")
 	}
 
-	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
-	modify(t, crds, crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	updateObject(t, crds, crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["shape"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 	})
 	// Events that come within the second in which upstream changes over have the old one.
@@ -211,7 +211,7 @@ func TestCustomResourceWatchFollowsItsDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer raw.Stop()
-	remove(t, crds, crd.Name)
+	deleteObject(t, crds, crd.Name)
 	await(t, "end of the watch", func(context.Context) (bool, error) {
 		for {
 			select {

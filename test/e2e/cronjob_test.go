@@ -10,56 +10,58 @@ import (
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 )
 
-func cronJobs(ns string) batchv1client.CronJobInterface { return plane.client.BatchV1().CronJobs(ns) }
+func cronJobs(ns string) batchv1client.CronJobInterface {
+	return controlPlane.client.BatchV1().CronJobs(ns)
+}
 
-// startDue makes a CronJob whose last run was five minutes ago, so that it is due
+// createDueCronJob makes a CronJob whose last run was five minutes ago, so that it is due
 // when it is resumed, which it then is.
-func startDue(t *testing.T, ns string, spec batchv1.CronJobSpec, running ...batchv1.Job) {
+func createDueCronJob(t *testing.T, ns string, spec batchv1.CronJobSpec, running ...batchv1.Job) {
 	t.Helper()
 	spec.Schedule = "* * * * *"
 	spec.Suspend = new(true)
 	spec.JobTemplate.Labels = map[string]string{"cron": "tick"}
 	spec.JobTemplate.Spec = newJob("", batchv1.JobSpec{}).Spec
-	c := create(t, cronJobs(ns), &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "tick"}, Spec: spec})
+	c := createObject(t, cronJobs(ns), &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "tick"}, Spec: spec})
 	for _, j := range running {
-		modify(t, jobs(ns), j.Name, func(j *batchv1.Job) {
+		updateObject(t, jobs(ns), j.Name, func(j *batchv1.Job) {
 			j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(c, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
 		})
 	}
-	modifyStatus(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) {
+	updateObjectStatus(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) {
 		c.Status.LastScheduleTime = new(metav1.NewTime(time.Now().Add(-5 * time.Minute)))
 		for _, j := range running {
 			c.Status.Active = append(c.Status.Active, corev1.ObjectReference{Kind: "Job", APIVersion: "batch/v1", Namespace: ns, Name: j.Name, UID: j.UID})
 		}
 	})
-	modify(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(false) })
+	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(false) })
 }
 
 func TestCronJob(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	startDue(t, ns, batchv1.CronJobSpec{})
+	ns := createNamespace(t)
+	createDueCronJob(t, ns, batchv1.CronJobSpec{})
 	// The runs that were missed are made up for by one.
-	run := await(t, "the job that is due", all(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 }).Items[0]
-	controlledBy(t, &run, "CronJob", "tick")
+	run := await(t, "the job that is due", listBySelector(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 }).Items[0]
+	requireController(t, &run, "CronJob", "tick")
 	scheduled, err := time.Parse(time.RFC3339, run.Annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"])
 	if err != nil || scheduled.Second() != 0 || time.Since(scheduled) > 2*time.Minute || time.Since(scheduled) < 0 {
 		t.Errorf("the job is scheduled for %v (%v), want the last full minute", scheduled, err)
 	}
-	c := await(t, "status of the run", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool { return len(c.Status.Active) == 1 })
+	c := await(t, "status of the run", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool { return len(c.Status.Active) == 1 })
 	if c.Status.Active[0].UID != run.UID || !c.Status.LastScheduleTime.Time.Equal(scheduled) {
 		t.Errorf("status %+v, want job %s of %v", c.Status, run.Name, scheduled)
 	}
 	awaitEvent(t, ns, "CronJob", "tick", "SuccessfulCreate")
-	modify(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // no second run at the minute
+	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // no second run at the minute
 
-	markPhase(t, corev1.PodSucceeded, activePods(t, ns, run.Name, 1)...)
-	await(t, "status of the success", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
+	markPhase(t, corev1.PodSucceeded, awaitActivePods(t, ns, run.Name, 1)...)
+	await(t, "status of the success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
 		return len(c.Status.Active) == 0 && c.Status.LastSuccessfulTime != nil
 	})
 	awaitEvent(t, ns, "CronJob", "tick", "SawCompletedJob")
-	modify(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(0)) })
-	awaitGone(t, "the job beyond the history limit", one(jobs(ns), run.Name))
+	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(0)) })
+	awaitGone(t, "the job beyond the history limit", getByName(jobs(ns), run.Name))
 }
 
 // A run that is due while another is active waits, or replaces it, as the
@@ -69,18 +71,18 @@ func TestCronJobConcurrency(t *testing.T) {
 	for _, policy := range []batchv1.ConcurrencyPolicy{batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
-			ns := namespace(t)
-			running := create(t, jobs(ns), newJob("running", batchv1.JobSpec{}))
-			startDue(t, ns, batchv1.CronJobSpec{ConcurrencyPolicy: policy}, *running)
+			ns := createNamespace(t)
+			running := createObject(t, jobs(ns), newJob("running", batchv1.JobSpec{}))
+			createDueCronJob(t, ns, batchv1.CronJobSpec{ConcurrencyPolicy: policy}, *running)
 			if policy == batchv1.ForbidConcurrent {
 				awaitEvent(t, ns, "CronJob", "tick", "JobAlreadyActive")
-				if l := list(t, jobs(ns), "cron=tick"); len(l.Items) != 0 {
+				if l := listObjects(t, jobs(ns), "cron=tick"); len(l.Items) != 0 {
 					t.Errorf("%d jobs were made beside the active one", len(l.Items))
 				}
 				return
 			}
-			awaitGone(t, "the job that is replaced", one(jobs(ns), "running"))
-			await(t, "the job in its place", all(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 })
+			awaitGone(t, "the job that is replaced", getByName(jobs(ns), "running"))
+			await(t, "the job in its place", listBySelector(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 })
 		})
 	}
 }

@@ -27,20 +27,20 @@ func targetNode(p corev1.Pod) string {
 	return ""
 }
 
-// agent is a DaemonSet of a pool's nodes, whose Pods need no kubelet to end.
-func agent(pool map[string]string) *appsv1.DaemonSet {
-	tmpl := template(webLabels)
+// newDaemonSet is a DaemonSet of a pool's nodes, whose Pods need no kubelet to end.
+func newDaemonSet(pool map[string]string) *appsv1.DaemonSet {
+	tmpl := podTemplate(webLabels)
 	tmpl.Spec.NodeSelector = pool
 	tmpl.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	return &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
-		Spec:       appsv1.DaemonSetSpec{Selector: selecting(webLabels), Template: tmpl},
+		Spec:       appsv1.DaemonSetSpec{Selector: labelSelector(webLabels), Template: tmpl},
 	}
 }
 
 // awaitTargets waits for a Pod for each of the nodes, plays the scheduler for
 // those that are not bound, and makes all ready.
-func awaitTargets(t *testing.T, ns string, want ...node) []corev1.Pod {
+func awaitTargets(t *testing.T, ns string, want ...fakeNode) []corev1.Pod {
 	t.Helper()
 	list := awaitPods(t, ns, "app=web", len(want))
 	var names, got []string
@@ -48,7 +48,7 @@ func awaitTargets(t *testing.T, ns string, want ...node) []corev1.Pod {
 		names = append(names, n.name)
 	}
 	for _, p := range list {
-		controlledBy(t, &p, "DaemonSet", "agent")
+		requireController(t, &p, "DaemonSet", "agent")
 		got = append(got, targetNode(p))
 		if p.Spec.NodeName == "" {
 			binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: targetNode(p)}}
@@ -68,15 +68,15 @@ func awaitTargets(t *testing.T, ns string, want ...node) []corev1.Pod {
 
 func TestDaemonSet(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	pool := map[string]string{"pool": unique("pool")}
-	first, second := startNode(t, pool), startNode(t, pool)
-	startNode(t, map[string]string{"pool": "other"}) // not selected
-	sets := plane.client.AppsV1().DaemonSets(ns)
-	create(t, sets, agent(pool))
+	ns := createNamespace(t)
+	pool := map[string]string{"pool": uniqueName("pool")}
+	first, second := startFakeNode(t, pool), startFakeNode(t, pool)
+	startFakeNode(t, map[string]string{"pool": "other"}) // not selected
+	sets := controlPlane.client.AppsV1().DaemonSets(ns)
+	createObject(t, sets, newDaemonSet(pool))
 	awaitStatus := func(what string, want int32) {
 		t.Helper()
-		await(t, what, one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+		await(t, what, getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
 			s := ds.Status
 			return s.DesiredNumberScheduled == want && s.CurrentNumberScheduled == want && s.UpdatedNumberScheduled == want &&
 				s.NumberReady == want && s.NumberAvailable == want && s.NumberMisscheduled == 0
@@ -91,17 +91,17 @@ func TestDaemonSet(t *testing.T) {
 	}
 	awaitStatus("status of 2 nodes", 2)
 
-	third := startNode(t, pool)
+	third := startFakeNode(t, pool)
 	awaitTargets(t, ns, first, second, third)
 	awaitStatus("status of 3 nodes", 3)
 
 	// A node that no longer matches loses its Pod.
-	modify(t, plane.client.CoreV1().Nodes(), second.name, func(n *corev1.Node) { n.Labels["pool"] = "left" })
+	updateObject(t, controlPlane.client.CoreV1().Nodes(), second.name, func(n *corev1.Node) { n.Labels["pool"] = "left" })
 	awaitTargets(t, ns, first, third)
 	awaitStatus("status after a node has left the pool", 2)
 
 	// The Pod of a node that is gone goes when Pods without a node are collected.
-	remove(t, plane.client.CoreV1().Nodes(), first.name)
+	deleteObject(t, controlPlane.client.CoreV1().Nodes(), first.name)
 	awaitTargets(t, ns, third)
 	awaitStatus("status after the loss of a node", 1)
 }
@@ -109,25 +109,25 @@ func TestDaemonSet(t *testing.T) {
 // A new template replaces the Pods node by node, and is kept as a revision.
 func TestDaemonSetRollout(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	pool := map[string]string{"pool": unique("pool")}
-	startNode(t, pool)
-	startNode(t, pool)
-	sets := plane.client.AppsV1().DaemonSets(ns)
-	readyUnless(t, ns, "registry.invalid/broken")
-	create(t, sets, agent(pool))
-	await(t, "2 ready pods", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool { return ds.Status.NumberAvailable == 2 })
+	ns := createNamespace(t)
+	pool := map[string]string{"pool": uniqueName("pool")}
+	startFakeNode(t, pool)
+	startFakeNode(t, pool)
+	sets := controlPlane.client.AppsV1().DaemonSets(ns)
+	markPodsReadyExcept(t, ns, "registry.invalid/broken")
+	createObject(t, sets, newDaemonSet(pool))
+	await(t, "2 ready pods", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool { return ds.Status.NumberAvailable == 2 })
 
 	setImage := func(image string) {
-		modify(t, sets, "agent", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image })
+		updateObject(t, sets, "agent", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image })
 	}
 	setImage("registry.invalid/broken") // never ready: goes no further than maxUnavailable, 1
-	await(t, "rollout to one node", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+	await(t, "rollout to one node", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
 		s := ds.Status
 		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 1 && s.NumberAvailable == 1
 	})
 	setImage("registry.invalid/app:2")
-	await(t, "rollout to both nodes", one(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
+	await(t, "rollout to both nodes", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
 		s := ds.Status
 		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 2 && s.NumberAvailable == 2
 	})
@@ -136,10 +136,10 @@ func TestDaemonSetRollout(t *testing.T) {
 			t.Errorf("pod %s runs %s", p.Name, image)
 		}
 	}
-	revisions := list(t, plane.client.AppsV1().ControllerRevisions(ns), "app=web")
+	revisions := listObjects(t, controlPlane.client.AppsV1().ControllerRevisions(ns), "app=web")
 	var numbers []int64
 	for _, r := range revisions.Items {
-		controlledBy(t, &r, "DaemonSet", "agent")
+		requireController(t, &r, "DaemonSet", "agent")
 		numbers = append(numbers, r.Revision)
 	}
 	slices.Sort(numbers)

@@ -11,34 +11,34 @@ import (
 
 func TestDeploymentScale(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "")
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "")
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitRollout(t, ns, 3)
-	before := uids(awaitPods(t, ns, "app=web", 3))
+	before := podUIDs(awaitPods(t, ns, "app=web", 3))
 
-	scale(t, deployments(ns), "web", 6)
+	scaleObject(t, deployments(ns), "web", 6)
 	awaitRollout(t, ns, 6)
-	after := uids(awaitPods(t, ns, "app=web", 6))
+	after := podUIDs(awaitPods(t, ns, "app=web", 6))
 	for uid := range before {
 		if !after[uid] {
 			t.Errorf("pod %s did not survive scaling up", uid)
 		}
 	}
-	scale(t, deployments(ns), "web", 2)
+	scaleObject(t, deployments(ns), "web", 2)
 	d := awaitRollout(t, ns, 2)
 	rs := awaitReplicaSet(t, ns, "registry.invalid/app:1", 2)
 	if d.Annotations[revisionAnnotation] != "1" || rs.Annotations["deployment.kubernetes.io/desired-replicas"] != "2" {
 		t.Errorf("after scaling: revision %s, annotations of the ReplicaSet %v", d.Annotations[revisionAnnotation], rs.Annotations)
 	}
-	for uid := range uids(awaitPods(t, ns, "app=web", 2)) {
+	for uid := range podUIDs(awaitPods(t, ns, "app=web", 2)) {
 		if !after[uid] {
 			t.Errorf("pod %s is new after scaling down", uid)
 		}
 	}
 }
 
-func uids(list []corev1.Pod) map[types.UID]bool {
+func podUIDs(list []corev1.Pod) map[types.UID]bool {
 	set := map[types.UID]bool{}
 	for _, p := range list {
 		set[p.UID] = true
@@ -50,29 +50,29 @@ func uids(list []corev1.Pod) map[types.UID]bool {
 // history limit are deleted.
 func TestDeploymentPauseAndHistory(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "")
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "")
 	d := newDeployment("registry.invalid/app:1")
 	d.Spec.RevisionHistoryLimit = new(int32(0))
-	create(t, deployments(ns), d)
+	createObject(t, deployments(ns), d)
 	awaitRollout(t, ns, 3)
 
-	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) {
+	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) {
 		d.Spec.Paused = true
 		d.Spec.Replicas = new(int32(4))
 		d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2"
 	})
 	awaitReplicaSet(t, ns, "registry.invalid/app:1", 4)
-	d = await(t, "DeploymentPaused condition", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	d = await(t, "DeploymentPaused condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "DeploymentPaused"
 	})
-	if sets := list(t, plane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 || d.Status.UpdatedReplicas != 0 {
+	if sets := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 || d.Status.UpdatedReplicas != 0 {
 		t.Errorf("paused, with %d ReplicaSets and %d updated replicas", len(sets.Items), d.Status.UpdatedReplicas)
 	}
 
-	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	awaitRollout(t, ns, 4)
-	sets := await(t, "end of the old ReplicaSet", all(plane.client.AppsV1().ReplicaSets(ns), ""),
+	sets := await(t, "end of the old ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""),
 		func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
 	if image := sets.Items[0].Spec.Template.Spec.Containers[0].Image; image != "registry.invalid/app:2" {
 		t.Errorf("the ReplicaSet that is left is of %s", image)
@@ -82,21 +82,21 @@ func TestDeploymentPauseAndHistory(t *testing.T) {
 // What a deleted Deployment has orphaned belongs to the next one like it.
 func TestDeploymentAdoption(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "")
-	old := create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "")
+	old := createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitRollout(t, ns, 3)
-	before := uids(awaitPods(t, ns, "app=web", 3))
+	before := podUIDs(awaitPods(t, ns, "app=web", 3))
 	rs := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
 
-	remove(t, deployments(ns), "web", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
-	awaitGone(t, "deployment", one(deployments(ns), "web"))
-	sets := plane.client.AppsV1().ReplicaSets(ns)
-	if orphan := get(t, sets, rs.Name); len(orphan.OwnerReferences) != 0 {
+	deleteObject(t, deployments(ns), "web", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
+	awaitGone(t, "deployment", getByName(deployments(ns), "web"))
+	sets := controlPlane.client.AppsV1().ReplicaSets(ns)
+	if orphan := getObject(t, sets, rs.Name); len(orphan.OwnerReferences) != 0 {
 		t.Fatalf("the deployment is gone and its ReplicaSet has owners %v", orphan.OwnerReferences)
 	}
 
-	adopter := create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	adopter := createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	if adopter.UID == old.UID {
 		t.Fatal("the new deployment has the old one's UID")
 	}
@@ -105,10 +105,10 @@ func TestDeploymentAdoption(t *testing.T) {
 	if ref := metav1.GetControllerOf(&adopted); ref == nil || ref.UID != adopter.UID || adopted.UID != rs.UID {
 		t.Errorf("ReplicaSet %s (was %s) has owner %v, want %s", adopted.UID, rs.UID, ref, adopter.UID)
 	}
-	if sets := list(t, sets, ""); len(sets.Items) != 1 {
+	if sets := listObjects(t, sets, ""); len(sets.Items) != 1 {
 		t.Errorf("%d ReplicaSets, want the adopted one", len(sets.Items))
 	}
-	for uid := range uids(awaitPods(t, ns, "app=web", 3)) {
+	for uid := range podUIDs(awaitPods(t, ns, "app=web", 3)) {
 		if !before[uid] {
 			t.Errorf("pod %s was made anew", uid)
 		}
@@ -116,26 +116,26 @@ func TestDeploymentAdoption(t *testing.T) {
 }
 
 // A ReplicaSet and a Pod that nobody owns fall to the Deployment that selects them.
-func TestDeploymentAdoptsStrangers(t *testing.T) {
+func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	pod := create(t, pods(ns), newPod("stray", map[string]string{"app": "web", "from": "stranger"}))
+	ns := createNamespace(t)
+	pod := createObject(t, pods(ns), newPod("stray", map[string]string{"app": "web", "from": "stranger"}))
 	stray := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "stray", Labels: webLabels},
 		Spec: appsv1.ReplicaSetSpec{
-			Selector: selecting(map[string]string{"app": "web", "from": "stranger"}),
-			Template: template(map[string]string{"app": "web", "from": "stranger"}),
+			Selector: labelSelector(map[string]string{"app": "web", "from": "stranger"}),
+			Template: podTemplate(map[string]string{"app": "web", "from": "stranger"}),
 		},
 	}
-	create(t, plane.client.AppsV1().ReplicaSets(ns), stray)
-	await(t, "pod adopted by the ReplicaSet", one(pods(ns), pod.Name), isControlled)
+	createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), stray)
+	await(t, "pod adopted by the ReplicaSet", getByName(pods(ns), pod.Name), hasController)
 
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-	adopted := await(t, "ReplicaSet adopted by the deployment", one(plane.client.AppsV1().ReplicaSets(ns), "stray"),
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	adopted := await(t, "ReplicaSet adopted by the deployment", getByName(controlPlane.client.AppsV1().ReplicaSets(ns), "stray"),
 		func(rs *appsv1.ReplicaSet) bool { return metav1.GetControllerOf(rs) != nil })
-	controlledBy(t, adopted, "Deployment", "web")
+	requireController(t, adopted, "Deployment", "web")
 	// Its template is another, so it is scaled away like an old revision.
-	readyUnless(t, ns, "")
+	markPodsReadyExcept(t, ns, "")
 	awaitRollout(t, ns, 3)
-	awaitGone(t, "stray pod", one(pods(ns), pod.Name))
+	awaitGone(t, "stray pod", getByName(pods(ns), pod.Name))
 }

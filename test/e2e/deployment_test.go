@@ -20,13 +20,13 @@ const revisionAnnotation = "deployment.kubernetes.io/revision"
 // newDeployment has three replicas, and replaces them one by one without ever
 // having fewer.
 func newDeployment(image string) *appsv1.Deployment {
-	tmpl := template(webLabels)
+	tmpl := podTemplate(webLabels)
 	tmpl.Spec.Containers[0].Image = image
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(3)),
-			Selector: selecting(webLabels),
+			Selector: labelSelector(webLabels),
 			Template: tmpl,
 			Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{
 				MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0)),
@@ -36,13 +36,13 @@ func newDeployment(image string) *appsv1.Deployment {
 }
 
 func deployments(ns string) appsv1client.DeploymentInterface {
-	return plane.client.AppsV1().Deployments(ns)
+	return controlPlane.client.AppsV1().Deployments(ns)
 }
 
 // awaitRollout waits until all replicas are of the current template.
 func awaitRollout(t *testing.T, ns string, replicas int32) *appsv1.Deployment {
 	t.Helper()
-	return await(t, "complete rollout", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	return await(t, "complete rollout", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		s := d.Status
 		return s.ObservedGeneration == d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas &&
 			s.ReadyReplicas == replicas && s.AvailableReplicas == replicas && s.UnavailableReplicas == 0
@@ -53,7 +53,7 @@ func awaitRollout(t *testing.T, ns string, replicas int32) *appsv1.Deployment {
 func awaitReplicaSet(t *testing.T, ns, image string, replicas int32) appsv1.ReplicaSet {
 	t.Helper()
 	ofImage := func(rs appsv1.ReplicaSet) bool { return rs.Spec.Template.Spec.Containers[0].Image == image }
-	l := await(t, fmt.Sprintf("ReplicaSet of %s with %d replicas", image, replicas), all(plane.client.AppsV1().ReplicaSets(ns), "app=web"),
+	l := await(t, fmt.Sprintf("ReplicaSet of %s with %d replicas", image, replicas), listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), "app=web"),
 		func(l *appsv1.ReplicaSetList) bool {
 			i := slices.IndexFunc(l.Items, ofImage)
 			return i >= 0 && *l.Items[i].Spec.Replicas == replicas && l.Items[i].Status.Replicas == replicas
@@ -70,11 +70,11 @@ func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionTy
 	return appsv1.DeploymentCondition{}
 }
 
-// readyUnless plays a kubelet that makes each new Pod ready, but for images that
+// markPodsReadyExcept plays a kubelet that makes each new Pod ready, but for images that
 // cannot be pulled.
-func readyUnless(t *testing.T, ns, badImage string) {
+func markPodsReadyExcept(t *testing.T, ns, badImage string) {
 	t.Helper()
-	onEachPod(t, ns, func(ctx context.Context, _ watch.EventType, p *corev1.Pod) {
+	watchPods(t, ns, func(ctx context.Context, _ watch.EventType, p *corev1.Pod) {
 		if p.Status.Phase != corev1.PodPending || p.Spec.Containers[0].Image == badImage || p.DeletionTimestamp != nil {
 			return
 		}
@@ -89,27 +89,27 @@ func readyUnless(t *testing.T, ns, badImage string) {
 
 func TestDeploymentRolloutAndRollback(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "")
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "")
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	d := awaitRollout(t, ns, 3)
 	if c := deploymentCondition(d, appsv1.DeploymentAvailable); c.Status != corev1.ConditionTrue {
 		t.Errorf("Available condition %+v", c)
 	}
-	await(t, "Progressing condition", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	await(t, "Progressing condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "NewReplicaSetAvailable"
 	})
 	first := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
-	controlledBy(t, &first, "Deployment", "web")
+	requireController(t, &first, "Deployment", "web")
 	hash := first.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	for _, p := range awaitPods(t, ns, "app=web", 3) {
-		controlledBy(t, &p, "ReplicaSet", first.Name)
+		requireController(t, &p, "ReplicaSet", first.Name)
 		if got := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; got != hash || hash == "" {
 			t.Errorf("pod %s has template hash %q, its ReplicaSet %q", p.Name, got, hash)
 		}
 	}
 
-	fewest := fewestAvailable(t, ns)
+	fewest := trackFewestAvailable(t, ns)
 	setImage(t, ns, "registry.invalid/app:2")
 	second := awaitReplicaSet(t, ns, "registry.invalid/app:2", 3)
 	d = awaitRollout(t, ns, 3)
@@ -137,12 +137,12 @@ func TestDeploymentRolloutAndRollback(t *testing.T) {
 
 func setImage(t *testing.T, ns, image string) {
 	t.Helper()
-	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
+	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
 }
 
-// fewestAvailable watches the Deployment, and tells the least number of
+// trackFewestAvailable watches the Deployment, and tells the least number of
 // available replicas that its status ever showed.
-func fewestAvailable(t *testing.T, ns string) func() int32 {
+func trackFewestAvailable(t *testing.T, ns string) func() int32 {
 	t.Helper()
 	w, err := deployments(ns).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -167,15 +167,15 @@ func fewestAvailable(t *testing.T, ns string) func() int32 {
 // Deployment says that it does not progress.
 func TestDeploymentStuckRollout(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "registry.invalid/broken")
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "registry.invalid/broken")
 	d := newDeployment("registry.invalid/app:1")
 	d.Spec.ProgressDeadlineSeconds = new(int32(1))
-	create(t, deployments(ns), d)
+	createObject(t, deployments(ns), d)
 	awaitRollout(t, ns, 3)
 
 	setImage(t, ns, "registry.invalid/broken")
-	await(t, "missed progress deadline with 3 available of 4, 1 of them new", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	await(t, "missed progress deadline with 3 available of 4, 1 of them new", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		s := d.Status
 		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded" &&
 			s.AvailableReplicas == 3 && s.UpdatedReplicas == 1 && s.Replicas == 4 && s.UnavailableReplicas == 1

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// ofATest tells an API group that another test has added.
-func ofATest(group string) bool {
+// isTestGroup tells an API group that another test has added.
+func isTestGroup(group string) bool {
 	return strings.HasSuffix(group, customGroup) || group == "metrics.k8s.io"
 }
 
@@ -27,7 +27,7 @@ func ofATest(group string) bool {
 // gate that is off by default: every resource, subresource and verb.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
-	client, err := discovery.NewDiscoveryClientForConfig(plane.config)
+	client, err := discovery.NewDiscoveryClientForConfig(controlPlane.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	var lines []string
 	for _, l := range lists {
-		if group, _, ok := strings.Cut(l.GroupVersion, "/"); ok && ofATest(group) {
+		if group, _, ok := strings.Cut(l.GroupVersion, "/"); ok && isTestGroup(group) {
 			continue
 		}
 		for _, r := range l.APIResources {
@@ -74,12 +74,12 @@ func TestDiscoveryVersions(t *testing.T) {
 			want[gv.String()] = true
 		}
 	}
-	got := map[string]bool{"v1": strings.Contains(fetch(t, plane.config, "/api").Body, `"v1"`)}
+	got := map[string]bool{"v1": strings.Contains(httpGet(t, controlPlane.config, "/api").Body, `"v1"`)}
 	var groups metav1.APIGroupList
-	decode(t, fetch(t, plane.config, "/apis"), &groups)
+	decodeBody(t, httpGet(t, controlPlane.config, "/apis"), &groups)
 	for _, g := range groups.Groups {
 		for _, v := range g.Versions {
-			if !ofATest(g.Name) {
+			if !isTestGroup(g.Name) {
 				got[v.GroupVersion] = true
 			}
 		}
@@ -97,9 +97,9 @@ func TestAggregatedDiscovery(t *testing.T) {
 		"/api":  {"", "pods", "eviction"},
 		"/apis": {"apps", "deployments", "scale"},
 	} {
-		a := fetch(t, plane.config, path, accept)
+		a := httpGet(t, controlPlane.config, path, accept)
 		var l apidiscoveryv2.APIGroupDiscoveryList
-		decode(t, a, &l)
+		decodeBody(t, a, &l)
 		if got := a.Header.Get("Content-Type"); got != accept || a.Header.Get("ETag") == "" {
 			t.Errorf("%s: content type %q, ETag %q", path, got, a.Header.Get("ETag"))
 		}
@@ -124,7 +124,7 @@ func hasSubresource(l apidiscoveryv2.APIGroupDiscoveryList, group, resource, sub
 	return false
 }
 
-func decode(t *testing.T, a answer, into any) {
+func decodeBody(t *testing.T, a httpResponse, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 		t.Fatalf("%d %.200s: %v", a.Code, a.Body, err)
@@ -138,14 +138,14 @@ func TestOpenAPI(t *testing.T) {
 		Paths       map[string]any
 		Definitions map[string]any
 	}
-	decode(t, fetch(t, plane.config, "/openapi/v2"), &v2)
+	decodeBody(t, httpGet(t, controlPlane.config, "/openapi/v2"), &v2)
 	if v2.Swagger != "2.0" || v2.Definitions["io.k8s.api.apps.v1.Deployment"] == nil || v2.Paths["/apis/apps/v1/namespaces/{namespace}/deployments"] == nil {
 		t.Errorf("OpenAPI %q with %d paths and %d definitions has no Deployment", v2.Swagger, len(v2.Paths), len(v2.Definitions))
 	}
 	var index struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
-	decode(t, fetch(t, plane.config, "/openapi/v3"), &index)
+	decodeBody(t, httpGet(t, controlPlane.config, "/openapi/v3"), &index)
 	for gv, on := range controlplane.DefaultAPIResourceConfigSource().GroupVersionConfigs {
 		path := "apis/" + gv.String()
 		if gv.Group == "" {
@@ -162,7 +162,7 @@ func TestOpenAPI(t *testing.T) {
 			OpenAPI    string
 			Components struct{ Schemas map[string]any }
 		}
-		decode(t, fetch(t, plane.config, entry.ServerRelativeURL), &v3)
+		decodeBody(t, httpGet(t, controlPlane.config, entry.ServerRelativeURL), &v3)
 		if !strings.HasPrefix(v3.OpenAPI, "3.") || len(v3.Components.Schemas) == 0 {
 			t.Errorf("OpenAPI v3 of %s: version %q, %d schemas", path, v3.OpenAPI, len(v3.Components.Schemas))
 		}

@@ -12,27 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func evict(t *testing.T, ns, name string) error {
+func evictPod(t *testing.T, ns, name string) error {
 	t.Helper()
-	return plane.client.PolicyV1().Evictions(ns).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}})
+	return controlPlane.client.PolicyV1().Evictions(ns).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}})
 }
 
 func TestPodDisruptionBudget(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	sets, budgets := plane.client.AppsV1().ReplicaSets(ns), plane.client.PolicyV1().PodDisruptionBudgets(ns)
-	create(t, sets, &appsv1.ReplicaSet{
+	ns := createNamespace(t)
+	sets, budgets := controlPlane.client.AppsV1().ReplicaSets(ns), controlPlane.client.PolicyV1().PodDisruptionBudgets(ns)
+	createObject(t, sets, &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Selector: selecting(webLabels), Template: template(webLabels)},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Selector: labelSelector(webLabels), Template: podTemplate(webLabels)},
 	})
 	list := awaitPods(t, ns, "app=web", 3)
-	create(t, budgets, &policyv1.PodDisruptionBudget{
+	createObject(t, budgets, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(1)), Selector: selecting(webLabels)},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(1)), Selector: labelSelector(webLabels)},
 	})
 	awaitBudget := func(what string, healthy, allowed int32) *policyv1.PodDisruptionBudget {
 		t.Helper()
-		return await(t, what, one(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
+		return await(t, what, getByName(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
 			s := b.Status
 			return s.ObservedGeneration == b.Generation && s.ExpectedPods == 3 && s.DesiredHealthy == 2 &&
 				s.CurrentHealthy == healthy && s.DisruptionsAllowed == allowed && len(s.DisruptedPods) == 0
@@ -44,11 +44,11 @@ func TestPodDisruptionBudget(t *testing.T) {
 	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c == nil || c.Status != metav1.ConditionFalse || c.Reason != policyv1.InsufficientPodsReason {
 		t.Errorf("condition %+v", c)
 	}
-	err := evict(t, ns, list[0].Name)
+	err := evictPod(t, ns, list[0].Name)
 	if !apierrors.IsTooManyRequests(err) || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 		t.Errorf("eviction beyond the budget: got %v, want 429 with its cause", err)
 	}
-	get(t, pods(ns), list[0].Name)
+	getObject(t, pods(ns), list[0].Name)
 
 	markReady(t, list[2])
 	b = awaitBudget("budget with 3 healthy pods", 3, 1)
@@ -56,14 +56,14 @@ func TestPodDisruptionBudget(t *testing.T) {
 		t.Errorf("condition %+v", c)
 	}
 	leaving := recordDeletions(t, ns)
-	if err := evict(t, ns, list[0].Name); err != nil {
+	if err := evictPod(t, ns, list[0].Name); err != nil {
 		t.Fatalf("eviction within the budget: %v", err)
 	}
-	awaitGone(t, "evicted pod", one(pods(ns), list[0].Name))
+	awaitGone(t, "evicted pod", getByName(pods(ns), list[0].Name))
 	if p := leaving(list[0].UID); !hasPodCondition(p, corev1.DisruptionTarget, "EvictionByEvictionAPI") {
-		t.Errorf("conditions of the evicted pod: %s", show(p.Status.Conditions))
+		t.Errorf("conditions of the evicted pod: %s", toYAML(p.Status.Conditions))
 	}
-	if err := evict(t, ns, list[1].Name); !apierrors.IsTooManyRequests(err) {
+	if err := evictPod(t, ns, list[1].Name); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("a second eviction at once: got %v, want 429", err)
 	}
 
@@ -77,26 +77,26 @@ func TestPodDisruptionBudget(t *testing.T) {
 // make such a budget fail.
 func TestPodDisruptionBudgetPercentage(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	budgets := plane.client.PolicyV1().PodDisruptionBudgets(ns)
-	readyUnless(t, ns, "")
+	ns := createNamespace(t)
+	budgets := controlPlane.client.PolicyV1().PodDisruptionBudgets(ns)
+	markPodsReadyExcept(t, ns, "")
 	d := newDeployment("registry.invalid/app:1")
 	d.Spec.Replicas = new(int32(4))
-	create(t, deployments(ns), d)
+	createObject(t, deployments(ns), d)
 	awaitRollout(t, ns, 4)
 	for name, labels := range map[string]map[string]string{"web": webLabels, "bare": {"app": "bare"}} {
-		create(t, budgets, &policyv1.PodDisruptionBudget{
+		createObject(t, budgets, &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromString("50%")), Selector: selecting(labels)},
+			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromString("50%")), Selector: labelSelector(labels)},
 		})
 	}
-	create(t, pods(ns), newPod("bare", map[string]string{"app": "bare"}))
-	await(t, "budget of half the deployment", one(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
+	createObject(t, pods(ns), newPod("bare", map[string]string{"app": "bare"}))
+	await(t, "budget of half the deployment", getByName(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
 		return b.Status.ExpectedPods == 4 && b.Status.DesiredHealthy == 2 && b.Status.DisruptionsAllowed == 2
 	})
 	awaitEvent(t, ns, "PodDisruptionBudget", "bare", "UnmanagedPods")
-	scale(t, deployments(ns), "web", 2)
-	await(t, "budget of half of what is left", one(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
+	scaleObject(t, deployments(ns), "web", 2)
+	await(t, "budget of half of what is left", getByName(budgets, "web"), func(b *policyv1.PodDisruptionBudget) bool {
 		return b.Status.ExpectedPods == 2 && b.Status.DesiredHealthy == 1 && b.Status.DisruptionsAllowed == 1
 	})
 }

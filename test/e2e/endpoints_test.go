@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// addresses is what one of the two APIs says of a Service.
-type addresses struct{ Ready, NotReady []string }
+// endpointAddresses is what one of the two APIs says of a Service.
+type endpointAddresses struct{ Ready, NotReady []string }
 
 func newService(name string) *corev1.Service {
 	return &corev1.Service{
@@ -27,23 +27,23 @@ func newService(name string) *corev1.Service {
 	}
 }
 
-func slicesOf(ctx context.Context, ns, service string) (*discoveryv1.EndpointSliceList, error) {
-	return plane.client.DiscoveryV1().EndpointSlices(ns).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+func listEndpointSlices(ctx context.Context, ns, service string) (*discoveryv1.EndpointSliceList, error) {
+	return controlPlane.client.DiscoveryV1().EndpointSlices(ns).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 }
 
 // awaitAddresses waits until Endpoints and EndpointSlices both say the same.
-func awaitAddresses(t *testing.T, ns string, want addresses) {
+func awaitAddresses(t *testing.T, ns string, want endpointAddresses) {
 	t.Helper()
 	slices.Sort(want.Ready)
 	slices.Sort(want.NotReady)
-	is := func(got addresses) bool {
+	is := func(got endpointAddresses) bool {
 		slices.Sort(got.Ready)
 		slices.Sort(got.NotReady)
 		return cmp.Equal(want, got)
 	}
 
-	await(t, "Endpoints "+show(want), func(ctx context.Context) (a addresses, err error) {
-		e, err := plane.client.CoreV1().Endpoints(ns).Get(ctx, "web", metav1.GetOptions{})
+	await(t, "Endpoints "+toYAML(want), func(ctx context.Context) (a endpointAddresses, err error) {
+		e, err := controlPlane.client.CoreV1().Endpoints(ns).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return a, err
 		}
@@ -57,8 +57,8 @@ func awaitAddresses(t *testing.T, ns string, want addresses) {
 		}
 		return a, nil
 	}, is)
-	await(t, "EndpointSlices "+show(want), func(ctx context.Context) (a addresses, err error) {
-		l, err := slicesOf(ctx, ns, "web")
+	await(t, "EndpointSlices "+toYAML(want), func(ctx context.Context) (a endpointAddresses, err error) {
+		l, err := listEndpointSlices(ctx, ns, "web")
 		if err != nil {
 			return a, err
 		}
@@ -78,58 +78,62 @@ func awaitAddresses(t *testing.T, ns string, want addresses) {
 
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	service := create(t, plane.client.CoreV1().Services(ns), newService("web"))
-	awaitAddresses(t, ns, addresses{})
+	ns := createNamespace(t)
+	service := createObject(t, controlPlane.client.CoreV1().Services(ns), newService("web"))
+	awaitAddresses(t, ns, endpointAddresses{})
 
-	n := startNode(t, nil)
+	n := startFakeNode(t, nil)
 	for _, name := range []string{"a", "b", "waiting", "other"} {
-		bound(t, ns, name, n.name)
+		createBoundPod(t, ns, name, n.name)
 	}
-	modify(t, pods(ns), "other", func(p *corev1.Pod) { p.Labels = nil })
-	modifyStatus(t, pods(ns), "waiting", func(p *corev1.Pod) { p.Status.Conditions = nil })
-	address := func(name string) string { return name + "/" + get(t, pods(ns), name).Status.PodIP }
+	updateObject(t, pods(ns), "other", func(p *corev1.Pod) { p.Labels = nil })
+	updateObjectStatus(t, pods(ns), "waiting", func(p *corev1.Pod) { p.Status.Conditions = nil })
+	address := func(name string) string { return name + "/" + getObject(t, pods(ns), name).Status.PodIP }
 	a, b, waiting := address("a"), address("b"), address("waiting")
-	awaitAddresses(t, ns, addresses{Ready: []string{a, b}, NotReady: []string{waiting}})
+	awaitAddresses(t, ns, endpointAddresses{Ready: []string{a, b}, NotReady: []string{waiting}})
 
-	markReady(t, *get(t, pods(ns), "waiting"))
+	markReady(t, *getObject(t, pods(ns), "waiting"))
 	waiting = address("waiting")
-	awaitAddresses(t, ns, addresses{Ready: []string{a, b, waiting}})
-	remove(t, pods(ns), "a")
-	awaitAddresses(t, ns, addresses{Ready: []string{b, waiting}})
-	modify(t, pods(ns), "b", func(p *corev1.Pod) { p.Labels = nil })
-	awaitAddresses(t, ns, addresses{Ready: []string{waiting}})
+	awaitAddresses(t, ns, endpointAddresses{Ready: []string{a, b, waiting}})
+	deleteObject(t, pods(ns), "a")
+	awaitAddresses(t, ns, endpointAddresses{Ready: []string{b, waiting}})
+	updateObject(t, pods(ns), "b", func(p *corev1.Pod) { p.Labels = nil })
+	awaitAddresses(t, ns, endpointAddresses{Ready: []string{waiting}})
 
-	l, err := slicesOf(t.Context(), ns, "web")
+	l, err := listEndpointSlices(t.Context(), ns, "web")
 	if err != nil || len(l.Items) != 1 {
 		t.Fatalf("%d slices, %v", len(l.Items), err)
 	}
 	s := l.Items[0]
-	controlledBy(t, &s, "Service", "web")
+	requireController(t, &s, "Service", "web")
 	if p := s.Ports[0]; *p.Name != "http" || *p.Port != 8080 || s.AddressType != discoveryv1.AddressTypeIPv4 ||
 		s.Labels[discoveryv1.LabelManagedBy] != "endpointslice-controller.k8s.io" {
-		t.Errorf("slice of type %s, ports %s, labels %v", s.AddressType, show(s.Ports), s.Labels)
+		t.Errorf("slice of type %s, ports %s, labels %v", s.AddressType, toYAML(s.Ports), s.Labels)
 	}
 	if ip := service.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone {
 		t.Errorf("the service has cluster IP %q", ip)
 	}
 
-	remove(t, plane.client.CoreV1().Services(ns), "web")
-	awaitGone(t, "Endpoints", one(plane.client.CoreV1().Endpoints(ns), "web"))
-	await(t, "end of the slices", func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) { return slicesOf(ctx, ns, "web") },
+	deleteObject(t, controlPlane.client.CoreV1().Services(ns), "web")
+	awaitGone(t, "Endpoints", getByName(controlPlane.client.CoreV1().Endpoints(ns), "web"))
+	await(t, "end of the slices", func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
+		return listEndpointSlices(ctx, ns, "web")
+	},
 		func(l *discoveryv1.EndpointSliceList) bool { return len(l.Items) == 0 })
 }
 
 // A Pod that is shutting down serves, but is not ready.
 func TestEndpointSliceTerminating(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	create(t, plane.client.CoreV1().Services(ns), newService("web"))
-	n := startNode(t, nil)
-	p := bound(t, ns, "a", n.name)
+	ns := createNamespace(t)
+	createObject(t, controlPlane.client.CoreV1().Services(ns), newService("web"))
+	n := startFakeNode(t, nil)
+	p := createBoundPod(t, ns, "a", n.name)
 	endpoint := func(what string, ok func(discoveryv1.Endpoint) bool) {
 		t.Helper()
-		await(t, what, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) { return slicesOf(ctx, ns, "web") },
+		await(t, what, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
+			return listEndpointSlices(ctx, ns, "web")
+		},
 			func(l *discoveryv1.EndpointSliceList) bool {
 				return len(l.Items) == 1 && len(l.Items[0].Endpoints) == 1 && ok(l.Items[0].Endpoints[0])
 			})
@@ -137,12 +141,14 @@ func TestEndpointSliceTerminating(t *testing.T) {
 	endpoint("ready endpoint with its node and zone", func(e discoveryv1.Endpoint) bool {
 		return *e.Conditions.Ready && *e.Conditions.Serving && !*e.Conditions.Terminating && *e.NodeName == n.name && *e.Zone == t.Name()
 	})
-	remove(t, pods(ns), p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(300))})
+	deleteObject(t, pods(ns), p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(300))})
 	endpoint("terminating endpoint", func(e discoveryv1.Endpoint) bool {
 		return !*e.Conditions.Ready && *e.Conditions.Serving && *e.Conditions.Terminating
 	})
-	remove(t, pods(ns), p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
-	await(t, "slice without endpoints", func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) { return slicesOf(ctx, ns, "web") },
+	deleteObject(t, pods(ns), p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+	await(t, "slice without endpoints", func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
+		return listEndpointSlices(ctx, ns, "web")
+	},
 		func(l *discoveryv1.EndpointSliceList) bool {
 			return len(l.Items) == 1 && len(l.Items[0].Endpoints) == 0
 		})
@@ -151,12 +157,12 @@ func TestEndpointSliceTerminating(t *testing.T) {
 // Endpoints that a person wrote are mirrored to slices.
 func TestEndpointSliceMirroring(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
+	ns := createNamespace(t)
 	service := newService("web")
 	service.Spec.Selector = nil
-	create(t, plane.client.CoreV1().Services(ns), service)
-	endpoints := plane.client.CoreV1().Endpoints(ns)
-	create(t, endpoints, &corev1.Endpoints{
+	createObject(t, controlPlane.client.CoreV1().Services(ns), service)
+	endpoints := controlPlane.client.CoreV1().Endpoints(ns)
+	createObject(t, endpoints, &corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Subsets: []corev1.EndpointSubset{{
 			Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}, Ports: []corev1.EndpointPort{{Name: "http", Port: 8080}},
@@ -164,14 +170,16 @@ func TestEndpointSliceMirroring(t *testing.T) {
 	})
 	mirrored := func(want string) {
 		t.Helper()
-		await(t, "mirrored slice of "+want, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) { return slicesOf(ctx, ns, "web") },
+		await(t, "mirrored slice of "+want, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
+			return listEndpointSlices(ctx, ns, "web")
+		},
 			func(l *discoveryv1.EndpointSliceList) bool {
 				return len(l.Items) == 1 && l.Items[0].Labels[discoveryv1.LabelManagedBy] == "endpointslicemirroring-controller.k8s.io" &&
 					len(l.Items[0].Endpoints) == 1 && l.Items[0].Endpoints[0].Addresses[0] == want
 			})
 	}
 	mirrored("192.0.2.1")
-	e := get(t, endpoints, "web")
+	e := getObject(t, endpoints, "web")
 	e.Subsets[0].Addresses[0].IP = "192.0.2.2"
 	if _, err := endpoints.Update(t.Context(), e, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

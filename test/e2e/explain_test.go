@@ -11,47 +11,47 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// entries are what is said of every controller of the plane.
-func entries(t *testing.T) map[string]explain.Entry {
+// explainEntries are what is said of every controller of the plane.
+func explainEntries(t *testing.T) map[string]explain.Entry {
 	t.Helper()
-	src := looker(t)
+	src := newRemoteClient(t)
 	s, err := src.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := explain.Known{Snapshot: &s}
+	k := explain.Facts{Snapshot: &s}
 	if k.Flags, err = src.Flags(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if k.RBAC, err = explain.ReadRBAC(t.Context(), plane.client.RbacV1()); err != nil {
+	if k.RBAC, err = explain.ReadRBAC(t.Context(), controlPlane.client.RbacV1()); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]explain.Entry{}
 	for _, c := range s.Controllers {
-		p, ok := explain.Find(c.Name)
+		p, ok := explain.FindPage(c.Name)
 		if !ok {
 			t.Errorf("%s has no page", c.Name)
 		}
-		all[c.Name] = p.Entry(k)
+		all[c.Name] = p.NewEntry(k)
 	}
 	return all
 }
 
 // Pages and what is observed agree: on queues, on what a controller may do, and
 // on what it does.
-func TestExplainAgreesWithWhatIsObserved(t *testing.T) {
+func TestExplainAgreesWithObservation(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := createNamespace(t)
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	var all map[string]explain.Entry
 	await(t, "pages that tell what the controllers of a Deployment write", func(context.Context) (missing []string, err error) {
-		all = entries(t)
+		all = explainEntries(t)
 		for name, want := range map[string][]string{
 			"deployment-controller": {"create replicasets.apps", "update deployments.apps/status"},
 			"replicaset-controller": {"create pods", "update replicasets.apps/status"},
 		} {
 			for _, w := range want {
-				if !slices.ContainsFunc(all[name].Writes, func(e observe.Write) bool { return e.Verb+" "+e.Resource == w }) {
+				if !slices.ContainsFunc(all[name].Writes, func(e observe.WriteCount) bool { return e.Verb+" "+e.Resource == w }) {
 					missing = append(missing, name+": "+w)
 				}
 			}
@@ -77,19 +77,19 @@ func TestExplainAgreesWithWhatIsObserved(t *testing.T) {
 			t.Errorf("%s: nothing is allowed to %v", name, e.As)
 		}
 		for _, w := range e.Writes {
-			if !slices.ContainsFunc(e.Permissions, func(p explain.Permission) bool { return allows(p.Rules, w.Verb, w.Resource) }) {
+			if !slices.ContainsFunc(e.Permissions, func(p explain.Permission) bool { return rulesAllow(p.Rules, w.Verb, w.Resource) }) {
 				t.Errorf("%s writes %s %s, which nothing allows to %v: %+v", name, w.Verb, w.Resource, e.As, e.Permissions)
 			}
 		}
 	}
 }
 
-// allows says whether one of the rules allows verb on RESOURCE[.GROUP][/SUBRESOURCE].
-func allows(rules []explain.Rule, verb, resource string) bool {
+// rulesAllow says whether one of the rules allows verb on RESOURCE[.GROUP][/SUBRESOURCE].
+func rulesAllow(rules []explain.Rule, verb, resource string) bool {
 	resource, sub, _ := strings.Cut(resource, "/")
 	name, group, _ := strings.Cut(resource, ".")
 	return slices.ContainsFunc(rules, func(r explain.Rule) bool {
-		return matches(r.Verbs, verb) && slices.ContainsFunc(r.On, func(on string) bool {
+		return matchesVerb(r.Verbs, verb) && slices.ContainsFunc(r.On, func(on string) bool {
 			on, onSub, _ := strings.Cut(on, "/")
 			onName, onGroup, _ := strings.Cut(on, ".")
 			all := onName == "*" && onSub == ""
@@ -98,17 +98,17 @@ func allows(rules []explain.Rule, verb, resource string) bool {
 	})
 }
 
-func matches(verbs []string, verb string) bool {
+func matchesVerb(verbs []string, verb string) bool {
 	return slices.Contains(verbs, "*") || slices.Contains(verbs, verb)
 }
 
 // Every queue that a page speaks of is there, once its controller runs.
-func TestExplainKnowsNoOtherQueues(t *testing.T) {
+func TestExplainQueuesExist(t *testing.T) {
 	t.Parallel()
 	await(t, "queues of all pages", func(context.Context) (missing []string, err error) {
-		s, err := looker(t).Snapshot(t.Context())
+		s, err := newRemoteClient(t).Snapshot(t.Context())
 		for _, c := range s.Controllers {
-			p, _ := explain.Find(c.Name)
+			p, _ := explain.FindPage(c.Name)
 			for name := range p.Queues {
 				seen := false
 				for _, q := range s.Queues {
@@ -126,7 +126,7 @@ func TestExplainKnowsNoOtherQueues(t *testing.T) {
 // Flags have the values that this plane was started with.
 func TestExplainFlags(t *testing.T) {
 	t.Parallel()
-	e := entries(t)["node-lifecycle-controller"]
+	e := explainEntries(t)["node-lifecycle-controller"]
 	values := map[string]string{}
 	for _, f := range e.Flags {
 		values[f.Name] = f.Value + ", by default " + f.Default

@@ -18,14 +18,14 @@ import (
 
 func TestServiceAccountDefault(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t) // waits for the account
-	accounts := plane.client.CoreV1().ServiceAccounts(ns)
-	first := get(t, accounts, "default")
-	remove(t, accounts, "default")
-	await(t, "default service account anew", one(accounts, "default"), func(sa *corev1.ServiceAccount) bool { return sa.UID != first.UID })
+	ns := createNamespace(t) // waits for the account
+	accounts := controlPlane.client.CoreV1().ServiceAccounts(ns)
+	first := getObject(t, accounts, "default")
+	deleteObject(t, accounts, "default")
+	await(t, "default service account anew", getByName(accounts, "default"), func(sa *corev1.ServiceAccount) bool { return sa.UID != first.UID })
 
 	// Pods get it, with a token that is projected for each.
-	p := create(t, pods(ns), newPod("web", webLabels))
+	p := createObject(t, pods(ns), newPod("web", webLabels))
 	var sources []corev1.VolumeProjection
 	for _, v := range p.Spec.Volumes {
 		if v.Projected != nil {
@@ -33,15 +33,15 @@ func TestServiceAccountDefault(t *testing.T) {
 		}
 	}
 	if p.Spec.ServiceAccountName != "default" || len(sources) != 3 || sources[0].ServiceAccountToken == nil || sources[1].ConfigMap.Name != "kube-root-ca.crt" {
-		t.Errorf("pod of account %q with projected volume %s", p.Spec.ServiceAccountName, show(sources))
+		t.Errorf("pod of account %q with projected volume %s", p.Spec.ServiceAccountName, toYAML(sources))
 	}
 }
 
-// account makes a service account and a token for it.
-func account(t *testing.T, ns, name string, spec authenticationv1.TokenRequestSpec) string {
+// createAccountToken makes a service account and a token for it.
+func createAccountToken(t *testing.T, ns, name string, spec authenticationv1.TokenRequestSpec) string {
 	t.Helper()
-	accounts := plane.client.CoreV1().ServiceAccounts(ns)
-	create(t, accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	accounts := controlPlane.client.CoreV1().ServiceAccounts(ns)
+	createObject(t, accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	req, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("request a token: %v", err)
@@ -54,13 +54,13 @@ func account(t *testing.T, ns, name string, spec authenticationv1.TokenRequestSp
 
 func TestTokenRequest(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	client := clientFor(t, bearer(account(t, ns, "bot", authenticationv1.TokenRequestSpec{})))
-	who, err := whoami(t.Context(), client)
+	ns := createNamespace(t)
+	client := clientFor(t, tokenConfig(createAccountToken(t, ns, "bot", authenticationv1.TokenRequestSpec{})))
+	who, err := whoAmI(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sa := get(t, plane.client.CoreV1().ServiceAccounts(ns), "bot")
+	sa := getObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), "bot")
 	if who.Username != "system:serviceaccount:"+ns+":bot" || who.UID != string(sa.UID) ||
 		!slices.Contains(who.Groups, "system:serviceaccounts:"+ns) || !slices.Contains(who.Groups, "system:authenticated") {
 		t.Errorf("the token is of %+v", who)
@@ -70,12 +70,12 @@ func TestTokenRequest(t *testing.T) {
 	if _, err := client.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("list pods without rights: got %v, want 403", err)
 	}
-	create(t, plane.client.RbacV1().RoleBindings(ns), &rbacv1.RoleBinding{
+	createObject(t, controlPlane.client.RbacV1().RoleBindings(ns), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "bot", Namespace: ns}},
 	})
-	await(t, "right to list pods", all(client.CoreV1().Pods(ns), ""), exists)
+	await(t, "right to list pods", listBySelector(client.CoreV1().Pods(ns), ""), anyState)
 	if _, err := client.CoreV1().Secrets(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("list secrets as viewer: got %v, want 403", err)
 	}
@@ -84,7 +84,7 @@ func TestTokenRequest(t *testing.T) {
 	}
 
 	// The token is the account's, and ends with it.
-	remove(t, plane.client.CoreV1().ServiceAccounts(ns), "bot")
+	deleteObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), "bot")
 	awaitUnauthorized(t, client)
 }
 
@@ -93,7 +93,7 @@ func TestTokenRequest(t *testing.T) {
 func awaitUnauthorized(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	await(t, "end of the token", func(ctx context.Context) (error, error) {
-		_, err := whoami(ctx, client)
+		_, err := whoAmI(ctx, client)
 		return err, nil
 	}, apierrors.IsUnauthorized)
 }
@@ -101,10 +101,10 @@ func awaitUnauthorized(t *testing.T, client *kubernetes.Clientset) {
 // A token can be for one Pod and for another audience than the API server.
 func TestTokenBoundAndAudience(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	p := create(t, pods(ns), newPod("web", webLabels))
+	ns := createNamespace(t)
+	p := createObject(t, pods(ns), newPod("web", webLabels))
 	bound := &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: p.Name, UID: p.UID}
-	accounts := plane.client.CoreV1().ServiceAccounts(ns)
+	accounts := controlPlane.client.CoreV1().ServiceAccounts(ns)
 	token := func(spec authenticationv1.TokenRequestSpec) string {
 		t.Helper()
 		req, err := accounts.CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
@@ -113,19 +113,19 @@ func TestTokenBoundAndAudience(t *testing.T) {
 		}
 		return req.Status.Token
 	}
-	client := clientFor(t, bearer(token(authenticationv1.TokenRequestSpec{BoundObjectRef: bound})))
-	who, err := whoami(t.Context(), client)
+	client := clientFor(t, tokenConfig(token(authenticationv1.TokenRequestSpec{BoundObjectRef: bound})))
+	who, err := whoAmI(t.Context(), client)
 	if err != nil || !slices.Equal(who.Extra["authentication.kubernetes.io/pod-name"], []string{"web"}) {
 		t.Errorf("token of a pod: %v, %v", who.Extra, err)
 	}
-	remove(t, pods(ns), p.Name)
+	deleteObject(t, pods(ns), p.Name)
 	awaitUnauthorized(t, client)
 
 	elsewhere := token(authenticationv1.TokenRequestSpec{Audiences: []string{"vault"}})
-	if _, err := whoami(t.Context(), clientFor(t, bearer(elsewhere))); !apierrors.IsUnauthorized(err) {
+	if _, err := whoAmI(t.Context(), clientFor(t, tokenConfig(elsewhere))); !apierrors.IsUnauthorized(err) {
 		t.Errorf("token for another audience: got %v, want 401", err)
 	}
-	review := create(t, plane.client.AuthenticationV1().TokenReviews(), &authenticationv1.TokenReview{
+	review := createObject(t, controlPlane.client.AuthenticationV1().TokenReviews(), &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: elsewhere, Audiences: []string{"vault"}},
 	})
 	if s := review.Status; !s.Authenticated || s.User.Username != "system:serviceaccount:"+ns+":default" || !slices.Equal(s.Audiences, []string{"vault"}) {
@@ -137,50 +137,50 @@ func TestTokenBoundAndAudience(t *testing.T) {
 // go with their account.
 func TestTokenSecret(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	create(t, plane.client.CoreV1().ServiceAccounts(ns), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}})
-	secrets := plane.client.CoreV1().Secrets(ns)
-	create(t, secrets, &corev1.Secret{
+	ns := createNamespace(t)
+	createObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}})
+	secrets := controlPlane.client.CoreV1().Secrets(ns)
+	createObject(t, secrets, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bot", Annotations: map[string]string{corev1.ServiceAccountNameKey: "bot"}},
 		Type:       corev1.SecretTypeServiceAccountToken,
 	})
-	s := await(t, "filled secret", one(secrets, "bot"), func(s *corev1.Secret) bool { return len(s.Data[corev1.ServiceAccountTokenKey]) > 0 })
-	if string(s.Data[corev1.ServiceAccountNamespaceKey]) != ns || string(s.Data[corev1.ServiceAccountRootCAKey]) != string(plane.config.CAData) {
+	s := await(t, "filled secret", getByName(secrets, "bot"), func(s *corev1.Secret) bool { return len(s.Data[corev1.ServiceAccountTokenKey]) > 0 })
+	if string(s.Data[corev1.ServiceAccountNamespaceKey]) != ns || string(s.Data[corev1.ServiceAccountRootCAKey]) != string(controlPlane.config.CAData) {
 		t.Errorf("namespace %q and CA %q of the secret", s.Data[corev1.ServiceAccountNamespaceKey], s.Data[corev1.ServiceAccountRootCAKey])
 	}
-	sa := get(t, plane.client.CoreV1().ServiceAccounts(ns), "bot")
+	sa := getObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), "bot")
 	if s.Annotations[corev1.ServiceAccountUIDKey] != string(sa.UID) {
 		t.Errorf("the secret is of account %s, want %s", s.Annotations[corev1.ServiceAccountUIDKey], sa.UID)
 	}
-	client := clientFor(t, bearer(string(s.Data[corev1.ServiceAccountTokenKey])))
-	who, err := whoami(t.Context(), client)
+	client := clientFor(t, tokenConfig(string(s.Data[corev1.ServiceAccountTokenKey])))
+	who, err := whoAmI(t.Context(), client)
 	if err != nil || who.Username != "system:serviceaccount:"+ns+":bot" {
 		t.Errorf("the token is of %+v, %v", who, err)
 	}
-	await(t, "date of the token's last use", one(secrets, "bot"), func(s *corev1.Secret) bool {
+	await(t, "date of the token's last use", getByName(secrets, "bot"), func(s *corev1.Secret) bool {
 		return s.Labels["kubernetes.io/legacy-token-last-used"] != ""
 	})
-	remove(t, plane.client.CoreV1().ServiceAccounts(ns), "bot")
-	awaitGone(t, "secret of the account", one(secrets, "bot"))
+	deleteObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), "bot")
+	awaitGone(t, "secret of the account", getByName(secrets, "bot"))
 	awaitUnauthorized(t, client)
 }
 
 // Every namespace is told which CA to trust, and a change to that is undone.
 func TestRootCAPublishing(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	maps := plane.client.CoreV1().ConfigMaps(ns)
+	ns := createNamespace(t)
+	maps := controlPlane.client.CoreV1().ConfigMaps(ns)
 	published := func(what string, ok func(*corev1.ConfigMap) bool) {
 		t.Helper()
-		await(t, what, one(maps, "kube-root-ca.crt"), func(m *corev1.ConfigMap) bool {
-			return len(m.Data) == 1 && m.Data["ca.crt"] == string(plane.config.CAData) && ok(m)
+		await(t, what, getByName(maps, "kube-root-ca.crt"), func(m *corev1.ConfigMap) bool {
+			return len(m.Data) == 1 && m.Data["ca.crt"] == string(controlPlane.config.CAData) && ok(m)
 		})
 	}
-	published("CA", exists)
-	modify(t, maps, "kube-root-ca.crt", func(m *corev1.ConfigMap) { m.Data["ca.crt"] = "forged" })
-	published("the CA again", exists)
-	first := get(t, maps, "kube-root-ca.crt")
-	remove(t, maps, "kube-root-ca.crt")
+	published("CA", anyState)
+	updateObject(t, maps, "kube-root-ca.crt", func(m *corev1.ConfigMap) { m.Data["ca.crt"] = "forged" })
+	published("the CA again", anyState)
+	first := getObject(t, maps, "kube-root-ca.crt")
+	deleteObject(t, maps, "kube-root-ca.crt")
 	published("CA anew", func(m *corev1.ConfigMap) bool { return m.UID != first.UID })
 }
 
@@ -189,8 +189,8 @@ func TestClusterTrustBundle(t *testing.T) {
 	t.Parallel()
 	const signer = "kubernetes.io/kube-apiserver-serving"
 	await(t, "trust bundle of the API server", func(ctx context.Context) (*certificatesv1.ClusterTrustBundleList, error) {
-		return plane.client.CertificatesV1().ClusterTrustBundles().List(ctx, metav1.ListOptions{FieldSelector: "spec.signerName=" + signer})
+		return controlPlane.client.CertificatesV1().ClusterTrustBundles().List(ctx, metav1.ListOptions{FieldSelector: "spec.signerName=" + signer})
 	}, func(l *certificatesv1.ClusterTrustBundleList) bool {
-		return len(l.Items) == 1 && strings.TrimSpace(l.Items[0].Spec.TrustBundle) == strings.TrimSpace(string(plane.config.CAData))
+		return len(l.Items) == 1 && strings.TrimSpace(l.Items[0].Spec.TrustBundle) == strings.TrimSpace(string(controlPlane.config.CAData))
 	})
 }

@@ -27,14 +27,14 @@ const (
 	// nodeGracePeriod is long enough that a node that renews its lease each
 	// second stays ready on a busy machine.
 	nodeGracePeriod = 8 * time.Second
-	// parallel is how many tests run at once, unless the command line says: they
+	// defaultParallel is how many tests run at once, unless the command line says: they
 	// mostly wait.
-	parallel = "16"
+	defaultParallel = "16"
 )
 
-// plane is the one control plane that a process can hold, and the
+// controlPlane is the one control plane that a process can hold, and the
 // administrator's ways in. TestMain sets it before any test runs.
-var plane struct {
+var controlPlane struct {
 	server     *ctrlplane.Server
 	config     *rest.Config
 	client     *kubernetes.Clientset
@@ -45,20 +45,20 @@ var plane struct {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv(cyclesEnv) != "" {
-		if err := cycle(); err != nil {
+		if err := runCycles(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
 	if what := os.Getenv(startEnv); what != "" {
-		if err := start(what); err != nil {
+		if err := runStart(what); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
-	code, err := withPlane(m.Run)
+	code, err := runWithControlPlane(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		code = max(code, 1)
@@ -66,9 +66,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withPlane runs the tests against a control plane whose timers are short
+// runWithControlPlane runs the tests against a control plane whose timers are short
 // enough for them. An end before Close, or one that fails, is an error.
-func withPlane(tests func() int) (code int, err error) {
+func runWithControlPlane(tests func() int) (code int, err error) {
 	srv := &ctrlplane.Server{
 		NoScheduler: true,
 		ControllerManagerArgs: []string{
@@ -78,7 +78,7 @@ func withPlane(tests func() int) (code int, err error) {
 		},
 	}
 	if os.Getenv(workloadsEnv) != "" {
-		withWorkloads(srv)
+		enableWorkloads(srv)
 	}
 	if *logPath != "" {
 		srv.Log = &logfile.Config{Path: *logPath}
@@ -89,13 +89,13 @@ func withPlane(tests func() int) (code int, err error) {
 	if err := srv.Start(ctx); err != nil {
 		return 1, fmt.Errorf("start: %w", err)
 	}
-	if err := connect(srv); err != nil {
+	if err := connectClients(srv); err != nil {
 		return 1, err
 	}
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
 	if !asked {
-		if err := flag.Set("test.parallel", parallel); err != nil {
+		if err := flag.Set("test.parallel", defaultParallel); err != nil {
 			return 1, err
 		}
 	}
@@ -111,15 +111,15 @@ func withPlane(tests func() int) (code int, err error) {
 	return code, nil
 }
 
-func connect(srv *ctrlplane.Server) (err error) {
-	plane.server = srv
-	plane.config = srv.RESTConfig()
-	if plane.client, err = kubernetes.NewForConfig(plane.config); err != nil {
+func connectClients(srv *ctrlplane.Server) (err error) {
+	controlPlane.server = srv
+	controlPlane.config = srv.RESTConfig()
+	if controlPlane.client, err = kubernetes.NewForConfig(controlPlane.config); err != nil {
 		return err
 	}
-	if plane.dynamic, err = dynamic.NewForConfig(plane.config); err != nil {
+	if controlPlane.dynamic, err = dynamic.NewForConfig(controlPlane.config); err != nil {
 		return err
 	}
-	plane.extensions, err = apiextensions.NewForConfig(plane.config)
+	controlPlane.extensions, err = apiextensions.NewForConfig(controlPlane.config)
 	return err
 }

@@ -12,21 +12,21 @@ import (
 // a client could see.
 func TestStorageVersionMigration(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	m := ownedMap(t, ns, "m")
-	name := unique("migration")
-	migrations := plane.client.StoragemigrationV1().StorageVersionMigrations()
+	ns := createNamespace(t)
+	m := createOwnedMap(t, ns, "m")
+	name := uniqueName("migration")
+	migrations := controlPlane.client.StoragemigrationV1().StorageVersionMigrations()
 	createShared(t, migrations, &storagemigrationv1.StorageVersionMigration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       storagemigrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Resource: "configmaps"}},
 	}, name)
-	done := await(t, "successful migration", one(migrations, name), func(m *storagemigrationv1.StorageVersionMigration) bool {
+	done := await(t, "successful migration", getByName(migrations, name), func(m *storagemigrationv1.StorageVersionMigration) bool {
 		return meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded))
 	})
 	if done.Status.ResourceVersion == "" {
 		t.Error("the migration does not say up to which version")
 	}
-	if now := get(t, configMaps(ns), "m"); now.ResourceVersion != m.ResourceVersion || now.Generation != m.Generation {
+	if now := getObject(t, configMaps(ns), "m"); now.ResourceVersion != m.ResourceVersion || now.Generation != m.Generation {
 		t.Errorf("the object was version %s and is %s", m.ResourceVersion, now.ResourceVersion)
 	}
 }

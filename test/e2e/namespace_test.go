@@ -21,18 +21,18 @@ func namespaceCondition(ns *corev1.Namespace, kind corev1.NamespaceConditionType
 
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	maps := plane.client.CoreV1().ConfigMaps(ns)
+	ns := createNamespace(t)
+	maps := controlPlane.client.CoreV1().ConfigMaps(ns)
 	const finalizer = "e2e.example/hold"
-	create(t, maps, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{finalizer}}})
-	create(t, plane.client.CoreV1().Secrets(ns), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "secret"}})
-	create(t, plane.client.CoreV1().Services(ns), newService("web"))
-	readyUnless(t, ns, "")
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	createObject(t, maps, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{finalizer}}})
+	createObject(t, controlPlane.client.CoreV1().Secrets(ns), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "secret"}})
+	createObject(t, controlPlane.client.CoreV1().Services(ns), newService("web"))
+	markPodsReadyExcept(t, ns, "")
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitRollout(t, ns, 3)
 
-	remove(t, plane.client.CoreV1().Namespaces(), ns)
-	stuck := await(t, "namespace that waits for the finalizer alone", one(plane.client.CoreV1().Namespaces(), ns), func(n *corev1.Namespace) bool {
+	deleteObject(t, controlPlane.client.CoreV1().Namespaces(), ns)
+	stuck := await(t, "namespace that waits for the finalizer alone", getByName(controlPlane.client.CoreV1().Namespaces(), ns), func(n *corev1.Namespace) bool {
 		c := namespaceCondition(n, corev1.NamespaceContentRemaining)
 		return c.Status == corev1.ConditionTrue && c.Message == "Some resources are remaining: configmaps. has 1 resource instances"
 	})
@@ -48,7 +48,7 @@ func TestNamespaceDeletion(t *testing.T) {
 	if stuck.Status.Phase != corev1.NamespaceTerminating || stuck.DeletionTimestamp == nil {
 		t.Errorf("phase %s, deletion timestamp %v", stuck.Status.Phase, stuck.DeletionTimestamp)
 	}
-	held := get(t, maps, "held")
+	held := getObject(t, maps, "held")
 	if held.DeletionTimestamp == nil {
 		t.Error("the object with the finalizer is not being deleted")
 	}
@@ -57,14 +57,14 @@ func TestNamespaceDeletion(t *testing.T) {
 		t.Errorf("create in the terminating namespace: got %v, want 403 with its cause", err)
 	}
 
-	modify(t, maps, "held", func(m *corev1.ConfigMap) { m.Finalizers = nil })
-	awaitGone(t, "namespace", one(plane.client.CoreV1().Namespaces(), ns))
+	updateObject(t, maps, "held", func(m *corev1.ConfigMap) { m.Finalizers = nil })
+	awaitGone(t, "namespace", getByName(controlPlane.client.CoreV1().Namespaces(), ns))
 	// The name is free again, and the new namespace is empty but for what each has.
-	again := create(t, plane.client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	again := createObject(t, controlPlane.client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	if again.UID == stuck.UID {
 		t.Error("the new namespace has the old one's UID")
 	}
-	if left := list(t, pods(ns), ""); len(left.Items) != 0 {
+	if left := listObjects(t, pods(ns), ""); len(left.Items) != 0 {
 		t.Errorf("%d pods are in the new namespace", len(left.Items))
 	}
 }
@@ -72,17 +72,17 @@ func TestNamespaceDeletion(t *testing.T) {
 // The namespace's own finalizers, in its spec, are the finalize subresource's.
 func TestNamespaceFinalizer(t *testing.T) {
 	t.Parallel()
-	name := unique("ns")
-	namespaces := plane.client.CoreV1().Namespaces()
-	ns := create(t, namespaces, &corev1.Namespace{
+	name := uniqueName("ns")
+	namespaces := controlPlane.client.CoreV1().Namespaces()
+	ns := createObject(t, namespaces, &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"e2e.example/own"}},
 	})
 	if len(ns.Spec.Finalizers) != 2 || ns.Labels[corev1.LabelMetadataName] != name {
 		t.Errorf("finalizers %v, labels %v", ns.Spec.Finalizers, ns.Labels)
 	}
-	remove(t, namespaces, name)
-	await(t, "namespace without content", one(namespaces, name), func(n *corev1.Namespace) bool {
+	deleteObject(t, namespaces, name)
+	await(t, "namespace without content", getByName(namespaces, name), func(n *corev1.Namespace) bool {
 		return len(n.Spec.Finalizers) == 1 && n.Spec.Finalizers[0] == "e2e.example/own"
 	})
 	await(t, "finalized namespace", func(ctx context.Context) (*corev1.Namespace, error) {
@@ -92,21 +92,21 @@ func TestNamespaceFinalizer(t *testing.T) {
 		}
 		n.Spec.Finalizers = nil
 		return namespaces.Finalize(ctx, n, metav1.UpdateOptions{})
-	}, exists)
-	awaitGone(t, "namespace", one(namespaces, name))
+	}, anyState)
+	awaitGone(t, "namespace", getByName(namespaces, name))
 }
 
 // The namespaces that Kubernetes itself needs are there, and cannot be deleted.
 func TestSystemNamespaces(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
-		await(t, "namespace "+name, one(plane.client.CoreV1().Namespaces(), name), func(n *corev1.Namespace) bool {
+		await(t, "namespace "+name, getByName(controlPlane.client.CoreV1().Namespaces(), name), func(n *corev1.Namespace) bool {
 			return n.Status.Phase == corev1.NamespaceActive
 		})
 		if name == corev1.NamespaceNodeLease {
 			continue // only the other three are protected
 		}
-		if err := plane.client.CoreV1().Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		if err := controlPlane.client.CoreV1().Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("delete %s: got %v, want 403", name, err)
 		}
 	}

@@ -21,10 +21,10 @@ var (
 // Every node gets a part of the Pods' range, of its own.
 func TestNodeRanges(t *testing.T) {
 	t.Parallel()
-	nodes := plane.client.CoreV1().Nodes()
+	nodes := controlPlane.client.CoreV1().Nodes()
 	var taken []netip.Prefix
 	for range 3 {
-		n := await(t, "node with a range and an annotation", one(nodes, startNode(t, nil).name), func(n *corev1.Node) bool {
+		n := await(t, "node with a range and an annotation", getByName(nodes, startFakeNode(t, nil).name), func(n *corev1.Node) bool {
 			return n.Spec.PodCIDR != "" && n.Annotations["node.alpha.kubernetes.io/ttl"] == "0"
 		})
 		p, err := netip.ParsePrefix(n.Spec.PodCIDR)
@@ -52,15 +52,15 @@ func TestServiceRanges(t *testing.T) {
 }
 
 func testServiceAddresses(t *testing.T) {
-	ns := namespace(t)
-	services := plane.client.CoreV1().Services(ns)
-	s := create(t, services, newService("web"))
+	ns := createNamespace(t)
+	services := controlPlane.client.CoreV1().Services(ns)
+	s := createObject(t, services, newService("web"))
 	address, err := netip.ParseAddr(s.Spec.ClusterIP)
 	if err != nil || !serviceRange.Contains(address) {
 		t.Fatalf("cluster IP %q (%v), want one of %s", s.Spec.ClusterIP, err, serviceRange)
 	}
-	addresses := plane.client.NetworkingV1().IPAddresses()
-	if ref := get(t, addresses, s.Spec.ClusterIP).Spec.ParentRef; ref.Resource != "services" || ref.Namespace != ns || ref.Name != "web" {
+	addresses := controlPlane.client.NetworkingV1().IPAddresses()
+	if ref := getObject(t, addresses, s.Spec.ClusterIP).Spec.ParentRef; ref.Resource != "services" || ref.Namespace != ns || ref.Name != "web" {
 		t.Errorf("the address belongs to %+v", ref)
 	}
 	same := newService("same")
@@ -68,13 +68,13 @@ func testServiceAddresses(t *testing.T) {
 	if _, err := services.Create(t.Context(), same, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("a second service with the address: got %v, want 422", err)
 	}
-	remove(t, services, "web")
-	awaitGone(t, "address", one(addresses, s.Spec.ClusterIP))
-	create(t, services, same)
+	deleteObject(t, services, "web")
+	awaitGone(t, "address", getByName(addresses, s.Spec.ClusterIP))
+	createObject(t, services, same)
 
 	open := newService("open")
 	open.Spec.Type = corev1.ServiceTypeNodePort
-	if port := create(t, services, open).Spec.Ports[0].NodePort; port < 30000 || port > 32767 {
+	if port := createObject(t, services, open).Spec.Ports[0].NodePort; port < 30000 || port > 32767 {
 		t.Errorf("node port %d", port)
 	}
 }
@@ -83,12 +83,12 @@ func testServiceAddresses(t *testing.T) {
 // is in use and so cannot go.
 func TestKubernetesService(t *testing.T) {
 	t.Parallel()
-	s := await(t, "service kubernetes", one(plane.client.CoreV1().Services("default"), "kubernetes"), exists)
+	s := await(t, "service kubernetes", getByName(controlPlane.client.CoreV1().Services("default"), "kubernetes"), anyState)
 	if want := serviceRange.Masked().Addr().Next().String(); s.Spec.ClusterIP != want || s.Spec.Ports[0].Port != 443 {
 		t.Errorf("service kubernetes is at %s:%d, want %s:443", s.Spec.ClusterIP, s.Spec.Ports[0].Port, want)
 	}
-	ranges := plane.client.NetworkingV1().ServiceCIDRs()
-	await(t, "default service range", one(ranges, "kubernetes"), func(c *networkingv1.ServiceCIDR) bool {
+	ranges := controlPlane.client.NetworkingV1().ServiceCIDRs()
+	await(t, "default service range", getByName(ranges, "kubernetes"), func(c *networkingv1.ServiceCIDR) bool {
 		return meta.IsStatusConditionTrue(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) &&
 			len(c.Spec.CIDRs) == 1 && c.Spec.CIDRs[0] == serviceRange.String() && len(c.Finalizers) == 1
 	})
@@ -96,22 +96,22 @@ func TestKubernetesService(t *testing.T) {
 
 // A range that is added serves too, and goes when nothing uses it.
 func testServiceCIDR(t *testing.T) {
-	ns := namespace(t)
-	ranges, services := plane.client.NetworkingV1().ServiceCIDRs(), plane.client.CoreV1().Services(ns)
-	name := unique("range")
+	ns := createNamespace(t)
+	ranges, services := controlPlane.client.NetworkingV1().ServiceCIDRs(), controlPlane.client.CoreV1().Services(ns)
+	name := uniqueName("range")
 	createShared(t, ranges, &networkingv1.ServiceCIDR{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"192.168.77.0/28"}},
 	}, name)
-	await(t, "ready range", one(ranges, name), func(c *networkingv1.ServiceCIDR) bool {
+	await(t, "ready range", getByName(ranges, name), func(c *networkingv1.ServiceCIDR) bool {
 		return meta.IsStatusConditionTrue(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	})
 	s := newService("web")
 	s.Spec.ClusterIP = "192.168.77.5"
-	create(t, services, s)
-	remove(t, ranges, name)
-	await(t, "range that waits for its service", one(ranges, name), func(c *networkingv1.ServiceCIDR) bool {
+	createObject(t, services, s)
+	deleteObject(t, ranges, name)
+	await(t, "range that waits for its service", getByName(ranges, name), func(c *networkingv1.ServiceCIDR) bool {
 		return c.DeletionTimestamp != nil && meta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	})
-	remove(t, services, "web")
-	awaitGone(t, "range", one(ranges, name))
+	deleteObject(t, services, "web")
+	awaitGone(t, "range", getByName(ranges, name))
 }

@@ -17,28 +17,28 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// node is a Node that is ready and renews its lease until it is stopped.
-type node struct {
+// fakeNode is a Node that is ready and renews its lease until it is stopped.
+type fakeNode struct {
 	name string
 	stop func() // returns when the last renewal is over
 }
 
-// startNode plays a kubelet that joins. Each test's nodes are a zone of their
+// startFakeNode plays a kubelet that joins. Each test's nodes are a zone of their
 // own: how fast a zone's dead nodes are dealt with depends on the others in it.
-func startNode(t *testing.T, labels map[string]string) node {
+func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 	t.Helper()
-	name := unique("node")
+	name := uniqueName("node")
 	labels = maps.Clone(labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[corev1.LabelTopologyZone] = t.Name()[:min(len(t.Name()), 63)]
-	leases := plane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	leases := controlPlane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	lease := createShared(t, leases, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: new(int32(40)), RenewTime: new(metav1.NowMicro())},
 	}, name)
-	createShared(t, plane.client.CoreV1().Nodes(), &corev1.Node{
+	createShared(t, controlPlane.client.CoreV1().Nodes(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
@@ -62,7 +62,7 @@ func startNode(t *testing.T, labels map[string]string) node {
 	})
 	stop := func() { cancel(); renewals.Wait() }
 	t.Cleanup(stop)
-	return node{name, stop}
+	return fakeNode{name, stop}
 }
 
 func readyCondition(n *corev1.Node) corev1.NodeCondition {
@@ -83,33 +83,33 @@ func hasTaint(n *corev1.Node, key string, effect corev1.TaintEffect) bool {
 	return false
 }
 
-// bound makes a Pod that runs on a node.
-func bound(t *testing.T, ns, name, nodeName string, tolerations ...corev1.Toleration) *corev1.Pod {
+// createBoundPod makes a Pod that runs on a node.
+func createBoundPod(t *testing.T, ns, name, nodeName string, tolerations ...corev1.Toleration) *corev1.Pod {
 	t.Helper()
 	p := newPod(name, webLabels)
 	p.Spec.NodeName = nodeName
 	p.Spec.Tolerations = tolerations
 	// What is left of the test's Pods is not to wait for a kubelet.
 	p.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	p = create(t, pods(ns), p)
+	p = createObject(t, pods(ns), p)
 	markReady(t, *p)
 	return p
 }
 
 func TestNodeLifecycle(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	nodes := plane.client.CoreV1().Nodes()
-	healthy, dying := startNode(t, nil), startNode(t, nil)
-	stays := bound(t, ns, "healthy", healthy.name, corev1.Toleration{
+	ns := createNamespace(t)
+	nodes := controlPlane.client.CoreV1().Nodes()
+	healthy, dying := startFakeNode(t, nil), startFakeNode(t, nil)
+	stays := createBoundPod(t, ns, "healthy", healthy.name, corev1.Toleration{
 		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0)),
 	})
-	leaves := bound(t, ns, "leaves", dying.name, stays.Spec.Tolerations[0])
-	tolerates := bound(t, ns, "tolerates", dying.name, corev1.Toleration{Operator: corev1.TolerationOpExists})
+	leaves := createBoundPod(t, ns, "leaves", dying.name, stays.Spec.Tolerations[0])
+	tolerates := createBoundPod(t, ns, "tolerates", dying.name, corev1.Toleration{Operator: corev1.TolerationOpExists})
 	leaving := recordDeletions(t, ns)
 
 	dying.stop()
-	lost := await(t, "tainted node", one(nodes, dying.name), func(n *corev1.Node) bool {
+	lost := await(t, "tainted node", getByName(nodes, dying.name), func(n *corev1.Node) bool {
 		return hasTaint(n, corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute) &&
 			hasTaint(n, corev1.TaintNodeUnreachable, corev1.TaintEffectNoSchedule)
 	})
@@ -117,29 +117,29 @@ func TestNodeLifecycle(t *testing.T) {
 		t.Errorf("Ready condition of the lost node: %+v", c)
 	}
 	awaitEvent(t, metav1.NamespaceDefault, "Node", dying.name, "NodeNotReady")
-	awaitGone(t, "evicted pod", one(pods(ns), leaves.Name))
+	awaitGone(t, "evicted pod", getByName(pods(ns), leaves.Name))
 	last := leaving(leaves.UID)
 	if !hasPodCondition(last, corev1.DisruptionTarget, "DeletionByTaintManager") {
 		t.Errorf("conditions of the evicted pod: %v", last.Status.Conditions)
 	}
-	await(t, "pod that is no longer ready", one(pods(ns), tolerates.Name), func(p *corev1.Pod) bool {
+	await(t, "pod that is no longer ready", getByName(pods(ns), tolerates.Name), func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp == nil && p.UID == tolerates.UID && !isReady(p)
 	})
-	if n := get(t, nodes, healthy.name); readyCondition(n).Status != corev1.ConditionTrue || len(n.Spec.Taints) != 0 {
+	if n := getObject(t, nodes, healthy.name); readyCondition(n).Status != corev1.ConditionTrue || len(n.Spec.Taints) != 0 {
 		t.Errorf("the healthy node is %+v with taints %v", readyCondition(n), n.Spec.Taints)
 	}
-	if p := get(t, pods(ns), stays.Name); !isReady(p) {
+	if p := getObject(t, pods(ns), stays.Name); !isReady(p) {
 		t.Errorf("conditions of the healthy node's pod: %v", p.Status.Conditions)
 	}
 
 	// It comes back: the kubelet writes its status anew, and the taints go.
-	modifyStatus(t, nodes, dying.name, func(n *corev1.Node) {
+	updateObjectStatus(t, nodes, dying.name, func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
 			LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
 		}}
 	})
-	await(t, "node without taints", one(nodes, dying.name), func(n *corev1.Node) bool { return len(n.Spec.Taints) == 0 })
+	await(t, "node without taints", getByName(nodes, dying.name), func(n *corev1.Node) bool { return len(n.Spec.Taints) == 0 })
 }
 
 func isReady(p *corev1.Pod) bool {
@@ -165,7 +165,7 @@ func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
 	t.Helper()
 	var mu sync.Mutex
 	last := map[types.UID]*corev1.Pod{}
-	onEachPod(t, ns, func(_ context.Context, what watch.EventType, p *corev1.Pod) {
+	watchPods(t, ns, func(_ context.Context, what watch.EventType, p *corev1.Pod) {
 		if what != watch.Deleted {
 			return
 		}
@@ -186,21 +186,21 @@ func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
 // A node that says that it is not well is tainted so that nothing new lands on it.
 func TestNodeNotReady(t *testing.T) {
 	t.Parallel()
-	nodes := plane.client.CoreV1().Nodes()
-	startNode(t, nil)
-	n := startNode(t, nil)
-	modifyStatus(t, nodes, n.name, func(n *corev1.Node) {
+	nodes := controlPlane.client.CoreV1().Nodes()
+	startFakeNode(t, nil)
+	n := startFakeNode(t, nil)
+	updateObjectStatus(t, nodes, n.name, func(n *corev1.Node) {
 		ready := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 		n.Status.Conditions[ready].Status = corev1.ConditionFalse
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue})
 	})
-	await(t, "taints of a node that is not ready", one(nodes, n.name), func(n *corev1.Node) bool {
+	await(t, "taints of a node that is not ready", getByName(nodes, n.name), func(n *corev1.Node) bool {
 		return hasTaint(n, corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute) &&
 			hasTaint(n, corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule) &&
 			hasTaint(n, corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule)
 	})
-	modify(t, nodes, n.name, func(n *corev1.Node) { n.Spec.Unschedulable = true })
-	await(t, "taint of a cordoned node", one(nodes, n.name), func(n *corev1.Node) bool {
+	updateObject(t, nodes, n.name, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+	await(t, "taint of a cordoned node", getByName(nodes, n.name), func(n *corev1.Node) bool {
 		return hasTaint(n, corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
 	})
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// looker is the view from elsewhere.
-func looker(t *testing.T) *control.Client {
+// newRemoteClient is the view from elsewhere.
+func newRemoteClient(t *testing.T) *control.Client {
 	t.Helper()
-	c, err := control.NewClient(plane.config)
+	c, err := control.NewClient(controlPlane.config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// recordsOf asks for the records of one kind of event.
-func recordsOf[E observe.Event](src observe.Source, q observe.Query) func(context.Context) ([]E, error) {
+// fetchRecords asks for the records of one kind of event.
+func fetchRecords[E observe.Event](src observe.Source, q observe.Query) func(context.Context) ([]E, error) {
 	var zero E
 	q.Kinds = []observe.Kind{zero.Kind()}
 	return func(ctx context.Context) ([]E, error) {
@@ -40,7 +40,7 @@ func recordsOf[E observe.Event](src observe.Source, q observe.Query) func(contex
 	}
 }
 
-func named(ns, name string) observe.Object {
+func deploymentObject(ns, name string) observe.Object {
 	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: ns, Name: name}
 }
 
@@ -48,18 +48,18 @@ func named(ns, name string) observe.Object {
 // the sync that it led to, and the calls that this sync made.
 func TestObserveRollout(t *testing.T) {
 	t.Parallel()
-	ns, src := namespace(t), looker(t)
+	ns, src := createNamespace(t), newRemoteClient(t)
 	start, err := src.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	web := createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitPods(t, ns, "app=web", 3)
 	q := observe.Query{After: start.Journal.Last, Controller: "deployment-controller"}
 
 	ofWeb := q
-	ofWeb.Object = new(named(ns, "web"))
-	delivered := await(t, "delivery of the Deployment", recordsOf[*observe.Delivered](src, ofWeb), func(l []*observe.Delivered) bool { return len(l) > 0 })[0]
+	ofWeb.Object = new(deploymentObject(ns, "web"))
+	delivered := await(t, "delivery of the Deployment", fetchRecords[*observe.Delivered](src, ofWeb), func(l []*observe.Delivered) bool { return len(l) > 0 })[0]
 	if delivered.Change != observe.Added || delivered.Object.UID != string(web.UID) || delivered.ResourceVersion != web.ResourceVersion ||
 		!slices.Equal(delivered.Queues, []string{"deployment"}) {
 		t.Errorf("delivered: %+v", delivered)
@@ -69,28 +69,28 @@ func TestObserveRollout(t *testing.T) {
 			return c.Verb == "create" && c.Object.Resource == resource && c.Object.Namespace == ns
 		}
 	}
-	calls := await(t, "creation of the ReplicaSet", recordsOf[*observe.Called](src, q), func(l []*observe.Called) bool { return slices.ContainsFunc(l, isCreate("replicasets")) })
+	calls := await(t, "creation of the ReplicaSet", fetchRecords[*observe.Called](src, q), func(l []*observe.Called) bool { return slices.ContainsFunc(l, isCreate("replicasets")) })
 	call := calls[slices.IndexFunc(calls, isCreate("replicasets"))]
-	rs := get(t, plane.client.AppsV1().ReplicaSets(ns), call.Object.Name)
+	rs := getObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), call.Object.Name)
 	if call.Object.Kind != "ReplicaSet" || call.Object.UID != string(rs.UID) || call.Status != http.StatusCreated || call.Took <= 0 || call.Sync == 0 || call.Controller != "deployment-controller" {
 		t.Errorf("called: %+v", call)
 	}
 	bySync := observe.Query{After: start.Journal.Last, Sync: call.Sync, Reads: true}
-	sync := await(t, "end of the sync", recordsOf[*observe.Synced](src, bySync), func(l []*observe.Synced) bool { return len(l) == 1 })[0]
+	sync := await(t, "end of the sync", fetchRecords[*observe.Synced](src, bySync), func(l []*observe.Synced) bool { return len(l) == 1 })[0]
 	if sync.Key != ns+"/web" || sync.KeyBasis != observe.BasisLog || sync.Queue != "deployment" || sync.Writes == 0 || sync.Took <= 0 {
 		t.Errorf("synced: %+v", sync)
 	}
-	lines := await(t, "log of the sync", recordsOf[*observe.Logged](src, bySync), func(l []*observe.Logged) bool { return len(l) > 0 })
+	lines := await(t, "log of the sync", fetchRecords[*observe.Logged](src, bySync), func(l []*observe.Logged) bool { return len(l) > 0 })
 	if !slices.ContainsFunc(lines, func(l *observe.Logged) bool { return strings.HasPrefix(l.Message, "Finished syncing") }) {
-		t.Errorf("log lines: %s", show(lines))
+		t.Errorf("log lines: %s", toYAML(lines))
 	}
 
 	q.Controller = "replicaset-controller"
-	calls = await(t, "creation of the Pods", recordsOf[*observe.Called](src, q), func(l []*observe.Called) bool {
+	calls = await(t, "creation of the Pods", fetchRecords[*observe.Called](src, q), func(l []*observe.Called) bool {
 		return len(slices.DeleteFunc(slices.Clone(l), func(c *observe.Called) bool { return !isCreate("pods")(c) })) == 3
 	})
 	for _, c := range slices.DeleteFunc(calls, func(c *observe.Called) bool { return !isCreate("pods")(c) }) {
-		pod := get(t, plane.client.CoreV1().Pods(ns), c.Object.Name)
+		pod := getObject(t, controlPlane.client.CoreV1().Pods(ns), c.Object.Name)
 		if c.Object.UID != string(pod.UID) || c.Sync == 0 || c.ResourceVersion == "" {
 			t.Errorf("creation of Pod %s: %+v", pod.Name, c)
 		}
@@ -100,21 +100,21 @@ func TestObserveRollout(t *testing.T) {
 // A sync that fails again and again shows with its key and why.
 func TestObserveFailingSync(t *testing.T) {
 	t.Parallel()
-	ns, src := namespace(t), looker(t)
-	create(t, plane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
+	ns, src := createNamespace(t), newRemoteClient(t)
+	createObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "limit"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	})
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "0"})
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-	failing := await(t, "failing key", func(ctx context.Context) ([]observe.Failing, error) {
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "0"})
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	failing := await(t, "failing key", func(ctx context.Context) ([]observe.FailingKey, error) {
 		s, err := src.Snapshot(ctx)
 		i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "replicaset-controller" })
 		if err != nil || i < 0 {
 			return nil, err
 		}
-		return slices.DeleteFunc(s.Controllers[i].Failing, func(f observe.Failing) bool { return !strings.HasPrefix(f.Key, ns+"/web-") }), nil
-	}, func(l []observe.Failing) bool { return len(l) == 1 && l[0].Times > 1 })[0]
+		return slices.DeleteFunc(s.Controllers[i].Failing, func(f observe.FailingKey) bool { return !strings.HasPrefix(f.Key, ns+"/web-") }), nil
+	}, func(l []observe.FailingKey) bool { return len(l) == 1 && l[0].Times > 1 })[0]
 	if !strings.Contains(failing.Error, "exceeded quota: limit") || failing.Queue != "replicaset" || failing.KeyBasis != observe.BasisLog {
 		t.Errorf("failing: %+v", failing)
 	}
@@ -125,7 +125,7 @@ func TestObserveFailingSync(t *testing.T) {
 func TestQueuesAgreeWithMetrics(t *testing.T) {
 	t.Parallel()
 	sums := func() map[string][3]int64 {
-		s, err := plane.server.Observer().Snapshot(t.Context())
+		s, err := controlPlane.server.Observer().Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 		}
 		return all
 	}
-	before, text, after := sums(), fetch(t, plane.config, "/metrics").Body, sums()
+	before, text, after := sums(), httpGet(t, controlPlane.config, "/metrics").Body, sums()
 	metrics := map[string][3]int64{}
 	for i, family := range []string{"workqueue_adds_total", "workqueue_retries_total", "workqueue_work_duration_seconds_count"} {
 		for line := range strings.Lines(text) {
@@ -168,9 +168,9 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 
 // Every queue is a controller's, and the table of their workers names none that
 // is not there: what a new release of Kubernetes renames shows here.
-func TestQueuesAndWhoTheyBelongTo(t *testing.T) {
+func TestQueuesHaveOwners(t *testing.T) {
 	t.Parallel()
-	s, err := plane.server.Observer().Snapshot(t.Context())
+	s, err := controlPlane.server.Observer().Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +191,13 @@ func TestQueuesAndWhoTheyBelongTo(t *testing.T) {
 	if want := []string{"deployments.apps", "pods", "replicasets.apps"}; !slices.Equal(s.Controllers[i].Watches, want) {
 		t.Errorf("deployment-controller watches %v, want %v", s.Controllers[i].Watches, want)
 	}
-	if p := s.Process; p.State != observe.Ready || p.URL != plane.server.URL() || p.EtcdRevision == 0 || p.EtcdBytes == 0 ||
+	if p := s.Process; p.State != observe.Ready || p.URL != controlPlane.server.URL() || p.EtcdRevision == 0 || p.EtcdBytes == 0 ||
 		p.MemoryBytes == 0 || p.Requests < 100 || p.Kubernetes == "" {
 		t.Errorf("process: %+v", p)
 	}
 }
 
-func TestRecordsRefusesBadQueries(t *testing.T) {
+func TestRecordsQueryErrors(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"after=x":      "parameter after: ",
@@ -205,7 +205,7 @@ func TestRecordsRefusesBadQueries(t *testing.T) {
 		"limit=1.5":    "parameter limit: ",
 		"colour=green": "parameter colour: no such parameter",
 	} {
-		if a := fetch(t, plane.config, control.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
+		if a := httpGet(t, controlPlane.config, control.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
 			t.Errorf("%s: got %d %s, want 400 %s", query, a.Code, a.Body, want)
 		}
 	}

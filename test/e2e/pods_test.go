@@ -14,8 +14,8 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// template is of a Pod with one container, which nothing ever runs.
-func template(labels map[string]string) corev1.PodTemplateSpec {
+// podTemplate is of a Pod with one container, which nothing ever runs.
+func podTemplate(labels map[string]string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.invalid/app:1"}}},
@@ -23,22 +23,22 @@ func template(labels map[string]string) corev1.PodTemplateSpec {
 }
 
 func newPod(name string, labels map[string]string) *corev1.Pod {
-	tmpl := template(labels)
+	tmpl := podTemplate(labels)
 	tmpl.ObjectMeta.Name = name
 	return &corev1.Pod{ObjectMeta: tmpl.ObjectMeta, Spec: tmpl.Spec}
 }
 
-func selecting(labels map[string]string) *metav1.LabelSelector {
+func labelSelector(labels map[string]string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: labels}
 }
 
-func pods(ns string) corev1client.PodInterface { return plane.client.CoreV1().Pods(ns) }
+func pods(ns string) corev1client.PodInterface { return controlPlane.client.CoreV1().Pods(ns) }
 
 // awaitPods waits until as many Pods as wanted match, none of them on its way
 // out, and returns them by age and name.
 func awaitPods(t *testing.T, ns, selector string, want int) []corev1.Pod {
 	t.Helper()
-	l := await(t, fmt.Sprintf("%d pods %q", want, selector), all(pods(ns), selector), func(l *corev1.PodList) bool {
+	l := await(t, fmt.Sprintf("%d pods %q", want, selector), listBySelector(pods(ns), selector), func(l *corev1.PodList) bool {
 		leaving := slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 		return len(l.Items) == want && !leaving
 	})
@@ -48,25 +48,25 @@ func awaitPods(t *testing.T, ns, selector string, want int) []corev1.Pod {
 	return l.Items
 }
 
-var lastAddress atomic.Uint32
+var lastPodAddress atomic.Uint32
 
 // markReady plays the kubelet: the Pods run, are ready and have an address.
 func markReady(t *testing.T, list ...corev1.Pod) {
 	t.Helper()
 	for _, p := range list {
-		modifyStatus(t, pods(p.Namespace), p.Name, setReady)
+		updateObjectStatus(t, pods(p.Namespace), p.Name, setReady)
 	}
 }
 
 func setReady(p *corev1.Pod) {
-	n := lastAddress.Add(1)
+	n := lastPodAddress.Add(1)
 	p.Status.Phase = corev1.PodRunning
-	p.Status.StartTime = new(longAgo())
+	p.Status.StartTime = new(oneHourAgo())
 	p.Status.PodIP = fmt.Sprintf("10.200.%d.%d", n/250, n%250+1)
 	p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 	p.Status.Conditions = []corev1.PodCondition{
-		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: longAgo()},
-		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: longAgo()},
+		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: oneHourAgo()},
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: oneHourAgo()},
 	}
 }
 
@@ -74,16 +74,16 @@ func setReady(p *corev1.Pod) {
 func markPhase(t *testing.T, phase corev1.PodPhase, list ...corev1.Pod) {
 	t.Helper()
 	for _, p := range list {
-		modifyStatus(t, pods(p.Namespace), p.Name, func(p *corev1.Pod) {
+		updateObjectStatus(t, pods(p.Namespace), p.Name, func(p *corev1.Pod) {
 			p.Status.Phase = phase
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}}
 		})
 	}
 }
 
-// onEachPod calls act with each change of a Pod in the namespace, one after the
+// watchPods calls act with each change of a Pod in the namespace, one after the
 // other, until the test ends. act must not end the test.
-func onEachPod(t *testing.T, ns string, act func(context.Context, watch.EventType, *corev1.Pod)) {
+func watchPods(t *testing.T, ns string, act func(context.Context, watch.EventType, *corev1.Pod)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := pods(ns).Watch(ctx, metav1.ListOptions{})

@@ -21,16 +21,16 @@ func ruleFor(op admissionregistrationv1.OperationType, group, version, resource 
 	}
 }
 
-// only selects a namespace by its name.
-func only(ns string) *metav1.LabelSelector {
-	return selecting(map[string]string{corev1.LabelMetadataName: ns})
+// selectNamespace selects a namespace by its name.
+func selectNamespace(ns string) *metav1.LabelSelector {
+	return labelSelector(map[string]string{corev1.LabelMetadataName: ns})
 }
 
-// enforce makes a policy and binds it to a namespace, to deny what it is against.
-func enforce(t *testing.T, ns string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) string {
+// enforcePolicy makes a policy and binds it to a namespace, to deny what it is against.
+func enforcePolicy(t *testing.T, ns string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) string {
 	t.Helper()
-	api := plane.client.AdmissionregistrationV1()
-	name := unique("policy")
+	api := controlPlane.client.AdmissionregistrationV1()
+	name := uniqueName("policy")
 	createShared(t, api.ValidatingAdmissionPolicies(), &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec,
 	}, name)
@@ -39,7 +39,7 @@ func enforce(t *testing.T, ns string, spec admissionregistrationv1.ValidatingAdm
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName:        name,
 			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			MatchResources:    &admissionregistrationv1.MatchResources{NamespaceSelector: only(ns)},
+			MatchResources:    &admissionregistrationv1.MatchResources{NamespaceSelector: selectNamespace(ns)},
 		},
 	}
 	if spec.ParamKind != nil {
@@ -51,8 +51,8 @@ func enforce(t *testing.T, ns string, spec admissionregistrationv1.ValidatingAdm
 	return name
 }
 
-// tryCreate asks whether an object would be let in, and leaves nothing behind.
-func tryCreate[T any](c creator[T], obj T) func(context.Context) error {
+// dryRunCreate asks whether an object would be let in, and leaves nothing behind.
+func dryRunCreate[T any](c creator[T], obj T) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := c.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
@@ -61,11 +61,11 @@ func tryCreate[T any](c creator[T], obj T) func(context.Context) error {
 
 func TestValidatingAdmissionPolicy(t *testing.T) {
 	t.Parallel()
-	ns, elsewhere := namespace(t), namespace(t)
-	create(t, plane.client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{
+	ns, elsewhere := createNamespace(t), createNamespace(t)
+	createObject(t, controlPlane.client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "params"}, Data: map[string]string{"max": "3"},
 	})
-	name := enforce(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+	name := enforcePolicy(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		ParamKind: &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"},
 		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
 			{RuleWithOperations: ruleFor(admissionregistrationv1.Create, "apps", "v1", "deployments")},
@@ -78,53 +78,53 @@ func TestValidatingAdmissionPolicy(t *testing.T) {
 	})
 	big, small := newDeployment("registry.invalid/app:1"), newDeployment("registry.invalid/app:1")
 	big.Spec.Replicas = new(int32(4))
-	err := awaitRefusal(t, "4 replicas", tryCreate(deployments(ns), big))
+	err := awaitRefusal(t, "4 replicas", dryRunCreate(deployments(ns), big))
 	if want := "ValidatingAdmissionPolicy '" + name + "' with binding '" + name + "' denied request: at most 3 replicas, not 4"; !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want 422 with %s", err, want)
 	}
-	create(t, deployments(ns), small)
-	create(t, deployments(elsewhere), big)
+	createObject(t, deployments(ns), small)
+	createObject(t, deployments(elsewhere), big)
 
 	// It is asked for changes too, and follows its parameter.
 	_, err = deployments(ns).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) {
 		t.Errorf("patch to 4 replicas: got %v, want 422", err)
 	}
-	modify(t, plane.client.CoreV1().ConfigMaps(ns), "params", func(m *corev1.ConfigMap) { m.Data["max"] = "4" })
+	updateObject(t, controlPlane.client.CoreV1().ConfigMaps(ns), "params", func(m *corev1.ConfigMap) { m.Data["max"] = "4" })
 	await(t, "leave for 4 replicas", func(ctx context.Context) (error, error) {
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "another"
 		d.Spec.Replicas = new(int32(4))
-		return tryCreate(deployments(ns), d)(ctx), nil
+		return dryRunCreate(deployments(ns), d)(ctx), nil
 	}, func(err error) bool { return err == nil })
 }
 
 // The types of a policy's expressions are checked by a controller.
 func TestValidatingAdmissionPolicyStatus(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	name := enforce(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+	ns := createNamespace(t)
+	name := enforcePolicy(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
 			{RuleWithOperations: ruleFor(admissionregistrationv1.Create, "apps", "v1", "deployments")},
 		}},
 		Validations: []admissionregistrationv1.Validation{{Expression: "object.spec.replicaCount <= 3"}},
 	})
-	p := await(t, "checked types", one(plane.client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), name),
+	p := await(t, "checked types", getByName(controlPlane.client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), name),
 		func(p *admissionregistrationv1.ValidatingAdmissionPolicy) bool {
 			return p.Status.ObservedGeneration == p.Generation && p.Status.TypeChecking != nil
 		})
 	warnings := p.Status.TypeChecking.ExpressionWarnings
 	if len(warnings) != 1 || warnings[0].FieldRef != "spec.validations[0].expression" || !strings.Contains(warnings[0].Warning, "undefined field 'replicaCount'") {
-		t.Errorf("warnings %s", show(warnings))
+		t.Errorf("warnings %s", toYAML(warnings))
 	}
 }
 
 // A MutatingAdmissionPolicy sets what the user has left out.
 func TestMutatingAdmissionPolicy(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	api := plane.client.AdmissionregistrationV1()
-	name := unique("policy")
+	ns := createNamespace(t)
+	api := controlPlane.client.AdmissionregistrationV1()
+	name := uniqueName("policy")
 	createShared(t, api.MutatingAdmissionPolicies(), &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
@@ -141,11 +141,11 @@ func TestMutatingAdmissionPolicy(t *testing.T) {
 	createShared(t, api.MutatingAdmissionPolicyBindings(), &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{
-			PolicyName: name, MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: only(ns)},
+			PolicyName: name, MatchResources: &admissionregistrationv1.MatchResources{NamespaceSelector: selectNamespace(ns)},
 		},
 	}, name)
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Data: map[string]string{"mine": "kept"}}
 	await(t, "mutation of a new object", func(ctx context.Context) (*corev1.ConfigMap, error) {
-		return plane.client.CoreV1().ConfigMaps(ns).Create(ctx, m, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return controlPlane.client.CoreV1().ConfigMaps(ns).Create(ctx, m, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	}, func(m *corev1.ConfigMap) bool { return m.Data["by"] != "" && m.Data["mine"] == "kept" })
 }

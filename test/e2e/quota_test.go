@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// awaitUsed waits until the quota counts as given; what is not named is not looked at.
-func awaitUsed(t *testing.T, ns string, want map[corev1.ResourceName]string) {
+// awaitQuotaUsed waits until the quota counts as given; what is not named is not looked at.
+func awaitQuotaUsed(t *testing.T, ns string, want map[corev1.ResourceName]string) {
 	t.Helper()
-	await(t, "quota with "+show(want), one(plane.client.CoreV1().ResourceQuotas(ns), "limit"), func(q *corev1.ResourceQuota) bool {
+	await(t, "quota with "+toYAML(want), getByName(controlPlane.client.CoreV1().ResourceQuotas(ns), "limit"), func(q *corev1.ResourceQuota) bool {
 		for name, used := range want {
 			if got, ok := q.Status.Used[name]; !ok || got.Cmp(resource.MustParse(used)) != 0 {
 				return false
@@ -27,95 +27,95 @@ func awaitUsed(t *testing.T, ns string, want map[corev1.ResourceName]string) {
 
 func TestResourceQuota(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
+	ns := createNamespace(t)
 	before := map[string]string{"app": "before"} // counted although it came first
-	create(t, plane.client.AppsV1().ReplicaSets(ns), &appsv1.ReplicaSet{
+	createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "before"},
-		Spec:       appsv1.ReplicaSetSpec{Selector: selecting(before), Template: template(before)},
+		Spec:       appsv1.ReplicaSetSpec{Selector: labelSelector(before), Template: podTemplate(before)},
 	})
-	await(t, "pod that controllers know of", one(plane.client.AppsV1().ReplicaSets(ns), "before"),
+	await(t, "pod that controllers know of", getByName(controlPlane.client.AppsV1().ReplicaSets(ns), "before"),
 		func(rs *appsv1.ReplicaSet) bool { return rs.Status.Replicas == 1 })
 	const deploymentCount = "count/deployments.apps"
-	create(t, plane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
+	createObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "limit"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			corev1.ResourcePods: resource.MustParse("2"), corev1.ResourceSecrets: resource.MustParse("1"), deploymentCount: resource.MustParse("1"),
 		}},
 	})
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "1", corev1.ResourceSecrets: "0", deploymentCount: "0"})
-	if q := get(t, plane.client.CoreV1().ResourceQuotas(ns), "limit"); q.Status.Hard.Pods().Value() != 2 {
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "1", corev1.ResourceSecrets: "0", deploymentCount: "0"})
+	if q := getObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), "limit"); q.Status.Hard.Pods().Value() != 2 {
 		t.Errorf("hard limits in the status: %v", q.Status.Hard)
 	}
 
-	secrets := plane.client.CoreV1().Secrets(ns)
-	create(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "first"}})
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "1"})
+	secrets := controlPlane.client.CoreV1().Secrets(ns)
+	createObject(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "first"}})
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "1"})
 	_, err := secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "second"}}, metav1.CreateOptions{})
 	if want := "exceeded quota: limit, requested: secrets=1, used: secrets=1, limited: secrets=1"; !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("second secret: got %v, want 403 with %q", err, want)
 	}
-	remove(t, secrets, "first")
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "0"})
+	deleteObject(t, secrets, "first")
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "0"})
 	await(t, "room for the second secret", func(ctx context.Context) (*corev1.Secret, error) { // once admission knows, too
 		return secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "second"}}, metav1.CreateOptions{})
-	}, exists)
+	}, anyState)
 
 	// Controllers are held to it too.
-	create(t, plane.client.AppsV1().Deployments(ns), newDeployment("registry.invalid/app:1"))
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "2", deploymentCount: "1"})
+	createObject(t, controlPlane.client.AppsV1().Deployments(ns), newDeployment("registry.invalid/app:1"))
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "2", deploymentCount: "1"})
 	awaitPods(t, ns, "app=web", 1)
-	rs := await(t, "ReplicaSet that says that its pods are refused", all(plane.client.AppsV1().ReplicaSets(ns), "app=web"), func(l *appsv1.ReplicaSetList) bool {
+	rs := await(t, "ReplicaSet that says that its pods are refused", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), "app=web"), func(l *appsv1.ReplicaSetList) bool {
 		return len(l.Items) == 1 && len(l.Items[0].Status.Conditions) == 1
 	}).Items[0]
 	if c := rs.Status.Conditions[0]; c.Type != appsv1.ReplicaSetReplicaFailure || !strings.Contains(c.Message, "exceeded quota: limit") {
 		t.Errorf("condition %+v", c)
 	}
-	await(t, "deployment that passes it on", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	await(t, "deployment that passes it on", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		return deploymentCondition(d, appsv1.DeploymentReplicaFailure).Status == corev1.ConditionTrue
 	})
 
-	modify(t, plane.client.CoreV1().ResourceQuotas(ns), "limit", func(q *corev1.ResourceQuota) {
+	updateObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), "limit", func(q *corev1.ResourceQuota) {
 		q.Spec.Hard[corev1.ResourcePods] = resource.MustParse("10")
 	})
 	awaitPods(t, ns, "app=web", 3)
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "4"})
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "4"})
 }
 
 // Compute is counted by request, in the scope of the quota, and only while a Pod
 // has not ended.
 func TestResourceQuotaCompute(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	create(t, plane.client.CoreV1().LimitRanges(ns), &corev1.LimitRange{
+	ns := createNamespace(t)
+	createObject(t, controlPlane.client.CoreV1().LimitRanges(ns), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "defaults"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 			Type:           corev1.LimitTypeContainer,
 			DefaultRequest: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("300m")},
 		}}},
 	})
-	create(t, plane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
+	createObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "limit"},
 		Spec: corev1.ResourceQuotaSpec{
 			Hard:   corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("500m")},
 			Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating},
 		},
 	})
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	await(t, "default request of a new pod", func(ctx context.Context) (*corev1.Pod, error) {
 		return pods(ns).Create(ctx, newPod("first", nil), dryRun)
 	}, func(p *corev1.Pod) bool { return p.Spec.Containers[0].Resources.Requests.Cpu().String() == "300m" })
 
-	first := create(t, pods(ns), newPod("first", nil))
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "300m"})
+	first := createObject(t, pods(ns), newPod("first", nil))
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "300m"})
 	if _, err := pods(ns).Create(t.Context(), newPod("second", nil), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("second pod: got %v, want 403", err)
 	}
 	outside := newPod("terminating", nil)
 	outside.Spec.ActiveDeadlineSeconds = new(int64(60))
-	create(t, pods(ns), outside)
+	createObject(t, pods(ns), outside)
 	markPhase(t, corev1.PodSucceeded, *first)
-	awaitUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
+	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
 	// Admission sees the new usage a moment later than the controller writes it.
 	await(t, "room for a second pod", func(ctx context.Context) (*corev1.Pod, error) {
 		return pods(ns).Create(ctx, newPod("second", nil), metav1.CreateOptions{})

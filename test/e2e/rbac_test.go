@@ -30,7 +30,7 @@ func TestBootstrapPolicy(t *testing.T) {
 		}
 	}
 	got := map[string][]rbacv1.PolicyRule{}
-	for _, r := range list(t, plane.client.RbacV1().ClusterRoles(), bootstrapLabel).Items {
+	for _, r := range listObjects(t, controlPlane.client.RbacV1().ClusterRoles(), bootstrapLabel).Items {
 		got[r.Name] = r.Rules
 		if r.AggregationRule != nil {
 			got[r.Name] = nil
@@ -42,11 +42,11 @@ func TestBootstrapPolicy(t *testing.T) {
 
 	bindings := map[string]string{}
 	for _, b := range append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...) {
-		bindings[b.Name] = b.RoleRef.Name + " to " + subjects(b.Subjects)
+		bindings[b.Name] = b.RoleRef.Name + " to " + formatSubjects(b.Subjects)
 	}
 	gotBindings := map[string]string{}
-	for _, b := range list(t, plane.client.RbacV1().ClusterRoleBindings(), bootstrapLabel).Items {
-		gotBindings[b.Name] = b.RoleRef.Name + " to " + subjects(b.Subjects)
+	for _, b := range listObjects(t, controlPlane.client.RbacV1().ClusterRoleBindings(), bootstrapLabel).Items {
+		gotBindings[b.Name] = b.RoleRef.Name + " to " + formatSubjects(b.Subjects)
 	}
 	if diff := cmp.Diff(bindings, gotBindings); diff != "" {
 		t.Errorf("cluster role bindings: -upstream +got:\n%s", diff)
@@ -58,7 +58,7 @@ func TestBootstrapPolicy(t *testing.T) {
 			namespaced[ns+"/"+r.Name] = r.Rules
 		}
 	}
-	for _, r := range list(t, plane.client.RbacV1().Roles(""), bootstrapLabel).Items {
+	for _, r := range listObjects(t, controlPlane.client.RbacV1().Roles(""), bootstrapLabel).Items {
 		gotNamespaced[r.Namespace+"/"+r.Name] = r.Rules
 	}
 	if diff := cmp.Diff(namespaced, gotNamespaced, cmpopts.EquateEmpty()); diff != "" {
@@ -66,7 +66,7 @@ func TestBootstrapPolicy(t *testing.T) {
 	}
 }
 
-func subjects(list []rbacv1.Subject) string {
+func formatSubjects(list []rbacv1.Subject) string {
 	var parts []string
 	for _, s := range list {
 		parts = append(parts, s.Kind+" "+s.Namespace+"/"+s.Name)
@@ -77,7 +77,7 @@ func subjects(list []rbacv1.Subject) string {
 func TestDefaultPriorityClasses(t *testing.T) {
 	t.Parallel()
 	got := map[string]int32{}
-	for _, c := range list(t, plane.client.SchedulingV1().PriorityClasses(), "").Items {
+	for _, c := range listObjects(t, controlPlane.client.SchedulingV1().PriorityClasses(), "").Items {
 		if strings.HasPrefix(c.Name, "system-") {
 			got[c.Name] = c.Value
 		}
@@ -88,8 +88,8 @@ func TestDefaultPriorityClasses(t *testing.T) {
 	}
 
 	// A Pod's priority is its class's.
-	ns, name := namespace(t), unique("class")
-	createShared(t, plane.client.SchedulingV1().PriorityClasses(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 42}, name)
+	ns, name := createNamespace(t), uniqueName("class")
+	createShared(t, controlPlane.client.SchedulingV1().PriorityClasses(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 42}, name)
 	p := newPod("web", nil)
 	p.Spec.PriorityClassName = name
 	await(t, "priority of a pod", func(ctx context.Context) (int32, error) {
@@ -103,16 +103,16 @@ func TestDefaultPriorityClasses(t *testing.T) {
 
 func TestClusterRoleAggregation(t *testing.T) {
 	t.Parallel()
-	roles := plane.client.RbacV1().ClusterRoles()
-	label := map[string]string{"e2e.example/part-of": unique("sum")}
-	sum := unique("sum")
+	roles := controlPlane.client.RbacV1().ClusterRoles()
+	label := map[string]string{"e2e.example/part-of": uniqueName("sum")}
+	sum := uniqueName("sum")
 	createShared(t, roles, &rbacv1.ClusterRole{
 		ObjectMeta:      metav1.ObjectMeta{Name: sum},
-		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{*selecting(label)}},
+		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{*labelSelector(label)}},
 		Rules:           []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"delete"}}}, // overwritten
 	}, sum)
 	part := func(resource string) string {
-		name := unique("part")
+		name := uniqueName("part")
 		createShared(t, roles, &rbacv1.ClusterRole{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: label},
 			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"get"}}},
@@ -121,7 +121,7 @@ func TestClusterRoleAggregation(t *testing.T) {
 	}
 	holds := func(want ...string) {
 		t.Helper()
-		await(t, "role that sums up "+strings.Join(want, ", "), one(roles, sum), func(r *rbacv1.ClusterRole) bool {
+		await(t, "role that sums up "+strings.Join(want, ", "), getByName(roles, sum), func(r *rbacv1.ClusterRole) bool {
 			var got []string
 			for _, rule := range r.Rules {
 				got = append(got, rule.Resources...)
@@ -133,21 +133,21 @@ func TestClusterRoleAggregation(t *testing.T) {
 	first := part("configmaps")
 	part("pods")
 	holds("configmaps", "pods")
-	modify(t, roles, first, func(r *rbacv1.ClusterRole) { r.Rules[0].Resources = []string{"secrets"} })
+	updateObject(t, roles, first, func(r *rbacv1.ClusterRole) { r.Rules[0].Resources = []string{"secrets"} })
 	holds("pods", "secrets")
-	remove(t, roles, first)
+	deleteObject(t, roles, first)
 	holds("pods")
 }
 
 // What a role gives to view, edit and admin reaches those that hold them.
 func TestAggregateToView(t *testing.T) {
 	t.Parallel()
-	gvr := establish(t, widgetCRD(unique("rbac")))
-	name := unique("jane")
-	grant(t, "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name})
+	gvr := establishCRD(t, widgetCRD(uniqueName("rbac")))
+	name := uniqueName("jane")
+	bindClusterRole(t, "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name})
 	may := func(verb string) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {
-			review, err := plane.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			review, err := controlPlane.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 				Spec: authorizationv1.SubjectAccessReviewSpec{User: name, ResourceAttributes: &authorizationv1.ResourceAttributes{
 					Namespace: "default", Verb: verb, Group: gvr.Group, Resource: gvr.Resource,
 				}},
@@ -161,8 +161,8 @@ func TestAggregateToView(t *testing.T) {
 	if yes, err := may("list")(t.Context()); yes || err != nil {
 		t.Errorf("a viewer may list the custom resource before it is let: %v, %v", yes, err)
 	}
-	role := unique("view")
-	createShared(t, plane.client.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{
+	role := uniqueName("view")
+	createShared(t, controlPlane.client.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: role, Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{gvr.Group}, Resources: []string{gvr.Resource}, Verbs: []string{"list"}}},
 	}, role)
@@ -173,15 +173,15 @@ func TestAggregateToView(t *testing.T) {
 }
 
 // Nobody gives rights that he does not have.
-func TestNoEscalation(t *testing.T) {
+func TestRoleEscalationIsRefused(t *testing.T) {
 	t.Parallel()
-	ns, name := namespace(t), unique("jane")
-	create(t, plane.client.RbacV1().RoleBindings(ns), &rbacv1.RoleBinding{
+	ns, name := createNamespace(t), uniqueName("jane")
+	createObject(t, controlPlane.client.RbacV1().RoleBindings(ns), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "admin"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
 	})
-	jane := clientFor(t, impersonating(name))
+	jane := clientFor(t, impersonatingConfig(name))
 	role := func(resource string) *rbacv1.Role {
 		return &rbacv1.Role{
 			ObjectMeta: metav1.ObjectMeta{Name: resource},
@@ -190,7 +190,7 @@ func TestNoEscalation(t *testing.T) {
 	}
 	await(t, "role within her rights", func(ctx context.Context) (*rbacv1.Role, error) {
 		return jane.RbacV1().Roles(ns).Create(ctx, role("pods"), metav1.CreateOptions{})
-	}, exists)
+	}, anyState)
 	_, err := jane.RbacV1().Roles(ns).Create(t.Context(), role("resourcequotas"), metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held") {
 		t.Errorf("role beyond her rights: got %v, want 403", err)

@@ -12,74 +12,74 @@ import (
 
 var webLabels = map[string]string{"app": "web"}
 
-// replicator is what a ReplicationController and a ReplicaSet named "web" have
+// replicaController is what a ReplicationController and a ReplicaSet named "web" have
 // in common.
-type replicator struct {
+type replicaController struct {
 	kind   string
 	create func(t *testing.T, ns string, replicas int32)
 	scale  func(t *testing.T, ns string, replicas int32)
-	counts func(ns string) func(context.Context) (counts, error)
+	counts func(ns string) func(context.Context) (replicaCounts, error)
 	delete func(t *testing.T, ns string)
 }
 
-// counts is the part of a status that both have.
-type counts struct{ Replicas, FullyLabeled, Ready, Available int32 }
+// replicaCounts is the part of a status that both have.
+type replicaCounts struct{ Replicas, FullyLabeled, Ready, Available int32 }
 
-func replicators() []replicator {
-	core, apps := plane.client.CoreV1(), plane.client.AppsV1()
-	return []replicator{
+func replicaControllers() []replicaController {
+	core, apps := controlPlane.client.CoreV1(), controlPlane.client.AppsV1()
+	return []replicaController{
 		{
 			kind: "ReplicationController",
 			create: func(t *testing.T, ns string, replicas int32) {
-				create(t, core.ReplicationControllers(ns), &corev1.ReplicationController{
+				createObject(t, core.ReplicationControllers(ns), &corev1.ReplicationController{
 					ObjectMeta: metav1.ObjectMeta{Name: "web"},
-					Spec:       corev1.ReplicationControllerSpec{Replicas: &replicas, Selector: webLabels, Template: new(template(webLabels))},
+					Spec:       corev1.ReplicationControllerSpec{Replicas: &replicas, Selector: webLabels, Template: new(podTemplate(webLabels))},
 				})
 			},
 			scale: func(t *testing.T, ns string, replicas int32) {
-				scale(t, core.ReplicationControllers(ns), "web", replicas)
+				scaleObject(t, core.ReplicationControllers(ns), "web", replicas)
 			},
-			counts: func(ns string) func(context.Context) (counts, error) {
-				return func(ctx context.Context) (counts, error) {
+			counts: func(ns string) func(context.Context) (replicaCounts, error) {
+				return func(ctx context.Context) (replicaCounts, error) {
 					rc, err := core.ReplicationControllers(ns).Get(ctx, "web", metav1.GetOptions{})
 					if err != nil || rc.Status.ObservedGeneration != rc.Generation {
-						return counts{}, err
+						return replicaCounts{}, err
 					}
-					return counts{rc.Status.Replicas, rc.Status.FullyLabeledReplicas, rc.Status.ReadyReplicas, rc.Status.AvailableReplicas}, nil
+					return replicaCounts{rc.Status.Replicas, rc.Status.FullyLabeledReplicas, rc.Status.ReadyReplicas, rc.Status.AvailableReplicas}, nil
 				}
 			},
-			delete: func(t *testing.T, ns string) { remove(t, core.ReplicationControllers(ns), "web") },
+			delete: func(t *testing.T, ns string) { deleteObject(t, core.ReplicationControllers(ns), "web") },
 		},
 		{
 			kind: "ReplicaSet",
 			create: func(t *testing.T, ns string, replicas int32) {
-				create(t, apps.ReplicaSets(ns), &appsv1.ReplicaSet{
+				createObject(t, apps.ReplicaSets(ns), &appsv1.ReplicaSet{
 					ObjectMeta: metav1.ObjectMeta{Name: "web"},
-					Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selecting(webLabels), Template: template(webLabels)},
+					Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: labelSelector(webLabels), Template: podTemplate(webLabels)},
 				})
 			},
-			scale: func(t *testing.T, ns string, replicas int32) { scale(t, apps.ReplicaSets(ns), "web", replicas) },
-			counts: func(ns string) func(context.Context) (counts, error) {
-				return func(ctx context.Context) (counts, error) {
+			scale: func(t *testing.T, ns string, replicas int32) { scaleObject(t, apps.ReplicaSets(ns), "web", replicas) },
+			counts: func(ns string) func(context.Context) (replicaCounts, error) {
+				return func(ctx context.Context) (replicaCounts, error) {
 					rs, err := apps.ReplicaSets(ns).Get(ctx, "web", metav1.GetOptions{})
 					if err != nil || rs.Status.ObservedGeneration != rs.Generation {
-						return counts{}, err
+						return replicaCounts{}, err
 					}
-					return counts{rs.Status.Replicas, rs.Status.FullyLabeledReplicas, rs.Status.ReadyReplicas, rs.Status.AvailableReplicas}, nil
+					return replicaCounts{rs.Status.Replicas, rs.Status.FullyLabeledReplicas, rs.Status.ReadyReplicas, rs.Status.AvailableReplicas}, nil
 				}
 			},
-			delete: func(t *testing.T, ns string) { remove(t, apps.ReplicaSets(ns), "web") },
+			delete: func(t *testing.T, ns string) { deleteObject(t, apps.ReplicaSets(ns), "web") },
 		},
 	}
 }
 
-// scale changes the number of replicas through the scale subresource.
-func scale(t *testing.T, c interface {
+// scaleObject changes the number of replicas through the scale subresource.
+func scaleObject(t *testing.T, c interface {
 	GetScale(context.Context, string, metav1.GetOptions) (*autoscalingv1.Scale, error)
 	UpdateScale(context.Context, string, *autoscalingv1.Scale, metav1.UpdateOptions) (*autoscalingv1.Scale, error)
 }, name string, replicas int32) {
 	t.Helper()
-	modify(t, scaleClient{c.GetScale, c.UpdateScale}, name, func(s *autoscalingv1.Scale) { s.Spec.Replicas = replicas })
+	updateObject(t, scaleClient{c.GetScale, c.UpdateScale}, name, func(s *autoscalingv1.Scale) { s.Spec.Replicas = replicas })
 }
 
 type scaleClient struct {
@@ -95,37 +95,37 @@ func (c scaleClient) Update(ctx context.Context, s *autoscalingv1.Scale, opts me
 	return c.update(ctx, s.Name, s, opts)
 }
 
-func TestReplicas(t *testing.T) {
+func TestReplicaControllers(t *testing.T) {
 	t.Parallel()
-	for _, r := range replicators() {
+	for _, r := range replicaControllers() {
 		t.Run(r.kind, func(t *testing.T) {
 			t.Parallel()
-			ns := namespace(t)
-			awaitCounts := func(want counts) {
+			ns := createNamespace(t)
+			awaitCounts := func(want replicaCounts) {
 				t.Helper()
-				await(t, r.kind+" status", r.counts(ns), func(got counts) bool { return got == want })
+				await(t, r.kind+" status", r.counts(ns), func(got replicaCounts) bool { return got == want })
 			}
 			r.create(t, ns, 3)
 			made := awaitPods(t, ns, "app=web", 3)
 			for _, p := range made {
-				controlledBy(t, &p, r.kind, "web")
+				requireController(t, &p, r.kind, "web")
 				if p.Spec.Containers[0].Image != "registry.invalid/app:1" {
 					t.Errorf("pod %s runs %s", p.Name, p.Spec.Containers[0].Image)
 				}
 			}
-			awaitCounts(counts{Replicas: 3, FullyLabeled: 3})
+			awaitCounts(replicaCounts{Replicas: 3, FullyLabeled: 3})
 			markReady(t, made[0], made[1])
-			awaitCounts(counts{Replicas: 3, FullyLabeled: 3, Ready: 2, Available: 2})
+			awaitCounts(replicaCounts{Replicas: 3, FullyLabeled: 3, Ready: 2, Available: 2})
 
 			// A Pod that is lost is replaced, by one that is not ready.
-			remove(t, pods(ns), made[1].Name)
+			deleteObject(t, pods(ns), made[1].Name)
 			replaced := awaitPods(t, ns, "app=web", 3)
 			for _, p := range replaced {
 				if p.UID == made[1].UID {
 					t.Errorf("pod %s was deleted and is still there", p.Name)
 				}
 			}
-			awaitCounts(counts{Replicas: 3, FullyLabeled: 3, Ready: 1, Available: 1})
+			awaitCounts(replicaCounts{Replicas: 3, FullyLabeled: 3, Ready: 1, Available: 1})
 
 			// Of three Pods, scaling down keeps the one that is ready.
 			r.scale(t, ns, 1)
@@ -133,7 +133,7 @@ func TestReplicas(t *testing.T) {
 			if left[0].UID != made[0].UID {
 				t.Errorf("%s is left, want the ready %s", left[0].Name, made[0].Name)
 			}
-			awaitCounts(counts{1, 1, 1, 1})
+			awaitCounts(replicaCounts{1, 1, 1, 1})
 
 			r.delete(t, ns)
 			awaitPods(t, ns, "app=web", 0)
@@ -141,53 +141,53 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-func TestReplicasReleaseAndAdopt(t *testing.T) {
+func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 	t.Parallel()
-	for _, r := range replicators() {
+	for _, r := range replicaControllers() {
 		t.Run(r.kind, func(t *testing.T) {
 			t.Parallel()
-			ns := namespace(t)
-			orphan := create(t, pods(ns), newPod("orphan", webLabels))
+			ns := createNamespace(t)
+			orphan := createObject(t, pods(ns), newPod("orphan", webLabels))
 			r.create(t, ns, 2)
 			for _, p := range awaitPods(t, ns, "app=web", 2) {
-				controlledBy(t, await(t, "owner of "+p.Name, one(pods(ns), p.Name), isControlled), r.kind, "web")
+				requireController(t, await(t, "owner of "+p.Name, getByName(pods(ns), p.Name), hasController), r.kind, "web")
 			}
-			if adopted := get(t, pods(ns), "orphan"); adopted.UID != orphan.UID {
+			if adopted := getObject(t, pods(ns), "orphan"); adopted.UID != orphan.UID {
 				t.Error("the orphan was replaced, not adopted")
 			}
 
 			// One that leaves the selector is let go, and replaced.
-			modify(t, pods(ns), "orphan", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
-			await(t, "pod without an owner", one(pods(ns), "orphan"), func(p *corev1.Pod) bool { return len(p.OwnerReferences) == 0 })
+			updateObject(t, pods(ns), "orphan", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
+			await(t, "pod without an owner", getByName(pods(ns), "orphan"), func(p *corev1.Pod) bool { return len(p.OwnerReferences) == 0 })
 			awaitPods(t, ns, "app=web", 2)
 
 			r.delete(t, ns)
 			awaitPods(t, ns, "app=web", 0)
-			get(t, pods(ns), "orphan")
+			getObject(t, pods(ns), "orphan")
 		})
 	}
 }
 
-func isControlled(p *corev1.Pod) bool { return metav1.GetControllerOf(p) != nil }
+func hasController(p *corev1.Pod) bool { return metav1.GetControllerOf(p) != nil }
 
 // A ReplicaSet whose Pods are refused says so, and recovers.
 func TestReplicaSetFailure(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	sets := plane.client.AppsV1().ReplicaSets(ns)
-	tmpl := template(webLabels)
-	tmpl.Spec.PriorityClassName = unique("absent")
-	create(t, sets, &appsv1.ReplicaSet{
+	ns := createNamespace(t)
+	sets := controlPlane.client.AppsV1().ReplicaSets(ns)
+	tmpl := podTemplate(webLabels)
+	tmpl.Spec.PriorityClassName = uniqueName("absent")
+	createObject(t, sets, &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       appsv1.ReplicaSetSpec{Selector: selecting(webLabels), Template: tmpl},
+		Spec:       appsv1.ReplicaSetSpec{Selector: labelSelector(webLabels), Template: tmpl},
 	})
-	rs := await(t, "ReplicaFailure condition", one(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) > 0 })
+	rs := await(t, "ReplicaFailure condition", getByName(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) > 0 })
 	if c := rs.Status.Conditions[0]; c.Type != appsv1.ReplicaSetReplicaFailure || c.Reason != "FailedCreate" || c.Status != corev1.ConditionTrue {
 		t.Errorf("condition %+v", c)
 	}
 	awaitEvent(t, ns, "ReplicaSet", "web", "FailedCreate")
 
-	modify(t, sets, "web", func(rs *appsv1.ReplicaSet) { rs.Spec.Template.Spec.PriorityClassName = "" })
+	updateObject(t, sets, "web", func(rs *appsv1.ReplicaSet) { rs.Spec.Template.Spec.PriorityClassName = "" })
 	awaitPods(t, ns, "app=web", 1)
-	await(t, "end of the ReplicaFailure condition", one(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) == 0 })
+	await(t, "end of the ReplicaFailure condition", getByName(sets, "web"), func(rs *appsv1.ReplicaSet) bool { return len(rs.Status.Conditions) == 0 })
 }

@@ -29,14 +29,14 @@ const (
 	settledRoundsEnv = "CTRLPLANE_E2E_SETTLED_ROUNDS"
 	settledSeedEnv   = "CTRLPLANE_E2E_SETTLED_SEED"
 
-	horizon = time.Second // the default of "ctrlplane wait settled"
+	retryHorizon = time.Second // the default of "ctrlplane wait settled"
 )
 
 // TestSettled runs the tests below in a process of its own, with a scheduler and
 // simulated nodes.
 func TestSettled(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(workloadsEnv) != "" || os.Getenv(gatesEnv) != "" {
+	if os.Getenv(workloadsEnv) != "" || os.Getenv(interventionsEnv) != "" {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSettle[A-Z]", "-test.v", "-test.parallel=1")
@@ -49,32 +49,32 @@ func TestSettled(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// alone is how each of them begins.
-func alone(t *testing.T) (*observe.Observer, control.Gates) {
+// beginSettled is how each of them begins.
+func beginSettled(t *testing.T) (*observe.Observer, control.Interventions) {
 	t.Helper()
 	if os.Getenv(settledEnv) == "" {
 		t.Skip("TestSettled runs it, where nobody else writes")
 	}
-	return plane.server.Observer(), looker(t).Gates()
+	return controlPlane.server.Observer(), newRemoteClient(t).Interventions()
 }
 
-// untilSettled waits until nothing is left to do, and returns when that was found.
-func untilSettled(t *testing.T, src settled.Source, timeout time.Duration) (observe.Snapshot, error) {
+// waitUntilSettled waits until nothing is left to do, and returns when that was found.
+func waitUntilSettled(t *testing.T, src settled.Source, timeout time.Duration) (observe.Snapshot, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	last := &remember{Source: src}
-	err := settled.Wait(ctx, last, horizon, nil)
+	last := &snapshotRecorder{Source: src}
+	err := settled.Wait(ctx, last, retryHorizon, nil)
 	return last.snapshot, err
 }
 
-// remember keeps the last snapshot.
-type remember struct {
+// snapshotRecorder keeps the last snapshot.
+type snapshotRecorder struct {
 	settled.Source
 	snapshot observe.Snapshot
 }
 
-func (r *remember) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
+func (r *snapshotRecorder) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
 	s, err = r.Source.Snapshot(ctx)
 	if err == nil {
 		r.snapshot = s
@@ -82,9 +82,9 @@ func (r *remember) Snapshot(ctx context.Context) (s observe.Snapshot, err error)
 	return s, err
 }
 
-// awaitStill fails if anything is written for a while after a control plane was
+// requireNoWrites fails if anything is written for a while after a control plane was
 // found settled: within the horizon at all, later unless a timer says so.
-func awaitStill(t *testing.T, src *observe.Observer, at observe.Snapshot, window time.Duration) {
+func requireNoWrites(t *testing.T, src *observe.Observer, at observe.Snapshot, window time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithDeadline(t.Context(), at.Time.Add(window))
 	defer cancel()
@@ -96,16 +96,16 @@ func awaitStill(t *testing.T, src *observe.Observer, at observe.Snapshot, window
 		}
 		for _, r := range page.Records {
 			e := r.Event.(*observe.Called)
-			if !e.Write() || e.Chatter() || heartbeat(e) {
+			if !e.IsWrite() || e.IsRoutine() || isHeartbeat(e) {
 				continue
 			}
 			after := e.Began.Sub(at.Time)
-			if after > horizon && byTimer(t, src, e, at) {
+			if after > retryHorizon && isDueToTimer(t, src, e, at) {
 				return // what follows may come of it
 			}
 			page, _ = src.Records(context.Background(), observe.Query{Object: &e.Object, Reads: true})
 			t.Fatalf("%v after all had settled: %s\ntimers:\n%s\nqueues:\n%s\nall of the object:\n%s",
-				after, show(r), show(at.Timers), show(due(at)), show(page.Records))
+				after, toYAML(r), toYAML(at.Timers), toYAML(queuesDue(at)), toYAML(page.Records))
 		}
 		q.After = max(q.After, page.Next)
 		if src.Wait(ctx, page.Next) != nil {
@@ -114,8 +114,8 @@ func awaitStill(t *testing.T, src *observe.Observer, at observe.Snapshot, window
 	}
 }
 
-// due are the queues to which keys are to come.
-func due(s observe.Snapshot) map[string]time.Time {
+// queuesDue are the queues to which keys are to come.
+func queuesDue(s observe.Snapshot) map[string]time.Time {
 	all := map[string]time.Time{}
 	for _, q := range s.Queues {
 		if !q.NextDue.IsZero() {
@@ -125,16 +125,16 @@ func due(s observe.Snapshot) map[string]time.Time {
 	return all
 }
 
-// heartbeat says whether a call is one that nobody waits for: a node's word that it
+// isHeartbeat says whether a call is one that nobody waits for: a node's word that it
 // is there, what is written of nodes at intervals, or what a kubelet tries again
 // in vain.
-func heartbeat(c *observe.Called) bool {
+func isHeartbeat(c *observe.Called) bool {
 	return c.Object.Resource == "nodes" && c.Subresource == "status" || c.Controller == "simulated-kubelet" && c.Failed()
 }
 
-// byTimer says whether a call was made when a timer had said so: one that was
+// isDueToTimer says whether a call was made when a timer had said so: one that was
 // known when all was found settled, or that has brought the key of its sync.
-func byTimer(t *testing.T, src *observe.Observer, c *observe.Called, at observe.Snapshot) bool {
+func isDueToTimer(t *testing.T, src *observe.Observer, c *observe.Called, at observe.Snapshot) bool {
 	t.Helper()
 	over := func(due time.Time) bool { return !due.IsZero() && !due.After(c.Began) }
 	if slices.ContainsFunc(at.Timers, func(timer observe.Timer) bool { return over(timer.Due) }) ||
@@ -144,12 +144,12 @@ func byTimer(t *testing.T, src *observe.Observer, c *observe.Called, at observe.
 	if c.Sync == 0 {
 		return false
 	}
-	end := await(t, "end of the sync", recordsOf[*observe.Synced](src, observe.Query{Sync: c.Sync}), func(l []*observe.Synced) bool { return len(l) > 0 })
+	end := await(t, "end of the sync", fetchRecords[*observe.Synced](src, observe.Query{Sync: c.Sync}), func(l []*observe.Synced) bool { return len(l) > 0 })
 	return end[0].Timed
 }
 
-// setting is a number from the environment.
-func setting(t *testing.T, name string, otherwise uint64) uint64 {
+// uintFromEnv is a number from the environment.
+func uintFromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
@@ -165,60 +165,60 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 // Random workloads, changed while they come up, with controllers paused, slow,
 // failing, stopped and started: when all has settled nobody writes any more.
 func TestSettleRandomWorkloads(t *testing.T) {
-	src, gates := alone(t)
-	seed := setting(t, settledSeedEnv, uint64(time.Now().UnixNano()))
-	rounds := int(setting(t, settledRoundsEnv, 12))
+	src, gates := beginSettled(t)
+	seed := uintFromEnv(t, settledSeedEnv, uint64(time.Now().UnixNano()))
+	rounds := int(uintFromEnv(t, settledRoundsEnv, 12))
 	t.Logf("%s=%d", settledSeedEnv, seed)
 	made := 0
 	for round := range rounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, uint64(round)))
-			s := &scene{ns: namespace(t), random: random}
-			h := newHandicap(random, gates)
+			s := &randomWorkloads{ns: createNamespace(t), random: random}
+			h := newRandomIntervention(random, gates)
 			t.Logf("%v, in namespace %s", h, s.ns)
-			h.set(t)
+			h.apply(t)
 			t.Cleanup(func() {
-				if _, err := h.end(context.Background()); err != nil {
+				if _, err := h.undo(context.Background()); err != nil {
 					t.Error(err)
 				}
 			})
 			for range 20 {
-				s.begin(t)
+				s.addWorkload(t)
 			}
 			for range 15 {
-				s.change(t)
+				s.changeWorkload(t)
 			}
-			made += s.made
-			lifted := h.lift(t)
-			found, err := untilSettled(t, src, h.patience())
-			if _, ok := errors.AsType[*settled.BusyError](err); ok && h.what != "" { // a hand may keep it from settling
+			made += s.created
+			lifted := h.scheduleRemoval(t)
+			found, err := waitUntilSettled(t, src, h.settleTimeout())
+			if _, ok := errors.AsType[*settled.BusyError](err); ok && h.action != "" { // a hand may keep it from settling
 				t.Logf("%v: %v", err, err.(*settled.BusyError).Work)
 				<-lifted
-				do(t)(h.end(t.Context()))
-				found, err = untilSettled(t, src, time.Minute)
+				mustSucceed(t)(h.undo(t.Context()))
+				found, err = waitUntilSettled(t, src, time.Minute)
 			}
 			if err != nil {
 				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
 			}
-			if <-lifted; h.taken.After(found.Time) { // all was settled but for who had been stopped
-				if found, err = untilSettled(t, src, time.Minute); err != nil {
+			if <-lifted; h.removedAt.After(found.Time) { // all was settled but for who had been stopped
+				if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
 					t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
 				}
 			}
-			window := horizon + horizon/5
+			window := retryHorizon + retryHorizon/5
 			if round%4 == 0 {
-				window = 3 * horizon
+				window = 3 * retryHorizon
 			}
-			awaitStill(t, src, found, window)
-			do(t)(h.end(t.Context()))
-			if _, err := untilSettled(t, src, time.Minute); err != nil {
+			requireNoWrites(t, src, found, window)
+			mustSucceed(t)(h.undo(t.Context()))
+			if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
 				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
 			}
-			remove(t, plane.client.CoreV1().Namespaces(), s.ns)
-			if found, err = untilSettled(t, src, time.Minute); err != nil {
+			deleteObject(t, controlPlane.client.CoreV1().Namespaces(), s.ns)
+			if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
 				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
 			}
-			awaitStill(t, src, found, horizon/4)
+			requireNoWrites(t, src, found, retryHorizon/4)
 		})
 	}
 	t.Logf("%d workloads in %d rounds", made, rounds)
@@ -226,22 +226,22 @@ func TestSettleRandomWorkloads(t *testing.T) {
 
 // From the last write to the word that all has settled, where nothing keeps
 // anybody busy for longer.
-func TestSettleSoon(t *testing.T) {
-	src, _ := alone(t)
-	ns := namespace(t)
+func TestSettleIsDetectedQuickly(t *testing.T) {
+	src, _ := beginSettled(t)
+	ns := createNamespace(t)
 	var took []time.Duration
 	for i := range 20 {
-		if _, err := untilSettled(t, src, time.Minute); err != nil {
+		if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = fmt.Sprintf("web-%d", i)
-		create(t, deployments(ns), d)
+		createObject(t, deployments(ns), d)
 		began, err := src.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := untilSettled(t, src, time.Minute); err != nil {
+		if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		now := time.Now()
@@ -251,13 +251,13 @@ func TestSettleSoon(t *testing.T) {
 		}
 		var last time.Time
 		for _, r := range page.Records {
-			if c := r.Event.(*observe.Called); c.Write() && !c.Chatter() && !heartbeat(c) {
+			if c := r.Event.(*observe.Called); c.IsWrite() && !c.IsRoutine() && !isHeartbeat(c) {
 				last = r.Time
 			}
 		}
-		if ready := get(t, deployments(ns), d.Name).Status.ReadyReplicas; ready != 3 {
+		if ready := getObject(t, deployments(ns), d.Name).Status.ReadyReplicas; ready != 3 {
 			list, err := pods(ns).List(t.Context(), metav1.ListOptions{})
-			t.Errorf("settled, and %d Pods are ready: %v: %s", ready, err, show(slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return running(p) })))
+			t.Errorf("settled, and %d Pods are ready: %v: %s", ready, err, toYAML(slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return isRunning(p) })))
 		}
 		took = append(took, now.Sub(last))
 	}
@@ -272,36 +272,36 @@ func TestSettleSoon(t *testing.T) {
 // awaitSettled ends what the tests before have left to do.
 func awaitSettled(t *testing.T, src settled.Source) {
 	t.Helper()
-	if _, err := untilSettled(t, src, patience); err != nil {
+	if _, err := waitUntilSettled(t, src, waitTimeout); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // Who is busy is told, with what, how often it has failed and why.
-func TestSettleTellsWhoIsBusy(t *testing.T) {
-	src, gates := alone(t)
-	ns := namespace(t)
+func TestSettleReportsBusyControllers(t *testing.T) {
+	src, gates := beginSettled(t)
+	ns := createNamespace(t)
 	t.Run("failing", func(t *testing.T) {
 		awaitSettled(t, src)
-		do(t)(gates.Fail(t.Context(), "replicaset", control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
-		defer func() { do(t)(gates.Restore(context.WithoutCancel(t.Context()), "replicaset")) }()
-		create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-		_, err := untilSettled(t, src, 400*time.Millisecond)
-		wantBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "made to fail by hand")
+		mustSucceed(t)(gates.Fail(t.Context(), "replicaset", control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
+		defer func() { mustSucceed(t)(gates.Clear(context.WithoutCancel(t.Context()), "replicaset")) }()
+		createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+		_, err := waitUntilSettled(t, src, 400*time.Millisecond)
+		requireBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "made to fail by hand")
 	})
 	t.Run("paused", func(t *testing.T) {
 		awaitSettled(t, src)
-		do(t)(gates.Pause(t.Context(), "deployment"))
-		defer func() { do(t)(gates.Resume(context.WithoutCancel(t.Context()), "deployment")) }()
+		mustSucceed(t)(gates.Pause(t.Context(), "deployment"))
+		defer func() { mustSucceed(t)(gates.Resume(context.WithoutCancel(t.Context()), "deployment")) }()
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "held"
-		create(t, deployments(ns), d)
-		_, err := untilSettled(t, src, 2*time.Second)
-		wantBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held: it is paused")
+		createObject(t, deployments(ns), d)
+		_, err := waitUntilSettled(t, src, 2*time.Second)
+		requireBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held: it is paused")
 	})
 }
 
-func wantBusy(t *testing.T, err error, parts ...string) {
+func requireBusy(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	busy, ok := errors.AsType[*settled.BusyError](err)
 	if !ok {

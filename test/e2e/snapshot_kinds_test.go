@@ -15,9 +15,9 @@ import (
 
 // What the API server had begun with a kind when the state was saved it ends when
 // that is restored: each of its controllers tries once while writes are held.
-func TestSnapshotKindsUnderWay(t *testing.T) {
-	snapshotNamespace(t)
-	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+func TestSnapshotOfKindsInTransition(t *testing.T) {
+	createSnapshotNamespace(t)
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	for name, under := range map[string]struct {
 		way func(*apiextensionsv1.CustomResourceDefinition)
 		end func(*testing.T, *apiextensionsv1.CustomResourceDefinition)
@@ -31,7 +31,7 @@ func TestSnapshotKindsUnderWay(t *testing.T) {
 				}
 			},
 			func(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
-				await(t, "established "+crd.Name, one(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+				await(t, "established "+crd.Name, getByName(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 					return crdCondition(crd, apiextensionsv1.Established)
 				})
 			},
@@ -42,22 +42,22 @@ func TestSnapshotKindsUnderWay(t *testing.T) {
 				crd.Finalizers = []string{apiextensionsv1.CustomResourceCleanupFinalizer}
 			},
 			func(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
-				awaitGone(t, crd.Name, one(crds, crd.Name))
+				awaitGone(t, crd.Name, getByName(crds, crd.Name))
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			crd := widgetCRD(unique(name))
-			with := establishFor(t, crd)
-			create(t, custom{plane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
-			restored(t, editedKind(t, save(t), crd.Name, under.way))
+			crd := widgetCRD(uniqueName(name))
+			with := createCRD(t, crd)
+			createObject(t, customClient{controlPlane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
+			restoreSnapshot(t, editCRDInSnapshot(t, saveSnapshot(t), crd.Name, under.way))
 			under.end(t, crd)
 		})
 	}
 }
 
-// editedKind is a snapshot in which one definition is another.
-func editedKind(t *testing.T, file []byte, name string, edit func(*apiextensionsv1.CustomResourceDefinition)) []byte {
+// editCRDInSnapshot is a snapshot in which one definition is another.
+func editCRDInSnapshot(t *testing.T, file []byte, name string, edit func(*apiextensionsv1.CustomResourceDefinition)) []byte {
 	t.Helper()
 	head, state, err := snapshot.Decode(file)
 	if err != nil {

@@ -27,18 +27,18 @@ var (
 	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = by the time")
 )
 
-// model is what is to be there: RESOURCE NAMESPACE/NAME → UID and value.
-type model map[string]string
+// objectModel is what is to be there: RESOURCE NAMESPACE/NAME → UID and value.
+type objectModel map[string]string
 
-// gambler does random things to objects, and remembers what has to come of it.
-type gambler struct {
+// randomChanger does random things to objects, and remembers what has to come of it.
+type randomChanger struct {
 	t          *testing.T
 	random     *rand.Rand
 	namespaces []string
 	crd        *apiextensionsv1.CustomResourceDefinition
 	widgets    schema.GroupVersionResource
 	resources  []schema.GroupVersionResource
-	model      model
+	want       objectModel
 	served     bool // the widgets are
 }
 
@@ -50,51 +50,51 @@ func TestSnapshotRandom(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-snapshot-seed %d -snapshot-steps %d", seed, *snapshotSteps)
-	g := newGambler(t, rand.New(rand.NewPCG(seed, 0)))
-	informer := g.inform()
+	g := newRandomChanger(t, rand.New(rand.NewPCG(seed, 0)))
+	informer := g.startInformer()
 
 	type saved struct {
 		file   []byte
-		model  model
+		model  objectModel
 		served bool
 	}
-	all := []saved{{save(t), maps.Clone(g.model), g.served}}
+	all := []saved{{saveSnapshot(t), maps.Clone(g.want), g.served}}
 	saves, restores := 1, 0
 	for step := range *snapshotSteps {
 		switch n := g.random.IntN(100); {
 		case n < 10:
-			all = append(all, saved{save(t), maps.Clone(g.model), g.served})
+			all = append(all, saved{saveSnapshot(t), maps.Clone(g.want), g.served})
 			if len(all) > 6 {
 				all = slices.Delete(all, 0, 1)
 			}
 			saves++
 		case n < 28:
 			back := all[g.random.IntN(len(all))]
-			if _, err := plane.server.Restore(t.Context(), back.file); err != nil {
+			if _, err := controlPlane.server.RestoreSnapshot(t.Context(), back.file); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
-			g.model, g.served = maps.Clone(back.model), back.served
+			g.want, g.served = maps.Clone(back.model), back.served
 			restores++
-			g.check(fmt.Sprintf("step %d", step))
+			g.requireModel(fmt.Sprintf("step %d", step))
 		case n < 30:
-			g.toggleKind()
+			g.toggleCRD()
 		default:
-			g.change()
+			g.changeObject()
 		}
 	}
-	t.Logf("%d saves, %d restores, %d objects", saves, restores, len(g.model))
-	settle(t)
-	g.check("once settled")
-	await(t, "informer that has seen all", func(context.Context) (model, error) { return g.list(informer), nil },
-		func(m model) bool { return cmp.Equal(m, g.only("configmaps")) })
+	t.Logf("%d saves, %d restores, %d objects", saves, restores, len(g.want))
+	awaitSteadyState(t)
+	g.requireModel("once settled")
+	await(t, "informer that has seen all", func(context.Context) (objectModel, error) { return g.listStore(informer), nil },
+		func(m objectModel) bool { return cmp.Equal(m, g.modelOfResource("configmaps")) })
 }
 
-func newGambler(t *testing.T, random *rand.Rand) *gambler {
-	g := &gambler{t: t, random: random, crd: widgetCRD(unique("random")), model: model{}, served: true}
+func newRandomChanger(t *testing.T, random *rand.Rand) *randomChanger {
+	g := &randomChanger{t: t, random: random, crd: widgetCRD(uniqueName("random")), want: objectModel{}, served: true}
 	for range 3 {
-		g.namespaces = append(g.namespaces, snapshotNamespace(t))
+		g.namespaces = append(g.namespaces, createSnapshotNamespace(t))
 	}
-	g.widgets = establishFor(t, g.crd.DeepCopy())
+	g.widgets = createCRD(t, g.crd.DeepCopy())
 	g.resources = []schema.GroupVersionResource{
 		corev1.SchemeGroupVersion.WithResource("configmaps"),
 		corev1.SchemeGroupVersion.WithResource("services"),
@@ -104,11 +104,11 @@ func newGambler(t *testing.T, random *rand.Rand) *gambler {
 	return g
 }
 
-const gambled = "gambled=yes"
+const randomSelector = "gambled=yes"
 
-// inform watches the ConfigMaps from the beginning to the end.
-func (g *gambler) inform() cache.Store {
-	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(plane.dynamic, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = gambled })
+// startInformer watches the ConfigMaps from the beginning to the end.
+func (g *randomChanger) startInformer() cache.Store {
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(controlPlane.dynamic, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = randomSelector })
 	informer := factory.ForResource(g.resources[0]).Informer()
 	factory.Start(g.t.Context().Done())
 	if !cache.WaitForCacheSync(g.t.Context().Done(), informer.HasSynced) {
@@ -117,76 +117,76 @@ func (g *gambler) inform() cache.Store {
 	return informer.GetStore()
 }
 
-func (g *gambler) list(store cache.Store) model {
-	m := model{}
+func (g *randomChanger) listStore(store cache.Store) objectModel {
+	m := objectModel{}
 	for _, obj := range store.List() {
-		g.note(m, g.resources[0], obj.(*unstructured.Unstructured))
+		g.addToModel(m, g.resources[0], obj.(*unstructured.Unstructured))
 	}
 	return m
 }
 
-func (g *gambler) note(m model, of schema.GroupVersionResource, u *unstructured.Unstructured) {
+func (g *randomChanger) addToModel(m objectModel, of schema.GroupVersionResource, u *unstructured.Unstructured) {
 	m[fmt.Sprintf("%s %s/%s", of.Resource, u.GetNamespace(), u.GetName())] = fmt.Sprint(u.GetUID(), " ", u.GetAnnotations()["v"])
 }
 
-func (g *gambler) only(resource string) model {
-	m := maps.Clone(g.model)
+func (g *randomChanger) modelOfResource(resource string) objectModel {
+	m := maps.Clone(g.want)
 	maps.DeleteFunc(m, func(key, _ string) bool { return !strings.HasPrefix(key, resource) })
 	return m
 }
 
-// check compares what there is with what there has to be.
-func (g *gambler) check(when string) {
+// requireModel compares what there is with what there has to be.
+func (g *randomChanger) requireModel(when string) {
 	g.t.Helper()
-	there := model{}
+	there := objectModel{}
 	for _, of := range g.resources {
 		if of == g.widgets && !g.served {
 			continue
 		}
-		l, err := plane.dynamic.Resource(of).List(g.t.Context(), metav1.ListOptions{LabelSelector: gambled})
+		l, err := controlPlane.dynamic.Resource(of).List(g.t.Context(), metav1.ListOptions{LabelSelector: randomSelector})
 		if err != nil {
 			g.t.Fatalf("%s: %v", when, err)
 		}
 		for i := range l.Items {
-			g.note(there, of, &l.Items[i])
+			g.addToModel(there, of, &l.Items[i])
 		}
 	}
-	if diff := cmp.Diff(g.model, there); diff != "" {
+	if diff := cmp.Diff(g.want, there); diff != "" {
 		g.t.Fatalf("%s: -want +got:\n%s", when, diff)
 	}
 }
 
-// change creates, changes or deletes one object.
-func (g *gambler) change() {
+// changeObject creates, changes or deletes one object.
+func (g *randomChanger) changeObject() {
 	g.t.Helper()
 	of := g.resources[g.random.IntN(len(g.resources))]
 	if of == g.widgets && !g.served {
 		return
 	}
 	ns, name := g.namespaces[g.random.IntN(len(g.namespaces))], fmt.Sprintf("x-%d", g.random.IntN(4))
-	client := plane.dynamic.Resource(of).Namespace(ns)
+	client := controlPlane.dynamic.Resource(of).Namespace(ns)
 	key := fmt.Sprintf("%s %s/%s", of.Resource, ns, name)
 	var err error
 	var u *unstructured.Unstructured
 	switch {
-	case g.model[key] == "":
-		u, err = client.Create(g.t.Context(), g.object(of, name), metav1.CreateOptions{})
+	case g.want[key] == "":
+		u, err = client.Create(g.t.Context(), g.newObject(of, name), metav1.CreateOptions{})
 	case g.random.IntN(2) == 0:
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"v":"%d"}}}`, g.random.IntN(1000))
 		u, err = client.Patch(g.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	default:
 		err = client.Delete(g.t.Context(), name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
-		delete(g.model, key)
+		delete(g.want, key)
 	}
 	if err != nil {
 		g.t.Fatalf("%s: %v", key, err)
 	}
 	if u != nil {
-		g.note(g.model, of, u)
+		g.addToModel(g.want, of, u)
 	}
 }
 
-func (g *gambler) object(of schema.GroupVersionResource, name string) *unstructured.Unstructured {
+func (g *randomChanger) newObject(of schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	kinds := map[string]string{"configmaps": "ConfigMap", "services": "Service", "deployments": "Deployment", "widgets": "Widget"}
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetAPIVersion(of.GroupVersion().String())
@@ -211,16 +211,16 @@ func (g *gambler) object(of schema.GroupVersionResource, name string) *unstructu
 	return u
 }
 
-// toggleKind removes the definition of the widgets, with all of them, or makes
+// toggleCRD removes the definition of the widgets, with all of them, or makes
 // another one.
-func (g *gambler) toggleKind() {
+func (g *randomChanger) toggleCRD() {
 	g.t.Helper()
-	crds := plane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	if g.served = !g.served; g.served {
-		establishFor(g.t, g.crd.DeepCopy())
+		createCRD(g.t, g.crd.DeepCopy())
 		return
 	}
-	remove(g.t, crds, g.crd.Name)
-	awaitGone(g.t, "definition", one(crds, g.crd.Name))
-	maps.DeleteFunc(g.model, func(key, _ string) bool { return strings.HasPrefix(key, "widgets") })
+	deleteObject(g.t, crds, g.crd.Name)
+	awaitGone(g.t, "definition", getByName(crds, g.crd.Name))
+	maps.DeleteFunc(g.want, func(key, _ string) bool { return strings.HasPrefix(key, "widgets") })
 }

@@ -28,10 +28,10 @@ func TestSnapshots(t *testing.T) {
 	if os.Getenv(snapshotEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshot[A-Z]", "-test.v", "-test.parallel=1")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshotAndRestore[A-Z]", "-test.v", "-test.parallel=1")
 	cmd.Env = append(os.Environ(), snapshotEnv+"=1", workloadsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestSnapshot")
+	ran := strings.Count(string(out), "\n--- PASS: TestSnapshotAndRestore")
 	if err != nil || ran < 11 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
@@ -42,37 +42,37 @@ func TestSnapshots(t *testing.T) {
 // writes, do not keep a restore from being exact: what was saved is there
 // afterwards, and stays.
 func TestSnapshotUnderLoad(t *testing.T) {
-	w := newWorld(t)
-	saved := w.settle(t)
-	stop := w.load(t)
-	w.change(t)
-	restored(t, saved) // while the load goes on
+	w := createSampleObjects(t)
+	saved := w.saveWhenSteady(t)
+	stop := w.startLoad(t)
+	w.changeEverything(t)
+	restoreSnapshot(t, saved) // while the load goes on
 	stop()
-	restored(t, saved)
-	same(t, saved, "at once")
-	w.settle(t)
-	same(t, saved, "once settled")
+	restoreSnapshot(t, saved)
+	requireSameState(t, saved, "at once")
+	w.saveWhenSteady(t)
+	requireSameState(t, saved, "once settled")
 
 	// What was restored is alive: a Pod that is deleted is made anew, a Service
 	// gets an address that nobody has, an owner takes with it what it owns.
-	first := list(t, pods(w.ns), "app=web").Items[0]
-	remove(t, pods(w.ns), first.Name)
+	first := listObjects(t, pods(w.ns), "app=web").Items[0]
+	deleteObject(t, pods(w.ns), first.Name)
 	awaitRunning(t, w.ns, "app=web", 3)
 	service := newService("another")
 	service.Spec.Type = corev1.ServiceTypeNodePort
-	create(t, plane.client.CoreV1().Services(w.ns), service)
-	remove(t, deployments(w.ns), "web")
-	await(t, "collection", all(pods(w.ns), "app=web"), func(l *corev1.PodList) bool { return len(l.Items) == 0 })
+	createObject(t, controlPlane.client.CoreV1().Services(w.ns), service)
+	deleteObject(t, deployments(w.ns), "web")
+	await(t, "collection", listBySelector(pods(w.ns), "app=web"), func(l *corev1.PodList) bool { return len(l.Items) == 0 })
 
 	// So is a kind that was gone.
-	widgets := custom{plane.dynamic.Resource(w.gvr).Namespace(w.ns)}
-	owner := get(t, widgets, "w-0")
+	widgets := customClient{controlPlane.dynamic.Resource(w.gvr).Namespace(w.ns)}
+	owner := getObject(t, widgets, "w-0")
 	owned := newWidget(w.gvr, "owned", 1)
 	owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
-	create(t, widgets, owned)
+	createObject(t, widgets, owned)
 	began := time.Now()
-	remove(t, widgets, "w-0")
-	awaitGone(t, "owned widget", one(widgets, "owned"))
+	deleteObject(t, widgets, "w-0")
+	awaitGone(t, "owned widget", getByName(widgets, "owned"))
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the garbage collector has known the restored kind after %v only", took)
 	}
@@ -80,33 +80,33 @@ func TestSnapshotUnderLoad(t *testing.T) {
 
 // A watch that is open sees what a restore changes, as other writes: revisions
 // go on, and an object that is another one is deleted before it is added.
-func TestSnapshotWatch(t *testing.T) {
-	ns := snapshotNamespace(t)
-	c := plane.client.CoreV1().ConfigMaps(ns)
+func TestSnapshotRestoreReachesWatches(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	c := controlPlane.client.CoreV1().ConfigMaps(ns)
 	named := func(name, value string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
 	}
-	changed, replaced, gone := create(t, c, named("changed", "1")), create(t, c, named("replaced", "1")), create(t, c, named("gone", "1"))
-	saved := save(t)
-	modify(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
-	remove(t, c, "replaced")
-	other := create(t, c, named("replaced", "1"))
-	remove(t, c, "gone")
-	extra := create(t, c, named("new", "1"))
+	changed, replaced, gone := createObject(t, c, named("changed", "1")), createObject(t, c, named("replaced", "1")), createObject(t, c, named("gone", "1"))
+	saved := saveSnapshot(t)
+	updateObject(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	deleteObject(t, c, "replaced")
+	other := createObject(t, c, named("replaced", "1"))
+	deleteObject(t, c, "gone")
+	extra := createObject(t, c, named("new", "1"))
 
 	w, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: extra.ResourceVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	restored(t, saved)
+	restoreSnapshot(t, saved)
 	seen := map[string][]string{}
 	last, err := strconv.ParseInt(extra.ResourceVersion, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		e := followingEvent(t, w)
+		e := nextOpenEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
 		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
 		if err != nil || revision < last {
@@ -125,12 +125,12 @@ func TestSnapshotWatch(t *testing.T) {
 			t.Errorf("%s: seen %q, want %q", name, seen[name], want)
 		}
 	}
-	if now := get(t, c, "replaced"); now.UID != replaced.UID {
+	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {
 		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
 	}
 }
 
-func followingEvent(t *testing.T, w watch.Interface) watch.Event {
+func nextOpenEvent(t *testing.T, w watch.Interface) watch.Event {
 	t.Helper()
 	select {
 	case e, ok := <-w.ResultChan():
@@ -138,43 +138,43 @@ func followingEvent(t *testing.T, w watch.Interface) watch.Event {
 			t.Fatal("the watch has ended")
 		}
 		return e
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("no event")
 	}
 	return watch.Event{}
 }
 
 // An owner that was deleted and collected is not held for absent when it is back.
-func TestSnapshotOwner(t *testing.T) {
-	ns := snapshotNamespace(t)
-	c := plane.client.CoreV1().ConfigMaps(ns)
-	owner := create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
+func TestSnapshotRestoresOwner(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	c := controlPlane.client.CoreV1().ConfigMaps(ns)
+	owner := createObject(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
 	for i := range 20 {
-		create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("owned-%d", i), OwnerReferences: []metav1.OwnerReference{
+		createObject(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("owned-%d", i), OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID},
 		}}})
 	}
-	saved := save(t)
+	saved := saveSnapshot(t)
 	for range 3 {
-		remove(t, c, owner.Name)
-		await(t, "some of the collection", all(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) < 18 })
-		restored(t, saved)
-		settle(t)
-		if l := list(t, c, ""); len(l.Items) != 22 { // with kube-root-ca.crt
-			t.Fatalf("%d ConfigMaps: %s", len(l.Items), show(l))
+		deleteObject(t, c, owner.Name)
+		await(t, "some of the collection", listBySelector(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) < 18 })
+		restoreSnapshot(t, saved)
+		awaitSteadyState(t)
+		if l := listObjects(t, c, ""); len(l.Items) != 22 { // with kube-root-ca.crt
+			t.Fatalf("%d ConfigMaps: %s", len(l.Items), toYAML(l))
 		}
 	}
-	remove(t, c, owner.Name)
-	await(t, "collection", all(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) == 1 })
+	deleteObject(t, c, owner.Name)
+	await(t, "collection", listBySelector(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) == 1 })
 }
 
 // Writes that meet a restore are carried out before it or after it by somebody
 // who has seen the state then; else they fail with a conflict.
-func TestSnapshotOthersWrites(t *testing.T) {
-	ns := snapshotNamespace(t)
-	c := plane.client.CoreV1().ConfigMaps(ns)
-	create(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}})
-	saved := save(t)
+func TestSnapshotConcurrentWrites(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	c := controlPlane.client.CoreV1().ConfigMaps(ns)
+	createObject(t, c, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}})
+	saved := saveSnapshot(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	var mu sync.Mutex
@@ -197,15 +197,15 @@ func TestSnapshotOthersWrites(t *testing.T) {
 		})
 	}
 	for range 3 {
-		restored(t, saved)
+		restoreSnapshot(t, saved)
 	}
 	cancel()
 	writers.Wait()
 	if conflicts == 0 || carried == 0 {
 		t.Errorf("%d writes carried out, %d conflicts: want some of each", carried, conflicts)
 	}
-	restored(t, saved)
-	if m := get(t, c, "counter"); len(m.Data) != 0 {
+	restoreSnapshot(t, saved)
+	if m := getObject(t, c, "counter"); len(m.Data) != 0 {
 		t.Errorf("written meanwhile: %v", m.Data)
 	}
 }

@@ -34,19 +34,19 @@ const (
 	startUnseeded = "unseeded"
 )
 
-// workDone are figures of a start that do not wander with the machine's load.
-type workDone struct {
+// startWork are figures of a start that do not wander with the machine's load.
+type startWork struct {
 	Requests  int64 // for objects, answered until it is ready
 	Revision  int64 // of the store by then: what was written, the seed counts as one
 	Allocated int64 // MiB
 }
 
-// TestStartDoesNoNeedlessWork fails when a start does more than it did: what is
+// TestStartWorkIsBounded fails when a start does more than it did: what is
 // slow is found by a bench, but only this finds it in every change.
-func TestStartDoesNoNeedlessWork(t *testing.T) {
+func TestStartWorkIsBounded(t *testing.T) {
 	t.Parallel()
-	var got workDone
-	startElsewhere(t, startCounts, &got)
+	var got startWork
+	startInChild(t, startCounts, &got)
 	t.Logf("%+v", got)
 	// Measured: 44–47 requests, revision 24–28, 168–184 MiB.
 	for _, limit := range []struct {
@@ -63,13 +63,13 @@ func TestStartDoesNoNeedlessWork(t *testing.T) {
 	}
 }
 
-// TestSeedIsWhatUpstreamMakes compares a control plane that began with the seed
+// TestSeedMatchesUpstream compares a control plane that began with the seed
 // with one that made everything itself.
-func TestSeedIsWhatUpstreamMakes(t *testing.T) {
+func TestSeedMatchesUpstream(t *testing.T) {
 	t.Parallel()
 	var made, seeded map[string]any
-	startElsewhere(t, startUnseeded, &made)
-	startElsewhere(t, startSeeded, &seeded)
+	startInChild(t, startUnseeded, &made)
+	startInChild(t, startSeeded, &seeded)
 	if len(made) < 150 {
 		t.Errorf("upstream made %d objects, want the whole policy", len(made))
 	}
@@ -78,7 +78,7 @@ func TestSeedIsWhatUpstreamMakes(t *testing.T) {
 	}
 }
 
-func startElsewhere(t *testing.T, what string, into any) {
+func startInChild(t *testing.T, what string, into any) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), startEnv+"="+what, "TMPDIR="+t.TempDir())
@@ -93,8 +93,8 @@ func startElsewhere(t *testing.T, what string, into any) {
 	}
 }
 
-// start is what that process runs.
-func start(what string) error {
+// runStart is what that process runs.
+func runStart(what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	srv := &ctrlplane.Server{Nodes: 1}
@@ -110,9 +110,9 @@ func start(what string) error {
 	var told any
 	var err error
 	if what == startCounts {
-		told, err = count(ctx, srv)
+		told, err = countStartWork(ctx, srv)
 	} else {
-		told, err = contents(ctx, srv)
+		told, err = readContents(ctx, srv)
 	}
 	if err := errors.Join(err, srv.Close()); err != nil {
 		return err
@@ -120,19 +120,19 @@ func start(what string) error {
 	return json.NewEncoder(os.Stdout).Encode(told)
 }
 
-func count(ctx context.Context, srv *ctrlplane.Server) (workDone, error) {
+func countStartWork(ctx context.Context, srv *ctrlplane.Server) (startWork, error) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	s, err := srv.Observer().Snapshot(ctx)
 	if err != nil {
-		return workDone{}, err
+		return startWork{}, err
 	}
-	requests, err := answered(ctx, srv)
-	return workDone{requests, s.Process.EtcdRevision, int64(mem.TotalAlloc >> 20)}, err
+	requests, err := countRequests(ctx, srv)
+	return startWork{requests, s.Process.EtcdRevision, int64(mem.TotalAlloc >> 20)}, err
 }
 
-// answered is how many requests for objects the API server has answered.
-func answered(ctx context.Context, srv *ctrlplane.Server) (n int64, err error) {
+// countRequests is how many requests for objects the API server has answered.
+func countRequests(ctx context.Context, srv *ctrlplane.Server) (n int64, err error) {
 	client, err := kubernetes.NewForConfig(srv.RESTConfig())
 	if err != nil {
 		return 0, err
@@ -155,8 +155,8 @@ func answered(ctx context.Context, srv *ctrlplane.Server) (n int64, err error) {
 	return n, nil
 }
 
-// seeded are the resources that the seed has.
-var seeded = []schema.GroupVersionResource{
+// seededResources are the resources that the seed has.
+var seededResources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "namespaces"},
 	{Version: "v1", Resource: "serviceaccounts"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
@@ -170,9 +170,9 @@ var seeded = []schema.GroupVersionResource{
 	{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
 }
 
-// contents are those objects once nothing goes on any more, without what differs
+// readContents are those objects once nothing goes on any more, without what differs
 // each time, by resource and name.
-func contents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error) {
+func readContents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error) {
 	for {
 		s, err := srv.Observer().Snapshot(ctx)
 		if err != nil || ctx.Err() != nil {
@@ -188,20 +188,20 @@ func contents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error
 		return nil, err
 	}
 	all := map[string]any{}
-	for _, gvr := range seeded {
+	for _, gvr := range seededResources {
 		list, err := client.Resource(gvr).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", gvr.Resource, err)
 		}
 		for _, item := range list.Items {
-			all[strings.Join([]string{gvr.Resource, item.GetNamespace(), item.GetName()}, "/")] = lasting(item)
+			all[strings.Join([]string{gvr.Resource, item.GetNamespace(), item.GetName()}, "/")] = stripVolatileFields(item)
 		}
 	}
 	return all, nil
 }
 
-// lasting is an object without its identity, its times, and who wrote it how often.
-func lasting(item unstructured.Unstructured) map[string]any {
+// stripVolatileFields is an object without its identity, its times, and who wrote it how often.
+func stripVolatileFields(item unstructured.Unstructured) map[string]any {
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"} {
 		unstructured.RemoveNestedField(item.Object, "metadata", field)
 	}

@@ -15,19 +15,19 @@ import (
 )
 
 func statefulSets(ns string) appsv1client.StatefulSetInterface {
-	return plane.client.AppsV1().StatefulSets(ns)
+	return controlPlane.client.AppsV1().StatefulSets(ns)
 }
 
 // newStatefulSet has three replicas with a claim each.
 func newStatefulSet() *appsv1.StatefulSet {
-	tmpl := template(webLabels)
+	tmpl := podTemplate(webLabels)
 	tmpl.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "db"},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas:    new(int32(3)),
 			ServiceName: "db",
-			Selector:    selecting(webLabels),
+			Selector:    labelSelector(webLabels),
 			Template:    tmpl,
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
 				ObjectMeta: metav1.ObjectMeta{Name: "data"},
@@ -41,9 +41,9 @@ func newStatefulSet() *appsv1.StatefulSet {
 	}
 }
 
-// follow watches the namespace's Pods, begins, and calls see with each change
+// watchPodsUntil watches the namespace's Pods, begins, and calls see with each change
 // until it returns true.
-func follow(t *testing.T, ns, what string, begin func(), see func(watch.EventType, *corev1.Pod) bool) {
+func watchPodsUntil(t *testing.T, ns, what string, begin func(), see func(watch.EventType, *corev1.Pod) bool) {
 	t.Helper()
 	w, err := pods(ns).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -51,7 +51,7 @@ func follow(t *testing.T, ns, what string, begin func(), see func(watch.EventTyp
 	}
 	defer w.Stop()
 	begin()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	for {
 		select {
 		case e, open := <-w.ResultChan():
@@ -63,34 +63,34 @@ func follow(t *testing.T, ns, what string, begin func(), see func(watch.EventTyp
 				return
 			}
 		case <-deadline:
-			t.Fatalf("no %s within %v; the pods:\n%s", what, patience, show(list(t, pods(ns), "")))
+			t.Fatalf("no %s within %v; the pods:\n%s", what, waitTimeout, toYAML(listObjects(t, pods(ns), "")))
 		}
 	}
 }
 
 func TestStatefulSetOrder(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
+	ns := createNamespace(t)
 	// Each Pod is made ready when it is seen: the next may come only then.
 	var ready []string
-	begin := func() { create(t, statefulSets(ns), newStatefulSet()) }
-	follow(t, ns, "3 pods in order", begin, func(kind watch.EventType, p *corev1.Pod) bool {
+	begin := func() { createObject(t, statefulSets(ns), newStatefulSet()) }
+	watchPodsUntil(t, ns, "3 pods in order", begin, func(kind watch.EventType, p *corev1.Pod) bool {
 		if kind == watch.Added {
 			if want := fmt.Sprintf("db-%d", len(ready)); p.Name != want {
 				t.Errorf("pod %s was made while %v were ready, want %s", p.Name, ready, want)
 			}
-			controlledBy(t, p, "StatefulSet", "db")
+			requireController(t, p, "StatefulSet", "db")
 			markReady(t, *p)
 			ready = append(ready, p.Name)
 		}
 		return len(ready) == 3
 	})
-	await(t, "3 available replicas", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
+	await(t, "3 available replicas", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
 		return s.Status.Replicas == 3 && s.Status.ReadyReplicas == 3 && s.Status.AvailableReplicas == 3 && s.Status.UpdatedReplicas == 3
 	})
 	for i := range 3 {
-		p := get(t, pods(ns), fmt.Sprintf("db-%d", i))
-		claim := get(t, plane.client.CoreV1().PersistentVolumeClaims(ns), "data-"+p.Name)
+		p := getObject(t, pods(ns), fmt.Sprintf("db-%d", i))
+		claim := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-"+p.Name)
 		mounted := slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 		})
@@ -100,20 +100,20 @@ func TestStatefulSetOrder(t *testing.T) {
 	}
 
 	// A Pod that is lost comes back under its name, to its claim.
-	lost := get(t, pods(ns), "db-1")
-	claim := get(t, plane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1")
-	remove(t, pods(ns), "db-1")
-	back := await(t, "db-1 anew", one(pods(ns), "db-1"), func(p *corev1.Pod) bool { return p.UID != lost.UID })
+	lost := getObject(t, pods(ns), "db-1")
+	claim := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1")
+	deleteObject(t, pods(ns), "db-1")
+	back := await(t, "db-1 anew", getByName(pods(ns), "db-1"), func(p *corev1.Pod) bool { return p.UID != lost.UID })
 	markReady(t, *back)
-	if again := get(t, plane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1"); again.UID != claim.UID {
+	if again := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1"); again.UID != claim.UID {
 		t.Error("the claim of db-1 was made anew")
 	}
 
 	// Scaling down takes the highest first, and leaves the claims.
-	await(t, "3 available replicas again", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
+	await(t, "3 available replicas again", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
 	var gone []string
-	shrink := func() { scale(t, statefulSets(ns), "db", 1) }
-	follow(t, ns, "end of 2 pods", shrink, func(kind watch.EventType, p *corev1.Pod) bool {
+	shrink := func() { scaleObject(t, statefulSets(ns), "db", 1) }
+	watchPodsUntil(t, ns, "end of 2 pods", shrink, func(kind watch.EventType, p *corev1.Pod) bool {
 		if kind == watch.Deleted {
 			gone = append(gone, p.Name)
 		}
@@ -122,7 +122,7 @@ func TestStatefulSetOrder(t *testing.T) {
 	if !slices.Equal(gone, []string{"db-2", "db-1"}) {
 		t.Errorf("deleted in the order %v", gone)
 	}
-	if claims := list(t, plane.client.CoreV1().PersistentVolumeClaims(ns), ""); len(claims.Items) != 3 {
+	if claims := listObjects(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), ""); len(claims.Items) != 3 {
 		t.Errorf("%d claims are left, want 3", len(claims.Items))
 	}
 }
@@ -131,38 +131,38 @@ func TestStatefulSetOrder(t *testing.T) {
 // the partition.
 func TestStatefulSetRollout(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	readyUnless(t, ns, "")
+	ns := createNamespace(t)
+	markPodsReadyExcept(t, ns, "")
 	s := newStatefulSet()
 	s.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 	s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
 		WhenScaled:  appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
 	}
-	create(t, statefulSets(ns), s)
-	await(t, "3 available replicas", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
+	createObject(t, statefulSets(ns), s)
+	await(t, "3 available replicas", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
 
-	modify(t, statefulSets(ns), "db", func(s *appsv1.StatefulSet) {
+	updateObject(t, statefulSets(ns), "db", func(s *appsv1.StatefulSet) {
 		s.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(1))}
 		s.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2"
 	})
-	s = await(t, "rollout down to the partition", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
+	s = await(t, "rollout down to the partition", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
 		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == 2 && s.Status.AvailableReplicas == 3
 	})
 	if s.Status.CurrentRevision == s.Status.UpdateRevision || s.Status.CurrentReplicas != 1 {
 		t.Errorf("status of a partial rollout: %+v", s.Status)
 	}
 	for name, want := range map[string]string{"db-0": "registry.invalid/app:1", "db-1": "registry.invalid/app:2", "db-2": "registry.invalid/app:2"} {
-		if p := get(t, pods(ns), name); p.Spec.Containers[0].Image != want {
+		if p := getObject(t, pods(ns), name); p.Spec.Containers[0].Image != want {
 			t.Errorf("%s runs %s, want %s", name, p.Spec.Containers[0].Image, want)
 		}
 	}
-	modify(t, statefulSets(ns), "db", func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(0)) })
-	await(t, "complete rollout", one(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
+	updateObject(t, statefulSets(ns), "db", func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(0)) })
+	await(t, "complete rollout", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool {
 		return s.Status.UpdatedReplicas == 3 && s.Status.AvailableReplicas == 3 && s.Status.CurrentRevision == s.Status.UpdateRevision
 	})
 
-	remove(t, statefulSets(ns), "db")
-	await(t, "end of the claims", all(plane.client.CoreV1().PersistentVolumeClaims(ns), ""),
+	deleteObject(t, statefulSets(ns), "db")
+	await(t, "end of the claims", listBySelector(controlPlane.client.CoreV1().PersistentVolumeClaims(ns), ""),
 		func(l *corev1.PersistentVolumeClaimList) bool { return len(l.Items) == 0 })
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func claims(ns string) corev1client.PersistentVolumeClaimInterface {
-	return plane.client.CoreV1().PersistentVolumeClaims(ns)
+	return controlPlane.client.CoreV1().PersistentVolumeClaims(ns)
 }
 
 func claimSpec(class, size string) corev1.PersistentVolumeClaimSpec {
@@ -23,12 +23,12 @@ func claimSpec(class, size string) corev1.PersistentVolumeClaimSpec {
 	}
 }
 
-// newVolume makes a volume of a class, which need not exist, that is kept when
+// createVolume makes a volume of a class, which need not exist, that is kept when
 // its claim goes.
-func newVolume(t *testing.T, class, size string) string {
+func createVolume(t *testing.T, class, size string) string {
 	t.Helper()
-	name := unique("pv")
-	createShared(t, plane.client.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{
+	name := uniqueName("pv")
+	createShared(t, controlPlane.client.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
 			StorageClassName:              class,
@@ -51,64 +51,64 @@ func withEphemeralVolume(p *corev1.Pod) *corev1.Pod {
 
 func TestVolumeBinding(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	volumes, class := plane.client.CoreV1().PersistentVolumes(), unique("class")
-	big, fitting, small := newVolume(t, class, "10Gi"), newVolume(t, class, "2Gi"), newVolume(t, class, "1Gi")
+	ns := createNamespace(t)
+	volumes, class := controlPlane.client.CoreV1().PersistentVolumes(), uniqueName("class")
+	big, fitting, small := createVolume(t, class, "10Gi"), createVolume(t, class, "2Gi"), createVolume(t, class, "1Gi")
 	for _, name := range []string{big, fitting, small} {
-		await(t, "available volume", one(volumes, name), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeAvailable })
+		await(t, "available volume", getByName(volumes, name), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeAvailable })
 	}
-	create(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "2Gi")})
-	c := await(t, "bound claim", one(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool { return c.Status.Phase == corev1.ClaimBound })
+	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "2Gi")})
+	c := await(t, "bound claim", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool { return c.Status.Phase == corev1.ClaimBound })
 	if c.Spec.VolumeName != fitting || c.Status.Capacity.Storage().String() != "2Gi" || !slices.Contains(c.Finalizers, "kubernetes.io/pvc-protection") {
 		t.Errorf("the claim has volume %s (want %s), capacity %v, finalizers %v", c.Spec.VolumeName, fitting, c.Status.Capacity, c.Finalizers)
 	}
-	pv := await(t, "bound volume", one(volumes, fitting), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeBound })
+	pv := await(t, "bound volume", getByName(volumes, fitting), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeBound })
 	if pv.Spec.ClaimRef.UID != c.UID || !slices.Contains(pv.Finalizers, "kubernetes.io/pv-protection") {
 		t.Errorf("the volume has claim %+v, finalizers %v", pv.Spec.ClaimRef, pv.Finalizers)
 	}
 
 	// Neither goes while it is used: the volume by the claim, the claim by a Pod.
-	n := startNode(t, nil)
+	n := startFakeNode(t, nil)
 	user := newPod("user", nil)
 	user.Spec.NodeName, user.Spec.TerminationGracePeriodSeconds = n.name, new(int64(0))
 	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
 	}}}
-	create(t, pods(ns), user)
-	remove(t, volumes, fitting)
-	remove(t, claims(ns), "data")
-	c = get(t, claims(ns), "data")
+	createObject(t, pods(ns), user)
+	deleteObject(t, volumes, fitting)
+	deleteObject(t, claims(ns), "data")
+	c = getObject(t, claims(ns), "data")
 	if c.DeletionTimestamp == nil || !slices.Contains(c.Finalizers, "kubernetes.io/pvc-protection") {
 		t.Errorf("the claim in use is being deleted since %v, with finalizers %v", c.DeletionTimestamp, c.Finalizers)
 	}
-	if pv := get(t, volumes, fitting); pv.DeletionTimestamp == nil || pv.Status.Phase != corev1.VolumeBound {
+	if pv := getObject(t, volumes, fitting); pv.DeletionTimestamp == nil || pv.Status.Phase != corev1.VolumeBound {
 		t.Errorf("the volume in use is being deleted since %v, in phase %s", pv.DeletionTimestamp, pv.Status.Phase)
 	}
-	remove(t, pods(ns), "user")
-	awaitGone(t, "claim", one(claims(ns), "data"))
-	awaitGone(t, "volume", one(volumes, fitting))
+	deleteObject(t, pods(ns), "user")
+	awaitGone(t, "claim", getByName(claims(ns), "data"))
+	awaitGone(t, "volume", getByName(volumes, fitting))
 }
 
 // A volume that is kept is released, and not given to the next claim.
 func TestVolumeRelease(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	volumes, class := plane.client.CoreV1().PersistentVolumes(), unique("class")
-	name := newVolume(t, class, "1Gi")
-	create(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
-	c := await(t, "bound claim", one(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool { return c.Status.Phase == corev1.ClaimBound })
-	remove(t, claims(ns), "data")
-	pv := await(t, "released volume", one(volumes, name), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeReleased })
+	ns := createNamespace(t)
+	volumes, class := controlPlane.client.CoreV1().PersistentVolumes(), uniqueName("class")
+	name := createVolume(t, class, "1Gi")
+	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
+	c := await(t, "bound claim", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool { return c.Status.Phase == corev1.ClaimBound })
+	deleteObject(t, claims(ns), "data")
+	pv := await(t, "released volume", getByName(volumes, name), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeReleased })
 	if pv.Spec.ClaimRef == nil || pv.Spec.ClaimRef.UID != c.UID {
 		t.Errorf("the released volume remembers %+v, want claim %s", pv.Spec.ClaimRef, c.UID)
 	}
-	create(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
+	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
 	awaitEvent(t, ns, "PersistentVolumeClaim", "data", "ProvisioningFailed") // the class does not exist
-	if c := get(t, claims(ns), "data"); c.Status.Phase != corev1.ClaimPending {
+	if c := getObject(t, claims(ns), "data"); c.Status.Phase != corev1.ClaimPending {
 		t.Errorf("the second claim is %s", c.Status.Phase)
 	}
-	modify(t, volumes, name, func(pv *corev1.PersistentVolume) { pv.Spec.ClaimRef = nil })
-	await(t, "second claim bound to the volume", one(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
+	updateObject(t, volumes, name, func(pv *corev1.PersistentVolume) { pv.Spec.ClaimRef = nil })
+	await(t, "second claim bound to the volume", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
 		return c.Status.Phase == corev1.ClaimBound && c.Spec.VolumeName == name
 	})
 }
@@ -116,13 +116,13 @@ func TestVolumeRelease(t *testing.T) {
 // A class with a provisioner of somebody else's is left to it.
 func TestVolumeProvisioning(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	class := unique("class")
-	createShared(t, plane.client.StorageV1().StorageClasses(), &storagev1.StorageClass{
+	ns := createNamespace(t)
+	class := uniqueName("class")
+	createShared(t, controlPlane.client.StorageV1().StorageClasses(), &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "csi.e2e.example",
 	}, class)
-	create(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
-	await(t, "claim handed to the provisioner", one(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
+	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
+	await(t, "claim handed to the provisioner", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
 		return c.Annotations["volume.kubernetes.io/storage-provisioner"] == "csi.e2e.example"
 	})
 	awaitEvent(t, ns, "PersistentVolumeClaim", "data", "ExternalProvisioning")
@@ -130,24 +130,24 @@ func TestVolumeProvisioning(t *testing.T) {
 
 func TestEphemeralVolume(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	p := create(t, pods(ns), withEphemeralVolume(newPod("web", nil)))
-	c := await(t, "claim of the pod", one(claims(ns), "web-scratch"), exists)
-	controlledBy(t, c, "Pod", p.Name)
-	remove(t, pods(ns), "web")
-	awaitGone(t, "claim of the pod", one(claims(ns), "web-scratch"))
+	ns := createNamespace(t)
+	p := createObject(t, pods(ns), withEphemeralVolume(newPod("web", nil)))
+	c := await(t, "claim of the pod", getByName(claims(ns), "web-scratch"), anyState)
+	requireController(t, c, "Pod", p.Name)
+	deleteObject(t, pods(ns), "web")
+	awaitGone(t, "claim of the pod", getByName(claims(ns), "web-scratch"))
 }
 
 func TestVolumeAttributesClassProtection(t *testing.T) {
 	t.Parallel()
-	name := unique("class")
-	classes := plane.client.StorageV1().VolumeAttributesClasses()
+	name := uniqueName("class")
+	classes := controlPlane.client.StorageV1().VolumeAttributesClasses()
 	createShared(t, classes, &storagev1.VolumeAttributesClass{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, DriverName: "csi.e2e.example", Parameters: map[string]string{"iops": "100"},
 	}, name)
-	await(t, "protected class", one(classes, name), func(c *storagev1.VolumeAttributesClass) bool {
+	await(t, "protected class", getByName(classes, name), func(c *storagev1.VolumeAttributesClass) bool {
 		return slices.Contains(c.Finalizers, "kubernetes.io/vac-protection")
 	})
-	remove(t, classes, name)
-	awaitGone(t, "class that nothing uses", one(classes, name))
+	deleteObject(t, classes, name)
+	awaitGone(t, "class that nothing uses", getByName(classes, name))
 }

@@ -16,13 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// webhook answers admission reviews, and keeps the last request.
-type webhook struct {
+// fakeWebhook answers admission reviews, and keeps the last request.
+type fakeWebhook struct {
 	decide func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 	last   atomic.Pointer[admissionv1.AdmissionRequest]
 }
 
-func (h *webhook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (h *fakeWebhook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var review admissionv1.AdmissionReview
 	if err := json.NewDecoder(req.Body).Decode(&review); err != nil || review.Request == nil {
 		http.Error(w, "no admission review", http.StatusBadRequest)
@@ -36,8 +36,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(review) // an error is the client's going away
 }
 
-// serve returns the server, and how an API server on this machine is to call it.
-func (h *webhook) serve(t *testing.T) (*httptest.Server, admissionregistrationv1.WebhookClientConfig) {
+// startServer returns the server, and how an API server on this machine is to call it.
+func (h *fakeWebhook) startServer(t *testing.T) (*httptest.Server, admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
 	srv, ca := serveTLS(t, nil, h)
 	return srv, admissionregistrationv1.WebhookClientConfig{URL: new(srv.URL + "/review"), CABundle: ca}
@@ -45,8 +45,8 @@ func (h *webhook) serve(t *testing.T) (*httptest.Server, admissionregistrationv1
 
 func TestValidatingWebhook(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	h := &webhook{decide: func(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	ns := createNamespace(t)
+	h := &fakeWebhook{decide: func(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		var m corev1.ConfigMap
 		if err := json.Unmarshal(req.Object.Raw, &m); err != nil {
 			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Message: err.Error()}}
@@ -56,74 +56,74 @@ func TestValidatingWebhook(t *testing.T) {
 		}
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"looked at " + m.Name}}
 	}}
-	srv, how := h.serve(t)
-	name := unique("webhook")
+	srv, how := h.startServer(t)
+	name := uniqueName("webhook")
 	rules := []admissionregistrationv1.RuleWithOperations{
 		ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps"), ruleFor(admissionregistrationv1.Update, "", "v1", "configmaps"),
 	}
 	hook := func(path string, policy admissionregistrationv1.FailurePolicyType, selector *metav1.LabelSelector) admissionregistrationv1.ValidatingWebhook {
 		return admissionregistrationv1.ValidatingWebhook{
-			Name: path + ".e2e.example", ClientConfig: how, Rules: rules, FailurePolicy: &policy, NamespaceSelector: only(ns), ObjectSelector: selector,
+			Name: path + ".e2e.example", ClientConfig: how, Rules: rules, FailurePolicy: &policy, NamespaceSelector: selectNamespace(ns), ObjectSelector: selector,
 			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 		}
 	}
-	createShared(t, plane.client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+	createShared(t, controlPlane.client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			hook("strict", admissionregistrationv1.Fail, selecting(map[string]string{"hook": "strict"})),
-			hook("lax", admissionregistrationv1.Ignore, selecting(map[string]string{"hook": "lax"})),
+			hook("strict", admissionregistrationv1.Fail, labelSelector(map[string]string{"hook": "strict"})),
+			hook("lax", admissionregistrationv1.Ignore, labelSelector(map[string]string{"hook": "lax"})),
 		},
 	}, name)
 
 	m := func(hook, colour string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: hook, Labels: map[string]string{"hook": hook}}, Data: map[string]string{"colour": colour}}
 	}
-	err := awaitRefusal(t, "green", tryCreate(configMaps(ns), m("strict", "green")))
+	err := awaitRefusal(t, "green", dryRunCreate(configMaps(ns), m("strict", "green")))
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Code != http.StatusTeapot || status.Status().Message != `admission webhook "strict.e2e.example" denied the request: no green` {
 		t.Errorf("got %v, want the webhook's own answer", err)
 	}
 	req := h.last.Load()
 	if req.Operation != admissionv1.Create || req.Namespace != ns || req.Resource.Resource != "configmaps" || req.UserInfo.Username != "kubernetes-admin" || !*req.DryRun {
-		t.Errorf("the webhook was asked %s", show(req))
+		t.Errorf("the webhook was asked %s", toYAML(req))
 	}
-	warnings := &warnings{}
-	cfg := nobody()
-	cfg.TLSClientConfig, cfg.WarningHandler = plane.config.TLSClientConfig, warnings
-	create(t, clientFor(t, cfg).CoreV1().ConfigMaps(ns), m("strict", "blue"))
+	warnings := &warningRecorder{}
+	cfg := anonymousConfig()
+	cfg.TLSClientConfig, cfg.WarningHandler = controlPlane.config.TLSClientConfig, warnings
+	createObject(t, clientFor(t, cfg).CoreV1().ConfigMaps(ns), m("strict", "blue"))
 	if got := warnings.last.Load(); got == nil || *got != "looked at strict" {
-		t.Errorf("the client was warned %s", show(got))
+		t.Errorf("the client was warned %s", toYAML(got))
 	}
 
 	// While the webhook is down, its failure policy decides.
 	srv.Close()
-	err = tryCreate(configMaps(ns), m("strict", "red"))(t.Context())
+	err = dryRunCreate(configMaps(ns), m("strict", "red"))(t.Context())
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "strict.e2e.example"`) {
 		t.Errorf("with the webhook down: got %v, want 500", err)
 	}
-	create(t, configMaps(ns), m("lax", "green"))
+	createObject(t, configMaps(ns), m("lax", "green"))
 }
 
-// warnings keeps the last warning that a client got.
-type warnings struct{ last atomic.Pointer[string] }
+// warningRecorder keeps the last warning that a client got.
+type warningRecorder struct{ last atomic.Pointer[string] }
 
-func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.last.Store(&text) }
+func (w *warningRecorder) HandleWarningHeader(_ int, _, text string) { w.last.Store(&text) }
 
 func TestMutatingWebhook(t *testing.T) {
 	t.Parallel()
-	ns := namespace(t)
-	h := &webhook{decide: func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	ns := createNamespace(t)
+	h := &fakeWebhook{decide: func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return &admissionv1.AdmissionResponse{
 			Allowed: true, PatchType: new(admissionv1.PatchTypeJSONPatch),
 			Patch: []byte(`[{"op":"add","path":"/spec/containers/-","value":{"name":"sidecar","image":"registry.invalid/sidecar:1"}}]`),
 		}
 	}}
-	_, how := h.serve(t)
-	name := unique("webhook")
-	createShared(t, plane.client.AdmissionregistrationV1().MutatingWebhookConfigurations(), &admissionregistrationv1.MutatingWebhookConfiguration{
+	_, how := h.startServer(t)
+	name := uniqueName("webhook")
+	createShared(t, controlPlane.client.AdmissionregistrationV1().MutatingWebhookConfigurations(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "sidecar.e2e.example", ClientConfig: how, NamespaceSelector: only(ns),
+			Name: "sidecar.e2e.example", ClientConfig: how, NamespaceSelector: selectNamespace(ns),
 			Rules:                   []admissionregistrationv1.RuleWithOperations{ruleFor(admissionregistrationv1.Create, "", "v1", "pods")},
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
@@ -136,15 +136,15 @@ func TestMutatingWebhook(t *testing.T) {
 	await(t, "pod with a defaulted sidecar", func(ctx context.Context) (*corev1.Pod, error) {
 		return pods(ns).Create(ctx, newPod("web", nil), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	}, withSidecar)
-	if p := create(t, pods(ns), newPod("plain", map[string]string{"plain": "yes"})); len(p.Spec.Containers) != 1 {
-		t.Errorf("a pod that the condition leaves out has containers %s", show(p.Spec.Containers))
+	if p := createObject(t, pods(ns), newPod("plain", map[string]string{"plain": "yes"})); len(p.Spec.Containers) != 1 {
+		t.Errorf("a pod that the condition leaves out has containers %s", toYAML(p.Spec.Containers))
 	}
 
 	// What controllers make goes through it as well.
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	for _, p := range awaitPods(t, ns, "app=web", 3) {
 		if !withSidecar(&p) {
-			t.Errorf("pod %s has containers %s", p.Name, show(p.Spec.Containers))
+			t.Errorf("pod %s has containers %s", p.Name, toYAML(p.Spec.Containers))
 		}
 	}
 	if who := h.last.Load().UserInfo.Username; who != "system:serviceaccount:kube-system:replicaset-controller" {

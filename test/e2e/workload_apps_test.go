@@ -13,67 +13,67 @@ import (
 )
 
 func TestWorkloadRollout(t *testing.T) {
-	ns := workload(t)
-	create(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	ns := beginWorkload(t)
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitRollout(t, ns, 3)
 	addresses := map[string]bool{}
 	for _, p := range awaitRunning(t, ns, "app=web", 3) {
 		addresses[p.Status.PodIP] = true
 		if p.Spec.NodeName == "" || p.Status.HostIP == "" || p.Status.StartTime == nil || !podRange.Contains(netip.MustParseAddr(p.Status.PodIP)) {
-			t.Errorf("pod %s: %s", p.Name, show(p.Status))
+			t.Errorf("pod %s: %s", p.Name, toYAML(p.Status))
 		}
 		if s := p.Status.ContainerStatuses; len(s) != 1 || s[0].State.Running == nil || !s[0].Ready || s[0].Image != "registry.invalid/app:1" {
-			t.Errorf("containers of %s: %s", p.Name, show(s))
+			t.Errorf("containers of %s: %s", p.Name, toYAML(s))
 		}
 	}
 	if len(addresses) != 3 {
 		t.Errorf("addresses: %v", addresses)
 	}
-	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2" })
+	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2" })
 	awaitRollout(t, ns, 3)
 	awaitReplicaSet(t, ns, "registry.invalid/app:2", 3)
 	old := awaitReplicaSet(t, ns, "registry.invalid/app:1", 0)
 
 	// Back: the ReplicaSet of the first revision is used again.
-	modify(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:1" })
+	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:1" })
 	awaitRollout(t, ns, 3)
 	again := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
 	if again.UID != old.UID || again.Annotations["deployment.kubernetes.io/revision"] != "3" {
-		t.Errorf("after the way back: %s", show(again.ObjectMeta))
+		t.Errorf("after the way back: %s", toYAML(again.ObjectMeta))
 	}
 	awaitReplicaSet(t, ns, "registry.invalid/app:2", 0)
 }
 
 func TestWorkloadJobs(t *testing.T) {
-	ns := workload(t)
-	spec := batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion), Template: template(nil)}
+	ns := beginWorkload(t)
+	spec := batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion), Template: podTemplate(nil)}
 	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	create(t, jobs(ns), newJob("work", spec))
-	j := await(t, "completion", one(jobs(ns), "work"), func(j *batchv1.Job) bool { return jobCondition(j, batchv1.JobComplete).Status == corev1.ConditionTrue })
+	createObject(t, jobs(ns), newJob("work", spec))
+	j := await(t, "completion", getByName(jobs(ns), "work"), func(j *batchv1.Job) bool { return jobCondition(j, batchv1.JobComplete).Status == corev1.ConditionTrue })
 	if j.Status.Succeeded != 3 || j.Status.CompletedIndexes != "0-2" || j.Status.CompletionTime == nil {
-		t.Errorf("status: %s", show(j.Status))
+		t.Errorf("status: %s", toYAML(j.Status))
 	}
-	for _, p := range list(t, pods(ns), "").Items {
+	for _, p := range listObjects(t, pods(ns), "").Items {
 		if s := p.Status.ContainerStatuses; p.Status.Phase != corev1.PodSucceeded || s[0].State.Terminated == nil || s[0].State.Terminated.ExitCode != 0 {
-			t.Errorf("pod %s: %s", p.Name, show(p.Status))
+			t.Errorf("pod %s: %s", p.Name, toYAML(p.Status))
 		}
 	}
 }
 
 func TestWorkloadStatefulSet(t *testing.T) {
-	ns := workload(t)
+	ns := beginWorkload(t)
 	set := newStatefulSet()
 	set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = nil // the default one
-	create(t, statefulSets(ns), set)
+	createObject(t, statefulSets(ns), set)
 	want := *set.Spec.Replicas
-	await(t, "ready replicas", one(statefulSets(ns), set.Name), func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == want })
+	await(t, "ready replicas", getByName(statefulSets(ns), set.Name), func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == want })
 	var started []metav1.Time
 	for _, p := range awaitPods(t, ns, "", int(want)) {
 		started = append(started, *p.Status.StartTime)
 	}
-	for _, c := range list(t, plane.client.CoreV1().PersistentVolumeClaims(ns), "").Items {
+	for _, c := range listObjects(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "").Items {
 		if c.Status.Phase != corev1.ClaimBound || c.Status.Capacity.Storage().String() != "1Gi" {
-			t.Errorf("claim %s: %s", c.Name, show(c.Status))
+			t.Errorf("claim %s: %s", c.Name, toYAML(c.Status))
 		}
 	}
 	if !slices.IsSortedFunc(started, func(a, b metav1.Time) int { return a.Compare(b.Time) }) {
@@ -83,52 +83,52 @@ func TestWorkloadStatefulSet(t *testing.T) {
 
 // A CronJob that is due runs its Job to completion and says so.
 func TestWorkloadCronJob(t *testing.T) {
-	ns := workload(t)
-	startDue(t, ns, batchv1.CronJobSpec{})
-	c := await(t, "success", one(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
+	ns := beginWorkload(t)
+	createDueCronJob(t, ns, batchv1.CronJobSpec{})
+	c := await(t, "success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
 		return c.Status.LastSuccessfulTime != nil && len(c.Status.Active) == 0
 	})
 	if c.Status.LastScheduleTime == nil || c.Status.LastSuccessfulTime.Before(c.Status.LastScheduleTime) {
-		t.Errorf("status: %s", show(c.Status))
+		t.Errorf("status: %s", toYAML(c.Status))
 	}
 	awaitEvent(t, ns, "CronJob", "tick", "SawCompletedJob")
 }
 
 func TestWorkloadDaemonSet(t *testing.T) {
-	ns := workload(t)
-	pool := unique("pool")
-	nodes := []string{ownNode(t, pool), ownNode(t, pool), ownNode(t, pool), ownNode(t, pool), ownNode(t, pool)}
-	tmpl := template(webLabels)
-	onPool(&tmpl.Spec, pool)
-	create(t, plane.client.AppsV1().DaemonSets(ns), &appsv1.DaemonSet{
+	ns := beginWorkload(t)
+	pool := uniqueName("pool")
+	nodes := []string{createOwnNode(t, pool), createOwnNode(t, pool), createOwnNode(t, pool), createOwnNode(t, pool), createOwnNode(t, pool)}
+	tmpl := podTemplate(webLabels)
+	selectPool(&tmpl.Spec, pool)
+	createObject(t, controlPlane.client.AppsV1().DaemonSets(ns), &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
-		Spec:       appsv1.DaemonSetSpec{Selector: selecting(webLabels), Template: tmpl},
+		Spec:       appsv1.DaemonSetSpec{Selector: labelSelector(webLabels), Template: tmpl},
 	})
 	check := func() {
 		t.Helper()
 		slices.Sort(nodes)
-		if got := nodesOf(awaitRunning(t, ns, "app=web", len(nodes))); !slices.Equal(got, nodes) {
+		if got := nodeNames(awaitRunning(t, ns, "app=web", len(nodes))); !slices.Equal(got, nodes) {
 			t.Errorf("it runs on %v, want %v", got, nodes)
 		}
 	}
 	check()
-	nodes = append(nodes, ownNode(t, pool))
+	nodes = append(nodes, createOwnNode(t, pool))
 	check()
 }
 
 func TestWorkloadLoadBalancer(t *testing.T) {
-	ns := workload(t)
-	services := plane.client.CoreV1().Services(ns)
-	create(t, services, &corev1.Service{
+	ns := beginWorkload(t)
+	services := controlPlane.client.CoreV1().Services(ns)
+	createObject(t, services, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "lb"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: webLabels, Ports: []corev1.ServicePort{{Port: 80}}},
 	})
-	s := await(t, "address", one(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) > 0 })
+	s := await(t, "address", getByName(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) > 0 })
 	if ip := s.Status.LoadBalancer.Ingress[0].IP; !strings.HasPrefix(ip, "203.0.113.") {
 		t.Errorf("address %s", ip)
 	}
-	modify(t, services, "lb", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
-	await(t, "end of the address", one(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) == 0 })
-	remove(t, services, "lb")
-	awaitGone(t, "service", one(services, "lb"))
+	updateObject(t, services, "lb", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
+	await(t, "end of the address", getByName(services, "lb"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) == 0 })
+	deleteObject(t, services, "lb")
+	awaitGone(t, "service", getByName(services, "lb"))
 }

@@ -15,11 +15,11 @@ import (
 )
 
 func stages() dynamic.ResourceInterface {
-	return plane.dynamic.Resource(schema.GroupVersionResource{Group: "kwok.x-k8s.io", Version: "v1alpha1", Resource: "stages"})
+	return controlPlane.dynamic.Resource(schema.GroupVersionResource{Group: "kwok.x-k8s.io", Version: "v1alpha1", Resource: "stages"})
 }
 
-// stage is a Stage of Pods of one app.
-func stage(t *testing.T, app, spec string) *unstructured.Unstructured {
+// newStage is a Stage of Pods of one app.
+func newStage(t *testing.T, app, spec string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(spec, "APP", app)), &object.Object); err != nil {
@@ -31,15 +31,15 @@ func stage(t *testing.T, app, spec string) *unstructured.Unstructured {
 	return object
 }
 
-// setStage makes a Stage for the time of the test.
-func setStage(t *testing.T, app, spec string) {
+// createStage makes a Stage for the time of the test.
+func createStage(t *testing.T, app, spec string) {
 	t.Helper()
-	object := stage(t, app, spec)
+	object := newStage(t, app, spec)
 	if _, err := stages().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 		defer cancel()
 		if err := stages().Delete(ctx, app, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -47,8 +47,8 @@ func setStage(t *testing.T, app, spec string) {
 	})
 }
 
-// fails makes Pods fail a while after they run.
-const fails = `
+// failingStage makes Pods fail a while after they run.
+const failingStage = `
 spec:
   resourceRef: {apiGroup: v1, kind: Pod}
   selector:
@@ -63,20 +63,20 @@ spec:
 `
 
 func TestWorkloadStageFailsPod(t *testing.T) {
-	ns, app := workload(t), unique("fails")
-	setStage(t, app, fails)
-	create(t, pods(ns), newPod("broken", map[string]string{"app": app}))
-	create(t, pods(ns), newPod("other", webLabels))
-	failed := await(t, "failed pod", one(pods(ns), "broken"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	ns, app := beginWorkload(t), uniqueName("fails")
+	createStage(t, app, failingStage)
+	createObject(t, pods(ns), newPod("broken", map[string]string{"app": app}))
+	createObject(t, pods(ns), newPod("other", webLabels))
+	failed := await(t, "failed pod", getByName(pods(ns), "broken"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if s := failed.Status; s.Reason != "Broken" || s.StartTime == nil || s.ContainerStatuses[0].State.Running == nil {
-		t.Errorf("status: %s", show(s)) // the stage says nothing of containers
+		t.Errorf("status: %s", toYAML(s)) // the stage says nothing of containers
 	}
 	awaitEvent(t, ns, "Pod", "broken", "Broken")
-	await(t, "running pod of another app", one(pods(ns), "other"), func(p *corev1.Pod) bool { return running(*p) })
+	await(t, "running pod of another app", getByName(pods(ns), "other"), func(p *corev1.Pod) bool { return isRunning(*p) })
 }
 
-// crashes ends the container of Pods a while after each of its starts.
-const crashes = `
+// crashingStage ends the container of Pods a while after each of its starts.
+const crashingStage = `
 spec:
   resourceRef: {apiGroup: v1, kind: Pod}
   selector:
@@ -97,16 +97,16 @@ spec:
 `
 
 // Pods that crash again and again hold a rollout up, and the Deployment says so.
-func TestWorkloadStageHoldsRolloutUp(t *testing.T) {
-	ns, app := workload(t), unique("crashes")
-	setStage(t, app, crashes)
+func TestWorkloadStageBlocksRollout(t *testing.T) {
+	ns, app := beginWorkload(t), uniqueName("crashes")
+	createStage(t, app, crashingStage)
 	d := newDeployment("registry.invalid/app:1")
 	// The Pod has to fail before it counts as available, whatever else goes on.
 	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 15, new(int32(16))
 	labels := map[string]string{"app": app}
-	d.Spec.Selector, d.Spec.Template.Labels = selecting(labels), labels
-	create(t, deployments(ns), d)
-	await(t, "rollout that takes too long", one(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	d.Spec.Selector, d.Spec.Template.Labels = labelSelector(labels), labels
+	createObject(t, deployments(ns), d)
+	await(t, "rollout that takes too long", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		for _, c := range d.Status.Conditions {
 			if c.Type == appsv1.DeploymentProgressing {
 				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
@@ -115,29 +115,29 @@ func TestWorkloadStageHoldsRolloutUp(t *testing.T) {
 		return false
 	})
 	p := awaitPods(t, ns, "app="+app, 1)[0]
-	again := await(t, "second run", one(plane.client.CoreV1().Pods(ns), p.Name), func(p *corev1.Pod) bool {
+	again := await(t, "second run", getByName(controlPlane.client.CoreV1().Pods(ns), p.Name), func(p *corev1.Pod) bool {
 		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount > 0
 	})
 	s := again.Status.ContainerStatuses[0]
 	if s.RestartCount < 1 || s.LastTerminationState.Terminated == nil || s.LastTerminationState.Terminated.ExitCode != 7 {
-		t.Errorf("container: %s", show(s))
+		t.Errorf("container: %s", toYAML(s))
 	}
 }
 
 // A Stage that cannot be is refused, one that cannot be played says why.
-func TestWorkloadStageRefused(t *testing.T) {
-	workload(t)
-	_, err := stages().Create(t.Context(), stage(t, unique("typo"), strings.Replace(fails, "kind: Pod", "kind: 1", 1)), metav1.CreateOptions{})
+func TestWorkloadStageErrors(t *testing.T) {
+	beginWorkload(t)
+	_, err := stages().Create(t.Context(), newStage(t, uniqueName("typo"), strings.Replace(failingStage, "kind: Pod", "kind: 1", 1)), metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "spec.resourceRef.kind") {
 		t.Errorf("a kind that is no name: %v", err)
 	}
 	for want, spec := range map[string]string{
-		"only stages of v1 Pod and v1 Node are played": strings.Replace(fails, "kind: Pod", "kind: Secret", 1),
+		"only stages of v1 Pod and v1 Node are played": strings.Replace(failingStage, "kind: Pod", "kind: Secret", 1),
 		"has no selector": "spec:\n  resourceRef: {apiGroup: v1, kind: Pod}\n  next: {delete: true}\n",
-		"unexpected EOF":  strings.Replace(fails, "key: .status.phase", `key: '.status['`, 1),
+		"unexpected EOF":  strings.Replace(failingStage, "key: .status.phase", `key: '.status['`, 1),
 	} {
-		app := unique("wrong")
-		setStage(t, app, spec)
+		app := uniqueName("wrong")
+		createStage(t, app, spec)
 		if e := awaitEvent(t, metav1.NamespaceDefault, "Stage", app, "InvalidStage"); !strings.Contains(e.Message, want) {
 			t.Errorf("it says %q, want %q", e.Message, want)
 		}

@@ -15,18 +15,18 @@ import (
 
 // The metrics API says what Pods are said to use.
 func TestWorkloadMetrics(t *testing.T) {
-	ns := workload(t)
+	ns := beginWorkload(t)
 	p := newPod("busy", nil)
 	p.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
-	create(t, pods(ns), p)
-	await(t, "running pod", one(pods(ns), "busy"), func(p *corev1.Pod) bool { return running(*p) })
+	createObject(t, pods(ns), p)
+	await(t, "running pod", getByName(pods(ns), "busy"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	type usage struct{ Usage map[string]string }
 	read := func(path string, into any) {
 		// What serves metrics is told of a Pod a moment later than the test.
-		a := await(t, "metrics", func(context.Context) (answer, error) {
-			return fetch(t, plane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil
+		a := await(t, "metrics", func(context.Context) (httpResponse, error) {
+			return httpGet(t, controlPlane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil
 		},
-			func(a answer) bool { return a.Code == http.StatusOK })
+			func(a httpResponse) bool { return a.Code == http.StatusOK })
 		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 			t.Errorf("%s: %v: %s", path, err, a.Body)
 		}
@@ -42,13 +42,13 @@ func TestWorkloadMetrics(t *testing.T) {
 }
 
 func TestWorkloadAutoscaling(t *testing.T) {
-	ns := workload(t)
+	ns := beginWorkload(t)
 	d := newDeployment("registry.invalid/app:1")
 	d.Spec.Replicas = new(int32(1))
-	d.Spec.Template.Spec.Containers[0].Resources = requests("100m")
+	d.Spec.Template.Spec.Containers[0].Resources = cpuRequests("100m")
 	d.Spec.Template.Annotations = map[string]string{"kwok.x-k8s.io/usage-cpu": "150m"}
-	create(t, deployments(ns), d)
-	create(t, plane.client.AutoscalingV2().HorizontalPodAutoscalers(ns), &autoscalingv2.HorizontalPodAutoscaler{
+	createObject(t, deployments(ns), d)
+	createObject(t, controlPlane.client.AutoscalingV2().HorizontalPodAutoscalers(ns), &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},

@@ -20,8 +20,8 @@ import (
 // both themselves.
 const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
 
-// withWorkloads makes a Server run Pods.
-func withWorkloads(s *ctrlplane.Server) {
+// enableWorkloads makes a Server run Pods.
+func enableWorkloads(s *ctrlplane.Server) {
 	s.NoScheduler = false
 	s.Nodes, s.NodeZones, s.NodeCPU = 3, 3, "8"
 	// Kubelets renew their leases each 10 s.
@@ -49,23 +49,23 @@ func TestWorkloads(t *testing.T) {
 	t.Logf("%d passed", ran)
 }
 
-// workload is how each of them begins.
-func workload(t *testing.T) (ns string) {
+// beginWorkload is how each of them begins.
+func beginWorkload(t *testing.T) (ns string) {
 	t.Helper()
 	if os.Getenv(workloadsEnv) == "" {
 		t.Skip("TestWorkloads runs it, where there are nodes")
 	}
 	t.Parallel()
-	return namespace(t)
+	return createNamespace(t)
 }
 
-// ownNode makes a simulated node that only Pods of this test run on: those that
+// createOwnNode makes a simulated node that only Pods of this test run on: those that
 // select pool. No other Pod may land on it, not even before it is tainted, for
 // tests let their nodes fail.
-func ownNode(t *testing.T, pool string) string {
+func createOwnNode(t *testing.T, pool string) string {
 	t.Helper()
-	name := unique("own")
-	createShared(t, plane.client.CoreV1().Nodes(), &corev1.Node{
+	name := uniqueName("own")
+	createShared(t, controlPlane.client.CoreV1().Nodes(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
 			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
@@ -76,19 +76,19 @@ func ownNode(t *testing.T, pool string) string {
 	return name
 }
 
-// onPool makes Pods run on the nodes of a pool only.
-func onPool(spec *corev1.PodSpec, pool string) {
+// selectPool makes Pods run on the nodes of a pool only.
+func selectPool(spec *corev1.PodSpec, pool string) {
 	spec.NodeSelector = map[string]string{"pool": pool}
 	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule})
 }
 
-func requests(cpu string) corev1.ResourceRequirements {
+func cpuRequests(cpu string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
 }
 
-func running(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning && ready(p) }
+func isRunning(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning && isPodReady(p) }
 
-func ready(p corev1.Pod) bool {
+func isPodReady(p corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
@@ -96,20 +96,20 @@ func ready(p corev1.Pod) bool {
 
 func awaitRunning(t *testing.T, ns, selector string, want int) []corev1.Pod {
 	t.Helper()
-	l := await(t, "running pods", all(pods(ns), selector), func(l *corev1.PodList) bool {
-		return len(l.Items) == want && !slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return !running(p) || p.DeletionTimestamp != nil })
+	l := await(t, "running pods", listBySelector(pods(ns), selector), func(l *corev1.PodList) bool {
+		return len(l.Items) == want && !slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return !isRunning(p) || p.DeletionTimestamp != nil })
 	})
 	return l.Items
 }
 
 // A Pod that fits nowhere says why, and runs once a node comes that it fits.
 func TestWorkloadUnschedulable(t *testing.T) {
-	ns := workload(t)
-	pool := unique("pool")
+	ns := beginWorkload(t)
+	pool := uniqueName("pool")
 	p := newPod("choosy", nil)
-	onPool(&p.Spec, pool)
-	create(t, pods(ns), p)
-	got := await(t, "reason", one(pods(ns), "choosy"), func(p *corev1.Pod) bool {
+	selectPool(&p.Spec, pool)
+	createObject(t, pods(ns), p)
+	got := await(t, "reason", getByName(pods(ns), "choosy"), func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			// Before it may be that no node is ready yet.
 			return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && strings.Contains(c.Message, "didn't match Pod's node affinity/selector")
@@ -118,7 +118,7 @@ func TestWorkloadUnschedulable(t *testing.T) {
 	if m := got.Status.Conditions[0].Message; !strings.Contains(m, "nodes are available") {
 		t.Errorf("reason: %s", m)
 	}
-	s, err := plane.server.Observer().Snapshot(t.Context())
+	s, err := controlPlane.server.Observer().Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,29 +131,29 @@ func TestWorkloadUnschedulable(t *testing.T) {
 	if waiting == 0 {
 		t.Error("no queue of the scheduler holds it")
 	}
-	node := ownNode(t, pool)
-	if got := await(t, "running pod", one(pods(ns), "choosy"), func(p *corev1.Pod) bool { return running(*p) }); got.Spec.NodeName != node {
+	node := createOwnNode(t, pool)
+	if got := await(t, "running pod", getByName(pods(ns), "choosy"), func(p *corev1.Pod) bool { return isRunning(*p) }); got.Spec.NodeName != node {
 		t.Errorf("it runs on %s", got.Spec.NodeName)
 	}
 }
 
 func TestWorkloadPreemption(t *testing.T) {
-	ns := workload(t)
-	pool := unique("pool")
-	ownNode(t, pool)
-	urgent := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: unique("urgent")}, Value: 1000}
-	createShared(t, plane.client.SchedulingV1().PriorityClasses(), urgent, urgent.Name)
+	ns := beginWorkload(t)
+	pool := uniqueName("pool")
+	createOwnNode(t, pool)
+	urgent := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("urgent")}, Value: 1000}
+	createShared(t, controlPlane.client.SchedulingV1().PriorityClasses(), urgent, urgent.Name)
 	low := newPod("low", nil)
-	onPool(&low.Spec, pool)
-	low.Spec.Containers[0].Resources = requests("6")
+	selectPool(&low.Spec, pool)
+	low.Spec.Containers[0].Resources = cpuRequests("6")
 	low.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	create(t, pods(ns), low)
-	await(t, "running pod", one(pods(ns), "low"), func(p *corev1.Pod) bool { return running(*p) })
+	createObject(t, pods(ns), low)
+	await(t, "running pod", getByName(pods(ns), "low"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	high := newPod("high", nil)
-	onPool(&high.Spec, pool)
-	high.Spec.Containers[0].Resources = requests("6")
+	selectPool(&high.Spec, pool)
+	high.Spec.Containers[0].Resources = cpuRequests("6")
 	high.Spec.PriorityClassName = urgent.Name
-	create(t, pods(ns), high)
-	await(t, "running pod of high priority", one(pods(ns), "high"), func(p *corev1.Pod) bool { return running(*p) })
-	awaitGone(t, "pod of low priority", one(pods(ns), "low"))
+	createObject(t, pods(ns), high)
+	await(t, "running pod of high priority", getByName(pods(ns), "high"), func(p *corev1.Pod) bool { return isRunning(*p) })
+	awaitGone(t, "pod of low priority", getByName(pods(ns), "low"))
 }

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// benchmark runs all contestants in turn. If a run fails, or is interrupted, it
+// runBenchmark runs all contestants in turn. If a run fails, or is interrupted, it
 // returns what was measured before as well, nil if nothing was.
-func benchmark(ctx context.Context, o options, progress io.Writer) (_ *results, err error) {
-	if err := o.prepare(ctx, progress); err != nil {
+func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *results, err error) {
+	if err := o.prepareBinaries(ctx, progress); err != nil {
 		return nil, err
 	}
-	res, err := o.describe(ctx)
+	res, err := o.newResults(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,9 +27,9 @@ func benchmark(ctx context.Context, o options, progress io.Writer) (_ *results, 
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range o.turns() {
-		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.of, t.contestant)
-		s, err := o.sample(ctx, o.contestant(t.contestant), parent, t.run)
+	for _, t := range o.scheduleRuns() {
+		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.total, t.contestant)
+		s, err := o.takeSample(ctx, o.newContestant(t.contestant), parent, t.run)
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
 		}
@@ -46,34 +46,34 @@ func benchmark(ctx context.Context, o options, progress io.Writer) (_ *results, 
 	return res, os.RemoveAll(parent)
 }
 
-// turn is one run of a contestant, from 0.
-type turn struct {
+// scheduledRun is one run of a contestant, from 0.
+type scheduledRun struct {
 	contestant string
-	run, of    int
+	run, total int
 }
 
-// turns are all runs in order. The looks differ by so little that none may
+// scheduleRuns are all runs in order. The looks differ by so little that none may
 // always come first, so every second round goes the other way.
-func (o options) turns() []turn {
-	var list []turn
-	compared, looking := split(o.contestants())
+func (o options) scheduleRuns() []scheduledRun {
+	var list []scheduledRun
+	compared, looking := splitContestants(o.selectedContestants())
 	for n := range o.runs {
 		for _, name := range compared {
-			list = append(list, turn{name, n, o.runs})
+			list = append(list, scheduledRun{name, n, o.runs})
 		}
 	}
 	for n := range o.rounds {
 		for _, name := range looking {
-			list = append(list, turn{name, n, o.rounds})
+			list = append(list, scheduledRun{name, n, o.rounds})
 		}
 		slices.Reverse(looking)
 	}
 	return list
 }
 
-// prepare makes paths absolute, since children work in folders of their own,
+// prepareBinaries makes paths absolute, since children work in folders of their own,
 // and sees to it that all binaries are there.
-func (o *options) prepare(ctx context.Context, progress io.Writer) (err error) {
+func (o *options) prepareBinaries(ctx context.Context, progress io.Writer) (err error) {
 	if o.ctrlplane, err = filepath.Abs(o.ctrlplane); err != nil {
 		return err
 	}
@@ -82,13 +82,13 @@ func (o *options) prepare(ctx context.Context, progress io.Writer) (err error) {
 	}
 	var ours bool
 	build := map[string]bool{}
-	for _, name := range o.contestants() {
-		c := o.contestant(name)
+	for _, name := range o.selectedContestants() {
+		c := o.newContestant(name)
 		for _, binary := range c.binaries {
 			ours = ours || binary == o.ctrlplane
 			build[strings.TrimSuffix(filepath.Base(binary), exe)] = true
 		}
-		build[kubectl] = build[kubectl] || len(o.partsOf(c, beside))+len(o.partsOf(c, alone)) > 0
+		build[kubectl] = build[kubectl] || len(o.partsOf(c, withCRDs))+len(o.partsOf(c, standalone)) > 0
 	}
 	if ours {
 		if _, err := os.Stat(o.ctrlplane); err != nil {
@@ -98,9 +98,9 @@ func (o *options) prepare(ctx context.Context, progress io.Writer) (err error) {
 	return buildUpstream(ctx, o.upstream, build, progress)
 }
 
-// sample is one run with what the machine was like before it.
-func (o options) sample(ctx context.Context, c contestant, parent string, n int) (sample, error) {
-	s := sample{Contestant: c.name, Run: n + 1, SpinSeconds: spin().Seconds()}
+// takeSample is one run with what the machine was like before it.
+func (o options) takeSample(ctx context.Context, c contestant, parent string, n int) (sample, error) {
+	s := sample{Contestant: c.name, Run: n + 1, SpinSeconds: timeFixedWork().Seconds()}
 	switch load, err := loadAverage(); {
 	case err == nil:
 		s.Load = &load
@@ -108,16 +108,16 @@ func (o options) sample(ctx context.Context, c contestant, parent string, n int)
 		return s, err
 	}
 	s.Values = map[string]float64{}
-	for _, at := range places() {
+	for _, at := range allLocations() {
 		list := o.partsOf(c, at)
 		if len(list) == 0 {
 			continue
 		}
 		name := fmt.Sprintf("%s-%d", c.name, n+1)
-		if at != here {
+		if at != inMeasured {
 			name += "-" + string(at)
 		}
-		r, err := newRoom(parent, name)
+		r, err := newWorkDir(parent, name)
 		if err != nil {
 			return s, err
 		}
@@ -133,15 +133,15 @@ func (o options) sample(ctx context.Context, c contestant, parent string, n int)
 	return s, nil
 }
 
-// told are the keys of what the line of progress of a run says.
-var told = []string{"usable", "rss", "firstPodP50", "pods100x10", "pods500x10", "fullGone", "crdsRSS", "explainNew", "childGone", "runTrue", "stop"}
+// progressKeys are the keys of what the line of progress of a run says.
+var progressKeys = []string{"usable", "rss", "firstPodP50", "pods100x10", "pods500x10", "fullGone", "crdsRSS", "explainNew", "childGone", "runTrue", "stop"}
 
 // String is the line of progress of a run.
 func (s sample) String() string {
 	var list []string
-	for _, m := range metrics(time.Second) {
-		if value, ok := s.Values[m.key]; ok && slices.Contains(told, m.key) {
-			list = append(list, fmt.Sprintf("%s %s %s", m.label, figure(value), m.unit))
+	for _, m := range allMetrics(time.Second) {
+		if value, ok := s.Values[m.key]; ok && slices.Contains(progressKeys, m.key) {
+			list = append(list, fmt.Sprintf("%s %s %s", m.label, formatFigure(value), m.unit))
 		}
 	}
 	return strings.Join(list, "; ")

@@ -15,75 +15,75 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// creators is how many Deployments are created at the same time.
-const creators = 10
+// parallelClients is how many Deployments are created at the same time.
+const parallelClients = 10
 
 // burst is a number of Deployments created at once.
 type burst struct{ deployments, replicas int }
 
 // The bursts of the report, in this order in the same control plane.
-var small, large = burst{100, 10}, burst{500, 10}
+var smallBurst, largeBurst = burst{100, 10}, burst{500, 10}
 
-func (b burst) pods() int { return b.deployments * b.replicas }
+func (b burst) podCount() int { return b.deployments * b.replicas }
 
-func (b burst) key(what string) string { return what + b.String() }
+func (b burst) metricKey(what string) string { return what + b.String() }
 
 // namespace is where run puts it.
 func (b burst) namespace() string { return "burst-" + b.String() }
 
 func (b burst) String() string { return fmt.Sprintf("%dx%d", b.deployments, b.replicas) }
 
-// arrived is what a burst took, since its first create.
-type arrived struct {
+// burstTimes is what a burst took, since its first create.
+type burstTimes struct {
 	pods    time.Duration // until all Pods existed
 	settled time.Duration // until every Deployment's status said so too
 }
 
 // run makes a namespace of the burst's name and the Deployments in it.
-func (b burst) run(ctx context.Context, a *api) (arrived, error) {
+func (b burst) run(ctx context.Context, a *apiClient) (burstTimes, error) {
 	return b.runIn(ctx, a, b.namespace())
 }
 
-func (b burst) runIn(ctx context.Context, a *api, ns string) (arrived, error) {
+func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if err := a.awaitNamespace(ctx, ns); err != nil {
-		return arrived{}, err
+		return burstTimes{}, err
 	}
-	apps, err := appsclient.NewForConfigAndClient(a.config(), a.client)
+	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
-		return arrived{}, err
+		return burstTimes{}, err
 	}
-	pods, err := metadata.NewForConfigAndClient(a.config(), a.client)
+	pods, err := metadata.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
-		return arrived{}, err
+		return burstTimes{}, err
 	}
 	deployments := apps.Deployments(ns)
-	podWatch, err := follow(ctx, pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch)
+	podWatch, err := startWatch(ctx, pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch)
 	if err != nil {
-		return arrived{}, err
+		return burstTimes{}, err
 	}
 	defer podWatch.Stop()
-	deploymentWatch, err := follow(ctx, deployments.Watch)
+	deploymentWatch, err := startWatch(ctx, deployments.Watch)
 	if err != nil {
-		return arrived{}, err
+		return burstTimes{}, err
 	}
 	defer deploymentWatch.Stop()
 
 	began := time.Now()
 	go func() {
-		if err := b.create(ctx, deployments); err != nil {
+		if err := b.createDeployments(ctx, deployments); err != nil {
 			cancel(err)
 		}
 	}()
-	var got arrived
+	var got burstTimes
 	settled := make(chan error, 1)
 	go func() { // beside the Pods: the server drops who does not keep up
-		err := count(ctx, deploymentWatch, b.deployments, b.full)
+		err := awaitCount(ctx, deploymentWatch, b.deployments, b.statusCountsAllPods)
 		got.settled = time.Since(began)
 		settled <- err
 	}()
-	err = count(ctx, podWatch, b.pods(), exists)
+	err = awaitCount(ctx, podWatch, b.podCount(), anyObject)
 	got.pods = time.Since(began)
 	if err != nil {
 		cancel(err)
@@ -96,18 +96,18 @@ func (b burst) runIn(ctx context.Context, a *api, ns string) (arrived, error) {
 	return got, nil
 }
 
-func exists(runtime.Object) bool { return true }
+func anyObject(runtime.Object) bool { return true }
 
-// full reports whether the status of a Deployment knows all its Pods. Without
+// statusCountsAllPods reports whether the status of a Deployment knows all its Pods. Without
 // nodes they are never available.
-func (b burst) full(o runtime.Object) bool {
+func (b burst) statusCountsAllPods(o runtime.Object) bool {
 	d, ok := o.(*appsv1.Deployment)
 	return ok && d.Status.ObservedGeneration == d.Generation && int(d.Status.Replicas) == b.replicas &&
 		int(d.Status.UpdatedReplicas) == b.replicas && int(d.Status.UnavailableReplicas) == b.replicas
 }
 
-// count returns when the watch has seen n different objects for which ok holds.
-func count(ctx context.Context, w *following, n int, ok func(runtime.Object) bool) error {
+// awaitCount returns when the watch has seen n different objects for which ok holds.
+func awaitCount(ctx context.Context, w *restartableWatch, n int, ok func(runtime.Object) bool) error {
 	seen := map[string]bool{}
 	for len(seen) < n {
 		select {
@@ -117,7 +117,7 @@ func count(ctx context.Context, w *following, n int, ok func(runtime.Object) boo
 			object, isObject := e.Object.(metav1.Object)
 			switch {
 			case !open:
-				if err := w.again(ctx); err != nil {
+				if err := w.restart(ctx); err != nil {
 					return fmt.Errorf("%d of %d: the server has closed the watch: %w", len(seen), n, err)
 				}
 			case e.Type == watch.Error:
@@ -130,13 +130,13 @@ func count(ctx context.Context, w *following, n int, ok func(runtime.Object) boo
 	return nil
 }
 
-// create makes all Deployments, some at a time.
-func (b burst) create(ctx context.Context, client appsclient.DeploymentInterface) error {
-	errs := make(chan error, creators)
-	for first := range creators {
+// createDeployments makes all Deployments, some at a time.
+func (b burst) createDeployments(ctx context.Context, client appsclient.DeploymentInterface) error {
+	errs := make(chan error, parallelClients)
+	for first := range parallelClients {
 		go func() {
-			for i := first; i < b.deployments; i += creators {
-				_, err := client.Create(ctx, b.deployment(i), metav1.CreateOptions{})
+			for i := first; i < b.deployments; i += parallelClients {
+				_, err := client.Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
 				if err != nil {
 					errs <- err
 					return
@@ -145,7 +145,7 @@ func (b burst) create(ctx context.Context, client appsclient.DeploymentInterface
 			errs <- nil
 		}()
 	}
-	for range creators {
+	for range parallelClients {
 		if err := <-errs; err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (b burst) create(ctx context.Context, client appsclient.DeploymentInterface
 	return nil
 }
 
-func (b burst) deployment(i int) *appsv1.Deployment {
+func (b burst) newDeployment(i int) *appsv1.Deployment {
 	name := fmt.Sprintf("d%04d", i)
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// comparison is the change of each median from one results file to another.
-func comparison(old, newer *results) string {
+// compareResults is the change of each median from one results file to another.
+func compareResults(old, newer *results) string {
 	text := fmt.Sprintf("Change of medians since %s (%s, %d CPUs); * = the ranges of both runs do not overlap.\n",
 		old.StartedAt.Format("2006-01-02 15:04 MST"), old.Versions["ctrlplane"], old.Machine.CPUs)
 	if m := newer.Machine; m != old.Machine {
@@ -21,21 +21,21 @@ func comparison(old, newer *results) string {
 			text += fmt.Sprintf("%s was not run then.\n", c)
 			continue
 		}
-		for _, m := range metrics(newer.idle()) {
-			before, ok1 := old.of(c, m.key)
-			after, ok2 := newer.of(c, m.key)
+		for _, m := range allMetrics(newer.idleTime()) {
+			before, ok1 := old.summaryOf(c, m.key)
+			after, ok2 := newer.summaryOf(c, m.key)
 			if ok1 && ok2 {
-				rows = append(rows, []string{c, m.label + ", " + m.unit, cell(before, true), cell(after, true), change(before, after)})
+				rows = append(rows, []string{c, m.label + ", " + m.unit, formatCell(before, true), formatCell(after, true), formatChange(before, after)})
 			}
 		}
 	}
 	if len(rows) == 0 {
 		return text
 	}
-	return text + "\n" + table([]string{"", "", "before", "after", "change"}, rows)
+	return text + "\n" + markdownTable([]string{"", "", "before", "after", "change"}, rows)
 }
 
-func change(before, after summary) string {
+func formatChange(before, after summary) string {
 	if before.median == 0 {
 		return "n/a"
 	}

@@ -9,30 +9,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestComparison(t *testing.T) {
-	old := recorded(3, values(), "ctrlplane", "three")
-	v := values()
+func TestCompareResults(t *testing.T) {
+	old := newTestResults(3, testValues(), "ctrlplane", "three")
+	v := testValues()
 	v["ctrlplane"]["ready"] = 0.25 // beyond the old range
 	v["ctrlplane"]["acts"] = 0.65  // within it
-	newer := recorded(3, v, "ctrlplane", "three", "three-lifted")
-	golden(t, "compare", comparison(old, newer))
+	newer := newTestResults(3, v, "ctrlplane", "three", "three-lifted")
+	golden(t, "compare", compareResults(old, newer))
 }
 
-func TestComparisonOfOthers(t *testing.T) {
-	old := recorded(1, values(), "three")
-	newer := recorded(1, values(), "ctrlplane")
+func TestCompareResultsOfOtherMachine(t *testing.T) {
+	old := newTestResults(1, testValues(), "three")
+	newer := newTestResults(1, testValues(), "ctrlplane")
 	newer.Machine.CPUs = 64
 	newer.IdleSeconds = 1
-	golden(t, "compare-others", comparison(old, newer))
+	golden(t, "compare-others", compareResults(old, newer))
 }
 
-func TestSaveAndLoad(t *testing.T) {
+func TestSaveAndLoadResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.json")
-	want := recorded(2, values(), "ctrlplane", "three")
-	if err := save(path, want); err != nil {
+	want := newTestResults(2, testValues(), "ctrlplane", "three")
+	if err := saveResults(path, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := load(path)
+	got, err := loadResults(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadResultsRefusesBadFile(t *testing.T) {
 	tests := map[string]string{
 		"not json":                    "is no results file",
 		`{"format":2,"samples":[{}]}`: "has format 2",
@@ -52,7 +52,7 @@ func TestLoadRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := load(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := loadResults(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", content, err, want)
 		}
 	}

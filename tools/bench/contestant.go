@@ -17,50 +17,50 @@ type contestant struct {
 	binaries []string
 	// prepare makes what is in the folder before the start that is measured;
 	// nil = nothing is.
-	prepare func(ctx context.Context, r *room) error
-	// look attaches a view to what runs; nil = nobody looks.
-	look func(ctx context.Context, r *room) (*view, error)
+	prepare func(ctx context.Context, r *workDir) error
+	// attachView attaches a view to what runs; nil = nobody looks.
+	attachView func(ctx context.Context, r *workDir) (*attachedView, error)
 	// parts are the names of those that make sense for it.
 	parts []string
 	// launch starts the processes, and need not wait for what they do.
-	launch func(ctx context.Context, r *room) (*plane, error)
+	launch func(ctx context.Context, r *workDir) (*controlPlane, error)
 }
 
-// names of all contestants, in the order in which they run.
-func names() []string {
+// contestantNames of all contestants, in the order in which they run.
+func contestantNames() []string {
 	return []string{"ctrlplane", "ctrlplane-ephemeral", "ctrlplane-restart", "three", "three-lifted"}
 }
 
-func (o options) contestant(name string) contestant {
+func (o options) newContestant(name string) contestant {
 	switch name {
 	case workloads:
 		return contestant{name: name, binaries: []string{o.ctrlplane}}
 	case hooksOff, hooksOn, viewAttached:
-		return o.looking(name)
+		return o.newObservationContestant(name)
 	case "ctrlplane":
-		return contestant{name: name, parts: except("run"), binaries: []string{o.ctrlplane}, launch: o.named}
+		return contestant{name: name, parts: allPartsExcept("run"), binaries: []string{o.ctrlplane}, launch: o.launchDurable}
 	case "ctrlplane-ephemeral":
-		return contestant{name: name, parts: []string{"start", "idle", "first-pod", "pods-1000", "run"}, binaries: []string{o.ctrlplane}, launch: o.ephemeral}
+		return contestant{name: name, parts: []string{"start", "idle", "first-pod", "pods-1000", "run"}, binaries: []string{o.ctrlplane}, launch: o.launchEphemeral}
 	case "ctrlplane-restart":
-		return contestant{name: name, parts: []string{"start", "idle"}, binaries: []string{o.ctrlplane}, launch: o.named, prepare: o.first}
+		return contestant{name: name, parts: []string{"start", "idle"}, binaries: []string{o.ctrlplane}, launch: o.launchDurable, prepare: o.startAndStopOnce}
 	case "three-lifted":
-		return o.three(name, except("run"), "--kube-api-qps=5000", "--kube-api-burst=5000")
+		return o.newUpstreamContestant(name, allPartsExcept("run"), "--kube-api-qps=5000", "--kube-api-burst=5000")
 	}
-	return o.three(name, except("run", "pods-5000", "delete-5000")) // which would take it the better part of an hour
+	return o.newUpstreamContestant(name, allPartsExcept("run", "pods-5000", "delete-5000")) // which would take it the better part of an hour
 }
 
-// except are the names of all parts but some.
-func except(names ...string) []string {
+// allPartsExcept are the names of all parts but some.
+func allPartsExcept(names ...string) []string {
 	return slices.DeleteFunc(partNames(), func(name string) bool { return slices.Contains(names, name) })
 }
 
-// room is the folder of one run, with the log that all its processes share.
-type room struct {
+// workDir is the folder of one run, with the log that all its processes share.
+type workDir struct {
 	dir string
 	log *os.File
 }
 
-func newRoom(parent, name string) (*room, error) {
+func newWorkDir(parent, name string) (*workDir, error) {
 	dir := filepath.Join(parent, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -69,15 +69,15 @@ func newRoom(parent, name string) (*room, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &room{dir: dir, log: log}, nil
+	return &workDir{dir: dir, log: log}, nil
 }
 
-func (r *room) join(elem ...string) string {
+func (r *workDir) join(elem ...string) string {
 	return filepath.Join(append([]string{r.dir}, elem...)...)
 }
 
 // close removes the folder; the log stays.
-func (r *room) close() error { return errors.Join(r.log.Close(), os.RemoveAll(r.dir)) }
+func (r *workDir) close() error { return errors.Join(r.log.Close(), os.RemoveAll(r.dir)) }
 
 // freePorts are n different ports of 127.0.0.1 that nobody listens on.
 func freePorts(n int) ([]string, error) {

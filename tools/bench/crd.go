@@ -23,18 +23,18 @@ const (
 // crdSizes are what schemas come to, in kB of JSON, in turn; their mean is 60.
 var crdSizes = []int{8, 12, 16, 24, 32, 48, 60, 80, 120, 200}
 
-// crd makes the CRD with a number. The schema has the depth, the descriptions
+// newCRD makes the CRD with a number. The schema has the depth, the descriptions
 // and the kinds of checks that generated ones have.
-func crd(i int) *apiextensions.CustomResourceDefinition {
-	g := generator{rand.New(rand.NewPCG(1, uint64(i)))}
-	spec := g.sized(1000 * crdSizes[i%len(crdSizes)])
-	spec.Properties["min"], spec.Properties["max"] = g.integer(), g.integer()
+func newCRD(i int) *apiextensions.CustomResourceDefinition {
+	g := schemaGenerator{rand.New(rand.NewPCG(1, uint64(i)))}
+	spec := g.objectOfSize(1000 * crdSizes[i%len(crdSizes)])
+	spec.Properties["min"], spec.Properties["max"] = g.integerField(), g.integerField()
 	spec.XValidations = apiextensions.ValidationRules{{Rule: "!has(self.min) || !has(self.max) || self.min <= self.max", Message: "min is more than max"}}
-	return defined(fmt.Sprintf("g%02d.bench.example.com", i%crdGroups), fmt.Sprintf("Kind%03d", i), spec)
+	return newNamespacedCRD(fmt.Sprintf("g%02d.bench.example.com", i%crdGroups), fmt.Sprintf("Kind%03d", i), spec)
 }
 
-// defined is a namespaced CRD of one version, with a status.
-func defined(group, kind string, spec apiextensions.JSONSchemaProps) *apiextensions.CustomResourceDefinition {
+// newNamespacedCRD is a namespaced CRD of one version, with a status.
+func newNamespacedCRD(group, kind string, spec apiextensions.JSONSchemaProps) *apiextensions.CustomResourceDefinition {
 	singular := strings.ToLower(kind)
 	any := true
 	status := apiextensions.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &any}
@@ -62,27 +62,27 @@ func defined(group, kind string, spec apiextensions.JSONSchemaProps) *apiextensi
 	}
 }
 
-// generator makes schemas by chance; one seed always makes the same.
-type generator struct{ *rand.Rand }
+// schemaGenerator makes schemas by chance; one seed always makes the same.
+type schemaGenerator struct{ *rand.Rand }
 
-// sized is an object that comes to so many bytes of JSON, or a little more.
-func (g generator) sized(bytes int) apiextensions.JSONSchemaProps {
-	root := g.object()
+// objectOfSize is an object that comes to so many bytes of JSON, or a little more.
+func (g schemaGenerator) objectOfSize(bytes int) apiextensions.JSONSchemaProps {
+	root := g.emptyObject()
 	for size, n := 0, 0; size < bytes; n++ {
-		field := g.schema(depthFor(bytes - size))
+		field := g.randomField(maxDepthFor(bytes - size))
 		data, err := json.Marshal(field)
 		if err != nil {
 			panic(err) // there is nothing in it that JSON does not know
 		}
-		root.Properties[fmt.Sprintf("%s%d", g.pick(nouns), n)] = field
+		root.Properties[fmt.Sprintf("%s%d", g.pickWord(descriptionWords), n)] = field
 		size += len(data)
 	}
 	return root
 }
 
-// depthFor is how many levels a field may have that is to fit in so many bytes:
+// maxDepthFor is how many levels a field may have that is to fit in so many bytes:
 // each level makes it about four times as large.
-func depthFor(bytes int) int {
+func maxDepthFor(bytes int) int {
 	depth := 0
 	for size := 2_000; size < bytes && depth < 4; size *= 4 {
 		depth++
@@ -90,36 +90,36 @@ func depthFor(bytes int) int {
 	return depth
 }
 
-// schema is a field of any kind, with so many levels below it at most.
-func (g generator) schema(depth int) apiextensions.JSONSchemaProps {
+// randomField is a field of any kind, with so many levels below it at most.
+func (g schemaGenerator) randomField(depth int) apiextensions.JSONSchemaProps {
 	if depth == 0 || g.IntN(10) < 4 {
-		return g.leaf()
+		return g.randomLeaf()
 	}
-	s := g.object()
+	s := g.emptyObject()
 	for n := range 3 + g.IntN(6) {
-		s.Properties[fmt.Sprintf("%s%d", g.pick(nouns), n)] = g.schema(depth - 1)
+		s.Properties[fmt.Sprintf("%s%d", g.pickWord(descriptionWords), n)] = g.randomField(depth - 1)
 	}
 	if g.IntN(3) == 0 {
 		items := s
-		return apiextensions.JSONSchemaProps{Type: "array", Description: g.prose(), Items: &apiextensions.JSONSchemaPropsOrArray{Schema: &items}}
+		return apiextensions.JSONSchemaProps{Type: "array", Description: g.randomDescription(), Items: &apiextensions.JSONSchemaPropsOrArray{Schema: &items}}
 	}
 	return s
 }
 
-func (g generator) object() apiextensions.JSONSchemaProps {
-	return apiextensions.JSONSchemaProps{Type: "object", Description: g.prose(), Properties: map[string]apiextensions.JSONSchemaProps{}}
+func (g schemaGenerator) emptyObject() apiextensions.JSONSchemaProps {
+	return apiextensions.JSONSchemaProps{Type: "object", Description: g.randomDescription(), Properties: map[string]apiextensions.JSONSchemaProps{}}
 }
 
-func (g generator) leaf() apiextensions.JSONSchemaProps {
-	s := apiextensions.JSONSchemaProps{Type: "string", Description: g.prose()}
+func (g schemaGenerator) randomLeaf() apiextensions.JSONSchemaProps {
+	s := apiextensions.JSONSchemaProps{Type: "string", Description: g.randomDescription()}
 	switch g.IntN(8) {
 	case 0:
-		return g.integer()
+		return g.integerField()
 	case 1:
 		s.Type = "boolean"
 	case 2:
 		for n := range 3 {
-			s.Enum = append(s.Enum, apiextensions.JSON{Raw: fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d", g.pick(nouns), n))})
+			s.Enum = append(s.Enum, apiextensions.JSON{Raw: fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d", g.pickWord(descriptionWords), n))})
 		}
 	case 3:
 		s.Pattern = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -133,22 +133,22 @@ func (g generator) leaf() apiextensions.JSONSchemaProps {
 	return s
 }
 
-func (g generator) integer() apiextensions.JSONSchemaProps {
-	return apiextensions.JSONSchemaProps{Type: "integer", Format: "int32", Description: g.prose()}
+func (g schemaGenerator) integerField() apiextensions.JSONSchemaProps {
+	return apiextensions.JSONSchemaProps{Type: "integer", Format: "int32", Description: g.randomDescription()}
 }
 
-// prose is a description of the length that most have.
-func (g generator) prose() string {
+// randomDescription is a description of the length that most have.
+func (g schemaGenerator) randomDescription() string {
 	list := make([]string, 8+g.IntN(24))
 	for i := range list {
-		list[i] = g.pick(nouns)
+		list[i] = g.pickWord(descriptionWords)
 	}
 	return strings.Join(list, " ")
 }
 
-func (g generator) pick(from []string) string { return from[g.IntN(len(from))] }
+func (g schemaGenerator) pickWord(from []string) string { return from[g.IntN(len(from))] }
 
-var nouns = strings.Fields(`name template selector container volume secret reference endpoint timeout
+var descriptionWords = strings.Fields(`name template selector container volume secret reference endpoint timeout
 	interval policy rule match header port path certificate issuer duration label annotation
 	resource limit request condition status replica strategy schedule target source metric
 	threshold retry backoff hook parameter argument environment storage class zone`)

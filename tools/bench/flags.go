@@ -12,32 +12,32 @@ import (
 
 // options are the flags.
 type options struct {
-	ctrlplane string
-	upstream  string
-	only      string
-	parts     []string // of only; none = all that make sense
-	runs      int
-	rounds    int
-	idle      time.Duration
-	timeout   time.Duration
-	quick     bool
-	json      string
-	doc       string
-	compare   string
-	newer     string // compare with this instead of running
-	growth    bool
-	sizes     string
-	start     bool
-	svg       string
+	ctrlplane    string
+	upstream     string
+	only         string
+	parts        []string // of only; none = all that make sense
+	runs         int
+	rounds       int
+	idle         time.Duration
+	timeout      time.Duration
+	quick        bool
+	json         string
+	doc          string
+	compare      string
+	compareWith  string // compare with this instead of running
+	growth       bool
+	sizes        string
+	profileStart bool
+	svg          string
 }
 
-func parse(args []string, stderr io.Writer) (options, error) {
+func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
 	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; what is missing or of another version is built")
-	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(choices(), ", ")+", where cost is the three that tell what looking costs; parts: "+strings.Join(partNames(), ", ")+"; or workloads alone: Pods on simulated nodes")
+	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost is the three that tell what looking costs; parts: "+strings.Join(partNames(), ", ")+"; or workloads alone: Pods on simulated nodes")
 	f.IntVar(&o.runs, "runs", 5, "runs of each contestant")
 	f.IntVar(&o.rounds, "rounds", 6, "runs of each of those of cost")
 	f.DurationVar(&o.idle, "idle", 10*time.Second, "how long a control plane is left alone before its memory is read")
@@ -47,7 +47,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.doc, "doc", "", "`file` of Markdown to write the result into, between the comments that mark its place; made if it is not there")
 	f.BoolVar(&o.growth, "growth", false, "measure instead what a Pod costs when there are many, and draw it; the figures go beside the picture, as .json")
 	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "how many Pods -growth looks at, as a comma-separated `list`")
-	f.BoolVar(&o.start, "profile-start", false, "take one start apart instead, and draw its stages")
+	f.BoolVar(&o.profileStart, "profile-start", false, "take one start apart instead, and draw its stages")
 	f.StringVar(&o.svg, "svg", "", "picture of -growth or -profile-start, as a `file` of SVG (default docs/growth.svg or docs/start.svg)")
 	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; followed by a newer one, nothing is run")
 	err := f.Parse(args)
@@ -59,12 +59,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case err != nil:
 		return o, usagef("%v", err)
 	case f.NArg() == 1 && o.compare != "":
-		o.newer = f.Arg(0)
+		o.compareWith = f.Arg(0)
 	case f.NArg() > 0:
 		return o, usagef("unexpected argument %q", f.Arg(0))
 	case o.runs < 1:
 		return o, usagef("-runs %d: at least 1 is needed", o.runs)
-	case o.growth && o.start:
+	case o.growth && o.profileStart:
 		return o, usagef("-growth and -profile-start are two things: use one of them")
 	case o.rounds < 1:
 		return o, usagef("-rounds %d: at least 1 is needed", o.rounds)
@@ -82,68 +82,68 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	if o.svg == "" {
 		o.svg = "docs/growth.svg"
-		if o.start {
+		if o.profileStart {
 			o.svg = "docs/start.svg"
 		}
 	}
 	if o.growth {
-		if _, err := sizesOf(o.sizes); err != nil {
+		if _, err := parseSizes(o.sizes); err != nil {
 			return o, err
 		}
 	}
-	return o, o.choose()
+	return o, o.parseOnly()
 }
 
 // quickRuns are those of -quick.
 const quickRuns = 2
 
-// choose takes what -only says apart.
-func (o *options) choose() error {
+// parseOnly takes what -only says apart.
+func (o *options) parseOnly() error {
 	if o.only == "" || o.only == workloads {
 		return nil
 	}
 	var contestants []string
 	for _, name := range strings.Split(o.only, ",") {
 		switch {
-		case slices.Contains(choices(), name):
+		case slices.Contains(contestantChoices(), name):
 			contestants = append(contestants, name)
 		case slices.Contains(partNames(), name):
 			o.parts = append(o.parts, name)
 		default:
-			return usagef("-only: no contestant or part %q: choose from %s", name, strings.Join(append(choices(), partNames()...), ","))
+			return usagef("-only: no contestant or part %q: choose from %s", name, strings.Join(append(contestantChoices(), partNames()...), ","))
 		}
 	}
 	o.only = strings.Join(contestants, ",")
-	if len(o.contestants()) == 0 {
+	if len(o.selectedContestants()) == 0 {
 		return usagef("-only: %s is nothing that %s can do", strings.Join(o.parts, ","), o.only)
 	}
 	return nil
 }
 
-// choices are the contestants that -only may name.
-func choices() []string { return append(names(), "cost") }
+// contestantChoices are the contestants that -only may name.
+func contestantChoices() []string { return append(contestantNames(), "cost") }
 
-// contestants are those to run, with what cost stands for: of those that are
+// selectedContestants are those to run, with what cost stands for: of those that are
 // named, or of all, those that have any of the parts to be measured.
-func (o options) contestants() []string {
+func (o options) selectedContestants() []string {
 	if o.only == workloads {
 		return []string{workloads}
 	}
-	named := choices()
+	named := contestantChoices()
 	if o.only != "" {
 		named = strings.Split(o.only, ",")
 	}
 	var list []string
 	for _, name := range named {
 		if name == "cost" {
-			list = append(list, looks()...)
+			list = append(list, observationContestants()...)
 		} else {
 			list = append(list, name)
 		}
 	}
 	return slices.DeleteFunc(list, func(name string) bool {
-		c := o.contestant(name)
-		return !slices.ContainsFunc(places(), func(at place) bool { return len(o.partsOf(c, at)) > 0 })
+		c := o.newContestant(name)
+		return !slices.ContainsFunc(allLocations(), func(at location) bool { return len(o.partsOf(c, at)) > 0 })
 	})
 }
 

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// growth is the content of the file that -growth writes.
-type growth struct {
+// growthResults is the content of the file that -growth writes.
+type growthResults struct {
 	StartedAt   time.Time         `json:"startedAt"`
 	Machine     machine           `json:"machine"`
 	Versions    map[string]string `json:"versions"`
 	IdleSeconds float64           `json:"idleSeconds"`
 	IdleMiB     float64           `json:"idleMiB"` // without any Pod
-	Steps       []step            `json:"steps"`
+	Steps       []growthStep      `json:"steps"`
 }
 
-// step is the way to so many Pods from the step before.
-type step struct {
+// growthStep is the way to so many Pods from the step before.
+type growthStep struct {
 	Pods       int     `json:"pods"` // at its end
 	Added      int     `json:"added"`
 	Seconds    float64 `json:"seconds"`    // until all that were added exist
@@ -31,16 +31,16 @@ type step struct {
 	MiB        float64 `json:"mib"`        // RSS, when it was left alone after that
 }
 
-// replicasGrown are those of each Deployment.
-const replicasGrown = 10
+// replicasPerDeployment are those of each Deployment.
+const replicasPerDeployment = 10
 
-// sizesOf takes a list of sizes apart.
-func sizesOf(list string) (sizes []int, err error) {
+// parseSizes takes a list of sizes apart.
+func parseSizes(list string) (sizes []int, err error) {
 	last := 0
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
-		if err != nil || n <= last || n%replicasGrown != 0 {
-			return nil, usagef("-sizes: %q: each has to be a multiple of %d and more than the one before", text, replicasGrown)
+		if err != nil || n <= last || n%replicasPerDeployment != 0 {
+			return nil, usagef("-sizes: %q: each has to be a multiple of %d and more than the one before", text, replicasPerDeployment)
 		}
 		sizes, last = append(sizes, n), n
 	}
@@ -50,27 +50,27 @@ func sizesOf(list string) (sizes []int, err error) {
 // runGrowth fills one control plane with more and more Pods.
 func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error {
 	o.only, o.parts = "ctrlplane", []string{"start"} // who is prepared for
-	sizes, err := sizesOf(o.sizes)
+	sizes, err := parseSizes(o.sizes)
 	if err != nil {
 		return err
 	}
-	if err := o.prepare(ctx, progress); err != nil {
+	if err := o.prepareBinaries(ctx, progress); err != nil {
 		return err
 	}
-	described, err := o.describe(ctx)
+	described, err := o.newResults(ctx)
 	if err != nil {
 		return err
 	}
-	g := &growth{StartedAt: described.StartedAt, Machine: described.Machine, Versions: described.Versions, IdleSeconds: described.IdleSeconds}
+	g := &growthResults{StartedAt: described.StartedAt, Machine: described.Machine, Versions: described.Versions, IdleSeconds: described.IdleSeconds}
 	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
 	if err != nil {
 		return err
 	}
-	r, err := newRoom(parent, "growth")
+	r, err := newWorkDir(parent, "growth")
 	if err != nil {
 		return err
 	}
-	if err := g.measure(ctx, o, r, sizes, progress); err != nil {
+	if err := g.measureSteps(ctx, o, r, sizes, progress); err != nil {
 		return fmt.Errorf("growth: %w: see %s", err, r.log.Name())
 	}
 	if err := r.close(); err != nil {
@@ -79,45 +79,45 @@ func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error
 	if err := os.RemoveAll(parent); err != nil {
 		return err
 	}
-	return g.write(o, stdout)
+	return g.writeFiles(o, stdout)
 }
 
-func (g *growth) measure(ctx context.Context, o options, r *room, sizes []int, progress io.Writer) error {
-	p, err := o.named(ctx, r)
+func (g *growthResults) measureSteps(ctx context.Context, o options, r *workDir, sizes []int, progress io.Writer) error {
+	p, err := o.launchDurable(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer p.kill()
-	m := &meter{options: o, plane: p, room: r, values: map[string]float64{}}
-	a, err := m.start(ctx)
+	m := &measurement{options: o, controlPlane: p, workDir: r, values: map[string]float64{}}
+	a, err := m.measureStart(ctx)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	settle := func(ctx context.Context) error { return m.leaveAlone(ctx) }
-	if err := p.within(ctx, o.idle+o.timeout, settle); err != nil {
+	settle := func(ctx context.Context) error { return m.measureIdle(ctx) }
+	if err := p.whileRunning(ctx, o.idle+o.timeout, settle); err != nil {
 		return err
 	}
 	g.IdleMiB = m.values["rss"]
 	last := 0
 	for _, size := range sizes {
 		fmt.Fprintf(progress, "%d Pods … ", size)
-		s := step{Pods: size, Added: size - last}
-		err := p.within(ctx, o.idle+o.timeout, func(ctx context.Context) error { return s.measure(ctx, m, a) })
+		s := growthStep{Pods: size, Added: size - last}
+		err := p.whileRunning(ctx, o.idle+o.timeout, func(ctx context.Context) error { return s.measure(ctx, m, a) })
 		if err != nil {
 			fmt.Fprintln(progress, "failed")
 			return fmt.Errorf("%d Pods: %w", size, err)
 		}
-		fmt.Fprintf(progress, "%s s, %s s of CPU, %s MiB\n", figure(s.Seconds), figure(s.CPUSeconds), figure(s.MiB))
+		fmt.Fprintf(progress, "%s s, %s s of CPU, %s MiB\n", formatFigure(s.Seconds), formatFigure(s.CPUSeconds), formatFigure(s.MiB))
 		g.Steps, last = append(g.Steps, s), size
 	}
 	_, err = p.stop(ctx)
 	return err
 }
 
-func (s *step) measure(ctx context.Context, m *meter, a *api) error {
-	cpu := m.plane.stopwatch()
-	got, err := burst{s.Added / replicasGrown, replicasGrown}.runIn(ctx, a, fmt.Sprintf("grown-%d", s.Pods))
+func (s *growthStep) measure(ctx context.Context, m *measurement, a *apiClient) error {
+	cpu := m.controlPlane.startCPUTimer()
+	got, err := burst{s.Added / replicasPerDeployment, replicasPerDeployment}.runIn(ctx, a, fmt.Sprintf("grown-%d", s.Pods))
 	if err != nil {
 		return err
 	}
@@ -126,16 +126,16 @@ func (s *step) measure(ctx context.Context, m *meter, a *api) error {
 		return fmt.Errorf("growth needs the CPU time: %w", err)
 	}
 	s.Seconds, s.CPUSeconds = got.pods.Seconds(), used.Seconds()
-	if err := m.leaveAlone(ctx); err != nil {
+	if err := m.measureIdle(ctx); err != nil {
 		return err
 	}
 	s.MiB = m.values["rss"]
 	return nil
 }
 
-// write prints the figures, and leaves them and the picture in files.
-func (g *growth) write(o options, stdout io.Writer) error {
-	if _, err := io.WriteString(stdout, g.report()); err != nil {
+// writeFiles prints the figures, and leaves them and the picture in files.
+func (g *growthResults) writeFiles(o options, stdout io.Writer) error {
+	if _, err := io.WriteString(stdout, g.formatReport()); err != nil {
 		return err
 	}
 	data, err := json.MarshalIndent(g, "", "  ")
@@ -146,11 +146,11 @@ func (g *growth) write(o options, stdout io.Writer) error {
 	if err := os.WriteFile(figures, append(data, '\n'), 0o644); err != nil {
 		return err
 	}
-	if err := os.WriteFile(o.svg, []byte(g.draw()), 0o644); err != nil {
+	if err := os.WriteFile(o.svg, []byte(g.drawCharts()), 0o644); err != nil {
 		return err
 	}
 	if o.doc == "" {
 		return nil
 	}
-	return insert(o.doc, "growth", fmt.Sprintf("![What a Pod costs](%s)\n\n%s", filepath.Base(o.svg), g.report()))
+	return insertSection(o.doc, "growth", fmt.Sprintf("![What a Pod costs](%s)\n\n%s", filepath.Base(o.svg), g.formatReport()))
 }

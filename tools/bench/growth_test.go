@@ -11,27 +11,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func grown(steps ...step) *growth {
-	return &growth{
+func newGrowthResults(steps ...growthStep) *growthResults {
+	return &growthResults{
 		StartedAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC), Machine: machine{OS: "linux", Arch: "amd64", CPUs: 2},
 		Versions: map[string]string{"ctrlplane": "ctrlplane v0.1.0"}, IdleSeconds: 10, IdleMiB: 200, Steps: steps,
 	}
 }
 
-func bending() *growth {
-	return grown(
-		step{Pods: 1000, Added: 1000, Seconds: 1, CPUSeconds: 2, MiB: 300},
-		step{Pods: 5000, Added: 4000, Seconds: 4.4, CPUSeconds: 8, MiB: 680},
-		step{Pods: 20000, Added: 15000, Seconds: 45, CPUSeconds: 33, MiB: 1900},
+func growthWithBend() *growthResults {
+	return newGrowthResults(
+		growthStep{Pods: 1000, Added: 1000, Seconds: 1, CPUSeconds: 2, MiB: 300},
+		growthStep{Pods: 5000, Added: 4000, Seconds: 4.4, CPUSeconds: 8, MiB: 680},
+		growthStep{Pods: 20000, Added: 15000, Seconds: 45, CPUSeconds: 33, MiB: 1900},
 	)
 }
 
-func TestGrowthReport(t *testing.T) { golden(t, "growth", bending().report()) }
+func TestGrowthReport(t *testing.T) { golden(t, "growth", growthWithBend().formatReport()) }
 
-func TestGrowthPicture(t *testing.T) { golden(t, "growth.svg", wellFormed(t, bending().draw())) }
+func TestGrowthPicture(t *testing.T) {
+	golden(t, "growth.svg", requireXML(t, growthWithBend().drawCharts()))
+}
 
-// wellFormed fails unless a text is XML.
-func wellFormed(t *testing.T, text string) string {
+// requireXML fails unless a text is XML.
+func requireXML(t *testing.T, text string) string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {
@@ -43,36 +45,36 @@ func wellFormed(t *testing.T, text string) string {
 	}
 }
 
-func TestGrowthOfOneSizeOrNone(t *testing.T) {
-	for _, g := range []*growth{
-		grown(step{Pods: 10, Added: 10, Seconds: 0.1, CPUSeconds: 0.1, MiB: 190}), // less memory than before
-		grown(step{Pods: 10, Added: 10}),
+func TestGrowthPictureOfOneStep(t *testing.T) {
+	for _, g := range []*growthResults{
+		newGrowthResults(growthStep{Pods: 10, Added: 10, Seconds: 0.1, CPUSeconds: 0.1, MiB: 190}), // less memory than before
+		newGrowthResults(growthStep{Pods: 10, Added: 10}),
 	} {
-		if text := wellFormed(t, g.draw()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+		if text := requireXML(t, g.drawCharts()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 			t.Errorf("got %s", text)
 		}
 	}
 }
 
-func TestSizes(t *testing.T) {
-	got, err := sizesOf("1000,5000,20000")
+func TestParseSizes(t *testing.T) {
+	got, err := parseSizes("1000,5000,20000")
 	if diff := cmp.Diff([]int{1000, 5000, 20000}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	for _, bad := range []string{"", "1000,", "x", "1005", "1000,1000", "5000,1000", "-10", "0"} {
-		if _, err := sizesOf(bad); !errors.Is(err, errUsage) {
+		if _, err := parseSizes(bad); !errors.Is(err, errUsage) {
 			t.Errorf("%q: got %v, want a usage error", bad, err)
 		}
 	}
 }
 
-func TestScale(t *testing.T) {
+func TestAxisTicks(t *testing.T) {
 	for most, want := range map[float64][]float64{
 		0:    {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1},
 		4.2:  {0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5},
 		1270: {0, 200, 400, 600, 800, 1000, 1200, 1400},
 	} {
-		got := scale(most)
+		got := axisTicks(most)
 		for i := range got {
 			got[i] = float64(int(got[i]*1000+0.5)) / 1000
 		}

@@ -11,9 +11,9 @@ import (
 // docHeading begins a file that insert has to make.
 const docHeading = "# Performance\n\nWhat stands between two comments is written by the bench; everything else is yours.\n"
 
-// insert writes a text between the comments of a Markdown file that name it, in
+// insertSection writes a text between the comments of a Markdown file that name it, in
 // place of what stood there, or at the end.
-func insert(path, name, text string) error {
+func insertSection(path, name, text string) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = []byte(docHeading), nil
@@ -21,14 +21,14 @@ func insert(path, name, text string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := inserted(string(data), name, text)
+	doc, err := replaceSection(string(data), name, text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(doc), 0o644)
 }
 
-func inserted(doc, name, text string) (string, error) {
+func replaceSection(doc, name, text string) (string, error) {
 	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
 	section := begin + "\n" + strings.TrimRight(text, "\n") + "\n\n" + end
 	before, rest, found := strings.Cut(doc, begin)

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestInsert(t *testing.T) {
+func TestInsertSection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	for _, s := range [][2]string{{"bench", "one\n"}, {"growth", "two"}, {"bench", "three"}} {
-		if err := insert(path, s[0], s[1]); err != nil {
+		if err := insertSection(path, s[0], s[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -25,15 +25,15 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-func TestInsertKeepsTheRest(t *testing.T) {
-	got, err := inserted("before\n<!-- begin x -->\nold\n<!-- end x -->\nafter\n", "x", "new")
+func TestReplaceSectionKeepsOtherText(t *testing.T) {
+	got, err := replaceSection("before\n<!-- begin x -->\nold\n<!-- end x -->\nafter\n", "x", "new")
 	if want := "before\n<!-- begin x -->\n\nnew\n\n<!-- end x -->\nafter\n"; got != want || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
-func TestInsertRefuses(t *testing.T) {
-	if got, err := inserted("<!-- begin x -->\nwhat is mine\n", "x", "new"); err == nil {
+func TestReplaceSectionRefusesMissingEnd(t *testing.T) {
+	if got, err := replaceSection("<!-- begin x -->\nwhat is mine\n", "x", "new"); err == nil {
 		t.Errorf("got %q: the text after the comment would be lost", got)
 	}
 }

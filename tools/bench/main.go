@@ -45,22 +45,22 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o, err := parse(args, stderr)
+	o, err := parseFlags(args, stderr)
 	if err != nil {
 		return err
 	}
 	var old *results
 	if o.compare != "" {
-		if old, err = load(o.compare); err != nil {
+		if old, err = loadResults(o.compare); err != nil {
 			return err
 		}
 	}
-	if o.newer != "" {
-		newer, err := load(o.newer)
+	if o.compareWith != "" {
+		newer, err := loadResults(o.compareWith)
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(stdout, comparison(old, newer))
+		_, err = io.WriteString(stdout, compareResults(old, newer))
 		return err
 	}
 	switch {
@@ -68,16 +68,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return runWorkloads(ctx, o, stdout, stderr)
 	case o.growth:
 		return runGrowth(ctx, o, stdout, stderr)
-	case o.start:
-		return drawStart(ctx, o, stdout)
+	case o.profileStart:
+		return runStartProfile(ctx, o, stdout)
 	}
-	res, err := benchmark(ctx, o, stderr)
+	res, err := runBenchmark(ctx, o, stderr)
 	if res == nil {
 		return err
 	}
-	text := report(res)
+	text := formatReport(res)
 	if old != nil {
-		text += "\n" + comparison(old, res)
+		text += "\n" + compareResults(old, res)
 	}
 	if _, werr := io.WriteString(stdout, text); err == nil {
 		err = werr
@@ -85,8 +85,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err // a file that lacks runs is not to replace a whole one
 	}
-	if err := save(o.json, res); err != nil || o.doc == "" {
+	if err := saveResults(o.json, res); err != nil || o.doc == "" {
 		return err
 	}
-	return insert(o.doc, "bench", report(res))
+	return insertSection(o.doc, "bench", formatReport(res))
 }

@@ -52,7 +52,7 @@ func awaitSignal() {
 	<-c
 }
 
-func TestUsage(t *testing.T) {
+func TestUsageErrors(t *testing.T) {
 	tests := []struct {
 		args []string
 		want string
@@ -94,7 +94,7 @@ func TestCompareRunsNothing(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for _, path := range []string{a, b} {
-		if err := save(path, recorded(1, values(), "three")); err != nil {
+		if err := saveResults(path, newTestResults(1, testValues(), "three")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,8 +107,8 @@ func TestCompareRunsNothing(t *testing.T) {
 	}
 }
 
-// args run the test binary as ctrlplane, with all temporary files in dir.
-func args(t *testing.T, fake, dir string) []string {
+// fakeArgs run the test binary as ctrlplane, with all temporary files in dir.
+func fakeArgs(t *testing.T, fake, dir string) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -120,10 +120,10 @@ func args(t *testing.T, fake, dir string) []string {
 	return []string{"-only", "ctrlplane,start", "-ctrlplane", self, "-json", filepath.Join(dir, "out.json")}
 }
 
-func TestContestantThatFails(t *testing.T) {
+func TestFailedContestantNamesItsLog(t *testing.T) {
 	dir := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	err := run(t.Context(), args(t, "fail", dir), &stdout, &stderr)
+	err := run(t.Context(), fakeArgs(t, "fail", dir), &stdout, &stderr)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -143,17 +143,17 @@ func TestContestantThatFails(t *testing.T) {
 	}
 }
 
-func TestInterrupt(t *testing.T) {
+func TestInterruptStopsChildrenAndCleansUp(t *testing.T) {
 	dir, pidFile := t.TempDir(), filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	a := args(t, "hang", dir)
+	a := fakeArgs(t, "hang", dir)
 	t.Setenv(fakeEnv+"_PID", pidFile)
 	ended := make(chan error, 1)
 	var stdout, stderr bytes.Buffer
 	go func() { ended <- run(ctx, a, &stdout, &stderr) }()
 
 	var pid int
-	err := await(t.Context(), time.Millisecond, func(context.Context) error {
+	err := pollUntil(t.Context(), time.Millisecond, func(context.Context) error {
 		data, err := os.ReadFile(pidFile)
 		if err != nil {
 			return err

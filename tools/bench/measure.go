@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// meter measures one run.
-type meter struct {
+// measurement measures one run.
+type measurement struct {
 	options
-	plane  *plane
-	room   *room
-	view   *view              // nil = nobody looks
-	values map[string]float64 // by the key of the metric; what the system does not tell is left out
+	controlPlane *controlPlane
+	workDir      *workDir
+	view         *attachedView      // nil = nobody looks
+	values       map[string]float64 // by the key of the metric; what the system does not tell is left out
 }
 
 // measure runs the parts of a contestant that have the same place once, in a
 // room of their own.
-func (o options) measure(ctx context.Context, c contestant, at place, list []part, r *room) (map[string]float64, error) {
-	m := &meter{options: o, room: r, values: map[string]float64{}}
-	if at == alone {
-		return m.values, m.do(ctx, nil, list)
+func (o options) measure(ctx context.Context, c contestant, at location, list []part, r *workDir) (map[string]float64, error) {
+	m := &measurement{options: o, workDir: r, values: map[string]float64{}}
+	if at == standalone {
+		return m.values, m.runParts(ctx, nil, list)
 	}
 	if c.prepare != nil {
 		if err := c.prepare(ctx, r); err != nil {
@@ -30,51 +30,51 @@ func (o options) measure(ctx context.Context, c contestant, at place, list []par
 		}
 	}
 	var err error
-	if m.plane, err = c.launch(ctx, r); err != nil {
+	if m.controlPlane, err = c.launch(ctx, r); err != nil {
 		return nil, err
 	}
-	defer m.plane.kill()
-	a, err := m.start(ctx)
+	defer m.controlPlane.kill()
+	a, err := m.measureStart(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	if at != here { // its start is no sample
+	if at != inMeasured { // its start is no sample
 		clear(m.values)
 	}
-	if c.look != nil {
-		if m.view, err = c.look(ctx, r); err != nil {
+	if c.attachView != nil {
+		if m.view, err = c.attachView(ctx, r); err != nil {
 			return nil, fmt.Errorf("view: %w", err)
 		}
 		defer m.view.close()
 	}
-	if err := m.do(ctx, a, list); err != nil {
+	if err := m.runParts(ctx, a, list); err != nil {
 		return nil, err
 	}
 	a.close()
 	m.view.close()
-	if at != here {
-		_, err := m.plane.stop(ctx)
+	if at != inMeasured {
+		_, err := m.controlPlane.stop(ctx)
 		return m.values, err
 	}
-	if err := m.end(ctx); err != nil {
+	if err := m.measureStop(ctx); err != nil {
 		return nil, err
 	}
-	return m.values, m.binaries(c.binaries)
+	return m.values, m.measureBinaries(c.binaries)
 }
 
-// do measures parts. The error says which one failed.
-func (m *meter) do(ctx context.Context, a *api, list []part) error {
+// runParts measures parts. The error says which one failed.
+func (m *measurement) runParts(ctx context.Context, a *apiClient, list []part) error {
 	for _, p := range list {
-		if p.do == nil {
+		if p.measure == nil {
 			continue
 		}
-		do := func(ctx context.Context) error { return p.do(m, ctx, a) }
+		do := func(ctx context.Context) error { return p.measure(m, ctx, a) }
 		var err error
-		if m.plane == nil {
-			err = bounded(ctx, m.idle+m.timeout, do)
+		if m.controlPlane == nil {
+			err = runWithTimeout(ctx, m.idle+m.timeout, do)
 		} else {
-			err = m.plane.within(ctx, m.idle+m.timeout, do)
+			err = m.controlPlane.whileRunning(ctx, m.idle+m.timeout, do)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -83,89 +83,89 @@ func (m *meter) do(ctx context.Context, a *api, list []part) error {
 	return nil
 }
 
-func bounded(ctx context.Context, d time.Duration, do func(context.Context) error) error {
-	ctx, stop := bound(ctx, d)
+func runWithTimeout(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, stop := withTimeout(ctx, d)
 	defer stop()
 	return do(ctx)
 }
 
-func (m *meter) start(ctx context.Context) (a *api, err error) {
-	var s started
-	err = m.plane.within(ctx, startTimeout, func(ctx context.Context) error {
-		if a, err = m.plane.connect(ctx); err != nil {
+func (m *measurement) measureStart(ctx context.Context) (a *apiClient, err error) {
+	var s startTimes
+	err = m.controlPlane.whileRunning(ctx, startTimeout, func(ctx context.Context) error {
+		if a, err = m.controlPlane.newAPIClient(ctx); err != nil {
 			return err
 		}
-		s, err = a.awaitStart(ctx, m.plane.began, "bench")
+		s, err = a.awaitStart(ctx, m.controlPlane.began, "bench")
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	cpu, err := m.plane.cpu()
-	m.seconds("ready", s.ready)
-	m.seconds("acts", s.acts)
-	m.seconds("usable", max(s.ready, s.acts))
-	return a, m.told("cpuStart", cpu.Seconds(), err)
+	cpu, err := m.controlPlane.cpuUsed()
+	m.recordSeconds("ready", s.ready)
+	m.recordSeconds("acts", s.controllersAct)
+	m.recordSeconds("usable", max(s.ready, s.controllersAct))
+	return a, m.recordIfSupported("cpuStart", cpu.Seconds(), err)
 }
 
-// leaveAlone waits, and measures what an idle control plane takes.
-func (m *meter) leaveAlone(ctx context.Context) error {
+// measureIdle waits, and measures what an idle control plane takes.
+func (m *measurement) measureIdle(ctx context.Context) error {
 	var used [2]time.Duration
 	var errs [2]error
 	for i := range used {
-		if err := pause(ctx, m.idle/2); err != nil {
+		if err := sleepContext(ctx, m.idle/2); err != nil {
 			return err
 		}
-		used[i], errs[i] = m.plane.cpu()
+		used[i], errs[i] = m.controlPlane.cpuUsed()
 	}
-	if err := m.told("cpuLate", used[0].Seconds(), errs[0]); err != nil {
+	if err := m.recordIfSupported("cpuLate", used[0].Seconds(), errs[0]); err != nil {
 		return err
 	}
 	percent := 100 * (used[1] - used[0]).Seconds() / (m.idle / 2).Seconds()
-	if err := m.told("cpuIdle", percent, errors.Join(errs[:]...)); err != nil {
+	if err := m.recordIfSupported("cpuIdle", percent, errors.Join(errs[:]...)); err != nil {
 		return err
 	}
-	mem, err := m.plane.memory()
-	for key, bytes := range map[string]float64{"rss": mem.rss, "rssAnon": mem.anon, "rssFile": mem.file(), "pss": mem.pss} {
-		if err := m.told(key, bytes/mebi, err); err != nil {
+	mem, err := m.controlPlane.memory()
+	for key, bytes := range map[string]float64{"rss": mem.rss, "rssAnon": mem.anon, "rssFile": mem.fileBacked(), "pss": mem.pss} {
+		if err := m.recordIfSupported(key, bytes/mebi, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *meter) burst(ctx context.Context, a *api, b burst) error {
-	cpu := m.plane.stopwatch()
+func (m *measurement) measureBurst(ctx context.Context, a *apiClient, b burst) error {
+	cpu := m.controlPlane.startCPUTimer()
 	got, err := b.run(ctx, a)
 	if err != nil {
 		return err
 	}
-	m.seconds(b.key("pods"), got.pods)
-	m.seconds(b.key("settled"), got.settled)
+	m.recordSeconds(b.metricKey("pods"), got.pods)
+	m.recordSeconds(b.metricKey("settled"), got.settled)
 	used, err := cpu()
-	if err := m.told(b.key("cpu"), used.Seconds(), err); err != nil {
+	if err := m.recordIfSupported(b.metricKey("cpu"), used.Seconds(), err); err != nil {
 		return err
 	}
-	return m.rss(b.key("rss"))
+	return m.recordRSS(b.metricKey("rss"))
 }
 
-// rss measures what is resident now.
-func (m *meter) rss(key string) error {
-	mem, err := m.plane.memory()
-	return m.told(key, mem.rss/mebi, err)
+// recordRSS measures what is resident now.
+func (m *measurement) recordRSS(key string) error {
+	mem, err := m.controlPlane.memory()
+	return m.recordIfSupported(key, mem.rss/mebi, err)
 }
 
-func (m *meter) end(ctx context.Context) error {
-	took, err := m.plane.stop(ctx)
+func (m *measurement) measureStop(ctx context.Context) error {
+	took, err := m.controlPlane.stop(ctx)
 	if err != nil {
 		return err
 	}
-	m.seconds("stop", took)
-	m.seconds("cpuAll", m.plane.cpuTotal())
+	m.recordSeconds("stop", took)
+	m.recordSeconds("cpuAll", m.controlPlane.totalCPU())
 	return nil
 }
 
-func (m *meter) binaries(paths []string) error {
+func (m *measurement) measureBinaries(paths []string) error {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -178,10 +178,10 @@ func (m *meter) binaries(paths []string) error {
 
 const mebi = 1 << 20
 
-func (m *meter) seconds(key string, d time.Duration) { m.values[key] = d.Seconds() }
+func (m *measurement) recordSeconds(key string, d time.Duration) { m.values[key] = d.Seconds() }
 
-// told keeps a value that not every system tells.
-func (m *meter) told(key string, value float64, err error) error {
+// recordIfSupported keeps a value that not every system tells.
+func (m *measurement) recordIfSupported(key string, value float64, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}

@@ -8,31 +8,31 @@ import (
 // metric is a row of the report; it is left out where no run has it. Less is
 // better in all of them.
 type metric struct {
-	key   string // in the results file
-	label string
-	unit  string
-	aim   string // what ctrlplane is to reach on two cores; "" = none is set
-	about string // how it is measured; "" needs no words
+	key         string // in the results file
+	label       string
+	unit        string
+	target      string // what ctrlplane is to reach on two cores; "" = none is set
+	description string // how it is measured; "" needs no words
 }
 
-// limit is the aim as the report shows it.
-func (m metric) limit() string {
-	if m.aim == "" {
+// targetText is the aim as the report shows it.
+func (m metric) targetText() string {
+	if m.target == "" {
 		return ""
 	}
-	return "≤ " + m.aim
+	return "≤ " + m.target
 }
 
-// metrics are all rows that the options may give, in the order of the report.
-func metrics(idle time.Duration) []metric {
-	half := words(idle / 2)
+// allMetrics are all rows that the options may give, in the order of the report.
+func allMetrics(idle time.Duration) []metric {
+	half := formatSeconds(idle / 2)
 	list := []metric{
 		{"ready", "start → /readyz", "s", "0.40", "from just before the first process; asked every 5 ms"},
 		{"acts", "start → controllers act", "s", "0.40", "a namespace, created as soon as that succeeds, has its default ServiceAccount and its kube-root-ca.crt"},
 		{"usable", "start → both", "s", "0.40 (restart 0.30)", "the later of the two"},
 		{"cpuStart", "CPU until both", "s", "0.6", "user and system, all processes"},
 		{"cpuLate", "CPU until " + half + " later", "s", "", "with what a start puts off until after it"},
-		{"rss", "idle memory, RSS", "MiB", "200", words(idle) + " after both; all processes added up"},
+		{"rss", "idle memory, RSS", "MiB", "200", formatSeconds(idle) + " after both; all processes added up"},
 		{"rssAnon", "– anonymous", "MiB", "", ""},
 		{"rssFile", "– file", "MiB", "", ""},
 		{"pss", "idle memory, PSS", "MiB", "", "shared pages divided by those who share them"},
@@ -53,17 +53,17 @@ func metrics(idle time.Duration) []metric {
 }
 
 func burstMetrics() (list []metric) {
-	pods := fmt.Sprintf("first create → last Pod seen by a watch; %d clients create; nothing schedules or runs them", creators)
+	pods := fmt.Sprintf("first create → last Pod seen by a watch; %d clients create; nothing schedules or runs them", parallelClients)
 	view := "of the view alone, beside the control plane's"
 	statuses, cpu, rss := "every Deployment's status counts all its replicas", "until statuses say so", "at that moment"
-	aims := map[burst][2]string{small: {"0.8", ""}, large: {"4", "7"}}
-	for _, b := range []burst{small, large} {
+	aims := map[burst][2]string{smallBurst: {"0.8", ""}, largeBurst: {"4", "7"}}
+	for _, b := range []burst{smallBurst, largeBurst} {
 		list = append(list,
-			metric{b.key("pods"), fmt.Sprintf("%d × %d Pods exist", b.deployments, b.replicas), "s", aims[b][0], pods},
-			metric{b.key("settled"), "– statuses say so", "s", "", statuses},
-			metric{b.key("cpu"), "– CPU", "s", aims[b][1], cpu},
-			metric{b.key("cpuView"), "– CPU of the view", "s", "", view},
-			metric{b.key("rss"), "– RSS afterwards", "MiB", "", rss},
+			metric{b.metricKey("pods"), fmt.Sprintf("%d × %d Pods exist", b.deployments, b.replicas), "s", aims[b][0], pods},
+			metric{b.metricKey("settled"), "– statuses say so", "s", "", statuses},
+			metric{b.metricKey("cpu"), "– CPU", "s", aims[b][1], cpu},
+			metric{b.metricKey("cpuView"), "– CPU of the view", "s", "", view},
+			metric{b.metricKey("rss"), "– RSS afterwards", "MiB", "", rss},
 		)
 		pods, statuses, cpu, view, rss = "as before, in the same control plane", "", "", "", ""
 	}
@@ -73,24 +73,24 @@ func burstMetrics() (list []metric) {
 func namespaceMetrics(idle time.Duration) []metric {
 	return []metric{
 		{"emptyGone", "namespace with nothing in it deleted", "s", "0.3", "DELETE → a GET finds nothing; it had what controllers put into every namespace"},
-		{"fullGone", fmt.Sprintf("namespace with %d Pods deleted", large.pods()), "s", "10", "the same, of that of the last burst"},
+		{"fullGone", fmt.Sprintf("namespace with %d Pods deleted", largeBurst.podCount()), "s", "10", "the same, of that of the last burst"},
 		{"fullGoneCPU", "– CPU", "s", "", ""},
-		{"rssGone", fmt.Sprintf("memory once %d Pods are deleted", large.pods()), "MiB", "450", "RSS at that moment"},
-		{"rssGoneIdle", "– and the control plane is left alone", "MiB", "", words(idle) + " later"},
+		{"rssGone", fmt.Sprintf("memory once %d Pods are deleted", largeBurst.podCount()), "MiB", "450", "RSS at that moment"},
+		{"rssGoneIdle", "– and the control plane is left alone", "MiB", "", formatSeconds(idle) + " later"},
 	}
 }
 
 func crdMetrics(idle time.Duration) []metric {
 	return []metric{
 		{"crdsEstablished", fmt.Sprintf("%d CRDs established", manyCRDs), "s", "", fmt.Sprintf("made by the bench: %d groups, schemas of %s on average; created one after the other in a control plane of their own", crdGroups, crdMean)},
-		{"crdsCPU", "– CPU", "s", "", "until " + words(idle) + " later"},
-		{"crdsRSS", fmt.Sprintf("memory with %d CRDs", manyCRDs), "MiB", "500", "RSS " + words(idle) + " later, before anybody asked for OpenAPI"},
+		{"crdsCPU", "– CPU", "s", "", "until " + formatSeconds(idle) + " later"},
+		{"crdsRSS", fmt.Sprintf("memory with %d CRDs", manyCRDs), "MiB", "500", "RSS " + formatSeconds(idle) + " later, before anybody asked for OpenAPI"},
 		{"explainNew", "kubectl explain of a new kind", "s", "1", "begun when the create of its CRD is answered, beside those above; tried again until it succeeds, each try a new kubectl with an empty cache"},
 		{"applyNew", "kubectl apply of a new kind", "s", "1", "the same with another kind"},
 		{"crdsRSSAsked", "– when OpenAPI has been asked for", "MiB", "", "after those two, and /openapi/v2 was fetched once"},
-		{"childGone", "child of a custom resource collected", "s", "1", "the owner, whose kind was established " + words(kindAge) + " before, is deleted → its ConfigMap is gone"},
+		{"childGone", "child of a custom resource collected", "s", "1", "the owner, whose kind was established " + formatSeconds(kindAge) + " before, is deleted → its ConfigMap is gone"},
 	}
 }
 
-// words writes a duration as a person would.
-func words(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
+// formatSeconds writes a duration as a person would.
+func formatSeconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// spinRounds take some hundredths of a second on the CPUs of these years.
-	spinRounds = 50_000_000
+	// fixedWorkRounds take some hundredths of a second on the CPUs of these years.
+	fixedWorkRounds = 50_000_000
 	// A quiet machine does the same work in the same time, within noisySpread.
 	noisySpread = 1.15
 )
 
-// spin does a fixed piece of work on every CPU at once and returns how long
+// timeFixedWork does a fixed piece of work on every CPU at once and returns how long
 // the slowest took: longer than usual when somebody else is at work.
-func spin() time.Duration {
+func timeFixedWork() time.Duration {
 	var wg sync.WaitGroup
 	var sink atomic.Uint64 // so that the work is not optimised away
 	began := time.Now()
 	for cpu := range runtime.NumCPU() {
 		wg.Go(func() {
 			x := uint64(cpu) + 1
-			for range spinRounds {
+			for range fixedWorkRounds {
 				x ^= x << 13
 				x ^= x >> 7
 				x ^= x << 17
@@ -37,8 +37,8 @@ func spin() time.Duration {
 	return time.Since(began)
 }
 
-// noise says how quiet the machine was.
-func noise(res *results) string {
+// formatNoise says how quiet the machine was.
+func formatNoise(res *results) string {
 	var spins []float64
 	for _, s := range res.Samples {
 		spins = append(spins, s.SpinSeconds)

@@ -8,21 +8,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPartsFit(t *testing.T) {
+func TestPartsAreConsistent(t *testing.T) {
 	all := partNames()
-	for i, p := range parts() {
+	for i, p := range allParts() {
 		if slices.Index(all, p.name) != i {
 			t.Errorf("two parts are called %s", p.name)
 		}
 		if p.needs != "" && slices.Index(all, p.needs) >= i {
 			t.Errorf("%s needs %q, which does not come before it", p.name, p.needs)
 		}
-		if slices.Contains(choices(), p.name) {
+		if slices.Contains(contestantChoices(), p.name) {
 			t.Errorf("%s is a contestant, too", p.name)
 		}
 	}
-	for _, name := range append(names(), looks()...) {
-		for _, p := range (options{}).contestant(name).parts {
+	for _, name := range append(contestantNames(), observationContestants()...) {
+		for _, p := range (options{}).newContestant(name).parts {
 			if !slices.Contains(all, p) {
 				t.Errorf("%s has no part %s", name, p)
 			}
@@ -33,27 +33,27 @@ func TestPartsFit(t *testing.T) {
 func TestPartsOf(t *testing.T) {
 	tests := []struct {
 		only, contestant string
-		at               place
+		at               location
 		want             string
 	}{
-		{"", "ctrlplane", here, "start,idle,first-pod,pods-1000,pods-5000,delete-empty,delete-5000"},
-		{"", "ctrlplane", beside, "crds,new-kind,collect"},
-		{"", "ctrlplane", alone, ""},
-		{"", "ctrlplane-ephemeral", alone, "run"},
-		{"", "three", here, "start,idle,first-pod,pods-1000,delete-empty"},
-		{"collect", "three", here, ""},
-		{"collect", "three", beside, "crds,collect"},
-		{"delete-5000,idle", "three-lifted", here, "idle,pods-5000,delete-5000"},
-		{"delete-5000,idle", "three", here, "idle"},
-		{"delete-5000,idle", "hooks-on", here, "idle,pods-5000"},
+		{"", "ctrlplane", inMeasured, "start,idle,first-pod,pods-1000,pods-5000,delete-empty,delete-5000"},
+		{"", "ctrlplane", withCRDs, "crds,new-kind,collect"},
+		{"", "ctrlplane", standalone, ""},
+		{"", "ctrlplane-ephemeral", standalone, "run"},
+		{"", "three", inMeasured, "start,idle,first-pod,pods-1000,delete-empty"},
+		{"collect", "three", inMeasured, ""},
+		{"collect", "three", withCRDs, "crds,collect"},
+		{"delete-5000,idle", "three-lifted", inMeasured, "idle,pods-5000,delete-5000"},
+		{"delete-5000,idle", "three", inMeasured, "idle"},
+		{"delete-5000,idle", "hooks-on", inMeasured, "idle,pods-5000"},
 	}
 	for _, tt := range tests {
 		o := options{only: tt.only}
-		if err := o.choose(); err != nil {
+		if err := o.parseOnly(); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, p := range o.partsOf(o.contestant(tt.contestant), tt.at) {
+		for _, p := range o.partsOf(o.newContestant(tt.contestant), tt.at) {
 			got = append(got, p.name)
 		}
 		if strings.Join(got, ",") != tt.want {
@@ -62,7 +62,7 @@ func TestPartsOf(t *testing.T) {
 	}
 }
 
-func TestContestantsOf(t *testing.T) {
+func TestSelectedContestants(t *testing.T) {
 	tests := []struct{ only, want string }{
 		{"", "ctrlplane,ctrlplane-ephemeral,ctrlplane-restart,three,three-lifted,hooks-off,hooks-on,view-attached"},
 		{"start", "ctrlplane,ctrlplane-ephemeral,ctrlplane-restart,three,three-lifted"},
@@ -74,28 +74,28 @@ func TestContestantsOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o := options{only: tt.only}
-		if err := o.choose(); err != nil {
+		if err := o.parseOnly(); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, strings.Join(o.contestants(), ",")); diff != "" {
+		if diff := cmp.Diff(tt.want, strings.Join(o.selectedContestants(), ",")); diff != "" {
 			t.Errorf("-only %q: %s", tt.only, diff)
 		}
 	}
 }
 
-func TestMetricsOfEveryPartAreTold(t *testing.T) {
+func TestProgressKeysAreMetrics(t *testing.T) {
 	var known []string
-	for _, m := range metrics(1) {
+	for _, m := range allMetrics(1) {
 		known = append(known, m.key)
 	}
-	for _, key := range told {
+	for _, key := range progressKeys {
 		if !slices.Contains(known, key) {
 			t.Errorf("the line of progress tells %s, which no row has", key)
 		}
 	}
 }
 
-func TestQuick(t *testing.T) {
+func TestQuickFlag(t *testing.T) {
 	for _, tt := range []struct {
 		args         []string
 		runs, rounds int
@@ -105,7 +105,7 @@ func TestQuick(t *testing.T) {
 		{[]string{"-quick", "-runs", "3"}, 3, 2},
 		{[]string{"-rounds", "1", "-quick"}, 2, 1},
 	} {
-		o, err := parse(tt.args, nil)
+		o, err := parseFlags(tt.args, nil)
 		if err != nil || o.runs != tt.runs || o.rounds != tt.rounds {
 			t.Errorf("%v: got %d runs and %d rounds, %v", tt.args, o.runs, o.rounds, err)
 		}

@@ -15,7 +15,7 @@ type memory struct {
 	pss  float64 // resident, with what is shared divided by who shares it
 }
 
-func (m memory) file() float64 { return m.rss - m.anon }
+func (m memory) fileBacked() float64 { return m.rss - m.anon }
 
 // parseSmaps reads /proc/PID/smaps_rollup.
 func parseSmaps(data string) (memory, error) {
@@ -41,8 +41,8 @@ func parseSmaps(data string) (memory, error) {
 	return m, nil
 }
 
-// cpu is the CPU time that the running processes have used so far.
-func (p *plane) cpu() (time.Duration, error) {
+// cpuUsed is the CPU time that the running processes have used so far.
+func (p *controlPlane) cpuUsed() (time.Duration, error) {
 	var sum time.Duration
 	for _, c := range p.processes {
 		used, err := cpuTime(c.cmd.Process.Pid)
@@ -54,17 +54,17 @@ func (p *plane) cpu() (time.Duration, error) {
 	return sum, nil
 }
 
-// stopwatch returns what tells the CPU time that p uses from now on.
-func (p *plane) stopwatch() func() (time.Duration, error) {
-	before, early := p.cpu()
+// startCPUTimer returns what tells the CPU time that p uses from now on.
+func (p *controlPlane) startCPUTimer() func() (time.Duration, error) {
+	before, early := p.cpuUsed()
 	return func() (time.Duration, error) {
-		after, err := p.cpu()
+		after, err := p.cpuUsed()
 		return after - before, errors.Join(early, err)
 	}
 }
 
 // memory is what the running processes hold together.
-func (p *plane) memory() (memory, error) {
+func (p *controlPlane) memory() (memory, error) {
 	var sum memory
 	for _, c := range p.processes {
 		m, err := memoryOf(c.cmd.Process.Pid)

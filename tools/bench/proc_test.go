@@ -25,12 +25,12 @@ func TestParseSmaps(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got.file() != (4224-1059)*1024 {
-		t.Errorf("file is %v", got.file())
+	if got.fileBacked() != (4224-1059)*1024 {
+		t.Errorf("file is %v", got.fileBacked())
 	}
 }
 
-func TestParseSmapsRefuses(t *testing.T) {
+func TestParseSmapsErrors(t *testing.T) {
 	tests := map[string]string{
 		"":                     "has no ",
 		"Rss: 1 kB\nPss: 1 kB": "has no Anonymous",
@@ -45,8 +45,8 @@ func TestParseSmapsRefuses(t *testing.T) {
 }
 
 // The test process itself is one whose figures are known to be sensible.
-func TestOwnProcess(t *testing.T) {
-	spin()
+func TestOwnProcessFigures(t *testing.T) {
+	timeFixedWork()
 	used, err := cpuTime(os.Getpid())
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("not told by this system")
@@ -54,7 +54,7 @@ func TestOwnProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spin()
+	timeFixedWork()
 	after, err := cpuTime(os.Getpid())
 	if err != nil || after <= used {
 		t.Errorf("after more work: %v, %v; before it: %v", after, err, used)
@@ -65,7 +65,7 @@ func TestOwnProcess(t *testing.T) {
 	}
 }
 
-func TestProcessThatIsGone(t *testing.T) {
+func TestMissingProcessIsAnError(t *testing.T) {
 	const none = 1 << 22 // one more than the highest that Linux gives
 	if used, err := cpuTime(none); err == nil {
 		t.Errorf("CPU time %v", used)

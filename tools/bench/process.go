@@ -18,8 +18,8 @@ const (
 	stopTimeout  = 2 * time.Minute
 )
 
-// plane is a control plane that has been launched.
-type plane struct {
+// controlPlane is a control plane that has been launched.
+type controlPlane struct {
 	began time.Time // just before its first process
 	url   string
 	// certs is the folder of ca.crt, admin.crt and admin.key, which may not
@@ -36,12 +36,12 @@ type process struct {
 	err  error
 }
 
-func (p *plane) add(r *room, path string, args ...string) error {
+func (p *controlPlane) startProgram(r *workDir, path string, args ...string) error {
 	return p.start(r.command(path, args...))
 }
 
 // command is a program to be run in the room.
-func (r *room) command(path string, args ...string) *exec.Cmd {
+func (r *workDir) command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+r.dir, "TMP="+r.dir, "TEMP="+r.dir)
@@ -50,7 +50,7 @@ func (r *room) command(path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (p *plane) start(cmd *exec.Cmd) error {
+func (p *controlPlane) start(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (p *plane) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// within does something for which the processes have to run, and bounds it: if
+// whileRunning does something for which the processes have to run, and bounds it: if
 // one of them ends meanwhile, that is the cause with which its context ends.
-func (p *plane) within(ctx context.Context, d time.Duration, do func(context.Context) error) error {
-	ctx, stop := bound(ctx, d)
+func (p *controlPlane) whileRunning(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, stop := withTimeout(ctx, d)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -82,18 +82,18 @@ func (p *plane) within(ctx context.Context, d time.Duration, do func(context.Con
 	return do(ctx)
 }
 
-// bound ends a wait, and says so, when it takes too long.
-func bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// withTimeout ends a wait, and says so, when it takes too long.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("gave up after %v", d))
 }
 
 // stop ends one process after the other, the last one launched first, and
 // returns how long that took. All at once would be worse for upstream: without
 // its etcd, kube-apiserver goes on for minutes.
-func (p *plane) stop(ctx context.Context) (time.Duration, error) {
-	ctx, cancel := bound(ctx, stopTimeout)
+func (p *controlPlane) stop(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := withTimeout(ctx, stopTimeout)
 	defer cancel()
-	if err := p.started(ctx); err != nil {
+	if err := p.awaitStarted(ctx); err != nil {
 		return 0, fmt.Errorf("stop: it is still starting: %w", err)
 	}
 	began := time.Now()
@@ -113,9 +113,9 @@ func (p *plane) stop(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// started waits until ctrlplane takes itself for started, which is some milliseconds
+// awaitStarted waits until ctrlplane takes itself for started, which is some milliseconds
 // after others may: a start that is cut short is an error.
-func (p *plane) started(ctx context.Context) error {
+func (p *controlPlane) awaitStarted(ctx context.Context) error {
 	for {
 		state, running, err := datadir.Peek(filepath.Dir(p.certs()))
 		if err != nil || !running || state.Server != "" {
@@ -130,7 +130,7 @@ func (p *plane) started(ctx context.Context) error {
 }
 
 // kill ends whatever still runs, and waits for it.
-func (p *plane) kill() {
+func (p *controlPlane) kill() {
 	for _, c := range p.processes {
 		select {
 		case <-c.done:
@@ -141,8 +141,8 @@ func (p *plane) kill() {
 	}
 }
 
-// cpuTotal is the CPU time of processes that have ended, user and system.
-func (p *plane) cpuTotal() time.Duration {
+// totalCPU is the CPU time of processes that have ended, user and system.
+func (p *controlPlane) totalCPU() time.Duration {
 	var sum time.Duration
 	for _, c := range p.processes {
 		sum += c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// report is the text for people: Markdown that reads well as it is.
-func report(r *results) string {
+// formatReport is the text for people: Markdown that reads well as it is.
+func formatReport(r *results) string {
 	var b strings.Builder
 	m := r.Machine
 	fmt.Fprintf(&b, "%s, %s/%s, %d CPUs", r.StartedAt.Format("2006-01-02 15:04 MST"), m.OS, m.Arch, m.CPUs)
@@ -21,29 +21,29 @@ func report(r *results) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		fmt.Fprintf(&b, "%s: %s\n", name, r.Versions[name])
 	}
-	b.WriteString(noise(r) + "\n")
-	compared, looking := split(r.contestants())
+	b.WriteString(formatNoise(r) + "\n")
+	compared, looking := splitContestants(r.contestants())
 	if len(compared) > 0 {
-		b.WriteString("\n" + comparing(r.part(compared)))
+		b.WriteString("\n" + formatComparison(r.onlyContestants(compared)))
 	}
 	if len(looking) > 0 {
-		r := r.part(looking)
-		b.WriteString("\n" + costs(r) + "\n" + legend(r, costMetrics(r.idle())))
+		r := r.onlyContestants(looking)
+		b.WriteString("\n" + formatObservationCost(r) + "\n" + formatLegend(r, observationMetrics(r.idleTime())))
 	}
 	return b.String()
 }
 
-// comparing is the part of the report that compares ctrlplane with others.
-func comparing(r *results) string {
-	text := fmt.Sprintf("Median (min–max) of %s, in turn, none discarded. The aim is ctrlplane's, on two cores.\n\n%s", counts(r), medians(r))
+// formatComparison is the part of the report that compares ctrlplane with others.
+func formatComparison(r *results) string {
+	text := fmt.Sprintf("Median (min–max) of %s, in turn, none discarded. The aim is ctrlplane's, on two cores.\n\n%s", formatRunCounts(r), mediansTable(r))
 	for _, base := range []string{"three", "three-lifted"} {
-		text += ratios(r, base)
+		text += ratioTable(r, base)
 	}
-	return text + "\n" + legend(r, metrics(r.idle()))
+	return text + "\n" + formatLegend(r, allMetrics(r.idleTime()))
 }
 
-// counts says how many runs there are of each contestant.
-func counts(r *results) string {
+// formatRunCounts says how many runs there are of each contestant.
+func formatRunCounts(r *results) string {
 	runs := map[string]int{}
 	for _, s := range r.Samples {
 		runs[s.Contestant]++
@@ -61,36 +61,36 @@ func counts(r *results) string {
 	return fmt.Sprintf("%d runs each", most)
 }
 
-func medians(r *results) string {
+func mediansTable(r *results) string {
 	header := append(append([]string{""}, r.contestants()...), "aim")
 	var rows [][]string
-	for _, m := range metrics(r.idle()) {
-		if !r.knows(m.key) {
+	for _, m := range allMetrics(r.idleTime()) {
+		if !r.hasMetric(m.key) {
 			continue
 		}
 		row := []string{m.label + ", " + m.unit}
 		for _, c := range r.contestants() {
-			s, ok := r.of(c, m.key)
-			row = append(row, cell(s, ok))
+			s, ok := r.summaryOf(c, m.key)
+			row = append(row, formatCell(s, ok))
 		}
-		rows = append(rows, append(row, m.limit()))
+		rows = append(rows, append(row, m.targetText()))
 	}
-	return table(header, rows)
+	return markdownTable(header, rows)
 }
 
-func cell(s summary, ok bool) string {
+func formatCell(s summary, ok bool) string {
 	switch {
 	case !ok:
 		return "n/a"
 	case s.min == s.max:
-		return figure(s.median)
+		return formatFigure(s.median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", figure(s.median), figure(s.min), figure(s.max))
+	return fmt.Sprintf("%s (%s–%s)", formatFigure(s.median), formatFigure(s.min), formatFigure(s.max))
 }
 
-// ratios divides the medians of ctrlplane's contestants by those of the base;
+// ratioTable divides the medians of ctrlplane's contestants by those of the base;
 // it is empty if one of the two is missing.
-func ratios(r *results, base string) string {
+func ratioTable(r *results, base string) string {
 	var ours []string
 	for _, c := range r.contestants() {
 		if strings.HasPrefix(c, "ctrlplane") {
@@ -101,43 +101,43 @@ func ratios(r *results, base string) string {
 		return ""
 	}
 	var rows [][]string
-	for _, m := range metrics(r.idle()) {
-		theirs, ok := r.of(base, m.key)
+	for _, m := range allMetrics(r.idleTime()) {
+		theirs, ok := r.summaryOf(base, m.key)
 		if !ok || theirs.median == 0 {
 			continue
 		}
 		row := []string{m.label}
 		for _, c := range ours {
-			s, ok := r.of(c, m.key)
-			row = append(row, ratio(s.median, theirs.median, ok))
+			s, ok := r.summaryOf(c, m.key)
+			row = append(row, formatRatio(s.median, theirs.median, ok))
 		}
 		rows = append(rows, row)
 	}
-	return fmt.Sprintf("\nMedians divided by those of %s.\n\n%s", base, table(append([]string{""}, ours...), rows))
+	return fmt.Sprintf("\nMedians divided by those of %s.\n\n%s", base, markdownTable(append([]string{""}, ours...), rows))
 }
 
-func ratio(ours, theirs float64, ok bool) string {
+func formatRatio(ours, theirs float64, ok bool) string {
 	if !ok {
 		return "n/a"
 	}
 	return fmt.Sprintf("%.2f", ours/theirs)
 }
 
-// legend says what the contestants and the rows are.
-func legend(r *results, rows []metric) string {
+// formatLegend says what the contestants and the rows are.
+func formatLegend(r *results, rows []metric) string {
 	var b strings.Builder
 	for _, c := range r.contestants() {
-		fmt.Fprintf(&b, "- %s: %s\n", c, aboutContestant(c))
+		fmt.Fprintf(&b, "- %s: %s\n", c, describeContestant(c))
 	}
 	for _, m := range rows {
-		if m.about != "" && r.knows(m.key) {
-			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimPrefix(m.label, "– "), m.about)
+		if m.description != "" && r.hasMetric(m.key) {
+			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimPrefix(m.label, "– "), m.description)
 		}
 	}
 	return b.String()
 }
 
-func aboutContestant(name string) string {
+func describeContestant(name string) string {
 	switch name {
 	case "ctrlplane":
 		return "up --data-dir, on an empty folder; everything durable"

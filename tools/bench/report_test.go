@@ -30,9 +30,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// recorded makes results in which run n of a contestant took n/10 more than
+// newTestResults makes results in which run n of a contestant took n/10 more than
 // the values given.
-func recorded(runs int, values map[string]map[string]float64, contestants ...string) *results {
+func newTestResults(runs int, values map[string]map[string]float64, contestants ...string) *results {
 	r := &results{
 		Format:      resultsFormat,
 		StartedAt:   time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC),
@@ -53,7 +53,7 @@ func recorded(runs int, values map[string]map[string]float64, contestants ...str
 	return r
 }
 
-func values() map[string]map[string]float64 {
+func testValues() map[string]map[string]float64 {
 	return map[string]map[string]float64{
 		"ctrlplane":    {"ready": 0.5, "acts": 0.61, "usable": 0.61, "cpuStart": 0.912, "rss": 243, "cpuIdle": 0, "pods100x10": 1.1, "stop": 0.17, "binary": 146.25},
 		"three":        {"ready": 2.2, "acts": 3.3, "usable": 3.3, "cpuStart": 2.4, "rss": 427, "cpuIdle": 3, "pods100x10": 61.5, "stop": 1.2, "binary": 249.7},
@@ -62,26 +62,26 @@ func values() map[string]map[string]float64 {
 }
 
 func TestReport(t *testing.T) {
-	golden(t, "report", report(recorded(3, values(), "ctrlplane", "three", "three-lifted")))
+	golden(t, "report", formatReport(newTestResults(3, testValues(), "ctrlplane", "three", "three-lifted")))
 }
 
-func TestReportAlone(t *testing.T) {
-	r := recorded(1, values(), "ctrlplane")
+func TestReportOfOneContestant(t *testing.T) {
+	r := newTestResults(1, testValues(), "ctrlplane")
 	r.Machine.Model, r.Machine.Memory = "", ""
 	r.Samples[0].Load = nil
 	r.Samples[0].Values["pods500x10"] = 5.5
-	golden(t, "alone", report(r))
+	golden(t, "alone", formatReport(r))
 }
 
-func TestReportOfACutShortBench(t *testing.T) {
-	r := recorded(2, values(), "ctrlplane", "three")
+func TestRunCountsOfInterruptedBench(t *testing.T) {
+	r := newTestResults(2, testValues(), "ctrlplane", "three")
 	r.Samples = r.Samples[:3]
-	if got, want := counts(r), "1 to 2 runs each"; got != want {
+	if got, want := formatRunCounts(r), "1 to 2 runs each"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestNoise(t *testing.T) {
+func TestFormatNoise(t *testing.T) {
 	tests := []struct {
 		name  string
 		spins []float64
@@ -94,31 +94,31 @@ func TestNoise(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := recorded(len(tt.spins), values(), "ctrlplane")
+			r := newTestResults(len(tt.spins), testValues(), "ctrlplane")
 			for i, s := range tt.spins {
 				r.Samples[i].SpinSeconds, r.Samples[i].Load = s, &tt.load
 			}
-			if text := noise(r); strings.HasPrefix(text, "NOISY MACHINE: ") != tt.noisy {
+			if text := formatNoise(r); strings.HasPrefix(text, "NOISY MACHINE: ") != tt.noisy {
 				t.Errorf("got %q, want noisy = %v", text, tt.noisy)
 			}
 		})
 	}
 }
 
-func TestEveryContestantIsExplained(t *testing.T) {
-	for _, name := range append(names(), looks()...) {
-		if got := (options{}).contestant(name).name; got != name {
+func TestEveryContestantIsDescribed(t *testing.T) {
+	for _, name := range append(contestantNames(), observationContestants()...) {
+		if got := (options{}).newContestant(name).name; got != name {
 			t.Errorf("contestant(%q) is %q", name, got)
 		}
-		if aboutContestant(name) == aboutContestant("no such") {
+		if describeContestant(name) == describeContestant("no such") {
 			t.Errorf("%s has no explanation", name)
 		}
 	}
 }
 
-func TestMetricKeysDiffer(t *testing.T) {
+func TestMetricKeysAreUnique(t *testing.T) {
 	seen := map[string]bool{}
-	for _, m := range metrics(time.Second) {
+	for _, m := range allMetrics(time.Second) {
 		if seen[m.key] {
 			t.Errorf("two metrics have the key %s", m.key)
 		}

@@ -22,30 +22,30 @@ type bootStep struct {
 	Error string
 }
 
-func (s bootStep) begin() time.Time { return s.Time.Add(-s.Took) }
+func (s bootStep) began() time.Time { return s.Time.Add(-s.Took) }
 
 // The steps that "up --timings" adds; both begin with the process.
 const (
-	wholeStep   = "start"
+	totalStep   = "start"
 	processStep = "process"
 )
 
-// profile is what is known of one start.
-type profile struct {
+// startProfile is what is known of one start.
+type startProfile struct {
 	version string
 	steps   []bootStep // in order of their begin, without the whole
-	whole   bootStep
+	total   bootStep
 	cpu     time.Duration // 0 = the system does not tell
 }
 
-// drawStart starts a control plane as a user does, on an empty folder, and draws
+// runStartProfile starts a control plane as a user does, on an empty folder, and draws
 // its stages.
-func drawStart(ctx context.Context, o options, stdout io.Writer) error {
+func runStartProfile(ctx context.Context, o options, stdout io.Writer) error {
 	o.only, o.parts = "ctrlplane", []string{"start"} // who is prepared for
-	if err := o.prepare(ctx, io.Discard); err != nil {
+	if err := o.prepareBinaries(ctx, io.Discard); err != nil {
 		return err
 	}
-	described, err := o.describe(ctx)
+	described, err := o.newResults(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func drawStart(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r, err := newRoom(parent, "start")
+	r, err := newWorkDir(parent, "start")
 	if err != nil {
 		return err
 	}
-	profile, err := o.profileStart(ctx, r)
+	profile, err := o.takeStartProfile(ctx, r)
 	if err != nil {
 		return fmt.Errorf("start: %w: see %s", err, r.log.Name())
 	}
@@ -65,16 +65,16 @@ func drawStart(ctx context.Context, o options, stdout io.Writer) error {
 		return err
 	}
 	profile.version = described.Versions["ctrlplane"]
-	if err := os.WriteFile(o.svg, []byte(profile.draw()), 0o644); err != nil {
+	if err := os.WriteFile(o.svg, []byte(profile.drawTimeline()), 0o644); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(stdout, profile.caption()); err != nil || o.doc == "" {
+	if _, err := fmt.Fprintln(stdout, profile.formatCaption()); err != nil || o.doc == "" {
 		return err
 	}
-	return insert(o.doc, "start", fmt.Sprintf("![The stages of one start](%s)\n\n%s", filepath.Base(o.svg), profile.caption()))
+	return insertSection(o.doc, "start", fmt.Sprintf("![The stages of one start](%s)\n\n%s", filepath.Base(o.svg), profile.formatCaption()))
 }
 
-func (o options) profileStart(ctx context.Context, r *room) (*profile, error) {
+func (o options) takeStartProfile(ctx context.Context, r *workDir) (*startProfile, error) {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -82,18 +82,18 @@ func (o options) profileStart(ctx context.Context, r *room) (*profile, error) {
 	defer out.Close() // only read
 	cmd := r.command(o.ctrlplane, "up", "--data-dir", r.join("data"), "--log-file", r.log.Name(), "--ui", "json", "--timings")
 	cmd.Stdout = in
-	p := &plane{certs: func() string { return r.join("data", "pki") }}
+	p := &controlPlane{certs: func() string { return r.join("data", "pki") }}
 	err = p.start(cmd)
 	in.Close() // the child has its own
 	if err != nil {
 		return nil, err
 	}
 	defer p.kill()
-	var got *profile
-	err = p.within(ctx, startTimeout, func(ctx context.Context) error {
+	var got *startProfile
+	err = p.whileRunning(ctx, startTimeout, func(ctx context.Context) error {
 		// The end of the process, or of the wait, ends the read.
 		defer context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Now()) })()
-		if got, err = readProfile(out); err != nil && ctx.Err() != nil {
+		if got, err = readStartProfile(out); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return err
@@ -101,7 +101,7 @@ func (o options) profileStart(ctx context.Context, r *room) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got.cpu, err = p.cpu(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if got.cpu, err = p.cpuUsed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
 	go io.Copy(io.Discard, out) // it must be able to go on writing; ends with it
@@ -109,9 +109,9 @@ func (o options) profileStart(ctx context.Context, r *room) (*profile, error) {
 	return got, err
 }
 
-// readProfile reads lines until the one that tells of the whole start.
-func readProfile(from io.Reader) (*profile, error) {
-	p := &profile{}
+// readStartProfile reads lines until the one that tells of the whole start.
+func readStartProfile(from io.Reader) (*startProfile, error) {
+	p := &startProfile{}
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20) // a snapshot is one line
 	for lines.Scan() {
@@ -121,9 +121,9 @@ func readProfile(from io.Reader) (*profile, error) {
 		}
 		switch {
 		case s.Kind != "bootStep":
-		case s.Step == wholeStep:
-			p.whole = s
-			p.sort()
+		case s.Step == totalStep:
+			p.total = s
+			p.sortSteps()
 			return p, nil
 		default:
 			p.steps = append(p.steps, s)
@@ -135,47 +135,47 @@ func readProfile(from io.Reader) (*profile, error) {
 	return nil, errors.New("it ended without a word on its start: does it know --timings?")
 }
 
-func (p *profile) sort() {
+func (p *startProfile) sortSteps() {
 	for i, s := range p.steps {
 		if s.Step == processStep { // told later than it was
-			p.steps[i].Time = p.whole.begin().Add(s.Took)
+			p.steps[i].Time = p.total.began().Add(s.Took)
 		}
 	}
-	slices.SortStableFunc(p.steps, func(a, b bootStep) int { return a.begin().Compare(b.begin()) })
+	slices.SortStableFunc(p.steps, func(a, b bootStep) int { return a.began().Compare(b.began()) })
 }
 
-func (p *profile) caption() string {
-	text := fmt.Sprintf("One start of %s on an empty data folder, with one node: %d ms from the begin of the process until ready", p.version, p.whole.Took.Milliseconds())
+func (p *startProfile) formatCaption() string {
+	text := fmt.Sprintf("One start of %s on an empty data folder, with one node: %d ms from the begin of the process until ready", p.version, p.total.Took.Milliseconds())
 	if p.cpu > 0 {
 		text += fmt.Sprintf(", %d ms of CPU", p.cpu.Milliseconds())
 	}
 	return text + "."
 }
 
-// draw is the picture: a bar a stage, over time.
-func (p *profile) draw() string {
+// drawTimeline is the picture: a bar a stage, over time.
+func (p *startProfile) drawTimeline() string {
 	const row, top, left, width = 26.0, 78.0, 130.0, 560.0
 	height := row * float64(len(p.steps))
-	pic := newPicture(760, int(top+height+34), "Where the time of a start goes")
-	pic.text(20, 46, "start", p.caption(), "")
-	ticks := scale(float64(p.whole.Took.Milliseconds()))
+	pic := newSVGPicture(760, int(top+height+34), "Where the time of a start goes")
+	pic.drawText(20, 46, "start", p.formatCaption(), "")
+	ticks := axisTicks(float64(p.total.Took.Milliseconds()))
 	x := func(ms float64) float64 { return left + width*ms/ticks[len(ticks)-1] }
 	for _, ms := range ticks {
-		pic.rule(x(ms), top-8, x(ms), top+height)
-		pic.text(x(ms), top+height+18, "middle", fmt.Sprintf("%.0f ms", ms), "")
+		pic.drawRule(x(ms), top-8, x(ms), top+height)
+		pic.drawText(x(ms), top+height+18, "middle", fmt.Sprintf("%.0f ms", ms), "")
 	}
 	for i, s := range p.steps {
 		y := top + row*float64(i)
-		from, took := millis(s.begin().Sub(p.whole.begin())), millis(s.Took)
-		pic.text(left-10, y+13, "end", s.Step, "")
-		pic.rect(x(from), y, max(x(from+took)-x(from), 1.5), row-8, colors[i%len(colors)])
+		from, took := toMillis(s.began().Sub(p.total.began())), toMillis(s.Took)
+		pic.drawText(left-10, y+13, "end", s.Step, "")
+		pic.drawRect(x(from), y, max(x(from+took)-x(from), 1.5), row-8, seriesColors[i%len(seriesColors)])
 		label, anchor, at := fmt.Sprintf("%.0f ms", took), "start", x(from+took)+6
 		if at > left+width-40 {
 			anchor, at = "end", x(from)-6
 		}
-		pic.text(at, y+13, anchor, label, "")
+		pic.drawText(at, y+13, anchor, label, "")
 	}
 	return pic.String()
 }
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -19,30 +19,30 @@ const startLines = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:01.
 {"seq":7,"time":"2026-07-01T12:00:09.000Z","kind":"bootStep","step":"later","tookNanos":1}
 `
 
-func TestReadProfile(t *testing.T) {
-	p, err := readProfile(strings.NewReader(startLines))
+func TestReadStartProfile(t *testing.T) {
+	p, err := readStartProfile(strings.NewReader(startLines))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, s := range p.steps {
-		got = append(got, s.Step+" at "+s.begin().Sub(p.whole.begin()).String())
+		got = append(got, s.Step+" at "+s.began().Sub(p.total.began()).String())
 	}
 	want := []string{"process at 0s", "data folder at 50ms", "etcd at 55ms", "API <server> at 60ms"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	p.version, p.cpu = "ctrlplane v0.1.0", 950*time.Millisecond
-	golden(t, "start.svg", wellFormed(t, p.draw()))
+	golden(t, "start.svg", requireXML(t, p.drawTimeline()))
 }
 
-func TestReadProfileRefuses(t *testing.T) {
+func TestReadStartProfileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "without a word on its start",
 		"no json\n":      "no json",
 		startLines[:330]: "unexpected end",
 	} {
-		if _, err := readProfile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readStartProfile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got %v, want %q in it", text, err, want)
 		}
 	}

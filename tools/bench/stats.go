@@ -5,8 +5,8 @@ import "slices"
 // summary is what the report says of the values of several runs.
 type summary struct{ median, min, max float64 }
 
-// summarise needs one value at least.
-func summarise(values []float64) summary {
+// summarize needs one value at least.
+func summarize(values []float64) summary {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return summary{

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestSummarise(t *testing.T) {
+func TestSummarize(t *testing.T) {
 	tests := []struct {
 		name   string
 		values []float64
@@ -15,7 +15,7 @@ func TestSummarise(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := tt.values[0]
-			if got := summarise(tt.values); got != tt.want {
+			if got := summarize(tt.values); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			if tt.values[0] != before {
@@ -47,7 +47,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-func TestFigure(t *testing.T) {
+func TestFormatFigure(t *testing.T) {
 	tests := map[float64]string{
 		0:       "0.000",
 		0.0424:  "0.042",
@@ -61,7 +61,7 @@ func TestFigure(t *testing.T) {
 		12345.6: "12346",
 	}
 	for v, want := range tests {
-		if got := figure(v); got != want {
+		if got := formatFigure(v); got != want {
 			t.Errorf("figure(%v) = %q, want %q", v, got, want)
 		}
 	}

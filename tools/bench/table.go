@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// table is a Markdown table with aligned columns.
-func table(header []string, rows [][]string) string {
+// markdownTable is a Markdown table with aligned columns.
+func markdownTable(header []string, rows [][]string) string {
 	widths := make([]int, len(header))
 	for _, row := range append([][]string{header}, rows...) {
 		for i, text := range row {
@@ -32,8 +32,8 @@ func table(header []string, rows [][]string) string {
 	return b.String()
 }
 
-// figure writes a number with the three digits that can mean something.
-func figure(v float64) string {
+// formatFigure writes a number with the three digits that can mean something.
+func formatFigure(v float64) string {
 	switch {
 	case v >= 99.95:
 		return fmt.Sprintf("%.0f", v)

@@ -10,30 +10,30 @@ import (
 	"github.com/creack/pty"
 )
 
-// view is the live view of a control plane, on a terminal of its own.
-type view struct {
-	plane  // its process
-	screen *os.File
-	drawn  atomic.Int64 // bytes
+// attachedView is the live view of a control plane, on a terminal of its own.
+type attachedView struct {
+	controlPlane // its process
+	screen       *os.File
+	drawn        atomic.Int64 // bytes
 }
 
-// look opens the view on the control plane in the room, and returns when it shows.
-func (o options) look(ctx context.Context, r *room) (*view, error) {
+// attachView opens the view on the control plane in the room, and returns when it shows.
+func (o options) attachView(ctx context.Context, r *workDir) (*attachedView, error) {
 	screen, terminal, err := openTerminal()
 	if err != nil {
 		return nil, err
 	}
 	defer terminal.Close() // the child has its own
-	v := &view{screen: screen}
+	v := &attachedView{screen: screen}
 	cmd := r.command(o.ctrlplane, "top", "--data-dir", r.join("data"))
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	cmd.Stdin, cmd.Stdout = terminal, terminal
 	if err := v.start(cmd); err != nil {
 		return nil, errors.Join(err, screen.Close())
 	}
-	go v.drain()
-	err = v.within(ctx, startTimeout, func(ctx context.Context) error {
-		return await(ctx, lookEvery, v.shows)
+	go v.drainOutput()
+	err = v.whileRunning(ctx, startTimeout, func(ctx context.Context) error {
+		return pollUntil(ctx, pollInterval, v.checkDrawn)
 	})
 	if err != nil {
 		v.close()
@@ -58,8 +58,8 @@ func openTerminal() (screen, terminal *os.File, err error) {
 	return screen, terminal, nil
 }
 
-// drain reads what is drawn, until the view has ended.
-func (v *view) drain() {
+// drainOutput reads what is drawn, until the view has ended.
+func (v *attachedView) drainOutput() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := v.screen.Read(buf)
@@ -70,7 +70,7 @@ func (v *view) drain() {
 	}
 }
 
-func (v *view) shows(context.Context) error {
+func (v *attachedView) checkDrawn(context.Context) error {
 	if v.drawn.Load() == 0 {
 		return errors.New("nothing is drawn")
 	}
@@ -78,7 +78,7 @@ func (v *view) shows(context.Context) error {
 }
 
 // close may be called again, and of no view.
-func (v *view) close() {
+func (v *attachedView) close() {
 	if v == nil {
 		return
 	}
@@ -86,14 +86,14 @@ func (v *view) close() {
 	_ = v.screen.Close() // nothing was written to it
 }
 
-// watched is a burst at which the view looks, if there is one.
-func (m *meter) watched(ctx context.Context, a *api, b burst) error {
+// measureBurstWithView is a burst at which the view looks, if there is one.
+func (m *measurement) measureBurstWithView(ctx context.Context, a *apiClient, b burst) error {
 	v := m.view
 	if v == nil {
-		return m.burst(ctx, a, b)
+		return m.measureBurst(ctx, a, b)
 	}
-	cpu, drawn := v.stopwatch(), v.drawn.Load()
-	err := v.within(ctx, m.timeout, func(ctx context.Context) error { return m.burst(ctx, a, b) })
+	cpu, drawn := v.startCPUTimer(), v.drawn.Load()
+	err := v.whileRunning(ctx, m.timeout, func(ctx context.Context) error { return m.measureBurst(ctx, a, b) })
 	if err != nil {
 		return err
 	}
@@ -101,5 +101,5 @@ func (m *meter) watched(ctx context.Context, a *api, b burst) error {
 		return errors.New("the view has drawn nothing meanwhile")
 	}
 	used, err := cpu()
-	return m.told(b.key("cpuView"), used.Seconds(), err)
+	return m.recordIfSupported(b.metricKey("cpuView"), used.Seconds(), err)
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// viewer makes options whose ctrlplane is the test binary, and a room.
-func viewer(t *testing.T, fake string) (options, *room) {
+// newViewTest makes options whose ctrlplane is the test binary, and a room.
+func newViewTest(t *testing.T, fake string) (options, *workDir) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(fakeEnv, fake)
-	r, err := newRoom(t.TempDir(), "room")
+	r, err := newWorkDir(t.TempDir(), "room")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +29,15 @@ func viewer(t *testing.T, fake string) (options, *room) {
 	return options{ctrlplane: self}, r
 }
 
-func TestViewShows(t *testing.T) {
-	o, r := viewer(t, "view")
-	v, err := o.look(t.Context(), r)
+func TestAttachView(t *testing.T) {
+	o, r := newViewTest(t, "view")
+	v, err := o.attachView(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.close()
 	want := int64(len("top --data-dir " + r.join("data") + "\n"))
-	err = await(t.Context(), time.Millisecond, func(context.Context) error {
+	err = pollUntil(t.Context(), time.Millisecond, func(context.Context) error {
 		if v.drawn.Load() < want {
 			return context.DeadlineExceeded
 		}
@@ -53,9 +53,9 @@ func TestViewShows(t *testing.T) {
 	}
 }
 
-func TestViewThatFails(t *testing.T) {
-	o, r := viewer(t, "fail")
-	_, err := o.look(t.Context(), r)
+func TestAttachViewReportsExit(t *testing.T) {
+	o, r := newViewTest(t, "fail")
+	_, err := o.attachView(t.Context(), r)
 	if err == nil || !strings.Contains(err.Error(), "has ended: exit status 3") {
 		t.Errorf("got %v", err)
 	}
@@ -64,4 +64,4 @@ func TestViewThatFails(t *testing.T) {
 	}
 }
 
-func TestNoViewCloses(*testing.T) { (*view)(nil).close() }
+func TestNilViewCloses(*testing.T) { (*attachedView)(nil).close() }

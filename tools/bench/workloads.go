@@ -18,15 +18,15 @@ const workloads = "workloads"
 // 5,000 nodes and for 10,000 Pods that no scheduler places.
 const (
 	manyNodes, manyPods = 1000, 10000
-	kwokGate            = "kwok's gates: 5,000 nodes within 60 s, 10,000 Pods, placed by hand, within 60 s"
+	kwokTargets         = "kwok's gates: 5,000 nodes within 60 s, 10,000 Pods, placed by hand, within 60 s"
 )
 
-// idleFleets are of how many nodes it is told what they take while nothing happens.
-var idleFleets = []int{0, 1, 10, 100}
+// idleNodeCounts are of how many nodes it is told what they take while nothing happens.
+var idleNodeCounts = []int{0, 1, 10, 100}
 
 // runWorkloads measures and prints the medians.
 func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) error {
-	if err := o.prepare(ctx, progress); err != nil {
+	if err := o.prepareBinaries(ctx, progress); err != nil {
 		return err
 	}
 	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
@@ -36,7 +36,7 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 	values := map[string][]float64{}
 	for n := range o.runs {
 		fmt.Fprintf(progress, "run %d of %d: %s … ", n+1, o.runs, workloads)
-		got, err := o.loaded(ctx, parent, n)
+		got, err := o.measureWorkloads(ctx, parent, n)
 		if err != nil {
 			fmt.Fprintln(progress, "failed")
 			return err // and leave the log that it names
@@ -44,19 +44,19 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 		for key, value := range got {
 			values[key] = append(values[key], value)
 		}
-		fmt.Fprintf(progress, "%s s until %d Pods are Ready\n", figure(got["many/podsReady"]), manyPods)
+		fmt.Fprintf(progress, "%s s until %d Pods are Ready\n", formatFigure(got["many/podsReady"]), manyPods)
 	}
-	if _, err := io.WriteString(stdout, workloadsReport(o, values)); err != nil {
+	if _, err := io.WriteString(stdout, formatWorkloads(o, values)); err != nil {
 		return err
 	}
 	return os.RemoveAll(parent)
 }
 
-// loaded is one run of all parts, each in a control plane of its own.
-func (o options) loaded(ctx context.Context, parent string, n int) (map[string]float64, error) {
+// measureWorkloads is one run of all parts, each in a control plane of its own.
+func (o options) measureWorkloads(ctx context.Context, parent string, n int) (map[string]float64, error) {
 	values := map[string]float64{}
-	part := func(name string, nodes int, do func(context.Context, *meter, *api) error) error {
-		r, err := newRoom(parent, fmt.Sprintf("%s-%d", name, n+1))
+	part := func(name string, nodes int, do func(context.Context, *measurement, *apiClient) error) error {
+		r, err := newWorkDir(parent, fmt.Sprintf("%s-%d", name, n+1))
 		if err != nil {
 			return err
 		}
@@ -68,16 +68,16 @@ func (o options) loaded(ctx context.Context, parent string, n int) (map[string]f
 			}
 			return found[0]
 		}
-		p, err := o.up(r, certs, "--ephemeral", "--no-scheduler=false", fmt.Sprintf("--nodes=%d", nodes))
+		p, err := o.launchUp(r, certs, "--ephemeral", "--no-scheduler=false", fmt.Sprintf("--nodes=%d", nodes))
 		if err != nil {
 			return err
 		}
 		defer p.kill()
-		m := &meter{options: o, plane: p, values: map[string]float64{}}
-		a, err := m.start(ctx)
+		m := &measurement{options: o, controlPlane: p, values: map[string]float64{}}
+		a, err := m.measureStart(ctx)
 		if err == nil {
 			defer a.close()
-			err = p.within(ctx, o.idle+4*o.timeout, func(ctx context.Context) error { return do(ctx, m, a) })
+			err = p.whileRunning(ctx, o.idle+4*o.timeout, func(ctx context.Context) error { return do(ctx, m, a) })
 		}
 		if err != nil {
 			return fmt.Errorf("%s, run %d: %w: see %s", name, n+1, err, r.log.Name())
@@ -87,23 +87,23 @@ func (o options) loaded(ctx context.Context, parent string, n int) (map[string]f
 		}
 		return nil
 	}
-	for _, nodes := range idleFleets {
-		err := part(fmt.Sprintf("nodes%d", nodes), nodes, func(ctx context.Context, m *meter, _ *api) error { return m.leaveAlone(ctx) })
+	for _, nodes := range idleNodeCounts {
+		err := part(fmt.Sprintf("nodes%d", nodes), nodes, func(ctx context.Context, m *measurement, _ *apiClient) error { return m.measureIdle(ctx) })
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := part("many", 0, manyOnNodes); err != nil {
+	if err := part("many", 0, measureManyPods); err != nil {
 		return nil, err
 	}
-	return values, part("burst", 100, burstOnNodes)
+	return values, part("burst", 100, measureBurstOnNodes)
 }
 
-// workloadsRow is a row of the report.
-type workloadsRow struct{ key, label, unit string }
+// workloadRow is a row of the report.
+type workloadRow struct{ key, label, unit string }
 
-func workloadsRows() []workloadsRow {
-	rows := []workloadsRow{
+func workloadRows() []workloadRow {
+	rows := []workloadRow{
 		{"many/nodesReady", fmt.Sprintf("%d nodes Ready, from \"nodes add\" on", manyNodes), "s"},
 		{"many/podsReady", fmt.Sprintf("%d Pods Running and Ready, from the first create on", manyPods), "s"},
 		{"many/podsCPU", "– CPU for that", "s"},
@@ -111,21 +111,21 @@ func workloadsRows() []workloadsRow {
 		{"many/cpuIdle", "– idle CPU then", "% of a core"},
 		{"burst/ready", "100 Deployments of 10 replicas, all Pods Ready", "s"},
 	}
-	for _, n := range idleFleets {
+	for _, n := range idleNodeCounts {
 		rows = append(rows,
-			workloadsRow{fmt.Sprintf("nodes%d/usable", n), fmt.Sprintf("start with %d nodes", n), "s"},
-			workloadsRow{fmt.Sprintf("nodes%d/rss", n), "– idle memory, RSS", "MiB"},
-			workloadsRow{fmt.Sprintf("nodes%d/cpuIdle", n), "– idle CPU", "% of a core"})
+			workloadRow{fmt.Sprintf("nodes%d/usable", n), fmt.Sprintf("start with %d nodes", n), "s"},
+			workloadRow{fmt.Sprintf("nodes%d/rss", n), "– idle memory, RSS", "MiB"},
+			workloadRow{fmt.Sprintf("nodes%d/cpuIdle", n), "– idle CPU", "% of a core"})
 	}
 	return rows
 }
 
-func workloadsReport(o options, values map[string][]float64) string {
+func formatWorkloads(o options, values map[string][]float64) string {
 	var rows [][]string
-	for _, row := range workloadsRows() {
+	for _, row := range workloadRows() {
 		text := "n/a"
 		if v := values[row.key]; len(v) > 0 {
-			text = cell(summarise(v), true)
+			text = formatCell(summarize(v), true)
 		}
 		rows = append(rows, []string{row.label + ", " + row.unit, text})
 	}
@@ -135,6 +135,6 @@ func workloadsReport(o options, values map[string][]float64) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Median (min–max) of %d %s, none discarded. Nothing is synced to the disk (--ephemeral); Pods are made by %d clients and placed by the scheduler; idle is %v after the start.\n\n%s\n%s.\n",
-		o.runs, noun, creators, o.idle.Round(time.Second), table([]string{"", workloads}, rows), kwokGate)
+		o.runs, noun, parallelClients, o.idle.Round(time.Second), markdownTable([]string{"", workloads}, rows), kwokTargets)
 	return b.String()
 }

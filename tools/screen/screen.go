@@ -20,16 +20,16 @@ import (
 
 // Screen is the terminal of a program that runs, or has run.
 type Screen struct {
-	cmd    *exec.Cmd
-	tty    *os.File // the terminal's end of the line
-	before *term.State
-	ended  chan struct{} // closed when the program has, and all it wrote is shown
+	cmd          *exec.Cmd
+	tty          *os.File // the terminal's end of the line
+	initialState *term.State
+	ended        chan struct{} // closed when the program has, and all it wrote is shown
 
-	mu       sync.Mutex // guards what is below
-	emulator *vt.Emulator
-	modes    map[ansi.Mode]bool // those that the program has touched
-	keyboard int                // levels of the keyboard protocol that it has pushed
-	changed  chan struct{}      // closed, and made anew, when something is shown
+	mu             sync.Mutex // guards what is below
+	emulator       *vt.Emulator
+	modes          map[ansi.Mode]bool // those that the program has touched
+	keyboardLevels int                // levels of the keyboard protocol that it has pushed
+	changed        chan struct{}      // closed, and made anew, when something is shown
 }
 
 // Start runs a command in a terminal of cols columns and rows rows that has 256
@@ -44,28 +44,28 @@ func Start(cmd *exec.Cmd, cols, rows int) (*Screen, error) {
 		emulator: vt.NewEmulator(cols, rows), modes: map[ansi.Mode]bool{}, changed: make(chan struct{}),
 	}
 	s.emulator.SetDefaultForegroundColor(ansi.XParseColor(darkText))
-	s.emulator.SetDefaultBackgroundColor(ansi.XParseColor(darkBack))
-	s.watchModes()
+	s.emulator.SetDefaultBackgroundColor(ansi.XParseColor(darkBackground))
+	s.trackModes()
 	var err error
-	if s.tty, err = pty.StartWithSize(cmd, size(cols, rows)); err != nil {
+	if s.tty, err = pty.StartWithSize(cmd, newWinsize(cols, rows)); err != nil {
 		return nil, fmt.Errorf("%s in a terminal: %w", cmd.Path, err)
 	}
-	if s.before, err = s.settings(); err != nil {
+	if s.initialState, err = s.terminalState(); err != nil {
 		_ = cmd.Process.Kill() // Wait tells
 		return nil, errors.Join(err, s.tty.Close(), cmd.Wait())
 	}
-	go s.reply()
-	go s.show()
+	go s.sendReplies()
+	go s.readOutput()
 	return s, nil
 }
 
-func size(cols, rows int) *pty.Winsize {
+func newWinsize(cols, rows int) *pty.Winsize {
 	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}
 }
 
-// show feeds what the program writes to the emulator until the program ends. A
+// readOutput feeds what the program writes to the emulator until the program ends. A
 // frame that comes in parts is seen only when it is whole.
-func (s *Screen) show() {
+func (s *Screen) readOutput() {
 	buf := make([]byte, 32<<10)
 	for open := true; open; {
 		n, err := s.tty.Read(buf)
@@ -77,7 +77,7 @@ func (s *Screen) show() {
 			}
 			n, err = s.tty.Read(buf)
 		}
-		s.announce()
+		s.notifyChanged()
 		s.mu.Unlock()
 	}
 	_ = s.cmd.Wait() // ProcessState tells
@@ -87,14 +87,14 @@ func (s *Screen) show() {
 	close(s.ended)
 }
 
-// announce wakes whoever awaits something. The caller holds the lock.
-func (s *Screen) announce() {
+// notifyChanged wakes whoever awaits something. The caller holds the lock.
+func (s *Screen) notifyChanged() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// reply sends the program what it asked the terminal for.
-func (s *Screen) reply() {
+// sendReplies sends the program what it asked the terminal for.
+func (s *Screen) sendReplies() {
 	if _, err := io.Copy(s.tty, s.emulator); err != nil {
 		_, _ = io.Copy(io.Discard, s.emulator) // it has gone, and does not listen
 	}
@@ -111,17 +111,17 @@ func (s *Screen) Resize(cols, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.emulator.Resize(cols, rows)
-	return pty.Setsize(s.tty, size(cols, rows))
+	return pty.Setsize(s.tty, newWinsize(cols, rows))
 }
 
 // Text returns the screen, a line a row, without the blanks that end a row.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.text()
+	return s.textLocked()
 }
 
-func (s *Screen) text() string {
+func (s *Screen) textLocked() string {
 	var b strings.Builder
 	for y := range s.emulator.Height() {
 		var row strings.Builder
@@ -140,7 +140,7 @@ func (s *Screen) text() string {
 func (s *Screen) Await(ctx context.Context, ok func(text string) bool) error {
 	for {
 		s.mu.Lock()
-		text, changed := s.text(), s.changed
+		text, changed := s.textLocked(), s.changed
 		s.mu.Unlock()
 		if ok(text) {
 			return nil
@@ -159,8 +159,8 @@ func (s *Screen) Await(ctx context.Context, ok func(text string) bool) error {
 	}
 }
 
-// Ended is closed when the program has ended and all it wrote is shown.
-func (s *Screen) Ended() <-chan struct{} { return s.ended }
+// Done is closed when the program has ended and all it wrote is shown.
+func (s *Screen) Done() <-chan struct{} { return s.ended }
 
 // Close kills the program if it still runs, and hangs up.
 func (s *Screen) Close() error {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func start(t *testing.T, script string) *Screen {
+func startScript(t *testing.T, script string) *Screen {
 	t.Helper()
 	s, err := Start(exec.CommandContext(t.Context(), "sh", "-c", script), 40, 10)
 	if err != nil {
@@ -27,7 +27,7 @@ func start(t *testing.T, script string) *Screen {
 	return s
 }
 
-func await(t *testing.T, s *Screen, words string) {
+func awaitText(t *testing.T, s *Screen, words string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -36,25 +36,25 @@ func await(t *testing.T, s *Screen, words string) {
 	}
 }
 
-func send(t *testing.T, s *Screen, keys string) {
+func sendKeys(t *testing.T, s *Screen, keys string) {
 	t.Helper()
 	if err := s.Send(keys); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestShows(t *testing.T) {
-	s := start(t, `printf 'one \033[31mred\033[m\r\n'; read a; echo "got $a"; read b; stty size; read c; exit 3`)
-	await(t, s, "one red\n")
-	send(t, s, "word\r")
-	await(t, s, "got word\n")
+func TestScreenShowsOutput(t *testing.T) {
+	s := startScript(t, `printf 'one \033[31mred\033[m\r\n'; read a; echo "got $a"; read b; stty size; read c; exit 3`)
+	awaitText(t, s, "one red\n")
+	sendKeys(t, s, "word\r")
+	awaitText(t, s, "got word\n")
 	if err := s.Resize(30, 6); err != nil {
 		t.Fatal(err)
 	}
-	send(t, s, "\r")
-	await(t, s, "6 30\n")
-	send(t, s, "\r")
-	<-s.Ended()
+	sendKeys(t, s, "\r")
+	awaitText(t, s, "6 30\n")
+	sendKeys(t, s, "\r")
+	<-s.Done()
 	if code := s.cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d", code)
 	}
@@ -63,7 +63,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-func TestAnswersQueries(t *testing.T) {
+func TestScreenAnswersQueries(t *testing.T) {
 	for asks, answer := range map[string]string{
 		`\033]11;?\007`: "^]11;rgb:0d0d/", // the background
 		`\033[c`:        "^[?62;",         // what the terminal is
@@ -71,14 +71,14 @@ func TestAnswersQueries(t *testing.T) {
 		`hello \033[6n`: "^[1;7R",         // where the cursor is
 	} {
 		t.Run(answer, func(t *testing.T) {
-			s := start(t, fmt.Sprintf(`stty raw -echo; printf '%s'; head -c %d | tr '\033' '^'; read a`, asks, len(answer)))
-			await(t, s, answer)
+			s := startScript(t, fmt.Sprintf(`stty raw -echo; printf '%s'; head -c %d | tr '\033' '^'; read a`, asks, len(answer)))
+			awaitText(t, s, answer)
 		})
 	}
 }
 
-func TestShowsWholeFrames(t *testing.T) {
-	s := start(t, `printf 'one\033[?2026h'; sleep 0.05; printf ' two'; sleep 0.05; printf ' three\033[?2026l'; read a`)
+func TestScreenShowsWholeFrames(t *testing.T) {
+	s := startScript(t, `printf 'one\033[?2026h'; sleep 0.05; printf ' two'; sleep 0.05; printf ' three\033[?2026l'; read a`)
 	var seen []string
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -96,14 +96,14 @@ func TestShowsWholeFrames(t *testing.T) {
 	}
 }
 
-func TestAwaitTellsWhatItSees(t *testing.T) {
-	s := start(t, "echo something; exit 4")
+func TestAwaitErrorShowsScreen(t *testing.T) {
+	s := startScript(t, "echo something; exit 4")
 	err := s.Await(t.Context(), func(string) bool { return false })
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "something") {
 		t.Errorf("got %v", err)
 	}
-	s = start(t, "echo something; read a")
-	await(t, s, "something")
+	s = startScript(t, "echo something; read a")
+	awaitText(t, s, "something")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if err := s.Await(ctx, func(string) bool { return false }); err == nil || !strings.Contains(err.Error(), "deadline") {
@@ -111,10 +111,10 @@ func TestAwaitTellsWhatItSees(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
-	s := start(t, `was=$(stty -g); printf '\033[?1049h\033[?25l\033[?2004h\033[>1u'; stty raw; echo full; head -c 1 >/dev/null
+func TestStateChanges(t *testing.T) {
+	s := startScript(t, `was=$(stty -g); printf '\033[?1049h\033[?25l\033[?2004h\033[>1u'; stty raw; echo full; head -c 1 >/dev/null
 		stty "$was"; printf '\033[?1049l\033[?25h\033[?2004l\033[<u'; echo back; head -c 1 >/dev/null`)
-	await(t, s, "full")
+	awaitText(t, s, "full")
 	for _, tc := range []struct {
 		words string
 		want  []string
@@ -122,18 +122,18 @@ func TestChanges(t *testing.T) {
 		{"full", []string{"mode 1049 is on", "mode 2004 is on", "mode 25 is off", "1 levels of the keyboard protocol", "keys are read in another way"}},
 		{"back", nil},
 	} {
-		await(t, s, tc.words)
-		got, err := s.Changes()
+		awaitText(t, s, tc.words)
+		got, err := s.StateChanges()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.words, diff)
 		}
-		send(t, s, "x\r")
+		sendKeys(t, s, "x\r")
 	}
-	<-s.Ended()
-	if got, err := s.Changes(); len(got) > 0 || err != nil {
+	<-s.Done()
+	if got, err := s.StateChanges(); len(got) > 0 || err != nil {
 		t.Errorf("got %v, %v after the end", got, err)
 	}
 }

@@ -2,30 +2,30 @@ package screen
 
 import "unicode/utf8"
 
-// kind tells how what is in a cell is drawn.
-type kind int
+// cellKind tells how what is in a cell is drawn.
+type cellKind int
 
 const (
-	letter kind = iota
-	blank
-	shape // a block or a rule, which fonts draw with gaps between
+	textCell cellKind = iota
+	blankCell
+	shapeCell // a block or a rule, which fonts draw with gaps between
 )
 
-// kindOf tells the kind of a text by its first character.
-func kindOf(text string) kind {
+// cellKindOf tells the kind of a text by its first character.
+func cellKindOf(text string) cellKind {
 	mark, _ := utf8.DecodeRuneInString(text)
 	if mark == ' ' {
-		return blank
+		return blankCell
 	}
-	if _, _, h := shapeOf(mark); h > 0 {
-		return shape
+	if _, _, h := shapeRect(mark); h > 0 {
+		return shapeCell
 	}
-	return letter
+	return textCell
 }
 
-// shapeOf is the part of its cell that a character fills, from the left; no
+// shapeRect is the part of its cell that a character fills, from the left; no
 // height if it is not one of those that are drawn as a shape.
-func shapeOf(mark rune) (top, width, height float64) {
+func shapeRect(mark rune) (top, width, height float64) {
 	switch {
 	case mark == '─':
 		return 0.5, 1, 0.0625
@@ -38,8 +38,8 @@ func shapeOf(mark rune) (top, width, height float64) {
 	return 0, 0, 0
 }
 
-// joins tells whether a shape reaches from one side of its cell to the other.
-func joins(mark rune) bool {
-	_, width, _ := shapeOf(mark)
+// fillsWidth tells whether a shape reaches from one side of its cell to the other.
+func fillsWidth(mark rune) bool {
+	_, width, _ := shapeRect(mark)
 	return width == 1
 }

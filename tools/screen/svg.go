@@ -24,8 +24,8 @@ const (
 
 // The terminal's own colours, on a dark background and on a light one.
 const (
-	darkBack, darkText   = "#0d1117", "#e6edf3"
-	lightBack, lightText = "#ffffff", "#1f2328"
+	darkBackground, darkText   = "#0d1117", "#e6edf3"
+	lightBackground, lightText = "#ffffff", "#1f2328"
 )
 
 // SVG returns a picture of the screen that needs nothing else. It is dark, or
@@ -33,30 +33,30 @@ const (
 func (s *Screen) SVG() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return picture(s.emulator)
+	return drawScreen(s.emulator)
 }
 
-// run is cells of a row that look the same.
-type run struct {
+// cellRun is cells of a row that look the same.
+type cellRun struct {
 	x, cells int
 	text     string
 	style    uv.Style
 }
 
-func picture(e *vt.Emulator) string {
+func drawScreen(e *vt.Emulator) string {
 	var back, front strings.Builder
 	p := palette{}
 	for y := range e.Height() {
-		for _, r := range runs(e, y) {
-			p.draw(&back, &front, r, top(y))
+		for _, r := range splitRuns(e, y) {
+			p.drawRun(&back, &front, r, rowY(y))
 		}
 	}
-	return svg(e.Width(), e.Height(), p, "", back.String()+front.String())
+	return formatSVG(e.Width(), e.Height(), p, "", back.String()+front.String())
 }
 
-// svg is a picture of cols columns and rows rows with that in it.
-func svg(cols, rows int, p palette, style, content string) string {
-	w, h := left(cols)+margin, top(rows)+margin
+// formatSVG is a picture of cols columns and rows rows with that in it.
+func formatSVG(cols, rows int, p palette, style, content string) string {
+	w, h := columnX(cols)+margin, rowY(rows)+margin
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">
 <style>
 text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre }
@@ -66,25 +66,25 @@ text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 `, w, h, w, h, fontSize, p.css(), style, w, h, content)
 }
 
-// draw adds the background and the text of a run whose row begins at y.
-func (p *palette) draw(back, front *strings.Builder, r run, y float64) {
-	text, ground := p.class(r.style.Fg, "text"), p.class(r.style.Bg, "ground")
+// drawRun adds the background and the text of a run whose row begins at y.
+func (p *palette) drawRun(back, front *strings.Builder, r cellRun, y float64) {
+	text, ground := p.colorClass(r.style.Fg, "text"), p.colorClass(r.style.Bg, "ground")
 	if r.style.Attrs&uv.AttrReverse != 0 {
 		text, ground = ground, text
 	}
 	if ground != "ground" {
-		fmt.Fprintf(back, "<rect%s class=%q/>\n", area(left(r.x), y, float64(r.cells)*cellWidth, cellHeight), ground)
+		fmt.Fprintf(back, "<rect%s class=%q/>\n", rectAttributes(columnX(r.x), y, float64(r.cells)*cellWidth, cellHeight), ground)
 	}
-	draw(front, r, y, fmt.Sprintf(" class=%q", text))
+	drawCells(front, r, y, fmt.Sprintf(" class=%q", text))
 }
 
-func left(x int) float64 { return margin + float64(x)*cellWidth }
-func top(y int) float64  { return margin + float64(y)*cellHeight }
+func columnX(x int) float64 { return margin + float64(x)*cellWidth }
+func rowY(y int) float64    { return margin + float64(y)*cellHeight }
 
-// runs divides a row into what looks the same. What is drawn as a shape, and
+// splitRuns divides a row into what looks the same. What is drawn as a shape, and
 // the blanks between words, are runs of their own.
-func runs(e *vt.Emulator, y int) []run {
-	var result []run
+func splitRuns(e *vt.Emulator, y int) []cellRun {
+	var result []cellRun
 	for x := 0; x < e.Width(); x++ {
 		c := e.CellAt(x, y)
 		if c == nil || c.Width == 0 { // the second half of a wide character
@@ -95,34 +95,34 @@ func runs(e *vt.Emulator, y int) []run {
 			text = " "
 		}
 		if n := len(result); n > 0 {
-			if r := &result[n-1]; r.style.Equal(&c.Style) && kindOf(r.text) == kindOf(text) {
+			if r := &result[n-1]; r.style.Equal(&c.Style) && cellKindOf(r.text) == cellKindOf(text) {
 				r.text += text
 				r.cells += c.Width
 				continue
 			}
 		}
-		result = append(result, run{x, c.Width, text, c.Style})
+		result = append(result, cellRun{x, c.Width, text, c.Style})
 	}
 	return result
 }
 
-// draw adds what is in the cells of a run whose row begins at y; look are its
+// drawCells adds what is in the cells of a run whose row begins at y; look are its
 // attributes.
-func draw(b *strings.Builder, r run, y float64, look string) {
+func drawCells(b *strings.Builder, r cellRun, y float64, look string) {
 	if r.style.Attrs&uv.AttrFaint != 0 {
 		look += ` opacity="0.6"`
 	}
-	switch kindOf(r.text) {
-	case blank:
+	switch cellKindOf(r.text) {
+	case blankCell:
 		return
-	case shape:
+	case shapeCell:
 		marks := []rune(r.text)
 		for from, to := 0, 0; from < len(marks); from = to {
-			for to = from + 1; to < len(marks) && marks[to] == marks[from] && joins(marks[to]); to++ {
+			for to = from + 1; to < len(marks) && marks[to] == marks[from] && fillsWidth(marks[to]); to++ {
 			}
-			t, w, h := shapeOf(marks[from])
+			t, w, h := shapeRect(marks[from])
 			w += float64(to - from - 1)
-			fmt.Fprintf(b, "<rect%s%s/>\n", area(left(r.x+from), y+t*cellHeight, w*cellWidth, h*cellHeight), look)
+			fmt.Fprintf(b, "<rect%s%s/>\n", rectAttributes(columnX(r.x+from), y+t*cellHeight, w*cellWidth, h*cellHeight), look)
 		}
 		return
 	}
@@ -137,18 +137,18 @@ func draw(b *strings.Builder, r run, y float64, look string) {
 	}
 	// The length keeps columns straight in whatever font there is.
 	fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		left(r.x), y+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
+		columnX(r.x), y+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
 }
 
-func area(x, y, w, h float64) string {
+func rectAttributes(x, y, w, h float64) string {
 	return fmt.Sprintf(` x="%g" y="%g" width="%g" height="%g"`, x, y, w, h)
 }
 
 // palette names the colours of a picture.
 type palette struct{ names []string }
 
-// class is the class of a colour; nil is that of the terminal itself.
-func (p *palette) class(c color.Color, own string) string {
+// colorClass is the class of a colour; nil is that of the terminal itself.
+func (p *palette) colorClass(c color.Color, own string) string {
 	if c == nil {
 		return own
 	}
@@ -170,10 +170,10 @@ func (p *palette) css() string {
 	var dark, light strings.Builder
 	for i, name := range p.names {
 		fmt.Fprintf(&dark, ".c%d { fill: %s }\n", i, name)
-		fmt.Fprintf(&light, ".c%d { fill: %s }\n", i, turned(name))
+		fmt.Fprintf(&light, ".c%d { fill: %s }\n", i, invertLightness(name))
 	}
 	return fmt.Sprintf(".ground { fill: %s }\n.text { fill: %s }\n%s@media (prefers-color-scheme: light) {\n.ground { fill: %s }\n.text { fill: %s }\n%s}\n",
-		darkBack, darkText, dark.String(), lightBack, lightText, light.String())
+		darkBackground, darkText, dark.String(), lightBackground, lightText, light.String())
 }
 
 // ansi16 are the terminal's sixteen colours, those of a terminal on a dark background.
@@ -183,18 +183,18 @@ var ansi16 = [16]string{
 }
 
 // The lightest that a colour, other than a grey, may be on a light background.
-const lightest = 0.36
+const maxLightness = 0.36
 
-// turned is the colour that is as far from white as this one is from black, and
+// invertLightness is the colour that is as far from white as this one is from black, and
 // far enough to be read.
-func turned(name string) string {
+func invertLightness(name string) string {
 	c, err := colorful.Hex(name)
 	if err != nil {
 		return name // of Hex itself, so there is none
 	}
 	h, s, l := c.Hsl()
 	if l = 1 - l; s > 0.2 {
-		l = min(l, lightest)
+		l = min(l, maxLightness)
 	}
 	return colorful.Hsl(h, s, l).Clamped().Hex()
 }

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestPicture(t *testing.T) {
+func TestScreenSVG(t *testing.T) {
 	e := vt.NewEmulator(24, 5)
 	for _, row := range []string{
 		"\x1b[1;38;5;80mQueues\x1b[m ───────\r\n",
@@ -28,7 +28,7 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := picture(e)
+	got := drawScreen(e)
 	for d := xml.NewDecoder(strings.NewReader(got)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
@@ -54,9 +54,9 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-func TestTurned(t *testing.T) {
+func TestInvertLightness(t *testing.T) {
 	for dark, light := range map[string]string{"#000000": "#ffffff", "#ffffff": "#000000", "#87d787": "#287828", "#3fb950": "#2f893b", "#8b949e": "#616a74"} {
-		if got := turned(dark); got != light {
+		if got := invertLightness(dark); got != light {
 			t.Errorf("%s becomes %s, want %s", dark, got, light)
 		}
 	}

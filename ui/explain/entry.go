@@ -8,8 +8,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Known is what a control plane tells of itself.
-type Known struct {
+// Facts is what a control plane tells of itself.
+type Facts struct {
 	// Snapshot is what it observed; nil = none was asked.
 	Snapshot *observe.Snapshot
 	// Aliases are other names of controllers, by name.
@@ -32,13 +32,13 @@ type Entry struct {
 
 	// Asked says that a control plane runs and was asked, Observed that it could
 	// tell what the controller does: else state, watches and writes are not known.
-	Asked    bool            `json:"asked"`
-	Observed bool            `json:"observed"`
-	State    string          `json:"state,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
-	Watches  []string        `json:"watches,omitempty"`
-	Writes   []observe.Write `json:"writes,omitempty"` // so far
-	Queues   []Queue         `json:"queues,omitempty"`
+	Asked    bool                 `json:"asked"`
+	Observed bool                 `json:"observed"`
+	State    string               `json:"state,omitempty"`
+	Reason   string               `json:"reason,omitempty"`
+	Watches  []string             `json:"watches,omitempty"`
+	Writes   []observe.WriteCount `json:"writes,omitempty"` // so far
+	Queues   []Queue              `json:"queues,omitempty"`
 
 	Decides     []string       `json:"decides"`
 	Here        []string       `json:"here,omitempty"` // what is different in ctrlplane
@@ -53,13 +53,13 @@ type Entry struct {
 
 // Queue is a work queue; its numbers mean what the workqueue_* metrics mean.
 type Queue struct {
-	Name    string `json:"name"` // empty: it has none, and cannot be observed
-	Key     string `json:"key,omitempty"`
-	Workers int    `json:"workers,omitempty"` // 0 if not known
-	Depth   int64  `json:"depth"`
-	Adds    int64  `json:"adds"`
-	Retries int64  `json:"retries"`
-	seen    bool
+	Name     string `json:"name"` // empty: it has none, and cannot be observed
+	Key      string `json:"key,omitempty"`
+	Workers  int    `json:"workers,omitempty"` // 0 if not known
+	Depth    int64  `json:"depth"`
+	Adds     int64  `json:"adds"`
+	Retries  int64  `json:"retries"`
+	observed bool
 }
 
 // Source is a file of the code.
@@ -69,15 +69,15 @@ type Source struct {
 	Path    string `json:"path"`              // in the module
 }
 
-// Entry joins the page with what is known.
-func (p Page) Entry(k Known) Entry {
+// NewEntry joins the page with what is known.
+func (p Page) NewEntry(k Facts) Entry {
 	e := Entry{
 		Name: p.Name, Aliases: slices.Concat(p.Aliases, k.Aliases[p.Name]), Group: p.Group, Purpose: p.Purpose,
-		Decides: p.Decides, Here: p.Here, Flags: p.flags(k.Flags), Settings: p.Settings, As: users(p.As),
+		Decides: p.Decides, Here: p.Here, Flags: p.selectFlags(k.Flags), Settings: p.Settings, As: userNames(p.As),
 		Fails: p.Fails, Drawing: p.Drawing,
 	}
 	for _, path := range p.Source {
-		e.Source = append(e.Source, source(path, k.Versions))
+		e.Source = append(e.Source, parseSource(path, k.Versions))
 	}
 	var queues []observe.Queue
 	if k.Snapshot != nil {
@@ -89,21 +89,21 @@ func (p Page) Entry(k Known) Entry {
 		}
 		queues = k.Snapshot.Queues
 	}
-	e.Queues = p.queues(queues)
+	e.Queues = p.joinQueues(queues)
 	if k.RBAC != nil {
 		e.Permissions = k.RBAC.Permissions(e.As)
 	}
 	return e
 }
 
-// queues are those that the controller has with, where none was observed, those
+// joinQueues are those that the controller has with, where none was observed, those
 // that it is said to have.
-func (p Page) queues(all []observe.Queue) []Queue {
+func (p Page) joinQueues(all []observe.Queue) []Queue {
 	var list []Queue
 	for _, q := range all {
 		if q.Controller == p.Name {
 			list = append(list, Queue{
-				Name: q.Name, Key: p.Queues[q.Name], Workers: q.Workers, Depth: q.Depth, Adds: q.Adds, Retries: q.Retries, seen: true,
+				Name: q.Name, Key: p.Queues[q.Name], Workers: q.Workers, Depth: q.Depth, Adds: q.Adds, Retries: q.Retries, observed: true,
 			})
 		}
 	}
@@ -122,9 +122,9 @@ func (p Page) queues(all []observe.Queue) []Queue {
 	return list
 }
 
-// flags are those of the set that bears the controller's name, and those that
+// selectFlags are those of the set that bears the controller's name, and those that
 // the page names besides.
-func (p Page) flags(all []control.Flag) []control.Flag {
+func (p Page) selectFlags(all []control.Flag) []control.Flag {
 	var list []control.Flag
 	for _, f := range all {
 		if f.Set == p.Name || slices.Contains(p.Flags, f.Name) {
@@ -134,9 +134,9 @@ func (p Page) flags(all []control.Flag) []control.Flag {
 	return list
 }
 
-// users are what the API server calls them: names without a colon are service
+// userNames are what the API server calls them: names without a colon are service
 // accounts in kube-system.
-func users(as []string) []string {
+func userNames(as []string) []string {
 	all := make([]string, len(as))
 	for i, who := range as {
 		if all[i] = who; !strings.Contains(who, ":") {
@@ -146,8 +146,8 @@ func users(as []string) []string {
 	return all
 }
 
-// source splits an import path where its module ends.
-func source(path string, versions map[string]string) Source {
+// parseSource splits an import path where its module ends.
+func parseSource(path string, versions map[string]string) Source {
 	elements := 2
 	if strings.HasPrefix(path, "github.com/") {
 		elements = 3

@@ -14,29 +14,29 @@ const nameWidth = 34
 // WriteList writes a line for each page, by group. Where the width is known,
 // lines are cut to it.
 func WriteList(out io.Writer, s Style) error {
-	w := &writer{Style: s}
+	w := &entryWriter{Style: s}
 	group := ""
-	for _, p := range load() {
+	for _, p := range loadPages() {
 		if p.Group != group {
 			if group != "" {
-				w.line("")
+				w.writeLine("")
 			}
-			w.line(w.heading(Groups[p.rank()].Title))
+			w.writeLine(w.heading(Groups[p.groupRank()].Title))
 			group = p.Group
 		}
 		sentence, _, _ := strings.Cut(p.Purpose, ". ")
-		text := fmt.Sprintf("  %-*s  %s", nameWidth, p.Short(), w.plain(sentence))
+		text := fmt.Sprintf("  %-*s  %s", nameWidth, p.ShortName(), w.plainText(sentence))
 		if s.Width > 0 {
-			text = ansi.Truncate(text, s.Width, w.plain("…"))
+			text = ansi.Truncate(text, s.Width, w.plainText("…"))
 		}
-		w.line(text)
+		w.writeLine(text)
 	}
 	_, err := out.Write(w.Bytes())
 	return err
 }
 
-// Item is a page in a list.
-type Item struct {
+// ListItem is a page in a list.
+type ListItem struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
 	Group   string   `json:"group"`
@@ -44,11 +44,11 @@ type Item struct {
 }
 
 // List lists the pages, with the aliases of controllers.
-func List(aliases map[string][]string) []Item {
-	var items []Item
-	for _, p := range load() {
-		e := p.Entry(Known{Aliases: aliases})
-		items = append(items, Item{e.Name, e.Aliases, e.Group, e.Purpose})
+func List(aliases map[string][]string) []ListItem {
+	var items []ListItem
+	for _, p := range loadPages() {
+		e := p.NewEntry(Facts{Aliases: aliases})
+		items = append(items, ListItem{e.Name, e.Aliases, e.Group, e.Purpose})
 	}
 	return items
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// preface begins the document of all pages.
-const preface = `# The controllers
+// markdownPreface begins the document of all pages.
+const markdownPreface = `# The controllers
 
 What ` + "`ctrlplane explain NAME`" + ` says of each controller, but for what it asks
 the running control plane: what it watches and writes, its queues' workers, its
@@ -15,22 +15,22 @@ flags' values and its permissions. Written by ` + "`make golden`" + ` from ` + "
 `
 
 // Markdown is a document of all pages.
-func Markdown(k Known) string {
+func Markdown(k Facts) string {
 	var b strings.Builder
-	b.WriteString(preface)
+	b.WriteString(markdownPreface)
 	group := ""
-	for _, p := range load() {
+	for _, p := range loadPages() {
 		if p.Group != group {
-			fmt.Fprintf(&b, "\n## %s\n", Groups[p.rank()].Title)
+			fmt.Fprintf(&b, "\n## %s\n", Groups[p.groupRank()].Title)
 			group = p.Group
 		}
-		p.Entry(k).markdown(&b)
+		p.NewEntry(k).writeMarkdown(&b)
 	}
 	return b.String()
 }
 
-func (e Entry) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n", e.Name, escape(e.Purpose))
+func (e Entry) writeMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", e.Name, escapeMarkdown(e.Purpose))
 	if e.Drawing != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimRight(e.Drawing, "\n"))
 	}
@@ -42,10 +42,10 @@ func (e Entry) markdown(b *strings.Builder) {
 		if q.Name != "" {
 			name = "`" + q.Name + "`"
 		}
-		fmt.Fprintf(b, "| %s | %s |\n", name, escape(q.Key))
+		fmt.Fprintf(b, "| %s | %s |\n", name, escapeMarkdown(q.Key))
 	}
-	bullets(b, "How it decides", e.Decides)
-	bullets(b, "Here", e.Here)
+	writeBullets(b, "How it decides", e.Decides)
+	writeBullets(b, "Here", e.Here)
 	for i, f := range e.Flags {
 		if i == 0 {
 			b.WriteString("\n| flag | default |\n| --- | --- |\n")
@@ -57,33 +57,33 @@ func (e Entry) markdown(b *strings.Builder) {
 	}
 	b.WriteString("\nWhen it fails:\n\n")
 	for _, f := range e.Fails {
-		fmt.Fprintf(b, "- **%s**: %s\n", escape(f.Sign), escape(f.Means))
+		fmt.Fprintf(b, "- **%s**: %s\n", escapeMarkdown(f.Sign), escapeMarkdown(f.Means))
 	}
 	b.WriteString("\nSource:\n\n")
 	for _, s := range e.Source {
-		fmt.Fprintf(b, "- %s\n", s.markdown())
+		fmt.Fprintf(b, "- %s\n", s.markdownLink())
 	}
 }
 
-func bullets(b *strings.Builder, title string, items []string) {
+func writeBullets(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s:\n\n", title)
 	for _, item := range items {
-		fmt.Fprintf(b, "- %s\n", escape(item))
+		fmt.Fprintf(b, "- %s\n", escapeMarkdown(item))
 	}
 }
 
-// markdown is where the file is, as a link if it is in this repository.
-func (s Source) markdown() string {
-	if s.Module == self {
+// markdownLink is where the file is, as a link if it is in this repository.
+func (s Source) markdownLink() string {
+	if s.Module == modulePath {
 		return fmt.Sprintf("[%s](../%s)", s.Path, s.Path)
 	}
 	return "`" + s.Module + "@" + s.Version + "/" + s.Path + "`"
 }
 
-// self is this module.
-const self = "github.com/ctrlplane/ctrlplane"
+// modulePath is this module.
+const modulePath = "github.com/ctrlplane/ctrlplane"
 
-var escape = strings.NewReplacer("<", "&lt;", "|", `\|`, "*", `\*`, "_", `\_`).Replace
+var escapeMarkdown = strings.NewReplacer("<", "&lt;", "|", `\|`, "*", `\*`, "_", `\_`).Replace

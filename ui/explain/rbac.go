@@ -63,16 +63,16 @@ func ReadRBAC(ctx context.Context, client rbac.RbacV1Interface) (*RBAC, error) {
 func newRBAC(clusterRoles []rbacv1.ClusterRole, roles []rbacv1.Role, clusterBindings []rbacv1.ClusterRoleBinding, bindings []rbacv1.RoleBinding) *RBAC {
 	r := &RBAC{clusterBindings: clusterBindings, bindings: bindings, rules: map[string][]rbacv1.PolicyRule{}}
 	for _, role := range clusterRoles {
-		r.rules[key(rbacv1.RoleRef{Kind: "ClusterRole", Name: role.Name}, "")] = role.Rules
+		r.rules[roleKey(rbacv1.RoleRef{Kind: "ClusterRole", Name: role.Name}, "")] = role.Rules
 	}
 	for _, role := range roles {
-		r.rules[key(rbacv1.RoleRef{Kind: "Role", Name: role.Name}, role.Namespace)] = role.Rules
+		r.rules[roleKey(rbacv1.RoleRef{Kind: "Role", Name: role.Name}, role.Namespace)] = role.Rules
 	}
 	return r
 }
 
-// key of a role that a binding in a namespace refers to.
-func key(ref rbacv1.RoleRef, namespace string) string {
+// roleKey of a role that a binding in a namespace refers to.
+func roleKey(ref rbacv1.RoleRef, namespace string) string {
 	if ref.Kind == "ClusterRole" {
 		namespace = ""
 	}
@@ -85,27 +85,27 @@ func (r *RBAC) Permissions(who []string) []Permission {
 	var all []Permission
 	for _, w := range who {
 		for _, b := range r.clusterBindings {
-			all = r.add(all, w, b.Subjects, b.RoleRef, "")
+			all = r.addPermissions(all, w, b.Subjects, b.RoleRef, "")
 		}
 		for _, b := range r.bindings {
-			all = r.add(all, w, b.Subjects, b.RoleRef, b.Namespace)
+			all = r.addPermissions(all, w, b.Subjects, b.RoleRef, b.Namespace)
 		}
 	}
 	return all
 }
 
-func (r *RBAC) add(all []Permission, who string, subjects []rbacv1.Subject, ref rbacv1.RoleRef, namespace string) []Permission {
-	if !slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool { return subject(s) == who }) {
+func (r *RBAC) addPermissions(all []Permission, who string, subjects []rbacv1.Subject, ref rbacv1.RoleRef, namespace string) []Permission {
+	if !slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool { return subjectName(s) == who }) {
 		return all
 	}
 	p := Permission{User: who, Role: ref.Kind + " " + ref.Name, Namespace: namespace}
-	for _, rule := range r.rules[key(ref, namespace)] {
-		p.Rules = append(p.Rules, simplify(rule))
+	for _, rule := range r.rules[roleKey(ref, namespace)] {
+		p.Rules = append(p.Rules, simplifyRule(rule))
 	}
 	return append(all, p)
 }
 
-func subject(s rbacv1.Subject) string {
+func subjectName(s rbacv1.Subject) string {
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
 		return "system:serviceaccount:" + s.Namespace + ":" + s.Name
@@ -115,7 +115,7 @@ func subject(s rbacv1.Subject) string {
 	return s.Name
 }
 
-func simplify(rule rbacv1.PolicyRule) Rule {
+func simplifyRule(rule rbacv1.PolicyRule) Rule {
 	out := Rule{Verbs: slices.Sorted(slices.Values(rule.Verbs)), On: slices.Clone(rule.NonResourceURLs), Named: rule.ResourceNames}
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {

@@ -15,41 +15,41 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func named(name, namespace string) metav1.ObjectMeta {
+func objectMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace}
 }
 
 var (
-	account = rbacv1.Subject{Kind: "ServiceAccount", Namespace: "kube-system", Name: "job-controller"}
-	someone = rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: "job-controller"}
+	jobAccount   = rbacv1.Subject{Kind: "ServiceAccount", Namespace: "kube-system", Name: "job-controller"}
+	otherAccount = rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: "job-controller"}
 
 	testRoles = map[string]runtime.Object{
 		"clusterroles": &rbacv1.ClusterRoleList{Items: []rbacv1.ClusterRole{
-			{ObjectMeta: named("jobs", ""), Rules: []rbacv1.PolicyRule{
+			{ObjectMeta: objectMeta("jobs", ""), Rules: []rbacv1.PolicyRule{
 				{APIGroups: []string{"batch", "extensions"}, Resources: []string{"jobs", "jobs/status"}, Verbs: []string{"update", "get"}},
 				{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}},
 			}},
-			{ObjectMeta: named("view", ""), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}},
+			{ObjectMeta: objectMeta("view", ""), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}},
 		}},
 		"roles": &rbacv1.RoleList{Items: []rbacv1.Role{
-			{ObjectMeta: named("view", "kube-public"), Rules: []rbacv1.PolicyRule{
+			{ObjectMeta: objectMeta("view", "kube-public"), Rules: []rbacv1.PolicyRule{
 				{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cluster-info"}, Verbs: []string{"update"}},
 			}},
 		}},
 		"clusterrolebindings": &rbacv1.ClusterRoleBindingList{Items: []rbacv1.ClusterRoleBinding{
-			{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "jobs"}, Subjects: []rbacv1.Subject{someone, account}},
+			{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "jobs"}, Subjects: []rbacv1.Subject{otherAccount, jobAccount}},
 			{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "system:masters"}}},
 			{RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "gone"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "system:kube-scheduler"}}},
 		}},
 		"rolebindings": &rbacv1.RoleBindingList{Items: []rbacv1.RoleBinding{
-			{ObjectMeta: named("a", "kube-public"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "view"}, Subjects: []rbacv1.Subject{account}},
-			{ObjectMeta: named("b", "shop"), RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view"}, Subjects: []rbacv1.Subject{account}},
+			{ObjectMeta: objectMeta("a", "kube-public"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "view"}, Subjects: []rbacv1.Subject{jobAccount}},
+			{ObjectMeta: objectMeta("b", "shop"), RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view"}, Subjects: []rbacv1.Subject{jobAccount}},
 		}},
 	}
 )
 
-// rolesServer serves testRoles, but for one resource that it refuses.
-func rolesServer(t *testing.T, refused string) rbac.RbacV1Interface {
+// newRolesServer serves testRoles, but for one resource that it refuses.
+func newRolesServer(t *testing.T, refused string) rbac.RbacV1Interface {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		resource := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
@@ -70,8 +70,8 @@ func rolesServer(t *testing.T, refused string) rbac.RbacV1Interface {
 	return client
 }
 
-func TestPermissions(t *testing.T) {
-	r, err := ReadRBAC(t.Context(), rolesServer(t, ""))
+func TestPermissionsFollowBindings(t *testing.T) {
+	r, err := ReadRBAC(t.Context(), newRolesServer(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestPermissions(t *testing.T) {
 		who  []string
 		want []Permission
 	}{
-		{users([]string{"job-controller"}), []Permission{
+		{userNames([]string{"job-controller"}), []Permission{
 			{User: user, Role: "ClusterRole jobs", Rules: []Rule{
 				{Verbs: []string{"get", "update"}, On: []string{"jobs.batch", "jobs.batch/status", "jobs.extensions", "jobs.extensions/status"}},
 				{Verbs: get, On: []string{"/metrics"}},
@@ -91,11 +91,11 @@ func TestPermissions(t *testing.T) {
 			}},
 			{User: user, Role: "ClusterRole view", Namespace: "shop", Rules: []Rule{{Verbs: get, On: []string{"pods"}}}},
 		}},
-		{users([]string{"group:system:masters"}), []Permission{
+		{userNames([]string{"group:system:masters"}), []Permission{
 			{User: "group:system:masters", Role: "ClusterRole view", Rules: []Rule{{Verbs: get, On: []string{"pods"}}}},
 		}},
-		{users([]string{"system:kube-scheduler"}), []Permission{{User: "system:kube-scheduler", Role: "ClusterRole gone"}}},
-		{users([]string{"nobody", "system:masters"}), nil},
+		{userNames([]string{"system:kube-scheduler"}), []Permission{{User: "system:kube-scheduler", Role: "ClusterRole gone"}}},
+		{userNames([]string{"nobody", "system:masters"}), nil},
 		{nil, nil},
 	} {
 		if diff := cmp.Diff(tc.want, r.Permissions(tc.who)); diff != "" {
@@ -104,9 +104,9 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-func TestPermissionsThatCannotBeRead(t *testing.T) {
+func TestReadRBACReportsRefusals(t *testing.T) {
 	for resource := range testRoles {
-		if r, err := ReadRBAC(t.Context(), rolesServer(t, resource)); err == nil || !strings.HasPrefix(err.Error(), "explain: permissions: ") {
+		if r, err := ReadRBAC(t.Context(), newRolesServer(t, resource)); err == nil || !strings.HasPrefix(err.Error(), "explain: permissions: ") {
 			t.Errorf("%s: %v, %v", resource, r, err)
 		}
 	}

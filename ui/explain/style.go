@@ -16,14 +16,14 @@ type Style struct {
 }
 
 const (
-	plainWidth = 80
-	maxWidth   = 100 // longer lines are hard to read
-	minWidth   = 30  // most words fit
+	defaultWidth = 80
+	maxWidth     = 100 // longer lines are hard to read
+	minWidth     = 30  // most words fit
 )
 
-func (s Style) width() int {
+func (s Style) lineWidth() int {
 	if s.Width <= 0 {
-		return plainWidth
+		return defaultWidth
 	}
 	return max(min(s.Width, maxWidth), minWidth)
 }
@@ -35,13 +35,13 @@ func (s Style) paint(style lipgloss.Style, text string) string {
 	return style.Render(text)
 }
 
-func (s Style) strong(text string) string { return s.paint(lipgloss.NewStyle().Bold(true), text) }
-func (s Style) faint(text string) string  { return s.paint(lipgloss.NewStyle().Faint(true), text) }
+func (s Style) bold(text string) string  { return s.paint(lipgloss.NewStyle().Bold(true), text) }
+func (s Style) faint(text string) string { return s.paint(lipgloss.NewStyle().Faint(true), text) }
 func (s Style) heading(text string) string {
 	return s.paint(lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Cyan), text)
 }
 
-func (s Style) state(state string) string {
+func (s Style) colorState(state string) string {
 	color := lipgloss.Yellow
 	switch state {
 	case "running":
@@ -57,9 +57,9 @@ func (s Style) state(state string) string {
 func (s Style) wrap(text, first, rest string) (lines []string) {
 	line, indent := first, ansi.StringWidth(first)
 	width := indent
-	for word := range strings.FieldsSeq(s.plain(text)) {
+	for word := range strings.FieldsSeq(s.plainText(text)) {
 		w := ansi.StringWidth(word)
-		if width > indent && width+1+w > s.width() {
+		if width > indent && width+1+w > s.lineWidth() {
 			lines = append(lines, line)
 			line, indent = rest, ansi.StringWidth(rest)
 			width = indent
@@ -79,14 +79,14 @@ var (
 		"┬", "+", "┴", "+", "┼", "+", "▶", ">", "◀", "<", "▲", "^", "▼", "v", "…", "~")
 )
 
-func (s Style) plain(text string) string {
+func (s Style) plainText(text string) string {
 	if !s.ASCII {
 		return text
 	}
 	return asciiText.Replace(text)
 }
 
-func (s Style) drawing(text string) string {
+func (s Style) plainDrawing(text string) string {
 	if !s.ASCII {
 		return text
 	}

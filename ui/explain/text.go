@@ -14,131 +14,131 @@ import (
 
 // Write writes all there is to say of a controller, for people.
 func (e Entry) Write(out io.Writer, s Style) error {
-	w := &writer{Style: s}
-	w.title(e)
-	w.text(e.Purpose)
-	w.drawing(e.Drawing)
-	w.observed(e)
-	w.list("How it decides", e.Decides)
-	w.list("Here", e.Here)
-	w.flags(e.Flags, e.Asked)
-	w.settings(e.Settings)
-	w.permissions(e)
-	w.fails(e.Fails)
-	w.source(e.Source)
+	w := &entryWriter{Style: s}
+	w.writeTitle(e)
+	w.writeText(e.Purpose)
+	w.writeDrawing(e.Drawing)
+	w.writeObserved(e)
+	w.writeList("How it decides", e.Decides)
+	w.writeList("Here", e.Here)
+	w.writeFlags(e.Flags, e.Asked)
+	w.writeSettings(e.Settings)
+	w.writePermissions(e)
+	w.writeFailures(e.Fails)
+	w.writeSources(e.Source)
 	_, err := out.Write(w.Bytes())
 	return err
 }
 
-// writer collects the lines.
-type writer struct {
+// entryWriter collects the lines.
+type entryWriter struct {
 	bytes.Buffer
 	Style
 }
 
-func (w *writer) line(text string) { fmt.Fprintln(w, text) }
+func (w *entryWriter) writeLine(text string) { fmt.Fprintln(w, text) }
 
-func (w *writer) lines(lines []string) {
+func (w *entryWriter) writeLines(lines []string) {
 	for _, l := range lines {
-		w.line(l)
+		w.writeLine(l)
 	}
 }
 
-func (w *writer) section(title string) {
-	w.line("")
-	w.line(w.heading(title))
+func (w *entryWriter) writeSection(title string) {
+	w.writeLine("")
+	w.writeLine(w.heading(title))
 }
 
-func (w *writer) title(e Entry) {
-	parts := []string{w.strong(e.Name)}
+func (w *entryWriter) writeTitle(e Entry) {
+	parts := []string{w.bold(e.Name)}
 	if e.State != "" {
-		parts = append(parts, w.state(e.State))
+		parts = append(parts, w.colorState(e.State))
 	}
 	if len(e.Aliases) > 0 {
 		parts = append(parts, w.faint("also "+strings.Join(e.Aliases, ", ")))
 	}
-	w.line(strings.Join(parts, "  "))
+	w.writeLine(strings.Join(parts, "  "))
 	if e.Reason != "" {
-		w.lines(w.wrap(e.Reason, "  ", "  "))
+		w.writeLines(w.wrap(e.Reason, "  ", "  "))
 	}
-	w.line("")
+	w.writeLine("")
 }
 
-func (w *writer) text(text string) { w.lines(w.wrap(text, "  ", "  ")) }
+func (w *entryWriter) writeText(text string) { w.writeLines(w.wrap(text, "  ", "  ")) }
 
-// drawing leaves a drawing out where it would not fit.
-func (w *writer) drawing(text string) {
-	lines := strings.Split(strings.TrimRight(w.Style.drawing(text), "\n"), "\n")
+// writeDrawing leaves a drawing out where it would not fit.
+func (w *entryWriter) writeDrawing(text string) {
+	lines := strings.Split(strings.TrimRight(w.Style.plainDrawing(text), "\n"), "\n")
 	widest := 0
 	for _, l := range lines {
 		widest = max(widest, ansi.StringWidth(l))
 	}
-	if text == "" || widest+2 > w.width() {
+	if text == "" || widest+2 > w.lineWidth() {
 		return
 	}
-	w.line("")
+	w.writeLine("")
 	for _, l := range lines {
-		w.line(strings.TrimRight("  "+l, " "))
+		w.writeLine(strings.TrimRight("  "+l, " "))
 	}
 }
 
-func (w *writer) list(title string, items []string) {
+func (w *entryWriter) writeList(title string, items []string) {
 	if len(items) == 0 {
 		return
 	}
-	w.section(title)
+	w.writeSection(title)
 	for _, item := range items {
-		w.lines(w.wrap(item, w.plain("  • "), "    "))
+		w.writeLines(w.wrap(item, w.plainText("  • "), "    "))
 	}
 }
 
-// observed is what a control plane tells or, where none does, why.
-func (w *writer) observed(e Entry) {
+// writeObserved is what a control plane tells or, where none does, why.
+func (w *entryWriter) writeObserved(e Entry) {
 	if e.Observed {
-		w.section("Watches")
-		w.text(cmp.Or(strings.Join(e.Watches, ", "), "no events: it looks from time to time"))
-		w.section("Writes, so far")
+		w.writeSection("Watches")
+		w.writeText(cmp.Or(strings.Join(e.Watches, ", "), "no events: it looks from time to time"))
+		w.writeSection("Writes, so far")
 		var writes []string
 		for _, x := range e.Writes {
 			writes = append(writes, fmt.Sprintf("%s %s ×%d", x.Verb, x.Resource, x.Count))
 		}
-		w.text(cmp.Or(strings.Join(writes, ", "), "nothing"))
+		w.writeText(cmp.Or(strings.Join(writes, ", "), "nothing"))
 	}
 	if len(e.Queues) > 0 {
-		w.section("Queues")
+		w.writeSection("Queues")
 	}
 	for _, q := range e.Queues {
-		w.queue(q)
+		w.writeQueue(q)
 	}
 	switch {
 	case !e.Asked:
-		w.section("Watches, writes, permissions")
-		w.text(`No control plane runs to observe. Start one with "ctrlplane up".`)
+		w.writeSection("Watches, writes, permissions")
+		w.writeText(`No control plane runs to observe. Start one with "ctrlplane up".`)
 	case !e.Observed:
-		w.section("Watches, writes")
-		w.text("Nothing is observed: the control plane runs with --observe-records -1.")
+		w.writeSection("Watches, writes")
+		w.writeText("Nothing is observed: the control plane runs with --observe-records -1.")
 	}
 }
 
-func (w *writer) queue(q Queue) {
+func (w *entryWriter) writeQueue(q Queue) {
 	name := cmp.Or(q.Name, "unnamed")
 	var numbers []string
 	if q.Name == "" {
 		numbers = append(numbers, "cannot be observed")
 	}
 	if q.Workers > 0 {
-		numbers = append(numbers, plural(int64(q.Workers), "worker"))
+		numbers = append(numbers, countNoun(int64(q.Workers), "worker"))
 	}
-	if q.seen {
-		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), plural(q.Adds, "add"), fmt.Sprintf("retries %d", q.Retries))
+	if q.observed {
+		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), countNoun(q.Adds, "add"), fmt.Sprintf("retries %d", q.Retries))
 	}
-	w.line(strings.TrimRight("  "+w.strong(name)+"  "+w.faint(strings.Join(numbers, ", ")), " "))
+	w.writeLine(strings.TrimRight("  "+w.bold(name)+"  "+w.faint(strings.Join(numbers, ", ")), " "))
 	if q.Key != "" {
-		w.lines(w.wrap("A key is: "+q.Key, "    ", "    "))
+		w.writeLines(w.wrap("A key is: "+q.Key, "    ", "    "))
 	}
 }
 
-func (w *writer) flags(flags []control.Flag, asked bool) {
+func (w *entryWriter) writeFlags(flags []control.Flag, asked bool) {
 	if len(flags) == 0 {
 		return
 	}
@@ -146,69 +146,69 @@ func (w *writer) flags(flags []control.Flag, asked bool) {
 	if !asked {
 		title += ", with their defaults"
 	}
-	w.section(title)
+	w.writeSection(title)
 	for _, f := range flags {
 		note := ""
 		if f.Value != f.Default {
 			note = "  " + w.faint("default "+cmp.Or(f.Default, `""`))
 		}
-		w.line("  " + w.strong("--"+f.Name+"="+f.Value) + note)
+		w.writeLine("  " + w.bold("--"+f.Name+"="+f.Value) + note)
 		if f.Usage == "" {
 			continue
 		}
 		for _, l := range w.wrap(f.Usage, "      ", "      ") {
-			w.line(w.faint(l))
+			w.writeLine(w.faint(l))
 		}
 	}
 }
 
-func (w *writer) settings(settings []string) {
+func (w *entryWriter) writeSettings(settings []string) {
 	if len(settings) == 0 {
 		return
 	}
-	w.section(`Flags of "ctrlplane up"`)
-	w.text("--" + strings.Join(settings, ", --"))
+	w.writeSection(`Flags of "ctrlplane up"`)
+	w.writeText("--" + strings.Join(settings, ", --"))
 }
 
-func (w *writer) permissions(e Entry) {
+func (w *entryWriter) writePermissions(e Entry) {
 	if !e.Asked {
 		return
 	}
-	w.section("Permissions")
+	w.writeSection("Permissions")
 	for _, who := range e.As {
-		w.lines(w.wrap("It acts as "+who+".", "  ", "  "))
+		w.writeLines(w.wrap("It acts as "+who+".", "  ", "  "))
 	}
 	for _, p := range e.Permissions {
 		role := p.Role
 		if p.Namespace != "" {
 			role += " in namespace " + p.Namespace
 		}
-		w.lines(w.wrap(role, "  ", "  "))
+		w.writeLines(w.wrap(role, "  ", "  "))
 		for _, r := range p.Rules {
 			text := strings.Join(r.Verbs, ", ") + ": " + strings.Join(r.On, ", ")
 			if len(r.Named) > 0 {
 				text += ", only " + strings.Join(r.Named, ", ")
 			}
-			w.lines(w.wrap(text, "    ", "      "))
+			w.writeLines(w.wrap(text, "    ", "      "))
 		}
 	}
 	if len(e.Permissions) == 0 {
-		w.text("No role is bound to it.")
+		w.writeText("No role is bound to it.")
 	}
 }
 
-func (w *writer) fails(fails []Failure) {
-	w.section("When it fails")
+func (w *entryWriter) writeFailures(fails []Failure) {
+	w.writeSection("When it fails")
 	for _, f := range fails {
-		for _, l := range w.wrap(f.Sign, w.plain("  • "), "    ") {
-			w.line(w.strong(l))
+		for _, l := range w.wrap(f.Sign, w.plainText("  • "), "    ") {
+			w.writeLine(w.bold(l))
 		}
-		w.lines(w.wrap(f.Means, "    ", "    "))
+		w.writeLines(w.wrap(f.Means, "    ", "    "))
 	}
 }
 
-func (w *writer) source(files []Source) {
-	w.section("Source")
+func (w *entryWriter) writeSources(files []Source) {
+	w.writeSection("Source")
 	module := ""
 	for _, f := range files {
 		m := f.Module
@@ -216,14 +216,14 @@ func (w *writer) source(files []Source) {
 			m += "@" + f.Version
 		}
 		if m != module {
-			w.line("  " + w.faint(m))
+			w.writeLine("  " + w.faint(m))
 			module = m
 		}
-		w.line("    " + f.Path)
+		w.writeLine("    " + f.Path)
 	}
 }
 
-func plural(n int64, noun string) string {
+func countNoun(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

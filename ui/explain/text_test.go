@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares got with a file of testdata, in which ^[ is an escape.
-func golden(t *testing.T, name, got string) {
+// compareGolden compares got with a file of testdata, in which ^[ is an escape.
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	got = strings.ReplaceAll(got, "\x1b", "^[")
@@ -38,8 +38,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// some is a page that has everything, and does not change as pages do.
-var some = Page{
+// samplePage is a page that has everything, and does not change as pages do.
+var samplePage = Page{
 	Name: "some-controller", Group: "workloads",
 	Purpose: "Makes things out of other things. It stops when there are enough of them, which may take a while.",
 	Queues:  map[string]string{"some": "namespace and name of a Thing", "": "something else"},
@@ -52,12 +52,12 @@ var some = Page{
 	Drawing: "┌──────┐\n│ Some ├──▶ thing\n└──────┘\n",
 }
 
-var running = Known{
+var runningFacts = Facts{
 	Snapshot: &observe.Snapshot{
 		Controllers: []observe.Controller{
 			{Name: "other-controller", State: "failed"},
 			{Name: "some-controller", State: "paused", Reason: "its writes are held", Watches: []string{"pods", "things.example.com"},
-				Writes: []observe.Write{{Verb: "create", Resource: "things.example.com", Count: 1200}, {Verb: "update", Resource: "pods/status", Count: 1}}},
+				Writes: []observe.WriteCount{{Verb: "create", Resource: "things.example.com", Count: 1200}, {Verb: "update", Resource: "pods/status", Count: 1}}},
 		},
 		Queues: []observe.Queue{
 			{Controller: "other-controller", Name: "other"},
@@ -73,7 +73,7 @@ var running = Known{
 		{Set: "some-controller", Name: "some-file", Default: "", Value: "/x"},
 	},
 	Versions: map[string]string{"k8s.io/kubernetes": "v1.37.1"},
-	RBAC: newRBAC([]rbacv1.ClusterRole{{ObjectMeta: named("things", ""), Rules: []rbacv1.PolicyRule{
+	RBAC: newRBAC([]rbacv1.ClusterRole{{ObjectMeta: objectMeta("things", ""), Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"example.com"}, Resources: []string{"things"}, ResourceNames: []string{"a", "b"}, Verbs: []string{"update", "get"}},
 	}}}, nil, []rbacv1.ClusterRoleBinding{{
 		RoleRef:  rbacv1.RoleRef{Kind: "ClusterRole", Name: "things"},
@@ -81,7 +81,7 @@ var running = Known{
 	}}, nil),
 }
 
-func text(t *testing.T, e Entry, s Style) string {
+func renderText(t *testing.T, e Entry, s Style) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := e.Write(&b, s); err != nil {
@@ -90,42 +90,42 @@ func text(t *testing.T, e Entry, s Style) string {
 	return b.String()
 }
 
-func TestText(t *testing.T) {
-	stopped := Known{Flags: running.Flags, Aliases: running.Aliases}
-	nobody := running
+func TestEntryText(t *testing.T) {
+	stopped := Facts{Flags: runningFacts.Flags, Aliases: runningFacts.Aliases}
+	nobody := runningFacts
 	nobody.RBAC = newRBAC(nil, nil, nil, nil)
-	blind := running
+	blind := runningFacts
 	blind.Snapshot = &observe.Snapshot{}
 	for name, tc := range map[string]struct {
-		known Known
+		known Facts
 		style Style
 	}{
-		"running": {running, Style{}},
-		"color":   {running, Style{Color: true, Width: 200}},
-		"narrow":  {running, Style{Width: 40, ASCII: true}},
+		"running": {runningFacts, Style{}},
+		"color":   {runningFacts, Style{Color: true, Width: 200}},
+		"narrow":  {runningFacts, Style{Width: 40, ASCII: true}},
 		"stopped": {stopped, Style{Width: 80}},
 		"nobody":  {nobody, Style{Width: 60}},
 		"blind":   {blind, Style{}},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, text(t, some.Entry(tc.known), tc.style)) })
+		t.Run(name, func(t *testing.T) { compareGolden(t, name, renderText(t, samplePage.NewEntry(tc.known), tc.style)) })
 	}
 }
 
 // All pages keep to the width and to ASCII where they have to, and colours
 // change nothing but colours.
-func TestTextOfAll(t *testing.T) {
+func TestEveryPageFitsWidthAndASCII(t *testing.T) {
 	for _, p := range Pages() {
-		e := p.Entry(Known{Snapshot: &observe.Snapshot{}})
+		e := p.NewEntry(Facts{Snapshot: &observe.Snapshot{}})
 		for _, width := range []int{0, 1, 50, 80, 300} {
 			s := Style{Width: width, ASCII: true}
-			got := text(t, e, s)
+			got := renderText(t, e, s)
 			for l := range strings.Lines(got) {
 				l = strings.TrimSuffix(l, "\n")
 				if strings.HasSuffix(l, " ") || strings.ContainsFunc(l, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsControl(r) }) {
 					t.Errorf("%s at %d: %q", p.Name, width, l)
 				}
 				// A word that does not fit stays whole.
-				if ansi.StringWidth(l) > s.width() && strings.Count(strings.TrimSpace(l), " ") > 4 {
+				if ansi.StringWidth(l) > s.lineWidth() && strings.Count(strings.TrimSpace(l), " ") > 4 {
 					t.Errorf("%s at %d has %d columns: %s", p.Name, width, ansi.StringWidth(l), l)
 				}
 			}
@@ -133,13 +133,13 @@ func TestTextOfAll(t *testing.T) {
 				t.Errorf("%s has no drawing in 80 columns:\n%s", p.Name, got)
 			}
 		}
-		if got, want := ansi.Strip(text(t, e, Style{Color: true})), text(t, e, Style{}); got != want {
+		if got, want := ansi.Strip(renderText(t, e, Style{Color: true})), renderText(t, e, Style{}); got != want {
 			t.Errorf("%s in colour: %s", p.Name, cmp.Diff(want, got))
 		}
 	}
 }
 
-func TestList(t *testing.T) {
+func TestListHasEveryPage(t *testing.T) {
 	for _, s := range []Style{{}, {Width: 40}, {Width: 40, ASCII: true, Color: true}} {
 		var b bytes.Buffer
 		if err := WriteList(&b, s); err != nil {
@@ -152,7 +152,7 @@ func TestList(t *testing.T) {
 			}
 		}
 		for _, p := range Pages() {
-			if strings.Count(got, "\n  "+p.Short()[:min(len(p.Short()), 30)]) < 1 {
+			if strings.Count(got, "\n  "+p.ShortName()[:min(len(p.ShortName()), 30)]) < 1 {
 				t.Errorf("%+v: no line of %s", s, p.Name)
 			}
 		}
@@ -162,15 +162,15 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	items := List(running.Aliases)
+	items := List(runningFacts.Aliases)
 	if len(items) != len(Pages()) {
 		t.Errorf("%d items of %d pages", len(items), len(Pages()))
 	}
 }
 
 // What is known of one controller is not put down to another.
-func TestEntry(t *testing.T) {
-	e := Page{Name: "third-controller", Queues: map[string]string{"x": "y"}}.Entry(running)
+func TestEntryIgnoresOtherControllers(t *testing.T) {
+	e := Page{Name: "third-controller", Queues: map[string]string{"x": "y"}}.NewEntry(runningFacts)
 	if !e.Asked || e.Observed || e.State != "" || len(e.Watches)+len(e.Writes)+len(e.Flags)+len(e.Permissions)+len(e.Aliases) > 0 {
 		t.Errorf("%+v", e)
 	}

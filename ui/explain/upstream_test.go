@@ -19,13 +19,13 @@ import (
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager/names"
 )
 
-const manager = "k8s.io/kubernetes/cmd/kube-controller-manager"
+const managerPath = "k8s.io/kubernetes/cmd/kube-controller-manager"
 
-// constants returns the strings that a package of constants declares, by name.
-func constants(t *testing.T, path string) map[string]string {
+// parseConstants returns the strings that a package of constants declares, by name.
+func parseConstants(t *testing.T, path string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, f := range parse(t, importDir(t, path)) {
+	for _, f := range parseDir(t, importDir(t, path)) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {
@@ -51,8 +51,8 @@ func importDir(t *testing.T, path string) string {
 	return pkg.Dir
 }
 
-// parse reads the Go files of a folder, but for tests.
-func parse(t *testing.T, dir string) (files []*ast.File) {
+// parseDir reads the Go files of a folder, but for tests.
+func parseDir(t *testing.T, dir string) (files []*ast.File) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -83,8 +83,8 @@ func unquote(t *testing.T, lit *ast.BasicLit) string {
 // Every controller that upstream names has a page, as have ours.
 func TestEveryControllerHasAPage(t *testing.T) {
 	var names []string
-	for _, path := range []string{manager + "/names", "k8s.io/cloud-provider/names"} {
-		for _, name := range constants(t, path) {
+	for _, path := range []string{managerPath + "/names", "k8s.io/cloud-provider/names"} {
+		for _, name := range parseConstants(t, path) {
 			names = append(names, name)
 		}
 	}
@@ -92,20 +92,20 @@ func TestEveryControllerHasAPage(t *testing.T) {
 		t.Fatalf("only %d upstream names were found", len(names))
 	}
 	for _, name := range append(names, "kube-apiserver", "kube-scheduler", "volume-provisioner-controller", "simulated-kubelet", "shared-informers") {
-		if _, ok := Find(name); !ok {
+		if _, ok := FindPage(name); !ok {
 			t.Errorf("%s has no page", name)
 		}
 	}
 }
 
 // The accounts on the pages are those that upstream's constructors ask clients for.
-func TestAccounts(t *testing.T) {
-	constant := constants(t, manager+"/names")
-	files := parse(t, importDir(t, manager+"/app"))
-	asked := accounts(t, files, constant)
+func TestAccountsMatchUpstream(t *testing.T) {
+	constant := parseConstants(t, managerPath+"/names")
+	files := parseDir(t, importDir(t, managerPath+"/app"))
+	asked := clientAccounts(t, files, constant)
 	checked := 0
-	for name, constructor := range constructors(files, constant) {
-		p, ok := Find(name)
+	for name, constructor := range controllerConstructors(files, constant) {
+		p, ok := FindPage(name)
 		if !ok || strings.Contains(strings.Join(p.As, ""), ":") { // it acts as no account
 			continue
 		}
@@ -126,8 +126,8 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// constructors are the names of the functions in the descriptors, by controller.
-func constructors(files []*ast.File, constant map[string]string) map[string]string {
+// controllerConstructors are the names of the functions in the descriptors, by controller.
+func controllerConstructors(files []*ast.File, constant map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -142,7 +142,7 @@ func constructors(files []*ast.File, constant map[string]string) map[string]stri
 					return true
 				}
 				if k, ok := kv.Key.(*ast.Ident); ok {
-					field[k.Name] = ident(kv.Value)
+					field[k.Name] = lastIdent(kv.Value)
 				}
 			}
 			if field["constructor"] != "" {
@@ -154,8 +154,8 @@ func constructors(files []*ast.File, constant map[string]string) map[string]stri
 	return all
 }
 
-// accounts are what each function asks for clients of.
-func accounts(t *testing.T, files []*ast.File, constant map[string]string) map[string][]string {
+// clientAccounts are what each function asks for clients of.
+func clientAccounts(t *testing.T, files []*ast.File, constant map[string]string) map[string][]string {
 	all := map[string][]string{}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -165,10 +165,10 @@ func accounts(t *testing.T, files []*ast.File, constant map[string]string) map[s
 			}
 			ast.Inspect(fn, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
-				if !ok || len(call.Args) != 1 || !slices.Contains([]string{"NewClient", "NewClientConfig", "ClientOrDie", "DiscoveryClient"}, ident(call.Fun)) {
+				if !ok || len(call.Args) != 1 || !slices.Contains([]string{"NewClient", "NewClientConfig", "ClientOrDie", "DiscoveryClient"}, lastIdent(call.Fun)) {
 					return true
 				}
-				who := ident(call.Args[0])
+				who := lastIdent(call.Args[0])
 				if c, ok := constant[who]; ok {
 					who = c
 				}
@@ -183,8 +183,8 @@ func accounts(t *testing.T, files []*ast.File, constant map[string]string) map[s
 	return all
 }
 
-// ident is the last name in an expression such as names.JobController.
-func ident(e ast.Expr) string {
+// lastIdent is the last name in an expression such as names.JobController.
+func lastIdent(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name
@@ -195,20 +195,20 @@ func ident(e ast.Expr) string {
 }
 
 // Every source file is there, in the version that is linked.
-func TestSources(t *testing.T) {
+func TestSourceFilesExist(t *testing.T) {
 	needed := map[string]bool{}
 	for _, p := range Pages() {
 		for _, path := range p.Source {
-			needed[source(path, nil).Module] = true
+			needed[parseSource(path, nil).Module] = true
 		}
 	}
 	dirs := map[string]string{}
-	for _, m := range modules(t, needed) {
+	for _, m := range listModules(t, needed) {
 		dirs[m.Path] = m.Dir
 	}
 	for _, p := range Pages() {
 		for _, path := range p.Source {
-			s := source(path, nil)
+			s := parseSource(path, nil)
 			if _, err := os.Stat(filepath.Join(dirs[s.Module], filepath.FromSlash(s.Path))); err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			}
@@ -218,7 +218,7 @@ func TestSources(t *testing.T) {
 
 type module struct{ Path, Dir, Version string }
 
-func modules(t *testing.T, paths map[string]bool) (all []module) {
+func listModules(t *testing.T, paths map[string]bool) (all []module) {
 	t.Helper()
 	args := []string{"list", "-m", "-json=Path,Dir,Version"}
 	for path := range paths {

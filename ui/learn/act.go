@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// run does what the lesson does itself.
-func (r *runner) run(ctx context.Context, p *Act) error {
-	if err := r.probe.begin(ctx); err != nil {
+// runAct does what the lesson does itself.
+func (r *runner) runAct(ctx context.Context, p *Act) error {
+	if err := r.probe.markStart(ctx); err != nil {
 		return err
 	}
-	if p.Say != "" && !r.quiet {
-		r.printf("%s\n", r.wrap(r.mark("▸ ", "> "), "  ", r.inline(r.named(p.Say))))
+	if p.Say != "" && !r.replaying {
+		r.printf("%s\n", r.wrap(r.symbol("▸ ", "> "), "  ", r.renderInline(r.substituteNamespace(p.Say))))
 	}
-	if err := r.commands(ctx, p.Run, p.Line); err != nil {
+	if err := r.runCommands(ctx, p.Run, p.Line); err != nil {
 		return err
 	}
-	return r.hold(ctx, p.Until, p.Within)
+	return r.requireChecks(ctx, p.Until, p.Within)
 }
 
-// commands runs command lines that have to succeed.
-func (r *runner) commands(ctx context.Context, lines Commands, at int) error {
+// runCommands runs command lines that have to succeed.
+func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error {
 	for _, l := range lines {
 		var failed strings.Builder
 		out := io.Writer(&failed)
-		if !r.quiet {
-			r.printf("  %s\n", r.faint("$ ")+r.strong(r.short(l)))
-			out = &indented{w: r.out, rest: &failed}
+		if !r.replaying {
+			r.printf("  %s\n", r.faint("$ ")+r.bold(r.firstLine(l)))
+			out = &indentWriter{w: r.out, copy: &failed}
 		}
-		code, err := r.execute(ctx, l, out)
+		code, err := r.executeLine(ctx, l, out)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -41,14 +41,14 @@ func (r *runner) commands(ctx context.Context, lines Commands, at int) error {
 			return fmt.Errorf("line %d: %q has failed with code %d: %s", at, l, code, lastLine(failed.String()))
 		}
 	}
-	if len(lines) > 0 && !r.quiet {
+	if len(lines) > 0 && !r.replaying {
 		r.printf("\n")
 	}
 	return nil
 }
 
-// short is a command line as it is shown: scripts of several lines are not.
-func (r *runner) short(l string) string {
+// firstLine is a command line as it is shown: scripts of several lines are not.
+func (r *runner) firstLine(l string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(l), "\n")
 	if more {
 		return first + " …"
@@ -56,18 +56,18 @@ func (r *runner) short(l string) string {
 	return first
 }
 
-// execute runs a command line, in the background if "&" ends it; "stop" ends
+// executeLine runs a command line, in the background if "&" ends it; "stop" ends
 // what runs there.
-func (r *runner) execute(ctx context.Context, l string, out io.Writer) (int, error) {
+func (r *runner) executeLine(ctx context.Context, l string, out io.Writer) (int, error) {
 	if l == "stop" {
-		r.shell.stop()
+		r.shell.stopJobs()
 		return 0, nil
 	}
 	line, background := strings.CutSuffix(strings.TrimSpace(l), "&")
 	if !background || strings.HasSuffix(line, "&") {
 		return r.shell.run(ctx, l, out)
 	}
-	j, err := r.shell.background(strings.TrimSpace(line))
+	j, err := r.shell.startJob(strings.TrimSpace(line))
 	if err != nil {
 		return 0, err
 	}
@@ -75,15 +75,15 @@ func (r *runner) execute(ctx context.Context, l string, out io.Writer) (int, err
 	return 0, err
 }
 
-// hold waits until checks hold, and says that they do.
-func (r *runner) hold(ctx context.Context, list []*Check, limit time.Duration) error {
+// requireChecks waits until checks hold, and says that they do.
+func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Duration) error {
 	if len(list) == 0 {
 		return nil
 	}
 	if limit == 0 {
-		limit = within
+		limit = defaultWithin
 	}
-	out, err := r.probe.await(ctx, list, limit)
+	out, err := r.probe.awaitChecks(ctx, list, limit)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -92,45 +92,45 @@ func (r *runner) hold(ctx context.Context, list []*Check, limit time.Duration) e
 	case len(out) > 0:
 		return fmt.Errorf("line %d: this does not hold after %v: %s", out[0].check.Line, limit, out[0])
 	}
-	r.praise(list)
+	r.printPassed(list)
 	return nil
 }
 
-// praise tells which checks hold.
-func (r *runner) praise(list []*Check) {
-	if r.quiet || len(list) == 0 {
+// printPassed tells which checks hold.
+func (r *runner) printPassed(list []*Check) {
+	if r.replaying || len(list) == 0 {
 		return
 	}
 	said := false
 	for _, c := range list {
 		if c.Say != "" {
-			r.printf("%s", r.wrap(r.good(r.mark("✓", "ok"))+" ", "  ", r.inline(r.named(c.Say))))
+			r.printf("%s", r.wrap(r.good(r.symbol("✓", "ok"))+" ", "  ", r.renderInline(r.substituteNamespace(c.Say))))
 			said = true
 		}
 	}
 	if !said {
-		r.printf("%s\n", r.good(r.mark("✓", "ok"))+" Done.")
+		r.printf("%s\n", r.good(r.symbol("✓", "ok"))+" Done.")
 	}
 	r.printf("\n")
 }
 
-// indented writes what comes two columns to the right, and keeps it.
-type indented struct {
-	w      io.Writer
-	rest   *strings.Builder
-	inside bool // of a line
+// indentWriter writes what comes two columns to the right, and keeps it.
+type indentWriter struct {
+	w       io.Writer
+	copy    *strings.Builder
+	midLine bool // of a line
 }
 
-func (i *indented) Write(p []byte) (int, error) {
-	i.rest.Write(p)
+func (i *indentWriter) Write(p []byte) (int, error) {
+	i.copy.Write(p)
 	var b strings.Builder
 	for _, l := range strings.SplitAfter(string(p), "\n") {
-		if l != "" && !i.inside {
+		if l != "" && !i.midLine {
 			b.WriteString("  ")
 		}
 		b.WriteString(l)
 		if l != "" {
-			i.inside = !strings.HasSuffix(l, "\n")
+			i.midLine = !strings.HasSuffix(l, "\n")
 		}
 	}
 	if _, err := io.WriteString(i.w, b.String()); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-func readAsk(y block) (Part, error) {
-	a := &Ask{Line: y.first - 1}
+func readAsk(y yamlBlock) (Part, error) {
+	a := &Ask{Line: y.startLine - 1}
 	if err := y.decode(a); err != nil {
 		return nil, err
 	}
@@ -19,15 +19,15 @@ func readAsk(y block) (Part, error) {
 	}
 	switch {
 	case a.Question == "":
-		return nil, mistake(a.Line, "ask: there is no question")
+		return nil, parseErrorf(a.Line, "ask: there is no question")
 	case kinds != 1:
-		return nil, mistake(a.Line, "ask: set one of choices, number, measure and pattern, not %d", kinds)
+		return nil, parseErrorf(a.Line, "ask: set one of choices, number, measure and pattern, not %d", kinds)
 	case a.Answer != "" && a.Pattern == "":
-		return nil, mistake(y.lineOf("answer"), "answer is for pattern")
+		return nil, parseErrorf(y.lineOf("answer"), "answer is for pattern")
 	case len(a.Choices) > 0 && a.Wrong != nil:
-		return nil, mistake(y.lineOf("wrong"), "wrong is for numbers and texts: choices say themselves why they are wrong")
+		return nil, parseErrorf(y.lineOf("wrong"), "wrong is for numbers and texts: choices say themselves why they are wrong")
 	}
-	for _, check := range []func(block) error{a.checkChoices, a.checkText, a.checkMeasure} {
+	for _, check := range []func(yamlBlock) error{a.checkChoices, a.checkText, a.checkMeasure} {
 		if err := check(y); err != nil {
 			return nil, err
 		}
@@ -35,97 +35,97 @@ func readAsk(y block) (Part, error) {
 	return a, nil
 }
 
-func (a *Ask) checkChoices(y block) error {
+func (a *Ask) checkChoices(y yamlBlock) error {
 	right := 0
 	for i, c := range a.Choices {
 		line := y.lineOf("choices", i)
 		switch {
 		case c.Text == "":
-			return mistake(line, "choices: a choice has no text")
+			return parseErrorf(line, "choices: a choice has no text")
 		case c.Right:
 			right++
 		case c.Why == "":
-			return mistake(line, "choices: say why %q is wrong (why)", c.Text)
+			return parseErrorf(line, "choices: say why %q is wrong (why)", c.Text)
 		}
 	}
 	switch {
 	case len(a.Choices) == 0:
 	case len(a.Choices) == 1 || len(a.Choices) > 9:
-		return mistake(y.lineOf("choices"), "choices: there have to be 2 to 9")
+		return parseErrorf(y.lineOf("choices"), "choices: there have to be 2 to 9")
 	case right != 1:
-		return mistake(y.lineOf("choices"), "choices: one has to be right, not %d", right)
+		return parseErrorf(y.lineOf("choices"), "choices: one has to be right, not %d", right)
 	}
 	return nil
 }
 
-func (a *Ask) checkText(y block) error {
+func (a *Ask) checkText(y yamlBlock) error {
 	for i, w := range a.Wrong {
 		if _, err := regexp.Compile(w.Pattern); err != nil || w.Pattern == "" || w.Why == "" {
-			return mistake(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why it is wrong")
+			return parseErrorf(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why it is wrong")
 		}
 	}
 	if a.Pattern == "" {
 		return nil
 	}
 	if _, err := regexp.Compile(a.Pattern); err != nil {
-		return mistake(y.lineOf("pattern"), "%w", err)
+		return parseErrorf(y.lineOf("pattern"), "%w", err)
 	}
-	if !fits(a.Pattern, a.Answer) {
-		return mistake(y.lineOf("pattern"), "the answer %q does not fit the pattern: it is what --auto and the last hint say", a.Answer)
+	if !matchesWhole(a.Pattern, a.Answer) {
+		return parseErrorf(y.lineOf("pattern"), "the answer %q does not fit the pattern: it is what --auto and the last hint say", a.Answer)
 	}
 	return nil
 }
 
-func (a *Ask) checkMeasure(y block) error {
+func (a *Ask) checkMeasure(y yamlBlock) error {
 	if a.Measure == nil {
 		return nil
 	}
 	a.Measure.Line = y.lineOf("measure")
-	if err := a.Measure.check(); err != nil {
+	if err := a.Measure.validate(); err != nil {
 		return err
 	}
-	if a.Measure.expects() {
-		return mistake(a.Measure.Line, "measure: it gives the answer, and expects nothing of it")
+	if a.Measure.hasExpectation() {
+		return parseErrorf(a.Measure.Line, "measure: it gives the answer, and expects nothing of it")
 	}
 	return nil
 }
 
-// fits says whether the whole of a text is what a pattern describes, in any case.
-func fits(pattern, text string) bool {
+// matchesWhole says whether the whole of a text is what a pattern describes, in any case.
+func matchesWhole(pattern, text string) bool {
 	return regexp.MustCompile(`^(?i:` + pattern + `)$`).MatchString(strings.TrimSpace(text))
 }
 
 // verdict is what there is to say about an answer.
 type verdict struct {
-	right bool
-	why   string // of a wrong one, if there is something to say
-	again bool   // it is no answer at all
+	right       bool
+	why         string // of a wrong one, if there is something to say
+	notAnAnswer bool   // it is no answer at all
 }
 
-// judge looks at an answer. right is the right number, where one is asked for.
-func (a *Ask) judge(answer string, right float64) verdict {
+// judgeAnswer looks at an answer. right is the right number, where one is asked for.
+func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	answer = strings.TrimSpace(answer)
 	switch {
 	case len(a.Choices) > 0:
-		return a.choose(answer)
+		return a.judgeChoice(answer)
 	case a.Pattern != "":
-		if fits(a.Pattern, answer) {
+		if matchesWhole(a.Pattern, answer) {
 			return verdict{right: true}
 		}
-		return verdict{why: a.explain(answer)}
+		return verdict{why: a.explainWrong(answer)}
 	}
 	n, err := strconv.ParseFloat(answer, 64)
 	if err != nil {
-		return verdict{again: true, why: "Type a number."}
+		return verdict{notAnAnswer: true, why: "Type a number."}
 	}
 	if n == right {
 		return verdict{right: true}
 	}
-	return verdict{why: a.explain(answer)}
+	return verdict{why: a.explainWrong(answer)}
 }
 
-// choose takes the letter or the number of a choice.
-func (a *Ask) choose(answer string) verdict {
+// judgeChoice takes the letter or the number of a choice.
+func (a *Ask) judgeChoice(answer string) verdict {
 	at := -1
 	if len(answer) == 1 {
 		switch c := answer[0] | 0x20; {
@@ -136,25 +136,25 @@ func (a *Ask) choose(answer string) verdict {
 		}
 	}
 	if at < 0 || at >= len(a.Choices) {
-		return verdict{again: true, why: "Type the letter of one of the answers."}
+		return verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}
 	}
 	return verdict{right: a.Choices[at].Right, why: a.Choices[at].Why}
 }
 
-func (a *Ask) explain(answer string) string {
+func (a *Ask) explainWrong(answer string) string {
 	for _, w := range a.Wrong {
-		if fits(w.Pattern, answer) {
+		if matchesWhole(w.Pattern, answer) {
 			return w.Why
 		}
 	}
 	return ""
 }
 
-// solution is the right answer as one would type it.
-func (a *Ask) solution(right float64) string {
+// rightAnswer is the right answer as one would type it.
+func (a *Ask) rightAnswer(right float64) string {
 	for i, c := range a.Choices {
 		if c.Right {
-			return letter(i)
+			return choiceLetter(i)
 		}
 	}
 	if a.Pattern != "" {
@@ -163,4 +163,4 @@ func (a *Ask) solution(right float64) string {
 	return strconv.FormatFloat(right, 'g', -1, 64)
 }
 
-func letter(i int) string { return string(rune('a' + i)) }
+func choiceLetter(i int) string { return string(rune('a' + i)) }

@@ -12,18 +12,18 @@ import (
 )
 
 //go:embed lessons/*.md
-var files embed.FS
+var lessonFiles embed.FS
 
 // All are the lessons that come with the program, in their order.
 func All() ([]*Lesson, error) {
-	names, err := fs.Glob(files, "lessons/*.md")
+	names, err := fs.Glob(lessonFiles, "lessons/*.md")
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)
 	var list []*Lesson
 	for _, name := range names {
-		data, err := files.ReadFile(name)
+		data, err := lessonFiles.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}

@@ -53,8 +53,8 @@ type Records struct {
 	Anywhere   bool   `yaml:"anywhere"` // in all namespaces
 }
 
-// measures are the names of what a check can measure, with whether it is set.
-func (c *Check) measures() (list []string) {
+// setMeasures are the names of what a check can measure, with whether it is set.
+func (c *Check) setMeasures() (list []string) {
 	for _, m := range []struct {
 		name string
 		set  bool
@@ -70,10 +70,10 @@ func (c *Check) measures() (list []string) {
 }
 
 // String is the check in a few words.
-func (c *Check) String() string { return c.what() + " " + c.wanted() }
+func (c *Check) String() string { return c.describeMeasure() + " " + c.describeExpectation() }
 
-// what is measured, in words.
-func (c *Check) what() string {
+// describeMeasure is measured, in words.
+func (c *Check) describeMeasure() string {
 	switch {
 	case c.Object != "" && c.Path != "":
 		return c.Object + " " + c.Path

@@ -11,35 +11,35 @@ import (
 	"golang.org/x/term"
 )
 
-// errLeft is that the reader wants to leave: quit, Ctrl-C or Ctrl-D.
-var errLeft = errors.New("the reader has left")
+// errReaderLeft is that the reader wants to leave: quit, Ctrl-C or Ctrl-D.
+var errReaderLeft = errors.New("the reader has left")
 
 // console talks with the reader: on a terminal with a line editor, else line by
 // line.
 type console struct {
 	style
-	out  io.Writer
-	in   *input
-	tty  *os.File // nil if there is none
-	line *term.Terminal
-	ctx  context.Context // of the read that is under way
+	out    io.Writer
+	in     *input
+	tty    *os.File // nil if there is none
+	editor *term.Terminal
+	ctx    context.Context // of the read that is under way
 }
 
 func newConsole(in *os.File, out io.Writer, s style, terminal bool) *console {
 	c := &console{style: s, out: out, in: newInput(in)}
 	if terminal {
 		c.tty = in
-		c.renew()
+		c.resetEditor()
 	}
 	return c
 }
 
-// renew begins with a new line editor that remembers what was typed before.
-func (c *console) renew() {
-	old := c.line
-	c.line = term.NewTerminal(c, "")
+// resetEditor begins with a new line editor that remembers what was typed before.
+func (c *console) resetEditor() {
+	old := c.editor
+	c.editor = term.NewTerminal(c, "")
 	if old != nil {
-		c.line.History = old.History
+		c.editor.History = old.History
 	}
 }
 
@@ -51,12 +51,12 @@ func (c *console) Write(p []byte) (int, error) { return c.out.Write(p) }
 
 func (c *console) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
-// ask reads a line behind a prompt. It returns errLeft at the end of the input,
+// readLine reads a line behind a prompt. It returns errLeft at the end of the input,
 // or the cause of ctx' end.
-func (c *console) ask(ctx context.Context, prompt string) (string, error) {
+func (c *console) readLine(ctx context.Context, prompt string) (string, error) {
 	c.ctx = ctx
 	if c.tty == nil {
-		return c.plain(prompt)
+		return c.readPlainLine(prompt)
 	}
 	fd := int(c.tty.Fd())
 	state, err := term.MakeRaw(fd)
@@ -66,28 +66,28 @@ func (c *console) ask(ctx context.Context, prompt string) (string, error) {
 	defer func() {
 		_ = term.Restore(fd, state) // the terminal is gone, or it is as it was
 	}()
-	if width := c.columns(); width > 0 {
-		if err := c.line.SetSize(width, 24); err != nil {
+	if width := c.terminalWidth(); width > 0 {
+		if err := c.editor.SetSize(width, 24); err != nil {
 			return "", err
 		}
 	}
-	c.line.SetPrompt(prompt)
-	text, err := c.line.ReadLine()
+	c.editor.SetPrompt(prompt)
+	text, err := c.editor.ReadLine()
 	switch {
 	case ctx.Err() != nil:
 		c.printf("\r\x1b[K") // the prompt, in vain
-		c.renew()            // the old one would take it for still there
+		c.resetEditor()      // the old one would take it for still there
 		return "", context.Cause(ctx)
 	case errors.Is(err, io.EOF):
 		c.printf("\r\n")
-		return "", errLeft
+		return "", errReaderLeft
 	}
 	return text, err
 }
 
-// plain reads a line where nobody edits it, and writes it, too: what the output
+// readPlainLine reads a line where nobody edits it, and writes it, too: what the output
 // shows is what was done.
-func (c *console) plain(prompt string) (string, error) {
+func (c *console) readPlainLine(prompt string) (string, error) {
 	c.printf("%s", prompt)
 	var b strings.Builder
 	one := make([]byte, 1)
@@ -96,7 +96,7 @@ func (c *console) plain(prompt string) (string, error) {
 		switch {
 		case errors.Is(err, io.EOF) && b.Len() == 0:
 			c.printf("\n")
-			return "", errEnded
+			return "", errInputEnded
 		case err != nil && !errors.Is(err, io.EOF):
 			c.printf("\n")
 			return "", err
@@ -109,5 +109,5 @@ func (c *console) plain(prompt string) (string, error) {
 	}
 }
 
-// errEnded is that nobody says any more what is to be done.
-var errEnded = errors.New("the input ended before the lesson did: it takes a line an answer or command, or --auto")
+// errInputEnded is that nobody says any more what is to be done.
+var errInputEnded = errors.New("the input ended before the lesson did: it takes a line an answer or command, or --auto")

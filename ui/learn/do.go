@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// errDone is that what the reader was to do is done.
-var errDone = errors.New("it is done")
+// errTaskDone is that what the reader was to do is done.
+var errTaskDone = errors.New("it is done")
 
-// soon is how long a command's effects are waited for before the next prompt.
-const soon = 1500 * time.Millisecond
+// effectWait is how long a command's effects are waited for before the next prompt.
+const effectWait = 1500 * time.Millisecond
 
-// do has something done by the reader.
-func (r *runner) do(ctx context.Context, d *Do) error {
+// runDo has something done by the reader.
+func (r *runner) runDo(ctx context.Context, d *Do) error {
 	if len(d.Until) > 0 { // else it is about what was done before
-		if err := r.probe.begin(ctx); err != nil {
+		if err := r.probe.markStart(ctx); err != nil {
 			return err
 		}
 	}
-	if !r.quiet {
-		r.printf("%s\n", r.wrap(r.cue(r.mark("▶ Your turn: ", "> Your turn: ")), "  ", r.inline(r.named(d.Say))))
+	if !r.replaying {
+		r.printf("%s\n", r.wrap(r.cue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))))
 	}
-	if r.Auto || r.quiet {
-		return r.doIt(ctx, d)
+	if r.Auto || r.replaying {
+		return r.performDo(ctx, d)
 	}
 	t := &task{runner: r, Do: d}
 	for {
-		err := t.next(ctx)
+		err := t.readCommand(ctx)
 		switch {
-		case errors.Is(err, errSkipped):
+		case errors.Is(err, errTaskSkipped):
 			return nil
-		case errors.Is(err, errDone):
-			r.praise(d.Until)
+		case errors.Is(err, errTaskDone):
+			r.printPassed(d.Until)
 			return nil
 		case err != nil:
 			return err
@@ -42,11 +42,11 @@ func (r *runner) do(ctx context.Context, d *Do) error {
 	}
 }
 
-// doIt does what the reader should do. With Auto it is an error that it was done
+// performDo does what the reader should do. With Auto it is an error that it was done
 // before: then the check could not tell.
-func (r *runner) doIt(ctx context.Context, d *Do) error {
-	if r.Auto && !r.quiet && len(d.Until) > 0 {
-		out, err := r.probe.look(ctx, d.Until)
+func (r *runner) performDo(ctx context.Context, d *Do) error {
+	if r.Auto && !r.replaying && len(d.Until) > 0 {
+		out, err := r.probe.unmetChecks(ctx, d.Until)
 		if err != nil {
 			return err
 		}
@@ -54,105 +54,105 @@ func (r *runner) doIt(ctx context.Context, d *Do) error {
 			return fmt.Errorf("line %d: the checks hold before anything was done", d.Line)
 		}
 	}
-	if err := r.commands(ctx, d.Run, d.Line); err != nil {
+	if err := r.runCommands(ctx, d.Run, d.Line); err != nil {
 		return err
 	}
-	return r.hold(ctx, d.Until, d.Within)
+	return r.requireChecks(ctx, d.Until, d.Within)
 }
 
 // task is something that the reader is about to do.
 type task struct {
 	*runner
 	*Do
-	hints int // given
+	hintsGiven int // given
 }
 
-// next lets the reader say one thing; errDone is that the task is done.
-func (t *task) next(ctx context.Context) error {
+// readCommand lets the reader say one thing; errDone is that the task is done.
+func (t *task) readCommand(ctx context.Context) error {
 	watch, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		t.watch(watch, stop)
+		t.watchChecks(watch, stop)
 	}()
-	line, err := t.ask(watch, t.prompt())
+	line, err := t.readLine(watch, t.prompt())
 	stop(nil)
 	<-ended
 	if err != nil {
 		return err
 	}
-	return t.obey(ctx, strings.TrimSpace(line))
+	return t.handleLine(ctx, strings.TrimSpace(line))
 }
 
-// watch ends the reading when the checks hold.
-func (t *task) watch(ctx context.Context, stop context.CancelCauseFunc) {
+// watchChecks ends the reading when the checks hold.
+func (t *task) watchChecks(ctx context.Context, stop context.CancelCauseFunc) {
 	if len(t.Until) == 0 {
 		return
 	}
-	out, err := t.probe.await(ctx, t.Until, 24*time.Hour)
+	out, err := t.probe.awaitChecks(ctx, t.Until, 24*time.Hour)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
 		stop(err)
 	case len(out) == 0:
-		stop(errDone)
+		stop(errTaskDone)
 	}
 }
 
-func (t *task) obey(ctx context.Context, line string) error {
+func (t *task) handleLine(ctx context.Context, line string) error {
 	switch line {
 	case "", "check", "next":
-		return t.check(ctx)
+		return t.checkNow(ctx)
 	case "hint":
-		t.hint()
+		t.printHint()
 		return nil
 	case "skip":
-		if err := t.commands(ctx, t.Do.Run, t.Line); err != nil {
+		if err := t.runCommands(ctx, t.Do.Run, t.Line); err != nil {
 			return err
 		}
-		if err := t.hold(ctx, t.Until, t.Within); err != nil {
+		if err := t.requireChecks(ctx, t.Until, t.Within); err != nil {
 			return err
 		}
-		return errSkipped
+		return errTaskSkipped
 	}
-	if done, err := t.general(ctx, line); done {
+	if done, err := t.handleGeneral(ctx, line); done {
 		return err
 	}
 	if len(t.Until) == 0 {
 		t.printf("%s\n", t.faint("Enter goes on."))
 		return nil
 	}
-	out, err := t.probe.await(ctx, t.Until, soon)
+	out, err := t.probe.awaitChecks(ctx, t.Until, effectWait)
 	if err == nil && len(out) == 0 {
-		return errDone
+		return errTaskDone
 	}
 	return err
 }
 
-// check says what is still to be done.
-func (t *task) check(ctx context.Context) error {
+// checkNow says what is still to be done.
+func (t *task) checkNow(ctx context.Context) error {
 	if len(t.Until) == 0 {
-		return errDone
+		return errTaskDone
 	}
-	out, err := t.probe.look(ctx, t.Until)
+	out, err := t.probe.unmetChecks(ctx, t.Until)
 	if err != nil {
 		return err
 	}
 	if len(out) == 0 {
-		return errDone
+		return errTaskDone
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.mark("✗", "x"))+" ", "  ", "Not yet: "+t.named(m.check.String())+"; now "+m.is.String()+"."))
+		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Not yet: "+t.substituteNamespace(m.check.String())+"; now "+m.value.String()+"."))
 	}
 	return nil
 }
 
-// hint gives the next one; the last is the solution.
-func (t *task) hint() {
-	if t.hints < len(t.Hints) {
-		t.printf("%s", t.wrap(t.cue("Hint: "), "  ", t.inline(t.named(t.Hints[t.hints]))))
-		t.hints++
+// printHint gives the next one; the last is the solution.
+func (t *task) printHint() {
+	if t.hintsGiven < len(t.Hints) {
+		t.printf("%s", t.wrap(t.cue("Hint: "), "  ", t.renderInline(t.substituteNamespace(t.Hints[t.hintsGiven]))))
+		t.hintsGiven++
 		return
 	}
 	t.printf("%s\n", t.cue("This does it:"))
@@ -162,5 +162,5 @@ func (t *task) hint() {
 	t.printf("%s\n", t.faint("Type it, or \"skip\" to have it done."))
 }
 
-// errSkipped is errDone, but for the praise, which was given.
-var errSkipped = fmt.Errorf("%w: skipped", errDone)
+// errTaskSkipped is errDone, but for the praise, which was given.
+var errTaskSkipped = fmt.Errorf("%w: skipped", errTaskDone)

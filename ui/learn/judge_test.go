@@ -6,11 +6,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestJudge(t *testing.T) {
+func TestJudgeAnswer(t *testing.T) {
 	choices := &Ask{Choices: []Choice{{Text: "x", Why: "not x"}, {Text: "y", Right: true}}}
-	text := &Ask{Pattern: "replica-?set(-controller)?", Answer: "replicaset", Wrong: []Wrong{{"deployment.*", "no Pods"}}}
+	text := &Ask{Pattern: "replica-?set(-controller)?", Answer: "replicaset", Wrong: []WrongAnswer{{"deployment.*", "no Pods"}}}
 	n := 4.0
-	num := &Ask{Number: &n, Wrong: []Wrong{{"5", "one is yours"}}}
+	num := &Ask{Number: &n, Wrong: []WrongAnswer{{"5", "one is yours"}}}
 	for _, tc := range []struct {
 		ask    *Ask
 		answer string
@@ -20,10 +20,10 @@ func TestJudge(t *testing.T) {
 		{choices, " B ", verdict{right: true}},
 		{choices, "2", verdict{right: true}},
 		{choices, "a", verdict{why: "not x"}},
-		{choices, "c", verdict{again: true, why: "Type the letter of one of the answers."}},
-		{choices, "0", verdict{again: true, why: "Type the letter of one of the answers."}},
-		{choices, "y", verdict{again: true, why: "Type the letter of one of the answers."}},
-		{choices, "", verdict{again: true, why: "Type the letter of one of the answers."}},
+		{choices, "c", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
+		{choices, "0", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
+		{choices, "y", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
+		{choices, "", verdict{notAnAnswer: true, why: "Type the letter of one of the answers."}},
 		{text, "ReplicaSet", verdict{right: true}},
 		{text, "replica-set-controller ", verdict{right: true}},
 		{text, "the replicaset", verdict{}},
@@ -32,20 +32,20 @@ func TestJudge(t *testing.T) {
 		{num, "4.0", verdict{right: true}},
 		{num, "5", verdict{why: "one is yours"}},
 		{num, "3", verdict{}},
-		{num, "four", verdict{again: true, why: "Type a number."}},
+		{num, "four", verdict{notAnAnswer: true, why: "Type a number."}},
 	} {
-		if got := tc.ask.judge(tc.answer, n); got != tc.want {
+		if got := tc.ask.judgeAnswer(tc.answer, n); got != tc.want {
 			t.Errorf("%q: got %+v, want %+v", tc.answer, got, tc.want)
 		}
 	}
 	for _, a := range []*Ask{choices, text, num} {
-		if s := a.solution(n); !a.judge(s, n).right {
+		if s := a.rightAnswer(n); !a.judgeAnswer(s, n).right {
 			t.Errorf("the solution %q is taken for wrong", s)
 		}
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestCheckHolds(t *testing.T) {
 	three, four := "3", 4.0
 	pod := "pod/x"
 	for _, tc := range []struct {
@@ -54,29 +54,29 @@ func TestHolds(t *testing.T) {
 		is    value
 		want  bool
 	}{
-		{"is", Check{Count: "pods", Is: &three}, number(3), true},
+		{"is", Check{Count: "pods", Is: &three}, numberValue(3), true},
 		{"is, as a number", Check{Object: pod, Path: ".a", Is: &three}, value{text: " 3.0\n"}, true},
-		{"is not", Check{Count: "pods", Is: &three}, number(2), false},
-		{"is, of nothing", Check{Object: pod, Path: ".a", Is: &three}, value{gone: true}, false},
-		{"not", Check{Count: "pods", Not: &three}, number(2), true},
-		{"not, but is", Check{Count: "pods", Not: &three}, number(3), false},
-		{"at least", Check{Count: "pods", AtLeast: &four}, number(4), true},
-		{"less", Check{Count: "pods", AtLeast: &four}, number(3), false},
-		{"at most", Check{Count: "pods", AtMost: &four}, number(5), false},
+		{"is not", Check{Count: "pods", Is: &three}, numberValue(2), false},
+		{"is, of nothing", Check{Object: pod, Path: ".a", Is: &three}, value{absent: true}, false},
+		{"not", Check{Count: "pods", Not: &three}, numberValue(2), true},
+		{"not, but is", Check{Count: "pods", Not: &three}, numberValue(3), false},
+		{"at least", Check{Count: "pods", AtLeast: &four}, numberValue(4), true},
+		{"less", Check{Count: "pods", AtLeast: &four}, numberValue(3), false},
+		{"at most", Check{Count: "pods", AtMost: &four}, numberValue(5), false},
 		{"no number", Check{Command: "ls", AtLeast: &four}, value{text: "x"}, false},
 		{"matches", Check{Command: "ls", Matches: "^a$"}, value{text: "a"}, true},
 		{"matches not", Check{Command: "ls", Matches: "^a$"}, value{text: "ab"}, false},
 		{"there", Check{Object: pod}, value{text: "x"}, true},
-		{"not there", Check{Object: pod}, value{gone: true}, false},
-		{"gone", Check{Object: pod, Gone: true}, value{gone: true}, true},
+		{"not there", Check{Object: pod}, value{absent: true}, false},
+		{"gone", Check{Object: pod, Gone: true}, value{absent: true}, true},
 		{"not gone", Check{Object: pod, Gone: true}, value{text: "x"}, false},
-		{"all gone", Check{Count: "pods", Gone: true}, number(0), true},
-		{"one left", Check{Count: "pods", Gone: true}, number(1), false},
-		{"some", Check{Count: "pods"}, number(1), true},
-		{"none", Check{Count: "pods"}, number(0), false},
+		{"all gone", Check{Count: "pods", Gone: true}, numberValue(0), true},
+		{"one left", Check{Count: "pods", Gone: true}, numberValue(1), false},
+		{"some", Check{Count: "pods"}, numberValue(1), true},
+		{"none", Check{Count: "pods"}, numberValue(0), false},
 		{"empty field", Check{Object: pod, Path: ".a"}, value{}, false},
 		{"command", Check{Command: "true"}, value{}, true},
-		{"command fails", Check{Command: "false"}, value{gone: true}, false},
+		{"command fails", Check{Command: "false"}, value{absent: true}, false},
 		{"settled", Check{Settled: true}, value{text: "true"}, true},
 		{"not settled", Check{Settled: true}, value{}, false},
 	} {
@@ -86,7 +86,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-func TestRecords(t *testing.T) {
+func TestRecordsMatch(t *testing.T) {
 	yes, no := true, false
 	called := &observe.Called{Controller: "c", Verb: "update", Object: observe.Object{Resource: "deployments", Namespace: "lesson-1"}, Subresource: "status", Status: 409, Conflict: true, Error: "too old"}
 	synced := &observe.Synced{Queue: "deployment", Key: "lesson-1/web", Retried: true, Error: "too old"}
@@ -111,18 +111,18 @@ func TestRecords(t *testing.T) {
 		{Records{Verb: "added", Resource: "namespaces"}, delivered, true},
 		{Records{Verb: "deleted"}, delivered, false},
 	} {
-		if got := tc.r.selects(tc.e); got != tc.want {
+		if got := tc.r.matches(tc.e); got != tc.want {
 			t.Errorf("%v of %+v: got %t", &tc.r, tc.e, got)
 		}
 	}
 	ours, others := &shell{namespace: "lesson-1"}, &shell{namespace: "lesson-10"}
 	for _, e := range []observe.Event{called, synced, logged, delivered} {
-		if !ours.ours(e) || others.ours(e) {
-			t.Errorf("%+v: ours %t, others' %t", e, ours.ours(e), others.ours(e))
+		if !ours.inLesson(e) || others.inLesson(e) {
+			t.Errorf("%+v: ours %t, others' %t", e, ours.inLesson(e), others.inLesson(e))
 		}
 	}
 	ten := &observe.Called{Object: observe.Object{Resource: "pods", Namespace: "lesson-10"}}
-	if ours.ours(ten) {
+	if ours.inLesson(ten) {
 		t.Error("what is in lesson-10 is taken for lesson-1's")
 	}
 }

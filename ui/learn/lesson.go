@@ -40,7 +40,7 @@ type Step struct {
 }
 
 // Part is a piece of a step: Prose, *Code, *Do, *Act, *Show or *Ask.
-type Part interface{ line() int }
+type Part interface{ lineNumber() int }
 
 // Prose is Markdown between blocks.
 type Prose struct {
@@ -107,9 +107,9 @@ type Ask struct {
 	Pattern string `yaml:"pattern"` // regular expression for the whole text, in any case
 	Answer  string `yaml:"answer"`  // a text that it fits
 
-	Wrong   []Wrong  `yaml:"wrong"`   // numbers and texts that are explained
-	Hints   []string `yaml:"hints"`   // one after each wrong answer
-	Explain string   `yaml:"explain"` // after the right one
+	Wrong   []WrongAnswer `yaml:"wrong"`   // numbers and texts that are explained
+	Hints   []string      `yaml:"hints"`   // one after each wrong answer
+	Explain string        `yaml:"explain"` // after the right one
 }
 
 // Choice is one of several answers. Why says what is wrong with it.
@@ -119,24 +119,24 @@ type Choice struct {
 	Why   string `yaml:"why"`
 }
 
-// Wrong explains answers that fit a pattern.
-type Wrong struct {
+// WrongAnswer explains answers that fit a pattern.
+type WrongAnswer struct {
 	Pattern string `yaml:"pattern"`
 	Why     string `yaml:"why"`
 }
 
-func (p Prose) line() int { return p.Line }
-func (p *Code) line() int { return p.Line }
-func (p *Do) line() int   { return p.Line }
-func (p *Act) line() int  { return p.Line }
-func (p *Show) line() int { return p.Line }
-func (p *Ask) line() int  { return p.Line }
+func (p Prose) lineNumber() int { return p.Line }
+func (p *Code) lineNumber() int { return p.Line }
+func (p *Do) lineNumber() int   { return p.Line }
+func (p *Act) lineNumber() int  { return p.Line }
+func (p *Show) lineNumber() int { return p.Line }
+func (p *Ask) lineNumber() int  { return p.Line }
 
-// Mistake is what is wrong with a lesson's file, and where.
-type Mistake struct {
+// ParseError is what is wrong with a lesson's file, and where.
+type ParseError struct {
 	File string
 	Line int
 	Why  string
 }
 
-func (m *Mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Why) }
+func (m *ParseError) Error() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Why) }

@@ -5,43 +5,43 @@ import (
 	"strings"
 )
 
-var item = regexp.MustCompile(`^(\s*)([-*]|\d+\.)\s+(.*)$`)
+var listItem = regexp.MustCompile(`^(\s*)([-*]|\d+\.)\s+(.*)$`)
 
-// markdown draws the part of Markdown that lessons use: paragraphs, lists,
+// renderMarkdown draws the part of Markdown that lessons use: paragraphs, lists,
 // quotes, "### …" and what inline draws.
-func (s style) markdown(text string) string {
+func (s style) renderMarkdown(text string) string {
 	var b strings.Builder
 	p := paragraph{style: s}
 	for _, l := range strings.Split(text, "\n") {
-		m := item.FindStringSubmatch(l)
+		m := listItem.FindStringSubmatch(l)
 		switch {
 		case strings.TrimSpace(l) == "":
-			p.end(&b)
+			p.flush(&b)
 			b.WriteString("\n")
 		case strings.HasPrefix(l, "### "):
-			p.end(&b)
-			b.WriteString(s.strong(strings.TrimPrefix(l, "### ")) + "\n")
+			p.flush(&b)
+			b.WriteString(s.bold(strings.TrimPrefix(l, "### ")) + "\n")
 		case m != nil:
-			p.end(&b)
+			p.flush(&b)
 			bullet := m[2]
 			if bullet == "-" || bullet == "*" {
-				bullet = s.mark("•", "-")
+				bullet = s.symbol("•", "-")
 			}
 			p.first = m[1] + "  " + bullet + " "
 			p.rest = strings.Repeat(" ", len(m[1])+3+len([]rune(bullet)))
 			p.words = append(p.words, m[3])
 		case strings.HasPrefix(l, ">"):
 			if p.first == "" && len(p.words) > 0 {
-				p.end(&b)
+				p.flush(&b)
 			}
-			p.first = s.faint(s.mark("│", "|")) + " "
+			p.first = s.faint(s.symbol("│", "|")) + " "
 			p.rest = p.first
 			p.words = append(p.words, strings.TrimSpace(strings.TrimPrefix(l, ">")))
 		default:
 			p.words = append(p.words, strings.TrimSpace(l))
 		}
 	}
-	p.end(&b)
+	p.flush(&b)
 	return b.String()
 }
 
@@ -52,18 +52,18 @@ type paragraph struct {
 	words       []string
 }
 
-func (p *paragraph) end(b *strings.Builder) {
+func (p *paragraph) flush(b *strings.Builder) {
 	if len(p.words) > 0 {
-		b.WriteString(p.wrap(p.first, p.rest, p.inline(strings.Join(p.words, " "))))
+		b.WriteString(p.wrap(p.first, p.rest, p.renderInline(strings.Join(p.words, " "))))
 	}
 	p.first, p.rest, p.words = "", "", nil
 }
 
-// listing draws code to read.
-func (s style) listing(c *Code) string {
+// renderCode draws code to read.
+func (s style) renderCode(c *Code) string {
 	var b strings.Builder
 	if c.File != "" {
-		b.WriteString(s.faint(s.mark("── ", "-- ")+c.File) + "\n")
+		b.WriteString(s.faint(s.symbol("── ", "-- ")+c.File) + "\n")
 	}
 	for _, l := range strings.Split(c.Text, "\n") {
 		b.WriteString(strings.TrimRight("  "+s.code(strings.ReplaceAll(l, "\t", "    ")), " ") + "\n")

@@ -17,9 +17,9 @@ func Parse(file string, data []byte) (*Lesson, error) {
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
 	if err := p.parse(); err != nil {
-		var m *Mistake
+		var m *ParseError
 		if !errors.As(err, &m) {
-			m = &Mistake{Line: p.at, Why: err.Error()}
+			m = &ParseError{Line: p.lineNumber, Why: err.Error()}
 		}
 		m.File = file
 		return nil, m
@@ -38,69 +38,69 @@ func ReadFile(path string) (*Lesson, error) {
 
 // parser goes through a file line by line.
 type parser struct {
-	file      string
-	lines     []string
-	at        int // the line that was read last, from 1
-	lesson    *Lesson
-	step      *Step
-	prose     []string
-	proseLine int
+	file       string
+	lines      []string
+	lineNumber int // the line that was read last, from 1
+	lesson     *Lesson
+	step       *Step
+	prose      []string
+	proseLine  int
 }
 
-// mistake is one on a line.
-func mistake(line int, format string, args ...any) error {
-	return &Mistake{Line: line, Why: fmt.Errorf(format, args...).Error()}
+// parseErrorf is one on a line.
+func parseErrorf(line int, format string, args ...any) error {
+	return &ParseError{Line: line, Why: fmt.Errorf(format, args...).Error()}
 }
 
-func (p *parser) next() (string, bool) {
-	if p.at >= len(p.lines) {
+func (p *parser) nextLine() (string, bool) {
+	if p.lineNumber >= len(p.lines) {
 		return "", false
 	}
-	p.at++
-	return p.lines[p.at-1], true
+	p.lineNumber++
+	return p.lines[p.lineNumber-1], true
 }
 
 func (p *parser) parse() error {
-	if err := p.front(); err != nil {
+	if err := p.parseFrontMatter(); err != nil {
 		return err
 	}
 	for {
-		l, ok := p.next()
+		l, ok := p.nextLine()
 		if !ok {
 			break
 		}
-		if err := p.line(l); err != nil {
+		if err := p.parseLine(l); err != nil {
 			return err
 		}
 	}
-	p.flush()
+	p.flushProse()
 	if len(p.lesson.Steps) == 0 {
-		return mistake(len(p.lines), `there is no step: begin one with a heading "## …"`)
+		return parseErrorf(len(p.lines), `there is no step: begin one with a heading "## …"`)
 	}
 	return nil
 }
 
-// front reads what stands between two lines "---" at the beginning.
-func (p *parser) front() error {
-	if l, _ := p.next(); strings.TrimSpace(l) != "---" {
-		return mistake(1, `a lesson begins with front matter: "---", title: …, "---"`)
+// parseFrontMatter reads what stands between two lines "---" at the beginning.
+func (p *parser) parseFrontMatter() error {
+	if l, _ := p.nextLine(); strings.TrimSpace(l) != "---" {
+		return parseErrorf(1, `a lesson begins with front matter: "---", title: …, "---"`)
 	}
-	body, ok := p.until(func(l string) bool { return strings.TrimSpace(l) == "---" })
+	body, ok := p.readUntil(func(l string) bool { return strings.TrimSpace(l) == "---" })
 	if !ok {
-		return mistake(1, `the front matter has no end: close it with "---"`)
+		return parseErrorf(1, `the front matter has no end: close it with "---"`)
 	}
-	y := block{first: 2, text: body}
+	y := yamlBlock{startLine: 2, text: body}
 	if err := y.decode(p.lesson); err != nil {
 		return err
 	}
-	return p.lesson.check(y)
+	return p.lesson.validate(y)
 }
 
-// until returns the lines before one that ends them, which is read, too.
-func (p *parser) until(end func(string) bool) (string, bool) {
+// readUntil returns the lines before one that ends them, which is read, too.
+func (p *parser) readUntil(end func(string) bool) (string, bool) {
 	var body []string
 	for {
-		l, ok := p.next()
+		l, ok := p.nextLine()
 		if !ok {
 			return "", false
 		}
@@ -112,39 +112,39 @@ func (p *parser) until(end func(string) bool) (string, bool) {
 }
 
 var (
-	heading = regexp.MustCompile(`^##\s+(.*?)\s*$`)
-	fence   = regexp.MustCompile("^(```+)\\s*(.*?)\\s*$")
-	comment = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\s*$`)
+	headingLine = regexp.MustCompile(`^##\s+(.*?)\s*$`)
+	fenceLine   = regexp.MustCompile("^(```+)\\s*(.*?)\\s*$")
+	commentLine = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\s*$`)
 )
 
-func (p *parser) line(l string) error {
+func (p *parser) parseLine(l string) error {
 	switch {
-	case heading.MatchString(l):
-		p.flush()
-		p.step = &Step{Title: heading.FindStringSubmatch(l)[1], Line: p.at}
+	case headingLine.MatchString(l):
+		p.flushProse()
+		p.step = &Step{Title: headingLine.FindStringSubmatch(l)[1], Line: p.lineNumber}
 		p.lesson.Steps = append(p.lesson.Steps, p.step)
 		if p.step.Title == "" {
-			return mistake(p.at, "the heading is empty")
+			return parseErrorf(p.lineNumber, "the heading is empty")
 		}
 		return nil
-	case fence.MatchString(l):
-		m := fence.FindStringSubmatch(l)
-		return p.fenced(m[1], m[2])
-	case comment.MatchString(l):
-		return p.condition(comment.FindStringSubmatch(l)[1])
+	case fenceLine.MatchString(l):
+		m := fenceLine.FindStringSubmatch(l)
+		return p.parseBlock(m[1], m[2])
+	case commentLine.MatchString(l):
+		return p.parseCondition(commentLine.FindStringSubmatch(l)[1])
 	}
 	if strings.TrimSpace(l) != "" && p.step == nil {
-		return mistake(p.at, `text before the first step: begin one with a heading "## …"`)
+		return parseErrorf(p.lineNumber, `text before the first step: begin one with a heading "## …"`)
 	}
 	if len(p.prose) == 0 {
-		p.proseLine = p.at
+		p.proseLine = p.lineNumber
 	}
 	p.prose = append(p.prose, l)
 	return nil
 }
 
-// flush ends a piece of prose.
-func (p *parser) flush() {
+// flushProse ends a piece of prose.
+func (p *parser) flushProse() {
 	text := strings.Trim(strings.Join(p.prose, "\n"), "\n ")
 	p.prose = nil
 	if text != "" {
@@ -152,16 +152,16 @@ func (p *parser) flush() {
 	}
 }
 
-// condition reads a comment: "needs: go" leaves the step out where there is no
+// parseCondition reads a comment: "needs: go" leaves the step out where there is no
 // such program, "without: go" where there is. Others mean nothing.
-func (p *parser) condition(text string) error {
+func (p *parser) parseCondition(text string) error {
 	key, program, ok := strings.Cut(text, ":")
 	program = strings.TrimSpace(program)
 	if key = strings.TrimSpace(key); !ok || key != "needs" && key != "without" {
 		return nil
 	}
 	if p.step == nil || program == "" || strings.ContainsAny(program, " /") {
-		return mistake(p.at, "%s: name one program, below the heading of the step that it is about", key)
+		return parseErrorf(p.lineNumber, "%s: name one program, below the heading of the step that it is about", key)
 	}
 	if key == "needs" {
 		p.step.Needs = program
@@ -171,36 +171,36 @@ func (p *parser) condition(text string) error {
 	return nil
 }
 
-// languages are the words behind a fence that mean text to read only.
-var languages = []string{"", "console", "diff", "go", "json", "mermaid", "python", "rust", "sh", "text", "yaml"}
+// textLanguages are the words behind a fence that mean text to read only.
+var textLanguages = []string{"", "console", "diff", "go", "json", "mermaid", "python", "rust", "sh", "text", "yaml"}
 
-// fenced reads a block up to the fence that closes it.
-func (p *parser) fenced(mark, info string) error {
-	begin := p.at
-	body, ok := p.until(func(l string) bool { return strings.TrimRight(l, " ") == mark })
+// parseBlock reads a block up to the fence that closes it.
+func (p *parser) parseBlock(mark, info string) error {
+	begin := p.lineNumber
+	body, ok := p.readUntil(func(l string) bool { return strings.TrimRight(l, " ") == mark })
 	if !ok {
-		return mistake(begin, "the block has no end: close it with %s", mark)
+		return parseErrorf(begin, "the block has no end: close it with %s", mark)
 	}
 	if p.step == nil {
-		return mistake(begin, `a block before the first step: begin one with a heading "## …"`)
+		return parseErrorf(begin, `a block before the first step: begin one with a heading "## …"`)
 	}
-	p.flush()
+	p.flushProse()
 	word, rest, _ := strings.Cut(info, " ")
-	y := block{first: begin + 1, text: body}
+	y := yamlBlock{startLine: begin + 1, text: body}
 	var part Part
 	var err error
 	switch {
-	case readers[word] != nil:
-		part, err = readers[word](y)
-	case slices.Contains(languages, word):
-		part, err = code(begin, word, strings.TrimSpace(rest), body)
+	case blockReaders[word] != nil:
+		part, err = blockReaders[word](y)
+	case slices.Contains(textLanguages, word):
+		part, err = parseCode(begin, word, strings.TrimSpace(rest), body)
 	default:
-		known := append(slices.Clone(languages[1:]), blockNames...)
+		known := append(slices.Clone(textLanguages[1:]), blockNames...)
 		hint := "use one of " + strings.Join(known, ", ")
 		if near, ok := suggest.Nearest(word, known); ok {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return mistake(begin, "unknown block %q: %s", word, hint)
+		return parseErrorf(begin, "unknown block %q: %s", word, hint)
 	}
 	if err != nil {
 		return err
@@ -209,15 +209,15 @@ func (p *parser) fenced(mark, info string) error {
 	return nil
 }
 
-// code is a block to read, and a file if it is named.
-func code(line int, lang, attribute, body string) (Part, error) {
+// parseCode is a block to read, and a file if it is named.
+func parseCode(line int, lang, attribute, body string) (Part, error) {
 	c := &Code{Line: line, Lang: lang, Text: body}
 	if attribute == "" {
 		return c, nil
 	}
 	name, ok := strings.CutPrefix(attribute, "file=")
 	if !ok || name == "" || strings.ContainsAny(name, " ") || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return nil, mistake(line, "%q is not known here: use file=NAME, a name without a folder", attribute)
+		return nil, parseErrorf(line, "%q is not known here: use file=NAME, a name without a folder", attribute)
 	}
 	c.File = name
 	return c, nil

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-const front = "---\ntitle: T\nsummary: S\n---\n"
+const testFrontMatter = "---\ntitle: T\nsummary: S\n---\n"
 
 // Each mistake is told with its line and reason.
-func TestMistakes(t *testing.T) {
-	do := func(yaml string) string { return front + "## One\n```do\nsay: x\nrun: y\n" + yaml + "\n```\n" } // its YAML begins on line 7
+func TestParseErrorsHaveLineAndReason(t *testing.T) {
+	do := func(yaml string) string {
+		return testFrontMatter + "## One\n```do\nsay: x\nrun: y\n" + yaml + "\n```\n"
+	} // its YAML begins on line 7
 	for name, tc := range map[string]struct {
 		text string
 		line int
@@ -27,18 +29,18 @@ func TestMistakes(t *testing.T) {
 		"negative nodes":       {"---\ntitle: T\nsummary: S\nnodes: -1\n---\n", 4, "0 or more"},
 		"namespace":            {"---\ntitle: T\nsummary: S\nnamespaces: [a, B_]\n---\n", 4, `"B_"`},
 		"object":               {"---\ntitle: T\nsummary: S\nobjects: [crd]\n---\n", 4, "KIND/NAME"},
-		"no step":              {front, 5, "no step"},
-		"text before":          {front + "hello\n", 5, "before the first step"},
-		"block before":         {front + "```sh\nls\n```\n", 5, "before the first step"},
-		"empty heading":        {front + "##  \n", 5, "empty"},
-		"open block":           {front + "## One\n```do\nsay: x\n", 6, "no end"},
-		"unknown block":        {front + "## One\n\n```aks\n```\n", 7, `"aks": did you mean "ask"?`},
-		"strange block":        {front + "## One\n```brainfuck\n```\n", 6, "use one of"},
-		"file name":            {front + "## One\n```sh file=../x\n```\n", 6, "without a folder"},
-		"needs":                {front + "## One\n<!-- needs: go and git -->\n", 6, "one program"},
-		"empty do":             {front + "## One\n```do\n```\n", 7, "empty"},
-		"no say":               {front + "## One\n```do\nrun: x\n```\n", 6, "what the reader is to do"},
-		"no run":               {front + "## One\n```do\nsay: x\n```\n", 6, "no command"},
+		"no step":              {testFrontMatter, 5, "no step"},
+		"text before":          {testFrontMatter + "hello\n", 5, "before the first step"},
+		"block before":         {testFrontMatter + "```sh\nls\n```\n", 5, "before the first step"},
+		"empty heading":        {testFrontMatter + "##  \n", 5, "empty"},
+		"open block":           {testFrontMatter + "## One\n```do\nsay: x\n", 6, "no end"},
+		"unknown block":        {testFrontMatter + "## One\n\n```aks\n```\n", 7, `"aks": did you mean "ask"?`},
+		"strange block":        {testFrontMatter + "## One\n```brainfuck\n```\n", 6, "use one of"},
+		"file name":            {testFrontMatter + "## One\n```sh file=../x\n```\n", 6, "without a folder"},
+		"needs":                {testFrontMatter + "## One\n<!-- needs: go and git -->\n", 6, "one program"},
+		"empty do":             {testFrontMatter + "## One\n```do\n```\n", 7, "empty"},
+		"no say":               {testFrontMatter + "## One\n```do\nrun: x\n```\n", 6, "what the reader is to do"},
+		"no run":               {testFrontMatter + "## One\n```do\nsay: x\n```\n", 6, "no command"},
 		"yaml":                 {do("until: [\n"), 9, ""},
 		"field":                {do("untill: []"), 9, `"untill": did you mean "until"?`},
 		"check field":          {do("until:\n- objekt: a/b"), 10, `"objekt": did you mean "object"?`},
@@ -61,25 +63,25 @@ func TestMistakes(t *testing.T) {
 		"pattern":              {do("until:\n- command: ls\n  matches: '('"), 10, "missing closing"},
 		"record kind":          {do("until:\n- records: {kind: sung}"), 10, `"sung"`},
 		"negative within":      {do("within: -1s"), 9, "more than 0"},
-		"nothing to run":       {front + "## One\n```run\nsay: x\n```\n", 6, "neither"},
-		"nothing to show":      {front + "## One\n```show\nsay: x\n```\n", 6, "not 0"},
-		"two to show":          {front + "## One\n```show\ntrace: a/b\nheld: c\n```\n", 6, "not 2"},
-		"trace":                {front + "## One\n```show\ntrace: web\n```\n", 7, "KIND/NAME"},
-		"why":                  {front + "## One\n```show\nwhy: pod\n```\n", 7, "where"},
-		"stray depth":          {front + "## One\n```show\nheld: job\ndepth: 3\n```\n", 6, "for trace"},
-		"stray says":           {front + "## One\n```show\nheld: job\nsays: a\n```\n", 6, "says is for log"},
-		"no question":          {front + "## One\n```ask\nnumber: 3\n```\n", 6, "no question"},
-		"no answer":            {front + "## One\n```ask\nquestion: x\n```\n", 6, "not 0"},
-		"one choice":           {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n```\n", 9, "2 to 9"},
-		"no right choice":      {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, why: b}\n- {text: c, why: d}\n```\n", 9, "one has to be right, not 0"},
-		"unexplained choice":   {front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c}\n```\n", 10, `why "c" is wrong`},
-		"answer does not fit":  {front + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not fit`},
-		"wrong without reason": {front + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "why it is wrong"},
-		"measure expects":      {front + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "expects nothing"},
+		"nothing to run":       {testFrontMatter + "## One\n```run\nsay: x\n```\n", 6, "neither"},
+		"nothing to show":      {testFrontMatter + "## One\n```show\nsay: x\n```\n", 6, "not 0"},
+		"two to show":          {testFrontMatter + "## One\n```show\ntrace: a/b\nheld: c\n```\n", 6, "not 2"},
+		"trace":                {testFrontMatter + "## One\n```show\ntrace: web\n```\n", 7, "KIND/NAME"},
+		"why":                  {testFrontMatter + "## One\n```show\nwhy: pod\n```\n", 7, "where"},
+		"stray depth":          {testFrontMatter + "## One\n```show\nheld: job\ndepth: 3\n```\n", 6, "for trace"},
+		"stray says":           {testFrontMatter + "## One\n```show\nheld: job\nsays: a\n```\n", 6, "says is for log"},
+		"no question":          {testFrontMatter + "## One\n```ask\nnumber: 3\n```\n", 6, "no question"},
+		"no answer":            {testFrontMatter + "## One\n```ask\nquestion: x\n```\n", 6, "not 0"},
+		"one choice":           {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n```\n", 9, "2 to 9"},
+		"no right choice":      {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, why: b}\n- {text: c, why: d}\n```\n", 9, "one has to be right, not 0"},
+		"unexplained choice":   {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c}\n```\n", 10, `why "c" is wrong`},
+		"answer does not fit":  {testFrontMatter + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not fit`},
+		"wrong without reason": {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "why it is wrong"},
+		"measure expects":      {testFrontMatter + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "expects nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.md", []byte(tc.text))
-			var m *Mistake
+			var m *ParseError
 			if !errors.As(err, &m) {
 				t.Fatalf("got %v, want a mistake", err)
 			}
@@ -90,7 +92,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParseReadsAllParts(t *testing.T) {
 	text := "---\r\ntitle: T\r\nsummary: S\r\n---\r\n## One\r\n<!-- needs: go -->\r\n<!-- a remark -->\r\nSome *prose*.\r\n\r\n```yaml file=a.yaml\r\na: 1\r\n```\r\n" +
 		"````text\r\n```\r\n````\r\n```do\r\nsay: x\r\nrun: [a, b]\r\nuntil:\r\n- {count: pods, is: 3}\r\nwithin: 5s\r\n```\r\n## Two\r\n"
 	l, err := Parse("dir/07-some.md", []byte(text))
@@ -119,7 +121,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestNamespace(t *testing.T) {
+func TestNamespaceOfLesson(t *testing.T) {
 	for name, want := range map[string]string{
 		"01-deployment": "lesson-1", "10-no": "lesson-10", "My Lesson_3": "lesson-my-lesson-3", "2026": "lesson-2026", "00-x": "lesson-00-x",
 		strings.Repeat("long", 40): "lesson-" + strings.Repeat("long", 10),
@@ -131,7 +133,7 @@ func TestNamespace(t *testing.T) {
 }
 
 // The lessons that come with the program.
-func TestAll(t *testing.T) {
+func TestBuiltInLessons(t *testing.T) {
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)
@@ -172,11 +174,11 @@ func TestAll(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(front + "## One\n```do\nsay: x\nrun: y\nuntil:\n- {object: a/b, path: .c, is: 1}\n```\n")
-	f.Add(front + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c, why: d}\n```\n")
+	f.Add(testFrontMatter + "## One\n```do\nsay: x\nrun: y\nuntil:\n- {object: a/b, path: .c, is: 1}\n```\n")
+	f.Add(testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c, why: d}\n```\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Parse("x.md", []byte(text))
-		var m *Mistake
+		var m *ParseError
 		if err != nil && (!errors.As(err, &m) || m.Line < 1) || err == nil && len(l.Steps) == 0 {
 			t.Errorf("got %+v, %v", l, err)
 		}

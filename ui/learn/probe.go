@@ -15,66 +15,66 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// lookTime is between two looks at whether checks hold.
-const lookTime = 150 * time.Millisecond
+// pollInterval is between two looks at whether checks hold.
+const pollInterval = 150 * time.Millisecond
 
-// mostHeld is how many held writes are looked at.
-const mostHeld = 1000
+// maxHeldWrites is how many held writes are looked at.
+const maxHeldWrites = 1000
 
 // probe measures what checks ask for.
 type probe struct {
-	*plane
-	shell *shell
-	since uint64           // the newest record when the last Do or Act began
-	first uint64           // the newest record when the lesson began
-	then  observe.Snapshot // when the last Do or Act began
+	*controlPlane
+	shell       *shell
+	partStart   uint64           // the newest record when the last Do or Act began
+	lessonStart uint64           // the newest record when the lesson began
+	before      observe.Snapshot // when the last Do or Act began
 }
 
-// begin notes how things are before something is done.
-func (p *probe) begin(ctx context.Context) error {
+// markStart notes how things are before something is done.
+func (p *probe) markStart(ctx context.Context) error {
 	s, err := p.control.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	p.then, p.since = s, s.Journal.Last
-	if p.first == 0 {
-		p.first = p.since
+	p.before, p.partStart = s, s.Journal.Last
+	if p.lessonStart == 0 {
+		p.lessonStart = p.partStart
 	}
 	return nil
 }
 
-// missing is a check that does not hold.
-type missing struct {
+// unmetCheck is a check that does not hold.
+type unmetCheck struct {
 	check *Check
-	is    value
+	value value
 }
 
-func (m *missing) String() string { return fmt.Sprintf("%s: %s", m.check, m.is) }
+func (m *unmetCheck) String() string { return fmt.Sprintf("%s: %s", m.check, m.value) }
 
-// look returns the checks that do not hold now.
-func (p *probe) look(ctx context.Context, list []*Check) (out []*missing, err error) {
+// unmetChecks returns the checks that do not hold now.
+func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetCheck, err error) {
 	for _, c := range list {
-		v, err := p.measure(ctx, c)
+		v, err := p.measureCheck(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		if !c.holds(v) {
-			out = append(out, &missing{c, v})
+			out = append(out, &unmetCheck{c, v})
 		}
 	}
 	return out, nil
 }
 
-// await returns when all checks hold at the same time; what is missing when
+// awaitChecks returns when all checks hold at the same time; what is missing when
 // within is over, or ctx.
-func (p *probe) await(ctx context.Context, list []*Check, within time.Duration) ([]*missing, error) {
+func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	ticker := time.NewTicker(lookTime)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last []*missing
+	var last []*unmetCheck
 	for {
-		out, err := p.look(ctx, list)
+		out, err := p.unmetChecks(ctx, list)
 		switch {
 		case ctx.Err() != nil && len(last) > 0:
 			return last, nil
@@ -92,41 +92,41 @@ func (p *probe) await(ctx context.Context, list []*Check, within time.Duration) 
 	}
 }
 
-// measure looks once.
-func (p *probe) measure(ctx context.Context, c *Check) (v value, err error) {
+// measureCheck looks once.
+func (p *probe) measureCheck(ctx context.Context, c *Check) (v value, err error) {
 	switch {
 	case c.Object != "":
-		v, err = p.field(ctx, c)
+		v, err = p.objectField(ctx, c)
 	case c.Count != "":
-		v, err = p.count(ctx, c)
+		v, err = p.countObjects(ctx, c)
 	case c.Records != nil:
-		v, err = p.records(ctx, c.Records)
+		v, err = p.countRecords(ctx, c.Records)
 	case c.Queue != "":
-		v, err = p.queue(ctx, c)
+		v, err = p.queueNumber(ctx, c)
 	case c.Controller != "":
-		v, err = p.state(ctx, c.Controller)
+		v, err = p.controllerState(ctx, c.Controller)
 	case c.Held != "":
-		v, err = p.held(ctx, c.Held, c.Resource)
+		v, err = p.countHeldWrites(ctx, c.Held, c.Resource)
 	case c.Command != "":
-		v, err = p.shell.prints(ctx, c.Command)
+		v, err = p.shell.commandOutput(ctx, c.Command)
 	default:
-		v, err = p.settled(ctx)
+		v, err = p.isSettled(ctx)
 	}
 	if err != nil {
-		return v, fmt.Errorf("%s: %w", c.what(), err)
+		return v, fmt.Errorf("%s: %w", c.describeMeasure(), err)
 	}
 	return v, nil
 }
 
-func (p *probe) namespace(c *Check) string {
+func (p *probe) checkNamespace(c *Check) string {
 	if c.Namespace == nil {
 		return p.shell.namespace
 	}
-	return p.expand(*c.Namespace)
+	return p.expandVariables(*c.Namespace)
 }
 
-// expand replaces $NS in what a lesson names.
-func (p *probe) expand(s string) string {
+// expandVariables replaces $NS in what a lesson names.
+func (p *probe) expandVariables(s string) string {
 	return os.Expand(s, func(name string) string {
 		if name == "NS" {
 			return p.shell.namespace
@@ -135,24 +135,24 @@ func (p *probe) expand(s string) string {
 	})
 }
 
-func (p *probe) field(ctx context.Context, c *Check) (value, error) {
-	kind, name, _ := strings.Cut(p.expand(c.Object), "/")
-	m, err := p.kind(kind)
+func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
+	kind, name, _ := strings.Cut(p.expandVariables(c.Object), "/")
+	m, err := p.resolveKind(kind)
 	if meta.IsNoMatchError(err) {
-		return value{gone: true}, nil
+		return value{absent: true}, nil
 	}
 	if err != nil {
 		return value{}, err
 	}
-	o, err := p.of(m, p.namespace(c)).Get(ctx, name, metav1.GetOptions{})
+	o, err := p.resourceClient(m, p.checkNamespace(c)).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return value{gone: true}, nil
+		return value{absent: true}, nil
 	}
 	if err != nil || c.Path == "" {
 		return value{text: name}, err
 	}
 	j := jsonpath.New("").AllowMissingKeys(true)
-	if err := j.Parse(template(c.Path)); err != nil {
+	if err := j.Parse(jsonPathTemplate(c.Path)); err != nil {
 		return value{}, err
 	}
 	var b strings.Builder
@@ -160,20 +160,20 @@ func (p *probe) field(ctx context.Context, c *Check) (value, error) {
 	return value{text: b.String()}, err
 }
 
-func (p *probe) count(ctx context.Context, c *Check) (value, error) {
-	m, err := p.kind(c.Count)
+func (p *probe) countObjects(ctx context.Context, c *Check) (value, error) {
+	m, err := p.resolveKind(c.Count)
 	if meta.IsNoMatchError(err) {
-		return number(0), nil
+		return numberValue(0), nil
 	}
 	if err != nil {
 		return value{}, err
 	}
-	list, err := p.of(m, p.namespace(c)).List(ctx, metav1.ListOptions{LabelSelector: c.Where, FieldSelector: c.Fields})
+	list, err := p.resourceClient(m, p.checkNamespace(c)).List(ctx, metav1.ListOptions{LabelSelector: c.Where, FieldSelector: c.Fields})
 	if apierrors.IsNotFound(err) {
-		return number(0), nil
+		return numberValue(0), nil
 	}
 	if err != nil {
 		return value{}, err
 	}
-	return number(int64(len(list.Items))), nil
+	return numberValue(int64(len(list.Items))), nil
 }

@@ -11,12 +11,12 @@ import (
 
 // Progress is how far a reader has come.
 type Progress struct {
-	Last    string          `json:"last,omitempty"` // the lesson that was done last, by name or path
-	Lessons map[string]Mark `json:"lessons"`
+	Last    string                    `json:"last,omitempty"` // the lesson that was done last, by name or path
+	Lessons map[string]LessonProgress `json:"lessons"`
 }
 
-// Mark is how far a reader has come in a lesson.
-type Mark struct {
+// LessonProgress is how far a reader has come in a lesson.
+type LessonProgress struct {
 	Step int  `json:"step"` // the one to go on with, from 0
 	Of   int  `json:"of"`   // how many it had
 	Done bool `json:"done,omitempty"`
@@ -24,7 +24,7 @@ type Mark struct {
 
 // ReadProgress reads the file; where there is none nothing was done.
 func ReadProgress(path string) (Progress, error) {
-	p := Progress{Lessons: map[string]Mark{}}
+	p := Progress{Lessons: map[string]LessonProgress{}}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -36,13 +36,13 @@ func ReadProgress(path string) (Progress, error) {
 		return p, fmt.Errorf("%s does not parse: %w: remove it to begin anew", path, err)
 	}
 	if p.Lessons == nil {
-		p.Lessons = map[string]Mark{}
+		p.Lessons = map[string]LessonProgress{}
 	}
 	return p, nil
 }
 
-// Reach notes that a step of a lesson begins, or the end, and writes the file.
-func (p *Progress) Reach(path, lesson string, step, of int) error {
+// SaveStep notes that a step of a lesson begins, or the end, and writes the file.
+func (p *Progress) SaveStep(path, lesson string, step, of int) error {
 	m := p.Lessons[lesson]
 	m.Step, m.Of = step, of
 	if step >= of {
@@ -63,8 +63,8 @@ func (p *Progress) Reach(path, lesson string, step, of int) error {
 	return os.Rename(next, path)
 }
 
-// From is the step to go on with; 0 if the lesson is another by now.
-func (p *Progress) From(lesson string, steps int) int {
+// ResumeStep is the step to go on with; 0 if the lesson is another by now.
+func (p *Progress) ResumeStep(lesson string, steps int) int {
 	if m := p.Lessons[lesson]; m.Of == steps {
 		return m.Step
 	}

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// interruptTime is how long after its end an interrupt is still a command's: the
+// interruptGrace is how long after its end an interrupt is still a command's: the
 // terminal sends it to both, and the command may be gone before we hear of it.
-const interruptTime = 200 * time.Millisecond
+const interruptGrace = 200 * time.Millisecond
 
-const help = `What you can type:
+const helpText = `What you can type:
 
 - any command: it runs in a shell; with "&" at its end it runs on by itself
 - ` + "`hint`" + `: a hint; after the last one, what does it
@@ -25,48 +25,48 @@ const help = `What you can type:
 // prompt is what stands before what the reader types.
 func (r *runner) prompt() string { return r.code(r.shell.namespace) + " $ " }
 
-// general obeys what can be typed anywhere: what it does not know it runs, in a
+// handleGeneral obeys what can be typed anywhere: what it does not know it runs, in a
 // shell. It says whether the line was one that runs nothing.
-func (r *runner) general(ctx context.Context, line string) (bool, error) {
+func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 	switch line {
 	case "help", "?":
-		r.printf("%s\n", r.markdown(help))
+		r.printf("%s\n", r.renderMarkdown(helpText))
 	case "quit", "exit":
-		return true, errLeft
+		return true, errReaderLeft
 	case "shell":
-		r.printf("  %s\n", r.code(envCommand(filepath.Join(r.tools, envFile))))
+		r.printf("  %s\n", r.code(envCommand(filepath.Join(r.toolsDir, envFile))))
 	case "view":
-		return true, r.foreground(ctx, "ctrlplane top")
+		return true, r.runForeground(ctx, "ctrlplane top")
 	default:
-		return false, r.foreground(ctx, line)
+		return false, r.runForeground(ctx, line)
 	}
 	return true, nil
 }
 
-// foreground runs what the reader has typed; that it fails is theirs to see.
-func (r *runner) foreground(ctx context.Context, line string) error {
-	if r.Busy != nil {
-		r.Busy.Add(1)
-		defer time.AfterFunc(interruptTime, func() { r.Busy.Add(-1) })
+// runForeground runs what the reader has typed; that it fails is theirs to see.
+func (r *runner) runForeground(ctx context.Context, line string) error {
+	if r.Foreground != nil {
+		r.Foreground.Add(1)
+		defer time.AfterFunc(interruptGrace, func() { r.Foreground.Add(-1) })
 	}
-	_, err := r.execute(ctx, line, r.out)
+	_, err := r.executeLine(ctx, line, r.out)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// pause waits until the reader wants to go on; commands may be run meanwhile.
-func (r *runner) pause(ctx context.Context) error {
-	if r.Auto || r.quiet {
+// waitForEnter waits until the reader wants to go on; commands may be run meanwhile.
+func (r *runner) waitForEnter(ctx context.Context) error {
+	if r.Auto || r.replaying {
 		return nil
 	}
 	for {
-		line, err := r.ask(ctx, r.faint("Enter goes on ")+r.prompt())
+		line, err := r.readLine(ctx, r.faint("Enter goes on ")+r.prompt())
 		if err != nil || line == "" || line == "next" || line == "skip" {
 			return err
 		}
-		if _, err := r.general(ctx, line); err != nil {
+		if _, err := r.handleGeneral(ctx, line); err != nil {
 			return err
 		}
 	}

@@ -17,30 +17,30 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// endTime is from asking a command to end to ending it.
-const endTime = 3 * time.Second
+// terminateGrace is from asking a command to end to ending it.
+const terminateGrace = 3 * time.Second
 
 // shell runs commands in a lesson's folder, with kubectl and ctrlplane on the
 // PATH that mean the lesson's control plane and namespace.
 type shell struct {
-	dir       string // the reader's files
-	tools     string // kubectl, ctrlplane, the kubeconfig
-	namespace string
-	env       []string
-	in        io.Reader // of commands that the reader types; nil = nothing
-	jobs      []*job    // in the background
-	started   int       // jobs so far
+	dir         string // the reader's files
+	toolsDir    string // kubectl, ctrlplane, the kubeconfig
+	namespace   string
+	env         []string
+	in          io.Reader // of commands that the reader types; nil = nothing
+	jobs        []*job    // in the background
+	jobsStarted int       // jobs so far
 }
 
 // newShell prepares a folder below tools. program is the path of ctrlplane, and
 // target how it is told which control plane is meant.
 func newShell(dir, tools, namespace string, cfg *rest.Config, program string, target []string) (*shell, error) {
-	s := &shell{dir: dir, tools: tools, namespace: namespace}
+	s := &shell{dir: dir, toolsDir: tools, namespace: namespace}
 	kubeconfig := filepath.Join(tools, "kubeconfig")
 	if err := writeKubeconfig(kubeconfig, cfg, namespace); err != nil {
 		return nil, err
 	}
-	for name, text := range shims(program, target, kubeconfig, namespace) {
+	for name, text := range shimScripts(program, target, kubeconfig, namespace) {
 		if err := os.WriteFile(filepath.Join(tools, name), []byte(text), 0o700); err != nil {
 			return nil, err
 		}
@@ -66,21 +66,21 @@ func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 
 // run runs a command line in the foreground. That it fails is in the code.
 func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, err error) {
-	cmd := s.command(ctx, line)
+	cmd := s.newCommand(ctx, line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, out, out
-	return ended(cmd.Run())
+	return exitStatus(cmd.Run())
 }
 
-// prints is what a command writes, and gone if it fails.
-func (s *shell) prints(ctx context.Context, line string) (value, error) {
+// commandOutput is what a command writes, and gone if it fails.
+func (s *shell) commandOutput(ctx context.Context, line string) (value, error) {
 	var out bytes.Buffer
-	cmd := s.command(ctx, line)
+	cmd := s.newCommand(ctx, line)
 	cmd.Stdout = &out
-	code, err := ended(cmd.Run())
-	return value{text: strings.TrimRight(out.String(), "\n"), gone: code != 0}, err
+	code, err := exitStatus(cmd.Run())
+	return value{text: strings.TrimRight(out.String(), "\n"), absent: code != 0}, err
 }
 
-func ended(err error) (int, error) {
+func exitStatus(err error) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil // -1 if a signal ended it
@@ -88,9 +88,9 @@ func ended(err error) (int, error) {
 	return 0, err
 }
 
-func (s *shell) command(ctx context.Context, line string) *exec.Cmd {
+func (s *shell) newCommand(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, interpreter[0], append(interpreter[1:len(interpreter):len(interpreter)], line)...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, endTime
+	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, terminateGrace
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd
 }
@@ -102,18 +102,18 @@ type job struct {
 	ended     chan struct{}
 }
 
-// background starts a command line; what it writes goes into a file.
-func (s *shell) background(line string) (*job, error) {
-	s.started++
-	j := &job{line: line, log: fmt.Sprintf("job-%d.log", s.started), ended: make(chan struct{})}
+// startJob starts a command line; what it writes goes into a file.
+func (s *shell) startJob(line string) (*job, error) {
+	s.jobsStarted++
+	j := &job{line: line, log: fmt.Sprintf("job-%d.log", s.jobsStarted), ended: make(chan struct{})}
 	out, err := os.Create(filepath.Join(s.dir, j.log))
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close() // the command has its own
-	j.cmd = s.command(context.Background(), line)
+	j.cmd = s.newCommand(context.Background(), line)
 	j.cmd.Stdout, j.cmd.Stderr = out, out
-	group(j.cmd)
+	setProcessGroup(j.cmd)
 	if err := j.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -125,15 +125,15 @@ func (s *shell) background(line string) (*job, error) {
 	return j, nil
 }
 
-// stop ends all that runs in the background.
-func (s *shell) stop() {
+// stopJobs ends all that runs in the background.
+func (s *shell) stopJobs() {
 	for _, j := range s.jobs {
-		endGroup(j.cmd)
+		terminateGroup(j.cmd)
 	}
 	for _, j := range s.jobs {
 		select {
 		case <-j.ended:
-		case <-time.After(endTime):
+		case <-time.After(terminateGrace):
 			killGroup(j.cmd)
 			<-j.ended
 		}

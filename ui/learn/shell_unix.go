@@ -16,21 +16,21 @@ var interpreter = []string{"sh", "-c"}
 const envFile = "env"
 
 func envText(tools, kubeconfig, namespace string) string {
-	return fmt.Sprintf("export KUBECONFIG=%s NS=%s PATH=%s:\"$PATH\"\n", quote(kubeconfig), namespace, quote(tools))
+	return fmt.Sprintf("export KUBECONFIG=%s NS=%s PATH=%s:\"$PATH\"\n", quoteWord(kubeconfig), namespace, quoteWord(tools))
 }
 
 // envCommand reads the file.
-func envCommand(path string) string { return ". " + quote(path) }
+func envCommand(path string) string { return ". " + quoteWord(path) }
 
-// shims are kubectl and ctrlplane for the lesson's control plane and namespace.
-func shims(program string, target []string, kubeconfig, namespace string) map[string]string {
-	words := []string{quote(program)}
+// shimScripts are kubectl and ctrlplane for the lesson's control plane and namespace.
+func shimScripts(program string, target []string, kubeconfig, namespace string) map[string]string {
+	words := []string{quoteWord(program)}
 	for _, t := range target {
-		words = append(words, quote(t))
+		words = append(words, quoteWord(t))
 	}
 	ctrlplane := strings.Join(words, " ")
 	return map[string]string{
-		"kubectl": fmt.Sprintf("#!/bin/sh\nexec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quote(kubeconfig)),
+		"kubectl": fmt.Sprintf("#!/bin/sh\nexec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quoteWord(kubeconfig)),
 		"ctrlplane": fmt.Sprintf(`#!/bin/sh
 case "$*" in *--metrics*) exec %s "$@" ;; esac # of another process
 case "$1" in
@@ -38,20 +38,20 @@ trace|why|wait) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
 kubectl) shift; set -- kubectl --kubeconfig %s "$@" ;;
 esac
 exec %s "$@"
-`, words[0], namespace, quote(kubeconfig), ctrlplane),
+`, words[0], namespace, quoteWord(kubeconfig), ctrlplane),
 	}
 }
 
-// quote makes a word of a shell's.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// quoteWord makes a word of a shell's.
+func quoteWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// group gives a command a process group of its own, so that the terminal's keys
+// setProcessGroup gives a command a process group of its own, so that the terminal's keys
 // do not reach it and all of it can be ended.
-func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // They fail where there is nobody left.
-func endGroup(cmd *exec.Cmd)  { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+func terminateGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+func killGroup(cmd *exec.Cmd)      { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// alive says whether there is such a process.
-func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH }
+// processExists says whether there is such a process.
+func processExists(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH }

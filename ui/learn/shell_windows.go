@@ -20,8 +20,8 @@ func envText(tools, kubeconfig, namespace string) string {
 // envCommand reads the file.
 func envCommand(path string) string { return `"` + path + `"` }
 
-// shims are kubectl and ctrlplane for the lesson's control plane and namespace.
-func shims(program string, target []string, kubeconfig, _ string) map[string]string {
+// shimScripts are kubectl and ctrlplane for the lesson's control plane and namespace.
+func shimScripts(program string, target []string, kubeconfig, _ string) map[string]string {
 	ctrlplane := `"` + strings.Join(append([]string{program}, target...), `" "`) + `"`
 	return map[string]string{
 		"kubectl.cmd":   fmt.Sprintf("@%s kubectl --kubeconfig \"%s\" %%*\r\n", ctrlplane, kubeconfig),
@@ -29,14 +29,14 @@ func shims(program string, target []string, kubeconfig, _ string) map[string]str
 	}
 }
 
-func group(*exec.Cmd) {}
+func setProcessGroup(*exec.Cmd) {}
 
 // They fail where there is nobody left.
-func endGroup(cmd *exec.Cmd)  { _ = cmd.Process.Kill() }
-func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func killGroup(cmd *exec.Cmd)      { _ = cmd.Process.Kill() }
 
-// alive says whether there is such a process.
-func alive(pid int) bool {
+// processExists says whether there is such a process.
+func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false

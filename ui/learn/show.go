@@ -16,35 +16,35 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// mostLines is how much is shown unless a lesson says.
-const mostLines = 40
+// defaultShownLines is how much is shown unless a lesson says.
+const defaultShownLines = 40
 
-// show shows what the controllers did, once they have done it.
-func (r *runner) show(ctx context.Context, s *Show) error {
-	if r.quiet {
+// runShow shows what the controllers did, once they have done it.
+func (r *runner) runShow(ctx context.Context, s *Show) error {
+	if r.replaying {
 		return nil
 	}
 	if s.Held == "" {
-		r.settle(ctx)
+		r.waitSettled(ctx)
 	}
 	var text, whole string
 	var err error
 	switch {
 	case s.Trace != "":
-		text, whole, err = r.trace(ctx, s)
+		text, whole, err = r.showTrace(ctx, s)
 	case s.Why != "":
-		text, whole, err = r.why(ctx, s)
+		text, whole, err = r.showWhy(ctx, s)
 	case s.Queues != nil:
-		text, err = r.queues(ctx, s)
+		text, err = r.showQueues(ctx, s)
 	case s.Activity != nil:
-		text, err = r.activity(ctx, s)
+		text, err = r.showActivity(ctx, s)
 	case s.Held != "":
-		text, err = r.heldList(ctx, s)
+		text, err = r.showHeldWrites(ctx, s)
 	case s.Log != "":
-		text, err = r.log(ctx, s)
+		text, err = r.showLog(ctx, s)
 	default:
-		whole = r.named(s.Command)
-		text, err = r.printed(ctx, s.Command)
+		whole = r.substituteNamespace(s.Command)
+		text, err = r.runShownCommand(ctx, s.Command)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -53,37 +53,37 @@ func (r *runner) show(ctx context.Context, s *Show) error {
 		return fmt.Errorf("line %d: %w", s.Line, err)
 	}
 	if s.Say != "" {
-		r.printf("%s\n", r.wrap("", "", r.inline(r.named(s.Say))))
+		r.printf("%s\n", r.wrap("", "", r.renderInline(r.substituteNamespace(s.Say))))
 	}
-	r.present(text, whole, s.Lines)
+	r.printShown(text, whole, s.Lines)
 	return nil
 }
 
-// present writes a text two columns to the right, as far as it fits; command
+// printShown writes a text two columns to the right, as far as it fits; command
 // gives all of it.
-func (r *runner) present(text, command string, most int) {
+func (r *runner) printShown(text, command string, most int) {
 	if most == 0 {
-		most = mostLines
+		most = defaultShownLines
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if command != "" {
-		r.printf("  %s\n", r.faint("$ ")+r.strong(command))
+		r.printf("  %s\n", r.faint("$ ")+r.bold(command))
 	}
 	for i, l := range lines {
 		if i == most {
 			r.printf("  %s\n", r.faint(fmt.Sprintf("and %d lines more", len(lines)-most)))
 			break
 		}
-		if width := r.columns(); width > 4 {
-			l = ansi.Truncate(l, width-3, r.mark("…", "~"))
+		if width := r.terminalWidth(); width > 4 {
+			l = ansi.Truncate(l, width-3, r.symbol("…", "~"))
 		}
 		r.printf("%s\n", strings.TrimRight("  "+l, " "))
 	}
 	r.printf("\n")
 }
 
-// printed is what a command writes; it has to succeed.
-func (r *runner) printed(ctx context.Context, line string) (string, error) {
+// runShownCommand is what a command writes; it has to succeed.
+func (r *runner) runShownCommand(ctx context.Context, line string) (string, error) {
 	var out bytes.Buffer
 	shell := *r.shell
 	shell.in = nil // it has nothing to ask
@@ -94,8 +94,8 @@ func (r *runner) printed(ctx context.Context, line string) (string, error) {
 	return out.String(), err
 }
 
-// queues are what queues have done since the last Do or Act began.
-func (r *runner) queues(ctx context.Context, s *Show) (string, error) {
+// showQueues are what queues have done since the last Do or Act began.
+func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
 	now, err := r.plane.control.Snapshot(ctx)
 	if err != nil {
 		return "", err
@@ -104,37 +104,37 @@ func (r *runner) queues(ctx context.Context, s *Show) (string, error) {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "QUEUE\tCONTROLLER\tADDS\tSYNCS\tRETRIES\tWAITING NOW")
 	for _, name := range s.Queues {
-		q, ok := queueOf(now, name)
+		q, ok := findQueue(now, name)
 		if !ok {
 			return "", fmt.Errorf("there is no queue %q", name)
 		}
-		then, _ := queueOf(r.probe.then, name)
+		then, _ := findQueue(r.probe.before, name)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", q.Name, q.Controller, q.Adds-then.Adds, q.Done-then.Done, q.Retries-then.Retries, q.Depth)
 	}
 	err = w.Flush()
 	return b.String(), err
 }
 
-// activity are the writes of controllers since the last Do or Act began.
-func (r *runner) activity(ctx context.Context, s *Show) (string, error) {
+// showActivity are the writes of controllers since the last Do or Act began.
+func (r *runner) showActivity(ctx context.Context, s *Show) (string, error) {
 	var names []string
 	for _, a := range s.Activity {
-		name, err := r.plane.controller(a)
+		name, err := r.plane.resolveController(a)
 		if err != nil {
 			return "", err
 		}
 		names = append(names, name)
 	}
-	q := observe.Query{After: r.probe.since, Kinds: []observe.Kind{observe.KindCalled}, Notable: true}
+	q := observe.Query{After: r.probe.partStart, Kinds: []observe.Kind{observe.KindCalled}, Notable: true}
 	page, err := r.plane.control.Records(ctx, q)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, rec := range page.Records {
-		if slices.Contains(names, rec.Event.(*observe.Called).Controller) && r.shell.ours(rec.Event) {
+		if slices.Contains(names, rec.Event.(*observe.Called).Controller) && r.shell.inLesson(rec.Event) {
 			rec.Time = rec.Time.Local()
-			b.WriteString(ui.Line(rec) + "\n")
+			b.WriteString(ui.FormatRecord(rec) + "\n")
 		}
 	}
 	if b.Len() == 0 {
@@ -143,14 +143,14 @@ func (r *runner) activity(ctx context.Context, s *Show) (string, error) {
 	return b.String(), nil
 }
 
-// log is what a controller said in its syncs since the last Do or Act began.
-func (r *runner) log(ctx context.Context, s *Show) (string, error) {
-	name, err := r.plane.controller(s.Log)
+// showLog is what a controller said in its syncs since the last Do or Act began.
+func (r *runner) showLog(ctx context.Context, s *Show) (string, error) {
+	name, err := r.plane.resolveController(s.Log)
 	if err != nil {
 		return "", err
 	}
 	says := regexp.MustCompile(s.Says) // compiled when it was read, too
-	q := observe.Query{After: r.probe.since, Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
+	q := observe.Query{After: r.probe.partStart, Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
 	page, err := r.plane.control.Records(ctx, q)
 	if err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func (r *runner) log(ctx context.Context, s *Show) (string, error) {
 		for _, a := range l.Attrs {
 			line += "  " + a.Key + "=" + a.Value
 		}
-		if says.MatchString(line) && r.shell.ours(l) {
+		if says.MatchString(line) && r.shell.inLesson(l) {
 			b.WriteString(rec.Time.Local().Format("15:04:05.000") + "  " + line + "\n")
 		}
 	}
@@ -172,13 +172,13 @@ func (r *runner) log(ctx context.Context, s *Show) (string, error) {
 	return b.String(), nil
 }
 
-// heldList are the writes that a controller has held.
-func (r *runner) heldList(ctx context.Context, s *Show) (string, error) {
-	name, err := r.plane.controller(s.Held)
+// showHeldWrites are the writes that a controller has held.
+func (r *runner) showHeldWrites(ctx context.Context, s *Show) (string, error) {
+	name, err := r.plane.resolveController(s.Held)
 	if err != nil {
 		return "", err
 	}
-	list, err := r.plane.control.Gates().Held(ctx, name, mostLines)
+	list, err := r.plane.control.Interventions().HeldWrites(ctx, name, defaultShownLines)
 	if err != nil {
 		return "", err
 	}
@@ -187,7 +187,7 @@ func (r *runner) heldList(ctx context.Context, s *Show) (string, error) {
 	}
 	var b strings.Builder
 	for _, h := range list.Items {
-		b.WriteString(heldLine(h) + "\n")
+		b.WriteString(describeHeldWrite(h) + "\n")
 	}
 	if more := list.Total - len(list.Items); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
@@ -195,7 +195,7 @@ func (r *runner) heldList(ctx context.Context, s *Show) (string, error) {
 	return b.String(), nil
 }
 
-func heldLine(h control.Held) string {
+func describeHeldWrite(h control.HeldWrite) string {
 	line := h.Verb + " " + h.Object.String()
 	if h.Subresource != "" {
 		line += " (" + h.Subresource + ")"

@@ -16,28 +16,28 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
-// page are the records of the lesson.
-func (r *runner) page(ctx context.Context) (observe.Page, error) {
+// readRecords are the records of the lesson.
+func (r *runner) readRecords(ctx context.Context) (observe.Page, error) {
 	q := trace.Query()
-	q.After = r.probe.first
+	q.After = r.probe.lessonStart
 	return r.plane.control.Records(ctx, q)
 }
 
-// trace draws what came of an object; command draws all of it.
-func (r *runner) trace(ctx context.Context, s *Show) (text, command string, err error) {
-	ref := r.probe.expand(s.Trace)
-	about, err := r.plane.object(ref, r.shell.namespace)
+// showTrace draws what came of an object; command draws all of it.
+func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, err error) {
+	ref := r.probe.expandVariables(s.Trace)
+	about, err := r.plane.resolveObject(ref, r.shell.namespace)
 	if err != nil {
 		return "", "", err
 	}
-	page, err := r.page(ctx)
+	page, err := r.readRecords(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	o := trace.Options{Depth: s.Depth, Missed: page.Missed}
 	command = "ctrlplane trace " + ref
 	if s.Controller != "" {
-		if o.Controller, err = r.plane.controller(s.Controller); err != nil {
+		if o.Controller, err = r.plane.resolveController(s.Controller); err != nil {
 			return "", "", err
 		}
 		command += " --controller " + s.Controller
@@ -46,7 +46,7 @@ func (r *runner) trace(ctx context.Context, s *Show) (text, command string, err 
 		command += fmt.Sprintf(" --depth %d", s.Depth)
 	}
 	if s.Recent {
-		o.Since = r.probe.then.Time
+		o.Since = r.probe.before.Time
 		command += " --since " + time.Since(o.Since).Round(time.Second).String()
 	}
 	tree, err := trace.Build(page.Records, about, o)
@@ -58,18 +58,18 @@ func (r *runner) trace(ctx context.Context, s *Show) (text, command string, err 
 	return b.String(), command, err
 }
 
-// giveTraces gives away the traces that the lesson names.
-func (r *runner) giveTraces(ctx context.Context) error {
-	if r.Traces == nil || len(r.lesson.Traces) == 0 {
+// saveTraces gives away the traces that the lesson names.
+func (r *runner) saveTraces(ctx context.Context) error {
+	if r.SaveTrace == nil || len(r.lesson.Traces) == 0 {
 		return nil
 	}
-	r.settle(ctx)
-	page, err := r.page(ctx)
+	r.waitSettled(ctx)
+	page, err := r.readRecords(ctx)
 	if err != nil {
 		return err
 	}
 	for _, ref := range r.lesson.Traces {
-		about, err := r.plane.object(r.probe.expand(ref), r.shell.namespace)
+		about, err := r.plane.resolveObject(r.probe.expandVariables(ref), r.shell.namespace)
 		if err != nil {
 			return err
 		}
@@ -81,26 +81,26 @@ func (r *runner) giveTraces(ctx context.Context) error {
 		if err := tree.Write(&b, trace.JSON, trace.Style{}); err != nil {
 			return err
 		}
-		if err := r.Traces(about, b.Bytes()); err != nil {
+		if err := r.SaveTrace(about, b.Bytes()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// why draws what led to an object.
-func (r *runner) why(ctx context.Context, s *Show) (text, command string, err error) {
-	page, err := r.page(ctx)
+// showWhy draws what led to an object.
+func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, err error) {
+	page, err := r.readRecords(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	ref := r.probe.expand(s.Why)
-	if !isObject(ref) {
-		if ref, err = r.pick(ctx, page, s); err != nil {
+	ref := r.probe.expandVariables(s.Why)
+	if !isObjectRef(ref) {
+		if ref, err = r.pickObject(ctx, page, s); err != nil {
 			return "", "", err
 		}
 	}
-	about, err := r.plane.object(ref, r.shell.namespace)
+	about, err := r.plane.resolveObject(ref, r.shell.namespace)
 	if err != nil {
 		return "", "", err
 	}
@@ -119,9 +119,9 @@ func (r *runner) why(ctx context.Context, s *Show) (text, command string, err er
 	return b.String(), command, err
 }
 
-// pick chooses an object of a kind: the newest, or the one that went last.
-func (r *runner) pick(ctx context.Context, page observe.Page, s *Show) (string, error) {
-	m, err := r.plane.kind(s.Why)
+// pickObject chooses an object of a kind: the newest, or the one that went last.
+func (r *runner) pickObject(ctx context.Context, page observe.Page, s *Show) (string, error) {
+	m, err := r.plane.resolveKind(s.Why)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (r *runner) pick(ctx context.Context, page observe.Page, s *Show) (string, 
 		}
 		return "", fmt.Errorf("no %s was deleted", s.Why)
 	}
-	list, err := r.plane.of(m, r.shell.namespace).List(ctx, metav1.ListOptions{LabelSelector: s.Where})
+	list, err := r.plane.resourceClient(m, r.shell.namespace).List(ctx, metav1.ListOptions{LabelSelector: s.Where})
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +149,7 @@ func (r *runner) pick(ctx context.Context, page observe.Page, s *Show) (string, 
 
 func (r *runner) traceStyle() trace.Style {
 	s := trace.Style{Color: r.console.Color, ASCII: r.console.ASCII, Zone: time.Local}
-	if width := r.columns(); width > 4 {
+	if width := r.terminalWidth(); width > 4 {
 		s.Width = width - 3
 	}
 	return s

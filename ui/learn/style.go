@@ -10,8 +10,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// textWidth is how wide prose is at most: longer lines are hard to read.
-const textWidth = 80
+// maxProseWidth is how wide prose is at most: longer lines are hard to read.
+const maxProseWidth = 80
 
 // style draws text. Colours are the terminal's own sixteen, and never say
 // anything alone.
@@ -24,9 +24,9 @@ func (s style) paint(l lipgloss.Style, text string) string {
 	return l.Render(text)
 }
 
-func (s style) strong(t string) string { return s.paint(lipgloss.NewStyle().Bold(true), t) }
-func (s style) faint(t string) string  { return s.paint(lipgloss.NewStyle().Faint(true), t) }
-func (s style) em(t string) string     { return s.paint(lipgloss.NewStyle().Italic(true), t) }
+func (s style) bold(t string) string  { return s.paint(lipgloss.NewStyle().Bold(true), t) }
+func (s style) faint(t string) string { return s.paint(lipgloss.NewStyle().Faint(true), t) }
+func (s style) em(t string) string    { return s.paint(lipgloss.NewStyle().Italic(true), t) }
 func (s style) code(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
 }
@@ -38,16 +38,16 @@ func (s style) cue(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
 }
 
-// mark is a character, or what stands for it where there is ASCII only.
-func (s style) mark(unicode, ascii string) string {
+// symbol is a character, or what stands for it where there is ASCII only.
+func (s style) symbol(unicode, ascii string) string {
 	if s.ASCII {
 		return ascii
 	}
 	return unicode
 }
 
-// columns is how wide a line may be; 0 = as wide as it is.
-func (s style) columns() int {
+// terminalWidth is how wide a line may be; 0 = as wide as it is.
+func (s style) terminalWidth() int {
 	if s.Width == nil {
 		return 0
 	}
@@ -56,10 +56,10 @@ func (s style) columns() int {
 
 // prose is how wide text is set.
 func (s style) proseWidth() int {
-	if c := s.columns(); c > 0 {
-		return min(max(c-1, 20), textWidth)
+	if c := s.terminalWidth(); c > 0 {
+		return min(max(c-1, 20), maxProseWidth)
 	}
-	return textWidth
+	return maxProseWidth
 }
 
 // wrap sets a text behind a first lead, and its further lines behind another.
@@ -74,31 +74,31 @@ func (s style) wrap(first, rest, text string) string {
 		} else if i > 0 {
 			lead, column = " ", column+1
 		}
-		b.WriteString(lead + strings.ReplaceAll(word, hardBlank, " "))
+		b.WriteString(lead + strings.ReplaceAll(word, nonBreakingSpace, " "))
 		column += width
 	}
 	return b.String() + "\n"
 }
 
-// hardBlank is a blank at which no line ends, until wrap has set the text.
-const hardBlank = "\u00a0"
+// nonBreakingSpace is a blank at which no line ends, until wrap has set the text.
+const nonBreakingSpace = "\u00a0"
 
-var inline = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*\\s][^*]*\\*")
+var inlineMarkup = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*\\s][^*]*\\*")
 
-// inline draws code, **strong** and *emphasis*. Without colours code keeps its
+// renderInline draws code, **strong** and *emphasis*. Without colours code keeps its
 // marks where it could not be told from the text else: if it has blanks.
-func (s style) inline(text string) string {
-	return inline.ReplaceAllStringFunc(text, func(m string) string {
-		if m[0] == '`' && len(m) < textWidth-10 {
-			m = strings.ReplaceAll(m, " ", hardBlank)
+func (s style) renderInline(text string) string {
+	return inlineMarkup.ReplaceAllStringFunc(text, func(m string) string {
+		if m[0] == '`' && len(m) < maxProseWidth-10 {
+			m = strings.ReplaceAll(m, " ", nonBreakingSpace)
 		}
 		switch {
-		case m[0] == '`' && (s.Color || !strings.ContainsAny(m, " "+hardBlank)):
+		case m[0] == '`' && (s.Color || !strings.ContainsAny(m, " "+nonBreakingSpace)):
 			return s.code(strings.Trim(m, "`"))
 		case m[0] == '`':
 			return `"` + strings.Trim(m, "`") + `"`
 		case strings.HasPrefix(m, "**"):
-			return s.strong(strings.Trim(m, "*"))
+			return s.bold(strings.Trim(m, "*"))
 		}
 		return s.em(strings.Trim(m, "*"))
 	})

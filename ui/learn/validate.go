@@ -13,67 +13,67 @@ import (
 // documentation.
 var blockNames = []string{"do", "run", "show", "ask"}
 
-var readers = map[string]func(block) (Part, error){"do": readDo, "run": readRun, "show": readShow, "ask": readAsk}
+var blockReaders = map[string]func(yamlBlock) (Part, error){"do": readDo, "run": readRun, "show": readShow, "ask": readAsk}
 
-// check says what is wrong with the front matter.
-func (l *Lesson) check(y block) error {
+// validate says what is wrong with the front matter.
+func (l *Lesson) validate(y yamlBlock) error {
 	switch {
 	case l.Title == "":
-		return mistake(y.first, "the lesson has no title")
+		return parseErrorf(y.startLine, "the lesson has no title")
 	case l.Summary == "":
-		return mistake(y.first, "the lesson has no summary: say in a sentence what there is to learn")
+		return parseErrorf(y.startLine, "the lesson has no summary: say in a sentence what there is to learn")
 	case l.Minutes < 0:
-		return mistake(y.lineOf("minutes"), "%d minutes: choose 0 or more", l.Minutes)
+		return parseErrorf(y.lineOf("minutes"), "%d minutes: choose 0 or more", l.Minutes)
 	case l.Nodes < 0:
-		return mistake(y.lineOf("nodes"), "%d nodes: choose 0 or more", l.Nodes)
+		return parseErrorf(y.lineOf("nodes"), "%d nodes: choose 0 or more", l.Nodes)
 	}
 	for i, ns := range l.Namespaces {
 		if !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(ns) {
-			return mistake(y.lineOf("namespaces", i), "%q ends no namespace's name: use small letters and digits", ns)
+			return parseErrorf(y.lineOf("namespaces", i), "%q ends no namespace's name: use small letters and digits", ns)
 		}
 	}
 	for name, list := range map[string][]string{"objects": l.Objects, "traces": l.Traces} {
 		for i, o := range list {
-			if !isObject(o) {
-				return mistake(y.lineOf(name, i), "%s: %q is not KIND/NAME", name, o)
+			if !isObjectRef(o) {
+				return parseErrorf(y.lineOf(name, i), "%s: %q is not KIND/NAME", name, o)
 			}
 		}
 	}
 	return nil
 }
 
-func readDo(y block) (Part, error) {
-	d := &Do{Line: y.first - 1}
+func readDo(y yamlBlock) (Part, error) {
+	d := &Do{Line: y.startLine - 1}
 	if err := y.decode(d); err != nil {
 		return nil, err
 	}
 	switch {
 	case d.Say == "":
-		return nil, mistake(d.Line, "do: say what the reader is to do (say)")
+		return nil, parseErrorf(d.Line, "do: say what the reader is to do (say)")
 	case len(d.Run) == 0:
-		return nil, mistake(d.Line, "do: there is no command that does it (run): --auto and the last hint need one")
+		return nil, parseErrorf(d.Line, "do: there is no command that does it (run): --auto and the last hint need one")
 	case d.Within < 0:
-		return nil, mistake(y.lineOf("within"), "within: choose more than 0")
+		return nil, parseErrorf(y.lineOf("within"), "within: choose more than 0")
 	}
-	return d, checks(y, d.Until)
+	return d, validateChecks(y, d.Until)
 }
 
-func readRun(y block) (Part, error) {
-	r := &Act{Line: y.first - 1}
+func readRun(y yamlBlock) (Part, error) {
+	r := &Act{Line: y.startLine - 1}
 	if err := y.decode(r); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(r.Run) == 0 && len(r.Until) == 0:
-		return nil, mistake(r.Line, "run: there is neither a command (run) nor something to wait for (until)")
+		return nil, parseErrorf(r.Line, "run: there is neither a command (run) nor something to wait for (until)")
 	case r.Within < 0:
-		return nil, mistake(y.lineOf("within"), "within: choose more than 0")
+		return nil, parseErrorf(y.lineOf("within"), "within: choose more than 0")
 	}
-	return r, checks(y, r.Until)
+	return r, validateChecks(y, r.Until)
 }
 
-func readShow(y block) (Part, error) {
-	s := &Show{Line: y.first - 1}
+func readShow(y yamlBlock) (Part, error) {
+	s := &Show{Line: y.startLine - 1}
 	if err := y.decode(s); err != nil {
 		return nil, err
 	}
@@ -85,45 +85,45 @@ func readShow(y block) (Part, error) {
 	}
 	switch {
 	case set != 1:
-		return nil, mistake(s.Line, "show: set one of trace, why, queues, activity, held, log and command, not %d", set)
-	case s.Trace != "" && !isObject(s.Trace):
-		return nil, mistake(y.lineOf("trace"), "trace: %q is not KIND/NAME", s.Trace)
-	case s.Why != "" && isObject(s.Why) == (s.Where != "" || s.Deleted && !isObject(s.Why)):
-		return nil, mistake(y.lineOf("why"), "why: say KIND/NAME, or KIND and, in where, which labels it has")
+		return nil, parseErrorf(s.Line, "show: set one of trace, why, queues, activity, held, log and command, not %d", set)
+	case s.Trace != "" && !isObjectRef(s.Trace):
+		return nil, parseErrorf(y.lineOf("trace"), "trace: %q is not KIND/NAME", s.Trace)
+	case s.Why != "" && isObjectRef(s.Why) == (s.Where != "" || s.Deleted && !isObjectRef(s.Why)):
+		return nil, parseErrorf(y.lineOf("why"), "why: say KIND/NAME, or KIND and, in where, which labels it has")
 	case s.Trace == "" && (s.Controller != "" || s.Depth != 0 || s.Recent):
-		return nil, mistake(s.Line, "show: controller, depth and recent are for trace")
+		return nil, parseErrorf(s.Line, "show: controller, depth and recent are for trace")
 	case s.Why == "" && (s.Where != "" || s.Deleted):
-		return nil, mistake(s.Line, "show: where and deleted are for why")
+		return nil, parseErrorf(s.Line, "show: where and deleted are for why")
 	case s.Log == "" && s.Says != "":
-		return nil, mistake(s.Line, "show: says is for log")
+		return nil, parseErrorf(s.Line, "show: says is for log")
 	case s.Depth < 0 || s.Lines < 0:
-		return nil, mistake(s.Line, "show: depth and lines cannot be negative")
+		return nil, parseErrorf(s.Line, "show: depth and lines cannot be negative")
 	}
 	if _, err := regexp.Compile(s.Says); err != nil {
-		return nil, mistake(y.lineOf("says"), "%w", err)
+		return nil, parseErrorf(y.lineOf("says"), "%w", err)
 	}
-	return s, selector(y.lineOf("where"), s.Where)
+	return s, validateSelector(y.lineOf("where"), s.Where)
 }
 
-func isObject(s string) bool {
+func isObjectRef(s string) bool {
 	kind, name, ok := strings.Cut(s, "/")
 	return ok && kind != "" && name != "" && !strings.Contains(name, "/")
 }
 
-func selector(line int, s string) error {
+func validateSelector(line int, s string) error {
 	if _, err := labels.Parse(s); err != nil {
-		return mistake(line, "where: %q is no label selector: %w", s, err)
+		return parseErrorf(line, "where: %q is no label selector: %w", s, err)
 	}
 	return nil
 }
 
-func checks(y block, list []*Check) error {
+func validateChecks(y yamlBlock, list []*Check) error {
 	for i, c := range list {
 		if c == nil {
-			return mistake(y.lineOf("until", i), "until: a check is empty")
+			return parseErrorf(y.lineOf("until", i), "until: a check is empty")
 		}
 		c.Line = y.lineOf("until", i)
-		if err := c.check(); err != nil {
+		if err := c.validate(); err != nil {
 			return err
 		}
 	}
@@ -134,10 +134,10 @@ func checks(y block, list []*Check) error {
 // are, the others since the last Do or Act began.
 var queueNumbers = []string{"depth", "inFlight", "adds", "done", "retries"}
 
-// check says what is wrong with a check.
-func (c *Check) check() error {
-	wrong := func(format string, args ...any) error { return mistake(c.Line, format, args...) }
-	set := c.measures()
+// validate says what is wrong with a check.
+func (c *Check) validate() error {
+	wrong := func(format string, args ...any) error { return parseErrorf(c.Line, format, args...) }
+	set := c.setMeasures()
 	known := false
 	for _, n := range queueNumbers {
 		known = known || n == c.Of
@@ -145,7 +145,7 @@ func (c *Check) check() error {
 	switch {
 	case len(set) != 1:
 		return wrong("a check measures one of object, count, records, queue, controller, held, command and settled, not %d: %s", len(set), strings.Join(set, ", "))
-	case c.Object != "" && !isObject(c.Object):
+	case c.Object != "" && !isObjectRef(c.Object):
 		return wrong("object: %q is not KIND/NAME", c.Object)
 	case c.Object == "" && c.Path != "":
 		return wrong("path is for object")
@@ -159,27 +159,27 @@ func (c *Check) check() error {
 		return wrong("resource is for held")
 	case c.Queue == "" && c.Of != "":
 		return wrong("of is for queue")
-	case c.Controller != "" && !c.expects():
+	case c.Controller != "" && !c.hasExpectation():
 		return wrong("controller: say which state it has to be in (is)")
 	case c.Gone && c.Object == "" && c.Count == "":
 		return wrong("gone is for object and count")
-	case c.Settled && c.expects():
+	case c.Settled && c.hasExpectation():
 		return wrong("settled is all that can be expected of it")
 	}
-	return c.compiles()
+	return c.validateSyntax()
 }
 
-// compiles says which of the check's little languages is not understood.
-func (c *Check) compiles() error {
-	if err := selector(c.Line, c.Where); err != nil {
+// validateSyntax says which of the check's little languages is not understood.
+func (c *Check) validateSyntax() error {
+	if err := validateSelector(c.Line, c.Where); err != nil {
 		return err
 	}
 	if _, err := fields.ParseSelector(c.Fields); err != nil {
-		return mistake(c.Line, "fields: %q is no field selector: %w", c.Fields, err)
+		return parseErrorf(c.Line, "fields: %q is no field selector: %w", c.Fields, err)
 	}
 	if c.Path != "" {
-		if err := jsonpath.New("").Parse(template(c.Path)); err != nil {
-			return mistake(c.Line, "path: %q is no JSONPath: %w", c.Path, err)
+		if err := jsonpath.New("").Parse(jsonPathTemplate(c.Path)); err != nil {
+			return parseErrorf(c.Line, "path: %q is no JSONPath: %w", c.Path, err)
 		}
 	}
 	patterns := []string{c.Matches}
@@ -188,19 +188,19 @@ func (c *Check) compiles() error {
 		switch r.Kind {
 		case "", "called", "synced", "logged", "delivered":
 		default:
-			return mistake(c.Line, "kind: %q is not one of called, synced, logged, delivered", r.Kind)
+			return parseErrorf(c.Line, "kind: %q is not one of called, synced, logged, delivered", r.Kind)
 		}
 	}
 	for _, p := range patterns {
 		if _, err := regexp.Compile(p); err != nil {
-			return mistake(c.Line, "%w", err)
+			return parseErrorf(c.Line, "%w", err)
 		}
 	}
 	return nil
 }
 
-// template is a path as the JSONPath library takes it.
-func template(path string) string {
+// jsonPathTemplate is a path as the JSONPath library takes it.
+func jsonPathTemplate(path string) string {
 	if strings.Contains(path, "{") {
 		return path
 	}

@@ -8,12 +8,12 @@ import (
 
 // BenchmarkPull is what a pull costs the view, with all that it draws.
 func BenchmarkPull(b *testing.B) {
-	m := newModel(b.Context(), Options{Source: &fixed{snapshot: burst()}})
+	m := newModel(b.Context(), Options{Source: &fixed{snapshot: burstSnapshot()}})
 	next, _ := m.Update(tea.WindowSizeMsg{Width: 250, Height: 80})
-	s := burst()
-	page := pulled{snapshot: &s}
-	page.answers = []answer{{stream: 1}}
-	page.answers[0].page.Records = writes(1, 100)
+	s := burstSnapshot()
+	page := pullResult{snapshot: &s}
+	page.pages = []streamPage{{stream: 1}}
+	page.pages[0].page.Records = podCreations(1, 100)
 	b.ReportAllocs()
 	for b.Loop() {
 		next, _ = next.Update(page)

@@ -7,12 +7,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// minute is how many samples a queue's history has at most, one a second.
-const minute = 60
+// historySamples is how many samples a queue's history has at most, one a second.
+const historySamples = 60
 
-// bar draws a depth in w columns. It grows with the logarithm, so that a bar
+// depthBar draws a depth in w columns. It grows with the logarithm, so that a bar
 // keeps its length when another queue grows: full is 4095 keys.
-func (t *theme) bar(depth int64, w int) string {
+func (t *theme) depthBar(depth int64, w int) string {
 	const full = 12 // bits
 	if depth <= 0 || w <= 0 {
 		return ""
@@ -40,19 +40,19 @@ func chartWidth(w int) int {
 	return 0
 }
 
-// chart draws the depths of the last minute in w columns, as of chartWidth, and
+// depthChart draws the depths of the last minute in w columns, as of chartWidth, and
 // h rows. second is when the newest sample was taken: columns begin at full
 // multiples of their length, so that they move on without changing.
-func (t *theme) chart(history []observe.Sample, second int64, w, h int) []string {
+func (t *theme) depthChart(history []observe.Sample, second int64, w, h int) []string {
 	if w <= 0 {
 		return make([]string, h)
 	}
-	tops := columnTops(history, second, w)
+	tops := columnMaxima(history, second, w)
 	highest := int64(8) // a few keys are no peak
 	for _, d := range tops {
 		highest = max(highest, d)
 	}
-	levels := []rune(t.either(" ▁▂▃▄▅▆▇█", " .:-=+*#@"))
+	levels := []rune(t.pickGlyph(" ▁▂▃▄▅▆▇█", " .:-=+*#@"))
 	steps := len(levels) - 1
 	rows := make([]string, h)
 	for y := range h {
@@ -67,9 +67,9 @@ func (t *theme) chart(history []observe.Sample, second int64, w, h int) []string
 	return rows
 }
 
-// columnTops is the highest depth of each of the w columns, the newest last.
-func columnTops(history []observe.Sample, second int64, w int) []int64 {
-	each := int64(minute / w)
+// columnMaxima is the highest depth of each of the w columns, the newest last.
+func columnMaxima(history []observe.Sample, second int64, w int) []int64 {
+	each := int64(historySamples / w)
 	tops := make([]int64, w)
 	for i, s := range history {
 		at := second - int64(len(history)-1-i)

@@ -11,10 +11,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// start is when the control planes of the tests began; now is two minutes later.
+// startTime is when the control planes of the tests began; now is two minutes later.
 var (
-	start = time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC)
-	now   = start.Add(125 * time.Second)
+	startTime = time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC)
+	testNow   = startTime.Add(125 * time.Second)
 )
 
 // fixed is a source that answers every question with the same.
@@ -58,27 +58,27 @@ func (i *inspectable) Inspect(_ context.Context, o observe.Object) (observe.Insp
 	return found, i.err
 }
 
-// shown is a model of the given size that has pulled once.
-func shown(t *testing.T, o Options, w, h int) model {
+// newTestModel is a model of the given size that has pulled once.
+func newTestModel(t *testing.T, o Options, w, h int) model {
 	t.Helper()
 	m := newModel(t.Context(), o)
 	m.zone = time.UTC
-	m = send(t, m, tea.WindowSizeMsg{Width: w, Height: h})
-	m.now, m.asked = now, now
+	m = sendMsgs(t, m, tea.WindowSizeMsg{Width: w, Height: h})
+	m.now, m.pullStarted = testNow, testNow
 	return pullOnce(t, m)
 }
 
 // pullOnce has the model pull, and look at the object it shows.
 func pullOnce(t *testing.T, m model) model {
 	t.Helper()
-	m = send(t, m, m.pull(m.wanted())())
+	m = sendMsgs(t, m, m.pullCmd(m.neededPull())())
 	if m.needsInspection() {
-		m = send(t, m, m.inspect(m.top().object)())
+		m = sendMsgs(t, m, m.inspectCmd(m.currentScreen().object)())
 	}
 	return m
 }
 
-func send(t *testing.T, m model, msgs ...tea.Msg) model {
+func sendMsgs(t *testing.T, m model, msgs ...tea.Msg) model {
 	t.Helper()
 	for _, msg := range msgs {
 		next, _ := m.Update(msg)
@@ -87,11 +87,11 @@ func send(t *testing.T, m model, msgs ...tea.Msg) model {
 	return m
 }
 
-// press sends keys, by their names as in the table of keys.
-func press(t *testing.T, m model, keys ...string) model {
+// pressKeys sends keys, by their names as in the table of keys.
+func pressKeys(t *testing.T, m model, keys ...string) model {
 	t.Helper()
 	for _, k := range keys {
-		m = send(t, m, keyMsg(k))
+		m = sendMsgs(t, m, keyMsg(k))
 	}
 	return m
 }
@@ -113,29 +113,29 @@ func keyMsg(name string) tea.KeyPressMsg {
 }
 
 var (
-	web    = observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
-	webRS  = observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c"}
-	webPod = observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-7d4b9c-x2x9p"}
-	broken = observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "broken"}
+	webDeployment = observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	webReplicaSet = observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c"}
+	webPod        = observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-7d4b9c-x2x9p"}
+	brokenJob     = observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "broken"}
 )
 
-// happened are records in which every kind of line occurs.
-func happened() []observe.Record {
+// sampleRecords are records in which every kind of line occurs.
+func sampleRecords() []observe.Record {
 	const deployment, replicaset, jobs = "deployment-controller", "replicaset-controller", "job-controller"
-	return recorded(
+	return recordsOf(
 		&observe.BootStep{Step: "etcd", Took: 82 * time.Millisecond},
 		&observe.ControllerChanged{Controller: deployment, State: stateRunning},
-		&observe.Delivered{Controller: deployment, Change: observe.Added, Object: web, Queues: []string{"deployment"}, Took: 12 * time.Microsecond},
-		&observe.Called{Controller: deployment, Verb: "create", Object: webRS, Status: 201, Took: 3 * time.Millisecond, Sync: 7},
+		&observe.Delivered{Controller: deployment, Change: observe.Added, Object: webDeployment, Queues: []string{"deployment"}, Took: 12 * time.Microsecond},
+		&observe.Called{Controller: deployment, Verb: "create", Object: webReplicaSet, Status: 201, Took: 3 * time.Millisecond, Sync: 7},
 		&observe.Called{Controller: deployment, Verb: "list", Object: observe.Object{Group: "apps", Resource: "replicasets"}, Status: 200, Took: time.Millisecond},
-		&observe.Called{Controller: deployment, Verb: "update", Object: web, Subresource: "status", Status: 409, Conflict: true, Took: 4 * time.Millisecond, Sync: 7,
+		&observe.Called{Controller: deployment, Verb: "update", Object: webDeployment, Subresource: "status", Status: 409, Conflict: true, Took: 4 * time.Millisecond, Sync: 7,
 			Error: `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version`},
 		&observe.Synced{Controller: deployment, Queue: "deployment", ID: 7, Key: "default/web", KeyBasis: observe.BasisLog, Waited: 20 * time.Microsecond, Took: 9 * time.Millisecond, Retried: true, Reads: 1, Writes: 2},
 		&observe.Logged{Controller: replicaset, Level: 0, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "need", Value: "3"}, {Key: "creating", Value: "3"}}},
-		&observe.Delivered{Controller: replicaset, Change: observe.Resynced, Object: webRS},
+		&observe.Delivered{Controller: replicaset, Change: observe.Resynced, Object: webReplicaSet},
 		&observe.Called{Controller: replicaset, Verb: "create", Object: webPod, Status: 201, Took: 2400 * time.Microsecond},
 		&observe.Called{Controller: "garbage-collector-controller", Verb: "delete", Object: webPod, Status: 200, Took: 1900 * time.Microsecond},
-		&observe.Delivered{Controller: jobs, Change: observe.Updated, Object: broken, Queues: []string{"job", "job"}, Took: 30 * time.Microsecond},
+		&observe.Delivered{Controller: jobs, Change: observe.Updated, Object: brokenJob, Queues: []string{"job", "job"}, Took: 30 * time.Microsecond},
 		&observe.Called{Controller: jobs, Verb: "create", Object: observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default"}, Status: 403, Took: 2 * time.Millisecond, Sync: 12,
 			Error: `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`},
 		&observe.Synced{Controller: jobs, Queue: "job", ID: 12, Key: "default/broken", KeyBasis: observe.BasisCall, Waited: 31 * time.Microsecond, Took: 3 * time.Millisecond,
@@ -146,27 +146,27 @@ func happened() []observe.Record {
 	)
 }
 
-func recorded(events ...observe.Event) []observe.Record {
+func recordsOf(events ...observe.Event) []observe.Record {
 	var records []observe.Record
 	for i, e := range events {
-		at := now.Add(time.Duration(i-len(events)) * 1234 * time.Millisecond)
+		at := testNow.Add(time.Duration(i-len(events)) * 1234 * time.Millisecond)
 		records = append(records, observe.Record{Seq: uint64(i + 1), Time: at, Event: e})
 	}
 	return records
 }
 
-// writes are n records of Pods being created, from seq on.
-func writes(seq uint64, n int) []observe.Record {
+// podCreations are n records of Pods being created, from seq on.
+func podCreations(seq uint64, n int) []observe.Record {
 	records := make([]observe.Record, n)
 	for i := range records {
 		pod := webPod
 		pod.Name = fmt.Sprintf("web-%d", i)
-		records[i] = observe.Record{Seq: seq + uint64(i), Time: now, Event: &observe.Called{
+		records[i] = observe.Record{Seq: seq + uint64(i), Time: testNow, Event: &observe.Called{
 			Controller: "replicaset-controller", Verb: "create", Object: pod, Status: 201, Took: time.Millisecond}}
 	}
 	return records
 }
 
-func purposes(string) string {
+func testPurpose(string) string {
 	return "Runs the pods of jobs until enough of them have succeeded. It counts a pod once, with a finalizer that it takes away after."
 }

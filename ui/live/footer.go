@@ -5,82 +5,82 @@ import (
 	"strings"
 )
 
-// notice is what has to be said above the footer; nil if nothing.
-func (m model) notice() line {
-	silent := m.now.Sub(m.asked)
-	unread := len(m.warnings) - m.read
+// noticeLine is what has to be said above the footer; nil if nothing.
+func (m model) noticeLine() line {
+	silent := m.now.Sub(m.pullStarted)
+	unread := len(m.warnings) - m.warningsRead
 	switch {
-	case m.lost != "":
-		return line{{" lost the control plane", bad}, {": " + m.lost + "; retrying", plain}}
-	case m.pulling && !m.asked.IsZero() && silent >= silentAfter:
-		return line{{" no answer", caution}, {" from the control plane for " + age(silent) + "; waiting", plain}}
-	case m.said != "":
-		return text(" "+m.said, caution)
+	case m.pullError != "":
+		return line{{" lost the control plane", bad}, {": " + m.pullError + "; retrying", plain}}
+	case m.pulling && !m.pullStarted.IsZero() && silent >= silenceThreshold:
+		return line{{" no answer", caution}, {" from the control plane for " + formatAge(silent) + "; waiting", plain}}
+	case m.message != "":
+		return styledLine(" "+m.message, caution)
 	case unread > 0:
-		l := line{{" warning: ", caution}, {clean(m.warnings[len(m.warnings)-1]), plain}}
+		l := line{{" warning: ", caution}, {sanitize(m.warnings[len(m.warnings)-1]), plain}}
 		if unread > 1 {
 			l = append(line{{fmt.Sprintf(" %d warnings, w shows all. The last: ", unread), caution}}, l[1:]...)
 		}
 		return l
-	case len(m.hands()) > 0:
-		return m.handsLine()
+	case len(m.activeInterventions()) > 0:
+		return m.interventionsLine()
 	}
 	return nil
 }
 
-// handsLine tells what is done to controllers by hand.
-func (m model) handsLine() line {
+// interventionsLine tells what is done to controllers by hand.
+func (m model) interventionsLine() line {
 	var words []string
-	for _, h := range m.hands() {
+	for _, h := range m.activeInterventions() {
 		s := h.String()
-		if m.held != nil && m.held.of == h.Controller && m.held.list.Total > 0 {
-			s += fmt.Sprintf(" (%s)", count(m.held.list.Total))
+		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
+			s += fmt.Sprintf(" (%s)", formatCount(m.held.list.Total))
 		}
-		words = append(words, clean(s))
+		words = append(words, sanitize(s))
 	}
 	return line{{" by hand: ", caution}, {strings.Join(words, "; "), plain}}
 }
 
-// footer is the last line: the question, the filter that is being typed, or
+// footerLine is the last line: the question, the filter that is being typed, or
 // what the keys do.
-func (m model) footer(w int) line {
+func (m model) footerLine(w int) line {
 	switch {
-	case m.asking:
+	case m.askingQuit:
 		question := " Stop the control plane? "
 		if w < 70 {
 			question = " Stop it? "
 		}
-		return line{{question, strong}, {" [s]", lit}, {"top  ", plain},
-			{"[l]", lit}, {"eave it running  ", plain}, {"[esc]", lit}, {" cancel", plain}}
-	case m.intent != nil:
+		return line{{question, strong}, {" [s]", highlight}, {"top  ", plain},
+			{"[l]", highlight}, {"eave it running  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	case m.confirming != nil:
 		verb, what := "Stop", " Its workers, handlers and queues end."
-		if m.intent.start {
+		if m.confirming.start {
 			verb, what = "Start", " It is built and run anew."
 		}
 		if w < 100 {
 			what = ""
 		}
-		return line{{" " + verb + " " + m.intent.controller + "?", strong}, {what + "  ", plain},
-			{"[y]", lit}, {"es  ", plain}, {"[esc]", lit}, {" cancel", plain}}
-	case m.typing:
-		l := line{{" /", lit}, {m.filter() + m.theme.either("▏", "_"), plain}}
-		return between(l, text("enter keeps it, esc drops it ", faint), w, m.theme.tail())
+		return line{{" " + verb + " " + m.confirming.controller + "?", strong}, {what + "  ", plain},
+			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	case m.typingFilter:
+		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
+		return justify(l, styledLine("enter keeps it, esc drops it ", faint), w, m.theme.ellipsis())
 	}
-	fields := []field{}
-	for _, s := range sections() {
+	fields := []headerField{}
+	for _, s := range keySections() {
 		for _, b := range s.bindings {
-			if b.hint != "" && (b.on == nil || b.on(m)) {
-				b.hint = m.hinted(b)
-				fields = append(fields, hint(b, len(fields)))
+			if b.hint != "" && (b.enabled == nil || b.enabled(m)) {
+				b.hint = m.hintFor(b)
+				fields = append(fields, hintField(b, len(fields)))
 			}
 		}
 	}
-	return append(text(" ", plain), joined(fields, w-1, "  ")...)
+	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
 }
 
-// hinted is what a key would do now.
-func (m model) hinted(b binding) string {
-	switch state := m.stateOf(m.selected()); {
+// hintFor is what a key would do now.
+func (m model) hintFor(b binding) string {
+	switch state := m.stateOf(m.selectedController()); {
 	case b.action == pauseResume && state == statePaused:
 		return "resume"
 	case b.action == stopStart && (state == stateOff || state == stateFailed):
@@ -89,12 +89,12 @@ func (m model) hinted(b binding) string {
 	return b.hint
 }
 
-// hint names a key and what it does. The way to the help and the way out stay.
-func hint(b binding, n int) field {
+// hintField names a key and what it does. The way to the help and the way out stay.
+func hintField(b binding, n int) headerField {
 	if b.action == quit || b.action == help {
 		n = 0
 	}
-	return field{line{{keyName(b.keys[0]), strong}, {" " + b.hint, faint}}, n}
+	return headerField{line{{keyName(b.keys[0]), strong}, {" " + b.hint, faint}}, n}
 }
 
 // keyName is what is printed on a key.

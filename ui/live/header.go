@@ -8,15 +8,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// field is a part of the header. Where there is no room, the one with the
+// headerField is a part of the header. Where there is no room, the one with the
 // highest keep goes first.
-type field struct {
-	line line
-	keep int
+type headerField struct {
+	line      line
+	dropOrder int
 }
 
-// joined puts the fields that fit into w columns in a line.
-func joined(fields []field, w int, gap string) line {
+// joinFields puts the fields that fit into w columns in a line.
+func joinFields(fields []headerField, w int, gap string) line {
 	for {
 		var l line
 		for i, f := range fields {
@@ -30,7 +30,7 @@ func joined(fields []field, w int, gap string) line {
 		}
 		worst := 0
 		for i, f := range fields {
-			if f.keep > fields[worst].keep {
+			if f.dropOrder > fields[worst].dropOrder {
 				worst = i
 			}
 		}
@@ -41,29 +41,29 @@ func joined(fields []field, w int, gap string) line {
 // headerLines draws what is known of the control plane as a whole.
 func (m model) headerLines(w, h int) []string {
 	p := m.snapshot.Process
-	state := append(text(" ", plain), m.stateLine(p)...)
+	state := append(styledLine(" ", plain), m.stateLine(p)...)
 	state = append(state, span{" ", plain})
-	identity, numbers := m.identity(p), m.numbers()
+	identity, numbers := m.identityFields(p), m.numberFields()
 	if h == 1 {
 		identity, numbers = append(identity, numbers...), nil
 	}
-	first := append(text(" ", plain), joined(identity, w-state.width()-2, "  ")...)
-	lines := []string{m.theme.render(between(first, state, w, m.theme.tail()), w, false)}
-	if h == 1 || !m.known {
+	first := append(styledLine(" ", plain), joinFields(identity, w-state.width()-2, "  ")...)
+	lines := []string{m.theme.renderLine(justify(first, state, w, m.theme.ellipsis()), w, false)}
+	if h == 1 || !m.hasSnapshot {
 		return lines
 	}
-	busy := text(busyWith(p.Busy)+" ", faint)
+	busy := styledLine(busyNames(p.Busy)+" ", faint)
 	if len(p.Busy) == 0 || p.Settled {
 		busy = nil
 	}
-	second := append(text(" ", plain), joined(numbers, w-2, "  ")...)
+	second := append(styledLine(" ", plain), joinFields(numbers, w-2, "  ")...)
 	switch room := w - second.width() - 4; {
 	case room < 12: // nobody's name fits
 		busy = nil
 	case room < busy.width():
-		busy = append(busy.cut(room-1, m.theme.tail()), span{" ", plain})
+		busy = append(busy.truncate(room-1, m.theme.ellipsis()), span{" ", plain})
 	}
-	return append(lines, m.theme.render(between(second, busy, w, m.theme.tail()), w, false))
+	return append(lines, m.theme.renderLine(justify(second, busy, w, m.theme.ellipsis()), w, false))
 }
 
 // stateLine says how the control plane is doing.
@@ -72,37 +72,37 @@ func (m model) stateLine(p observe.Process) line {
 	if m.frozen {
 		l = append(l, span{"on hold, space goes on  ", caution})
 	}
-	if n := len(m.hands()); n > 0 && m.lost == "" {
+	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
 		l = append(l, span{fmt.Sprintf("%d by hand  ", n), caution})
 	}
 	switch {
-	case m.lost != "":
-		return append(l, span{m.theme.either("○ ", "") + "lost", bad})
-	case !m.known || p.State == observe.Starting:
-		return append(l, span{m.theme.either("◌ ", "") + "starting", accent})
+	case m.pullError != "":
+		return append(l, span{m.theme.pickGlyph("○ ", "") + "lost", bad})
+	case !m.hasSnapshot || p.State == observe.Starting:
+		return append(l, span{m.theme.pickGlyph("◌ ", "") + "starting", accent})
 	case p.State == observe.Stopping:
-		return append(l, span{m.theme.either("◌ ", "") + "stopping", caution})
+		return append(l, span{m.theme.pickGlyph("◌ ", "") + "stopping", caution})
 	case p.Settled:
-		return append(l, span{m.theme.either("● ", "") + "settled", good})
+		return append(l, span{m.theme.pickGlyph("● ", "") + "settled", good})
 	}
-	return append(l, span{m.theme.either("◐ ", "") + "busy", accent})
+	return append(l, span{m.theme.pickGlyph("◐ ", "") + "busy", accent})
 }
 
-func busyWith(names []string) string {
+func busyNames(names []string) string {
 	const shown = 2
-	s := clean(strings.Join(names[:min(len(names), shown)], ", "))
+	s := sanitize(strings.Join(names[:min(len(names), shown)], ", "))
 	if more := len(names) - shown; more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s
 }
 
-// identity says which control plane this is.
-func (m model) identity(p observe.Process) []field {
-	fields := []field{{line{{"ctrlplane", faint}, {" " + clean(p.Name), strong}}, 0}}
+// identityFields says which control plane this is.
+func (m model) identityFields(p observe.Process) []headerField {
+	fields := []headerField{{line{{"ctrlplane", faint}, {" " + sanitize(p.Name), strong}}, 0}}
 	add := func(s string, keep int) {
-		if s = clean(s); s != "" {
-			fields = append(fields, field{text(s, plain), keep})
+		if s = sanitize(s); s != "" {
+			fields = append(fields, headerField{styledLine(s, plain), keep})
 		}
 	}
 	add(p.Version, 8)
@@ -114,34 +114,34 @@ func (m model) identity(p observe.Process) []field {
 		add("ephemeral", 7)
 	}
 	if !p.Started.IsZero() {
-		fields = append(fields, labelled("up", left(age(m.snapshot.Time.Sub(p.Started)), 6, ""), 3))
+		fields = append(fields, labelledField("up", alignLeft(formatAge(m.snapshot.Time.Sub(p.Started)), 6, ""), 3))
 	}
 	return fields
 }
 
-// numbers are what moves. They keep their widths, so that nothing beside them
+// numberFields are what moves. They keep their widths, so that nothing beside them
 // moves with them.
-func (m model) numbers() []field {
+func (m model) numberFields() []headerField {
 	p := m.snapshot.Process
-	requests := rate(p.RequestRate)
+	requests := formatRate(p.RequestRate)
 	if requests == "" {
-		requests = m.theme.zero()
+		requests = m.theme.zeroMark()
 	}
-	fields := []field{
-		labelled("API", right(requests, 5, "")+"/s", 2),
-		labelled("memory", right(size(p.MemoryBytes), 7, ""), 4),
-		labelled("CPU", right(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5),
+	fields := []headerField{
+		labelledField("API", alignRight(requests, 5, "")+"/s", 2),
+		labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4),
+		labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5),
 	}
 	if p.EtcdRevision > 0 {
-		fields = append(fields, labelled("etcd", right(size(p.EtcdBytes), 7, ""), 7),
-			labelled("revision", left(count(p.EtcdRevision), 9, m.theme.tail()), 10))
+		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
+			labelledField("revision", alignLeft(formatCount(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
 	}
 	if d := m.snapshot.Journal.Dropped; d > 0 {
-		fields = append(fields, labelled("records dropped", count(d), 11))
+		fields = append(fields, labelledField("records dropped", formatCount(d), 11))
 	}
 	return fields
 }
 
-func labelled(label, value string, keep int) field {
-	return field{line{{label + " ", faint}, {value, plain}}, keep}
+func labelledField(label, value string, keep int) headerField {
+	return headerField{line{{label + " ", faint}, {value, plain}}, keep}
 }

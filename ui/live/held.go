@@ -8,69 +8,69 @@ import (
 )
 
 const (
-	heldAsked = 50 // held writes that are asked for
-	heldShown = 8  // that a controller's page tells
-	diffShown = 14 // lines of the last step's difference there
+	heldLimit    = 50 // held writes that are asked for
+	maxHeldShown = 8  // that a controller's page tells
+	maxDiffShown = 14 // lines of the last step's difference there
 )
 
-// held is what a paused controller was found to hold.
-type held struct {
-	of   string
-	list control.HeldList
-	err  error
+// heldWrites is what a paused controller was found to hold.
+type heldWrites struct {
+	controller string
+	list       control.HeldWriteList
+	err        error
 }
 
-// holds is the controller whose held writes are worth asking for; empty if none.
-func (m model) holds() string {
-	if name := m.selected(); m.gates != nil && m.stateOf(name) == statePaused {
+// pausedSelection is the controller whose held writes are worth asking for; empty if none.
+func (m model) pausedSelection() string {
+	if name := m.selectedController(); m.interventions != nil && m.stateOf(name) == statePaused {
 		return name
 	}
 	return ""
 }
 
-func askHeld(ctx context.Context, gates control.Gates, of string) *held {
-	h := &held{of: of}
-	h.list, h.err = gates.Held(ctx, of, heldAsked)
+func fetchHeld(ctx context.Context, gates control.Interventions, of string) *heldWrites {
+	h := &heldWrites{controller: of}
+	h.list, h.err = gates.HeldWrites(ctx, of, heldLimit)
 	return h
 }
 
-// heldDetails tells what a paused controller is about to write, and what the last
+// addHeldDetails tells what a paused controller is about to write, and what the last
 // step has changed.
-func (m model) heldDetails(s *sheet, controller string) {
-	if h := m.held; h != nil && h.of == controller && m.stateOf(controller) == statePaused {
+func (m model) addHeldDetails(s *detailBuilder, controller string) {
+	if h := m.held; h != nil && h.controller == controller && m.stateOf(controller) == statePaused {
 		switch {
 		case h.err != nil:
-			s.entry("held", 0, text(clean(h.err.Error()), bad))
+			s.addEntry("held", 0, styledLine(sanitize(h.err.Error()), bad))
 		case h.list.Total == 0:
-			s.entry("held", 0, text("nothing yet", faint))
+			s.addEntry("held", 0, styledLine("nothing yet", faint))
 		default:
-			s.entry("held", 0, line{{plural(int64(h.list.Total), "write"), strong}, {", the oldest first; ", plain}, {"s", strong}, {" lets one through", faint}})
+			s.addEntry("held", 0, line{{pluralize(int64(h.list.Total), "write"), strong}, {", the oldest first; ", plain}, {"s", strong}, {" lets one through", faint}})
 		}
-		for i, w := range h.list.Items[:min(len(h.list.Items), heldShown)] {
-			verb, object, _ := strings.Cut(clean(write(w)), " ")
+		for i, w := range h.list.Items[:min(len(h.list.Items), maxHeldShown)] {
+			verb, object, _ := strings.Cut(sanitize(describeWrite(w)), " ")
 			mark := "  "
 			if i == 0 {
-				mark = m.theme.either("→ ", "> ")
+				mark = m.theme.pickGlyph("→ ", "> ")
 			}
-			s.entry("", 1, line{{mark, lit}, {left(verb, 7, ""), verbStyle(verb)}, {object, plain}, {"  for " + age(m.snapshot.Time.Sub(w.Since)), faint}})
+			s.addEntry("", 1, line{{mark, highlight}, {alignLeft(verb, 7, ""), verbStyle(verb)}, {object, plain}, {"  for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
 		}
-		if more := h.list.Total - heldShown; more > 0 {
-			s.entry("", 1, text("  and "+count(more)+" more", faint))
+		if more := h.list.Total - maxHeldShown; more > 0 {
+			s.addEntry("", 1, styledLine("  and "+formatCount(more)+" more", faint))
 		}
-		s.add(nil)
+		s.addLine(nil)
 	}
 	if st := m.stepped; st != nil && st.controller == controller {
-		s.entry("last step", 0, text(st.title, strong))
+		s.addEntry("last step", 0, styledLine(st.title, strong))
 		lines := st.diff
-		if len(lines) > diffHead {
-			lines = lines[diffHead:]
+		if len(lines) > diffHeaderLines {
+			lines = lines[diffHeaderLines:]
 		}
-		for _, l := range lines[:min(len(lines), diffShown)] {
-			s.entry("", 1, l)
+		for _, l := range lines[:min(len(lines), maxDiffShown)] {
+			s.addEntry("", 1, l)
 		}
-		if more := len(lines) - diffShown; more > 0 {
-			s.entry("", 1, line{{count(more) + " lines more, ", faint}, {"d", strong}, {" shows all", faint}})
+		if more := len(lines) - maxDiffShown; more > 0 {
+			s.addEntry("", 1, line{{formatCount(more) + " lines more, ", faint}, {"d", strong}, {" shows all", faint}})
 		}
-		s.add(nil)
+		s.addLine(nil)
 	}
 }

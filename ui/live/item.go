@@ -22,25 +22,25 @@ const (
 	markConflict = "~"
 )
 
-// bootSteps is who takes the steps of a start.
-const bootSteps = "start"
+// bootSource is who takes the steps of a start.
+const bootSource = "start"
 
-// item is what a line of the feed says.
-type item struct {
-	at        time.Time
-	mark      string // "!" for errors, "~" for conflicts
-	who       string
-	verb      string
-	verbStyle style
-	what      string
-	status    string
-	took      time.Duration
-	note      string          // what goes on in the line after that
-	object    *observe.Object // what enter opens
+// feedItem is what a line of the feed says.
+type feedItem struct {
+	at         time.Time
+	mark       string // "!" for errors, "~" for conflicts
+	controller string
+	verb       string
+	verbStyle  style
+	subject    string
+	status     string
+	took       time.Duration
+	note       string          // what goes on in the line after that
+	object     *observe.Object // what enter opens
 }
 
-// style is that of the text that says what happened.
-func (i item) style() style {
+// textStyle is that of the text that says what happened.
+func (i feedItem) textStyle() style {
 	switch i.mark {
 	case markBad:
 		return bad
@@ -50,50 +50,50 @@ func (i item) style() style {
 	return plain
 }
 
-// text is all that the line says, for filters.
-func (i item) text() string {
-	return strings.Join([]string{i.mark, i.who, i.verb, i.what, i.status, i.note}, " ")
+// filterText is all that the line says, for filters.
+func (i feedItem) filterText() string {
+	return strings.Join([]string{i.mark, i.controller, i.verb, i.subject, i.status, i.note}, " ")
 }
 
-// describe says what a record says. All of it is harmless to a terminal.
-func describe(r observe.Record) item {
-	i := item{at: r.Time}
+// describeRecord says what a record says. All of it is harmless to a terminal.
+func describeRecord(r observe.Record) feedItem {
+	i := feedItem{at: r.Time}
 	switch e := r.Event.(type) {
 	case *observe.Called:
-		i.called(e)
+		i.setCall(e)
 	case *observe.Synced:
-		i.synced(e)
+		i.setSync(e)
 	case *observe.Logged:
-		i.logged(e)
+		i.setLog(e)
 	case *observe.Delivered:
-		i.who, i.verb, i.verbStyle = clean(e.Controller), "event", faint
-		i.what, i.took = clean(string(e.Change))+" "+name(e.Object), e.Took
-		i.object, i.note = opens(e.Object), queued(e.Queues)
+		i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "event", faint
+		i.subject, i.took = sanitize(string(e.Change))+" "+objectName(e.Object), e.Took
+		i.object, i.note = openableObject(e.Object), formatQueues(e.Queues)
 	case *observe.ControllerChanged:
-		i.who, i.verb, i.verbStyle, i.what = clean(e.Controller), "state", accent, clean(e.State)
+		i.controller, i.verb, i.verbStyle, i.subject = sanitize(e.Controller), "state", accent, sanitize(e.State)
 		if e.Reason != "" {
-			i.what += ": " + clean(e.Reason)
+			i.subject += ": " + sanitize(e.Reason)
 		}
 		if e.State == stateFailed {
 			i.mark = markBad
 		}
 	case *observe.BootStep:
-		i.who, i.verb, i.verbStyle, i.what, i.took = bootSteps, "done", good, clean(e.Step), e.Took
+		i.controller, i.verb, i.verbStyle, i.subject, i.took = bootSource, "done", good, sanitize(e.Step), e.Took
 		if e.Error != "" {
-			i.mark, i.verb, i.note = markBad, "failed", clean(e.Error)
+			i.mark, i.verb, i.note = markBad, "failed", sanitize(e.Error)
 		}
 	}
 	return i
 }
 
-func (i *item) called(e *observe.Called) {
-	i.who, i.verb, i.verbStyle = clean(e.Controller), clean(e.Verb), verbStyle(e.Verb)
-	i.what, i.took, i.object = called(e), e.Took, opens(e.Object)
+func (i *feedItem) setCall(e *observe.Called) {
+	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), sanitize(e.Verb), verbStyle(e.Verb)
+	i.subject, i.took, i.object = formatCallTarget(e), e.Took, openableObject(e.Object)
 	i.status = strconv.Itoa(e.Status)
 	if e.Status == 0 {
 		i.status = "none"
 	}
-	i.note = clean(e.Error)
+	i.note = sanitize(e.Error)
 	switch {
 	case e.Conflict:
 		i.mark = markConflict
@@ -102,13 +102,13 @@ func (i *item) called(e *observe.Called) {
 	}
 }
 
-func (i *item) synced(e *observe.Synced) {
-	i.who, i.verb, i.verbStyle = clean(e.Controller), "sync", accent
-	i.what, i.took = key(e.Key, e.KeyBasis), e.Took
-	if q := clean(e.Queue); q != i.who {
-		i.what = q + ": " + i.what
+func (i *feedItem) setSync(e *observe.Synced) {
+	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "sync", accent
+	i.subject, i.took = formatKey(e.Key, e.KeyBasis), e.Took
+	if q := sanitize(e.Queue); q != i.controller {
+		i.subject = q + ": " + i.subject
 	}
-	i.note = clean(e.Error)
+	i.note = sanitize(e.Error)
 	switch {
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"
@@ -120,12 +120,12 @@ func (i *item) synced(e *observe.Synced) {
 		i.status = "ok"
 	}
 	if e.Reads+e.Writes > 0 && i.note == "" {
-		i.note = plural(int64(e.Reads), "read") + ", " + plural(int64(e.Writes), "write")
+		i.note = pluralize(int64(e.Reads), "read") + ", " + pluralize(int64(e.Writes), "write")
 	}
 }
 
-func (i *item) logged(e *observe.Logged) {
-	i.who, i.verb, i.verbStyle = clean(e.Controller), "debug", faint
+func (i *feedItem) setLog(e *observe.Logged) {
+	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "debug", faint
 	switch {
 	case e.Level >= levelError:
 		i.verb, i.mark, i.verbStyle = "error", markBad, bad
@@ -135,15 +135,15 @@ func (i *item) logged(e *observe.Logged) {
 		i.verb = "info"
 	}
 	var b strings.Builder
-	b.WriteString(clean(e.Message))
+	b.WriteString(sanitize(e.Message))
 	for _, a := range e.Attrs {
-		b.WriteString(" " + clean(a.Key) + "=" + clean(a.Value))
+		b.WriteString(" " + sanitize(a.Key) + "=" + sanitize(a.Value))
 	}
-	i.what = b.String()
+	i.subject = b.String()
 }
 
-// called is ReplicaSet/status default/web.
-func called(e *observe.Called) string {
+// formatCallTarget is ReplicaSet/status default/web.
+func formatCallTarget(e *observe.Called) string {
 	o := e.Object
 	if e.Subresource != "" {
 		if o.Kind == "" {
@@ -152,38 +152,38 @@ func called(e *observe.Called) string {
 			o.Kind += "/" + e.Subresource
 		}
 	}
-	return name(o)
+	return objectName(o)
 }
 
-func name(o observe.Object) string { return clean(o.String()) }
+func objectName(o observe.Object) string { return sanitize(o.String()) }
 
-// opens is the object, if it can be asked for.
-func opens(o observe.Object) *observe.Object {
+// openableObject is the object, if it can be asked for.
+func openableObject(o observe.Object) *observe.Object {
 	if o.Name == "" || o.Resource == "" && o.Kind == "" {
 		return nil
 	}
 	return &o
 }
 
-// key marks a key that is inferred, and one that is not known.
-func key(k string, b observe.Basis) string {
+// formatKey marks a key that is inferred, and one that is not known.
+func formatKey(k string, b observe.Basis) string {
 	switch {
 	case k == "":
 		return "?"
 	case b.Inferred():
-		return "~" + clean(k)
+		return "~" + sanitize(k)
 	}
-	return clean(k)
+	return sanitize(k)
 }
 
-// queued says into which queues an event put a key.
-func queued(queues []string) string {
+// formatQueues says into which queues an event put a key.
+func formatQueues(queues []string) string {
 	if len(queues) == 0 {
 		return "nothing queued"
 	}
 	names := slices.Clone(queues)
 	slices.Sort(names)
-	return "queued in " + clean(strings.Join(slices.Compact(names), ", "))
+	return "queued in " + sanitize(strings.Join(slices.Compact(names), ", "))
 }
 
 func verbStyle(verb string) style {
@@ -193,7 +193,7 @@ func verbStyle(verb string) style {
 	case "update", "patch":
 		return accent
 	case "delete", "deletecollection":
-		return gone
+		return deletion
 	case "get", "list", "watch":
 		return faint
 	}

@@ -46,31 +46,35 @@ const (
 // binding is a row of the table of keys, from which come what a key does, the
 // help and the hints at the bottom.
 type binding struct {
-	action action
-	keys   []string // as bubbletea names them
-	does   string   // for the help
-	hint   string   // for the bottom line; empty = none
-	on     func(m model) bool
+	action      action
+	keys        []string // as bubbletea names them
+	description string   // for the help
+	hint        string   // for the bottom line; empty = none
+	enabled     func(m model) bool
 }
 
-// section groups bindings in the help.
-type section struct {
+// keySection groups bindings in the help.
+type keySection struct {
 	title    string
 	bindings []binding
 }
 
-func onQueues(m model) bool     { return m.top().kind == queuesScreen }
-func onPage(m model) bool       { return !onQueues(m) }
-func onObject(m model) bool     { return m.top().kind == objectScreen && m.inspector != nil }
-func canOpen(m model) bool      { return inFeed(m) || m.top().kind != controllerScreen }
-func inFeed(m model) bool       { return m.top().focus == feedPane }
-func withWarnings(m model) bool { return len(m.warnings) > 0 }
-func canHand(m model) bool      { return m.gates != nil && m.top().kind != objectScreen }
-func canStep(m model) bool      { return canHand(m) && m.stateOf(m.selected()) == statePaused }
-func withStep(m model) bool     { return m.stepped != nil }
+func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
+func onPage(m model) bool      { return !onQueues(m) }
+func onObject(m model) bool    { return m.currentScreen().kind == objectScreen && m.inspector != nil }
+func canOpen(m model) bool     { return inFeed(m) || m.currentScreen().kind != controllerScreen }
+func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
+func hasWarnings(m model) bool { return len(m.warnings) > 0 }
+func canIntervene(m model) bool {
+	return m.interventions != nil && m.currentScreen().kind != objectScreen
+}
+func canStep(m model) bool {
+	return canIntervene(m) && m.stateOf(m.selectedController()) == statePaused
+}
+func hasStepped(m model) bool { return m.stepped != nil }
 
-func sections() []section {
-	return []section{
+func keySections() []keySection {
+	return []keySection{
 		{"Move", []binding{
 			{moveDown, []string{"j", "down"}, "one line down", "", nil},
 			{moveUp, []string{"k", "up"}, "one line up", "", nil},
@@ -92,7 +96,7 @@ func sections() []section {
 			{toggleFollow, []string{"f"}, "follow the activity, or not", "follow", inFeed},
 			{toggleAll, []string{"a"}, "all activity: reads and resyncs, too", "all", inFeed},
 			{toggleYAML, []string{"y"}, "an object's YAML, or not", "YAML", onObject},
-			{showWarnings, []string{"w"}, "all warnings", "warnings", withWarnings},
+			{showWarnings, []string{"w"}, "all warnings", "warnings", hasWarnings},
 		}},
 		{"Queues", []binding{
 			{sortLeft, []string{"<"}, "sort by the column to the left", "", nil},
@@ -101,10 +105,10 @@ func sections() []section {
 			{toggleIdle, []string{"i"}, "hide what is idle, or not", "hide idle", onQueues},
 		}},
 		{"Controllers", []binding{
-			{pauseResume, []string{"p"}, "hold what it writes, or let all go", "pause", canHand},
+			{pauseResume, []string{"p"}, "hold what it writes, or let all go", "pause", canIntervene},
 			{stepOnce, []string{"s"}, "let the next held write through", "step", canStep},
-			{showStep, []string{"d"}, "what the last step has changed", "diff", withStep},
-			{stopStart, []string{"x"}, "end it, or begin it anew", "stop", canHand},
+			{showStep, []string{"d"}, "what the last step has changed", "diff", hasStepped},
+			{stopStart, []string{"x"}, "end it, or begin it anew", "stop", canIntervene},
 		}},
 		{"Leave", []binding{
 			{quit, []string{"q"}, "leave the view", "quit", nil},
@@ -114,9 +118,9 @@ func sections() []section {
 	}
 }
 
-// bound is what a key does.
-func bound(key string) action {
-	for _, s := range sections() {
+// actionFor is what a key does.
+func actionFor(key string) action {
+	for _, s := range keySections() {
 		for _, b := range s.bindings {
 			if slices.Contains(b.keys, key) {
 				return b.action
@@ -126,20 +130,20 @@ func bound(key string) action {
 	return noAction
 }
 
-// key answers a key press: for the question, the filter, or the screen.
-func (m model) key(msg tea.KeyPressMsg) (model, tea.Cmd) {
-	m.said, m.clicked = "", ""
+// handleKey answers a key press: for the question, the filter, or the screen.
+func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
+	m.message, m.clicked = "", ""
 	key := msg.String()
 	switch {
-	case bound(key) == stopNow:
-		m.leave = m.atOnce()
+	case actionFor(key) == stopNow:
+		m.leave = m.leaveUnasked()
 		return m, tea.Quit
-	case m.asking:
-		return m.answered(key)
-	case m.intent != nil:
-		return m.intended(key)
-	case m.typing:
-		return m.edited(msg), nil
+	case m.askingQuit:
+		return m.answerQuit(key)
+	case m.confirming != nil:
+		return m.answerConfirmation(key)
+	case m.typingFilter:
+		return m.editFilter(msg), nil
 	}
-	return m.do(bound(key))
+	return m.performAction(actionFor(key))
 }

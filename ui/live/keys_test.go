@@ -12,14 +12,14 @@ import (
 
 func TestEveryKeyIsBoundOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range sections() {
+	for _, s := range keySections() {
 		for _, b := range s.bindings {
 			for _, k := range b.keys {
 				if seen[k] {
 					t.Errorf("%q is bound twice", k)
 				}
 				seen[k] = true
-				if got := bound(keyMsg(k).String()); got != b.action {
+				if got := actionFor(keyMsg(k).String()); got != b.action {
 					t.Errorf("%q does %d, want %d", k, got, b.action)
 				}
 			}
@@ -27,20 +27,20 @@ func TestEveryKeyIsBoundOnce(t *testing.T) {
 	}
 }
 
-func TestHelpTellsEveryKey(t *testing.T) {
-	m := press(t, shown(t, Options{Source: &fixed{snapshot: idle()}}, 140, 80), "?")
+func TestHelpDescribesEveryKey(t *testing.T) {
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}}, 140, 80), "?")
 	var all strings.Builder
 	for _, l := range m.overlayLines(140) {
-		all.WriteString(l.plain() + "\n")
+		all.WriteString(l.plainText() + "\n")
 	}
-	for _, s := range sections() {
+	for _, s := range keySections() {
 		for _, b := range s.bindings {
-			if !strings.Contains(all.String(), b.does) {
-				t.Errorf("the help does not say %q", b.does)
+			if !strings.Contains(all.String(), b.description) {
+				t.Errorf("the help does not say %q", b.description)
 			}
 		}
 	}
-	if m = press(t, m, "esc"); m.overlay != noOverlay {
+	if m = pressKeys(t, m, "esc"); m.overlay != noOverlay {
 		t.Error("esc does not leave the help")
 	}
 }
@@ -55,7 +55,7 @@ func firstRows(m model, n int) []string {
 }
 
 func TestSort(t *testing.T) {
-	m := shown(t, Options{Source: &fixed{snapshot: burst()}}, 250, 40)
+	m := newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 250, 40)
 	steps := []struct {
 		keys []string
 		want []string
@@ -70,7 +70,7 @@ func TestSort(t *testing.T) {
 		{[]string{"<", "<", "<", "<", "<", "<", "<"}, []string{"replicaset", "deployment", "endpoint_slice"}},
 	}
 	for _, s := range steps {
-		m = press(t, m, s.keys...)
+		m = pressKeys(t, m, s.keys...)
 		if got := firstRows(m, len(s.want)); !slices.Equal(got, s.want) {
 			t.Errorf("after %v: %v, want %v", s.keys, got, s.want)
 		}
@@ -78,83 +78,83 @@ func TestSort(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	m := shown(t, Options{Source: &fixed{snapshot: burst()}}, 120, 40)
+	m := newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 120, 40)
 	all := len(m.rows)
-	m = press(t, m, "/", "g", "A", "r", "b", "space", "g", "r", "a", "p", "h")
+	m = pressKeys(t, m, "/", "g", "A", "r", "b", "space", "g", "r", "a", "p", "h")
 	if got := firstRows(m, 9); !slices.Equal(got, []string{"garbage_collector_graph_changes"}) {
 		t.Errorf("filtered: %v", got)
 	}
-	m = press(t, m, "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
-	if got := len(m.rows); got != 4 || m.typing { // three queues, and a controller without one
-		t.Errorf("%d rows, typing %t; want 4 and not", got, m.typing)
+	m = pressKeys(t, m, "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
+	if got := len(m.rows); got != 4 || m.typingFilter { // three queues, and a controller without one
+		t.Errorf("%d rows, typing %t; want 4 and not", got, m.typingFilter)
 	}
-	if m = press(t, m, "esc"); len(m.rows) != all {
+	if m = pressKeys(t, m, "esc"); len(m.rows) != all {
 		t.Errorf("%d rows after esc, want %d", len(m.rows), all)
 	}
-	m = press(t, m, "/", "q", "?")
-	if m.asking || m.overlay != noOverlay || m.filter() != "q?" {
-		t.Errorf("keys go elsewhere while a filter is typed: %q", m.filter())
+	m = pressKeys(t, m, "/", "q", "?")
+	if m.askingQuit || m.overlay != noOverlay || m.activeFilter() != "q?" {
+		t.Errorf("keys go elsewhere while a filter is typed: %q", m.activeFilter())
 	}
-	m = press(t, m, "esc", "tab", "/", "x")
-	if m.top().feed.filter != "x" || m.top().filter != "" {
+	m = pressKeys(t, m, "esc", "tab", "/", "x")
+	if m.currentScreen().feed.filter != "x" || m.currentScreen().filter != "" {
 		t.Error("the filter is not that of the pane with the focus")
 	}
 }
 
 func TestHideIdle(t *testing.T) {
-	m := press(t, shown(t, Options{Source: &fixed{snapshot: burst()}}, 120, 40), "i")
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 120, 40), "i")
 	if got := len(m.rows); got != 3 {
 		t.Errorf("%d rows, want the 3 that are active", got)
 	}
-	if m = press(t, m, "i"); len(m.rows) != 26 {
+	if m = pressKeys(t, m, "i"); len(m.rows) != 26 {
 		t.Errorf("%d rows, want all 26", len(m.rows))
 	}
 }
 
-func TestFollow(t *testing.T) {
-	source := &fixed{snapshot: idle(), records: writes(1, 100)}
-	m := press(t, shown(t, Options{Source: source, NoColor: true}, 100, 30), "tab")
+func TestFollowLogs(t *testing.T) {
+	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 100)}
+	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "tab")
 	last := func(m model, want string) {
 		t.Helper()
-		lines := m.draw()
+		lines := m.drawScreen()
 		if line := strings.TrimRight(lines[len(lines)-2], " "); !strings.Contains(line, want+" ") {
 			t.Errorf("the last line is %q, want %s", line, want)
 		}
 	}
 	last(m, "web-99")
-	m = press(t, m, "k")
-	source.records = append(source.records, writes(101, 50)...)
+	m = pressKeys(t, m, "k")
+	source.records = append(source.records, podCreations(101, 50)...)
 	m = pullOnce(t, m)
 	last(m, "web-99")
-	if e, ok := m.top().feed.current(10); !ok || describe(e.record).what != "Pod default/web-98" {
+	if e, ok := m.currentScreen().feed.currentEntry(10); !ok || describeRecord(e.record).subject != "Pod default/web-98" {
 		t.Errorf("the cursor is on %+v", e)
 	}
-	m = press(t, m, "G")
+	m = pressKeys(t, m, "G")
 	last(m, "web-49")
-	m = press(t, m, "g", "j")
-	if e, _ := m.top().feed.current(10); describe(e.record).what != "Pod default/web-1" {
-		t.Errorf("the cursor is on %+v", describe(e.record))
+	m = pressKeys(t, m, "g", "j")
+	if e, _ := m.currentScreen().feed.currentEntry(10); describeRecord(e.record).subject != "Pod default/web-1" {
+		t.Errorf("the cursor is on %+v", describeRecord(e.record))
 	}
-	last(press(t, m, "f"), "web-49")
-	last(press(t, m, "f", "f"), "web-49") // it stays where it was
-	m = press(t, m, "pgdown", "ctrl+d", "ctrl+f", "pgup", "ctrl+u", "ctrl+b")
-	if e, _ := m.top().feed.current(10); describe(e.record).what != "Pod default/web-1" {
-		t.Errorf("pages forth and back end on %+v", describe(e.record).what)
+	last(pressKeys(t, m, "f"), "web-49")
+	last(pressKeys(t, m, "f", "f"), "web-49") // it stays where it was
+	m = pressKeys(t, m, "pgdown", "ctrl+d", "ctrl+f", "pgup", "ctrl+u", "ctrl+b")
+	if e, _ := m.currentScreen().feed.currentEntry(10); describeRecord(e.record).subject != "Pod default/web-1" {
+		t.Errorf("pages forth and back end on %+v", describeRecord(e.record).subject)
 	}
-	last(press(t, m, "end"), "web-49")
+	last(pressKeys(t, m, "end"), "web-49")
 }
 
-func TestMissedIsSaid(t *testing.T) {
-	source := &fixed{snapshot: idle(), records: writes(1, 5), missed: 1234}
-	m := shown(t, Options{Source: source, NoColor: true}, 100, 30)
+func TestMissedRecordsAreShown(t *testing.T) {
+	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 5), missed: 1234}
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
 	if got := m.View().Content; !strings.Contains(got, "… 1,234 not shown") {
 		t.Errorf("nothing of what was missed in\n%s", got)
 	}
 }
 
 func TestBackStack(t *testing.T) {
-	source := &inspectable{&fixed{snapshot: troubled(), records: happened()}, webInspection()}
-	m := shown(t, Options{Source: source, Purpose: purposes}, 120, 40)
+	source := &inspectable{&fixed{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	m := newTestModel(t, Options{Source: source, Purpose: testPurpose}, 120, 40)
 	kinds := func(m model) (k []screenKind) {
 		for _, s := range m.screens {
 			k = append(k, s.kind)
@@ -167,21 +167,21 @@ func TestBackStack(t *testing.T) {
 			t.Fatalf("screens %v, want %v", got, want)
 		}
 	}
-	m = pullOnce(t, press(t, m, "enter"))
+	m = pullOnce(t, pressKeys(t, m, "enter"))
 	is(m, queuesScreen, controllerScreen)
-	m = press(t, m, "g", "enter") // the event of Job default/broken
+	m = pressKeys(t, m, "g", "enter") // the event of Job default/broken
 	is(m, queuesScreen, controllerScreen, objectScreen)
 	m = pullOnce(t, m)
-	m = press(t, m, "j", "enter") // its owner
+	m = pressKeys(t, m, "j", "enter") // its owner
 	is(m, queuesScreen, controllerScreen, objectScreen, objectScreen)
-	if got := m.top().object; got != web {
-		t.Errorf("opened %v, want %v", got, web)
+	if got := m.currentScreen().object; got != webDeployment {
+		t.Errorf("opened %v, want %v", got, webDeployment)
 	}
-	m = press(t, m, "q", "esc")
+	m = pressKeys(t, m, "q", "esc")
 	is(m, queuesScreen, controllerScreen, objectScreen, objectScreen)
-	m = press(t, m, "esc", "esc")
+	m = pressKeys(t, m, "esc", "esc")
 	is(m, queuesScreen, controllerScreen)
-	m = press(t, m, "esc", "esc", "esc")
+	m = pressKeys(t, m, "esc", "esc", "esc")
 	is(m, queuesScreen)
 	for range 3 * maxScreens {
 		m = m.openController("job-controller")
@@ -191,13 +191,13 @@ func TestBackStack(t *testing.T) {
 	}
 }
 
-func TestUnknownOwner(t *testing.T) {
-	s := observe.Snapshot{Time: now, Queues: []observe.Queue{{Name: "stray", Depth: 1}}}
-	m := press(t, shown(t, Options{Source: &fixed{snapshot: s}, NoColor: true}, 100, 30), "enter")
+func TestOpenQueueOfUnknownController(t *testing.T) {
+	s := observe.Snapshot{Time: testNow, Queues: []observe.Queue{{Name: "stray", Depth: 1}}}
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: s}, NoColor: true}, 100, 30), "enter")
 	if got := m.View().Content; !strings.Contains(got, "? stray") || !strings.Contains(got, "nothing tells which controller") {
 		t.Errorf("the screen does not say that the owner is unknown:\n%s", got)
 	}
-	if m = press(t, m, "j"); m.said != "" {
+	if m = pressKeys(t, m, "j"); m.message != "" {
 		t.Error("the word stays after the next key")
 	}
 }
@@ -224,11 +224,11 @@ func TestQuit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.o.Source = &fixed{snapshot: idle()}
-			m := shown(t, tt.o, 80, 24)
+			tt.o.Source = &fixed{snapshot: idleSnapshot()}
+			m := newTestModel(t, tt.o, 80, 24)
 			var cmd tea.Cmd
 			for _, k := range tt.keys {
-				m, cmd = m.key(keyMsg(k))
+				m, cmd = m.handleKey(keyMsg(k))
 			}
 			quits := false
 			if cmd != nil {
@@ -241,8 +241,8 @@ func TestQuit(t *testing.T) {
 	}
 }
 
-func TestQuestionShowsOverHelp(t *testing.T) {
-	m := press(t, shown(t, Options{Source: &fixed{snapshot: idle()}, NoColor: true}, 80, 24), "?", "q")
+func TestQuitQuestionReplacesHelp(t *testing.T) {
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}, NoColor: true}, 80, 24), "?", "q")
 	if !strings.Contains(m.View().Content, "Stop the control plane?") {
 		t.Error("the question cannot be seen")
 	}

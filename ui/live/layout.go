@@ -9,22 +9,22 @@ const (
 // rect is a part of the screen; x and y are 0 in the top left corner.
 type rect struct{ x, y, w, h int }
 
-func (r rect) has(x, y int) bool {
+func (r rect) contains(x, y int) bool {
 	return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h
 }
 
 // areas divide the screen. Each pane begins with the line of its title.
 type areas struct {
 	header, upper, feed, notice, footer rect
-	small                               bool // nothing fits
+	tooSmall                            bool // nothing fits
 }
 
-// layout divides a screen of w columns and h rows. The upper pane gets share
+// computeLayout divides a screen of w columns and h rows. The upper pane gets share
 // percent of what the two panes have, but no more than it needs; notice asks
 // for a line above the footer.
-func layout(w, h, share, needs int, notice bool) areas {
+func computeLayout(w, h, share, needs int, notice bool) areas {
 	if w < minWidth || h < minHeight {
-		return areas{small: true}
+		return areas{tooSmall: true}
 	}
 	header, said := 2, 0
 	if h < 20 {
@@ -47,14 +47,14 @@ func layout(w, h, share, needs int, notice bool) areas {
 	return a
 }
 
-// share is what the upper pane has, in percent.
-func (a areas) share() int { return a.upper.h * 100 / max(a.upper.h+a.feed.h, 1) }
+// upperShare is what the upper pane has, in percent.
+func (a areas) upperShare() int { return a.upper.h * 100 / max(a.upper.h+a.feed.h, 1) }
 
-// areas divides this model's screen.
-func (m model) areas() areas {
+// screenAreas divides this model's screen.
+func (m model) screenAreas() areas {
 	needs := len(m.order) + 2 // whatever is filtered, so that nothing jumps
 	if !onQueues(m) {
-		needs = len(m.details(m.width-detailMargin)) + 1
+		needs = len(m.pageDetails(m.width-detailMargin)) + 1
 	}
-	return layout(m.width, m.height, m.top().share, needs, m.notice() != nil)
+	return computeLayout(m.width, m.height, m.currentScreen().upperShare, needs, m.noticeLine() != nil)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestLayout(t *testing.T) {
+func TestComputeLayout(t *testing.T) {
 	tests := []struct {
 		name               string
 		w, h, share, needs int
@@ -28,12 +28,12 @@ func TestLayout(t *testing.T) {
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 3}, feed: rect{0, 5, 80, 18}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
 		{"all share", 80, 24, 100, 99, false, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 18}, feed: rect{0, 20, 80, 3}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
-		{"too narrow", minWidth - 1, 24, 60, 99, false, areas{small: true}},
-		{"too low", 80, minHeight - 1, 60, 99, false, areas{small: true}},
+		{"too narrow", minWidth - 1, 24, 60, 99, false, areas{tooSmall: true}},
+		{"too low", 80, minHeight - 1, 60, 99, false, areas{tooSmall: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := layout(tt.w, tt.h, tt.share, tt.needs, tt.notice)
+			got := computeLayout(tt.w, tt.h, tt.share, tt.needs, tt.notice)
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(areas{}, rect{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -43,7 +43,7 @@ func TestLayout(t *testing.T) {
 
 // TestEverySize draws every screen at every size.
 func TestEverySize(t *testing.T) {
-	_, busy, trouble := sources()
+	_, busy, trouble := testSources()
 	screens := []struct {
 		source observe.Source
 		keys   []string
@@ -52,23 +52,23 @@ func TestEverySize(t *testing.T) {
 		{trouble, []string{"space"}}, {trouble, []string{"enter"}}, {trouble, []string{"tab", "enter"}}, {trouble, []string{"tab", "a"}},
 	}
 	for _, s := range screens {
-		o := withWarning(Options{Source: s.source, Purpose: purposes}, "the data folder is nearly full: 99 % of 12 GiB are used, which leaves room for a few minutes", "other")
-		m := pullOnce(t, press(t, shown(t, o, 120, 40), s.keys...))
+		o := optionsWithWarnings(Options{Source: s.source, Purpose: testPurpose}, "the data folder is nearly full: 99 % of 12 GiB are used, which leaves room for a few minutes", "other")
+		m := pullOnce(t, pressKeys(t, newTestModel(t, o, 120, 40), s.keys...))
 		for w := 60; w <= 250; w += 5 {
 			for h := 15; h <= 80; h += 13 {
-				fits(t, send(t, m, tea.WindowSizeMsg{Width: w, Height: h}))
+				expectFits(t, sendMsgs(t, m, tea.WindowSizeMsg{Width: w, Height: h}))
 			}
 		}
 		for _, size := range [][2]int{{0, 0}, {1, 1}, {10, 3}, {minWidth, minHeight}, {250, minHeight}, {minWidth, 80}} {
-			fits(t, send(t, m, tea.WindowSizeMsg{Width: size[0], Height: size[1]}))
+			expectFits(t, sendMsgs(t, m, tea.WindowSizeMsg{Width: size[0], Height: size[1]}))
 		}
 	}
 }
 
-func TestColumnsGoByTheirWorth(t *testing.T) {
+func TestColumnsAreDroppedInOrder(t *testing.T) {
 	var before int
 	for w := 20; w <= 250; w++ {
-		placed := place(columns(), w, 44, 36)
+		placed := placeColumns(tableColumns(), w, 44, 36)
 		end := 0
 		for _, c := range placed {
 			end = c.x + c.w
@@ -77,11 +77,11 @@ func TestColumnsGoByTheirWorth(t *testing.T) {
 			t.Errorf("width %d: the columns take %d", w, end)
 		}
 		if placed[0].id != colController {
-			t.Errorf("width %d: the first column is %v", w, placed[0].head)
+			t.Errorf("width %d: the first column is %v", w, placed[0].heading)
 		}
 		before = max(before, len(placed))
 	}
-	if want := len(columns()); before != want {
+	if want := len(tableColumns()); before != want {
 		t.Errorf("the widest table has %d columns, want %d", before, want)
 	}
 }

@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 	defer end(nil) // a pull that is under way is of no use any more
 	m := newModel(view, o)
 	options := []tea.ProgramOption{
-		tea.WithContext(view), tea.WithInput(o.In), tea.WithOutput(guard(o.Out, end)), tea.WithEnvironment(o.Environ),
+		tea.WithContext(view), tea.WithInput(o.In), tea.WithOutput(guardOutput(o.Out, end)), tea.WithEnvironment(o.Environ),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
 	}
 	if f, ok := o.Out.(*os.File); ok {
@@ -67,23 +67,23 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 	if !m.theme.color {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	last, err := run(ctx, tea.NewProgram(m, options...))
+	last, err := runProgram(ctx, tea.NewProgram(m, options...))
 	switch {
 	case ctx.Err() != nil:
-		return m.atOnce(), nil
+		return m.leaveUnasked(), nil
 	case err == nil:
 		return last.(model).leave, nil
 	case view.Err() != nil:
-		return m.atOnce(), fmt.Errorf("live view: cannot write to the terminal: %w", context.Cause(view))
+		return m.leaveUnasked(), fmt.Errorf("live view: cannot write to the terminal: %w", context.Cause(view))
 	}
-	return m.atOnce(), fmt.Errorf("live view: %w", err)
+	return m.leaveUnasked(), fmt.Errorf("live view: %w", err)
 }
 
-// closeTime is how long a view may take to restore the terminal when ctx ends.
-const closeTime = time.Second
+// closeTimeout is how long a view may take to restore the terminal when ctx ends.
+const closeTimeout = time.Second
 
-// run waits for the program, but not for a terminal that takes no output.
-func run(ctx context.Context, p *tea.Program) (tea.Model, error) {
+// runProgram waits for the program, but not for a terminal that takes no output.
+func runProgram(ctx context.Context, p *tea.Program) (tea.Model, error) {
 	type ending struct {
 		model tea.Model
 		err   error
@@ -101,13 +101,13 @@ func run(ctx context.Context, p *tea.Program) (tea.Model, error) {
 	select {
 	case e := <-done:
 		return e.model, e.err
-	case <-time.After(closeTime):
+	case <-time.After(closeTimeout):
 		return nil, ctx.Err()
 	}
 }
 
-// atOnce is what a user wants who leaves without being asked.
-func (m model) atOnce() Leave {
+// leaveUnasked is what a user wants who leaves without being asked.
+func (m model) leaveUnasked() Leave {
 	if m.attached {
 		return KeepRunning
 	}
@@ -117,9 +117,9 @@ func (m model) atOnce() Leave {
 // newModel is the view before its first pull.
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
-	gates, _ := o.Source.(control.Gates)
+	gates, _ := o.Source.(control.Interventions)
 	m := model{
-		ctx: ctx, source: o.Source, inspector: inspector, gates: gates,
+		ctx: ctx, source: o.Source, inspector: inspector, interventions: gates,
 		purpose: o.Purpose, warn: o.Warnings,
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,

@@ -14,8 +14,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// begin starts a view whose keys are what is written to the returned pipe.
-func begin(ctx context.Context, t *testing.T, o Options) (keys *io.PipeWriter, result func() (Leave, error)) {
+// startView starts a view whose keys are what is written to the returned pipe.
+func startView(ctx context.Context, t *testing.T, o Options) (keys *io.PipeWriter, result func() (Leave, error)) {
 	t.Helper()
 	in, keys := io.Pipe()
 	t.Cleanup(func() { _ = keys.Close() })
@@ -48,8 +48,8 @@ func TestRunEndsByKey(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.keys, func(t *testing.T) {
-			tt.o.Source = &fixed{snapshot: burst(), records: writes(1, 10)}
-			keys, result := begin(t.Context(), t, tt.o)
+			tt.o.Source = &fixed{snapshot: burstSnapshot(), records: podCreations(1, 10)}
+			keys, result := startView(t.Context(), t, tt.o)
 			if _, err := io.WriteString(keys, tt.keys); err != nil {
 				t.Fatal(err)
 			}
@@ -63,8 +63,8 @@ func TestRunEndsByKey(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	for _, attached := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
-		source := &blocked{asked: make(chan struct{})}
-		_, result := begin(ctx, t, Options{Source: source, Attached: attached})
+		source := &blockedSource{asked: make(chan struct{})}
+		_, result := startView(ctx, t, Options{Source: source, Attached: attached})
 		<-source.asked
 		cancel()
 		leave, err := result()
@@ -75,8 +75,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestBlockedSourceDoesNotBlockTheView(t *testing.T) {
-	source := &blocked{asked: make(chan struct{})}
-	keys, result := begin(t.Context(), t, Options{Source: source})
+	source := &blockedSource{asked: make(chan struct{})}
+	keys, result := startView(t.Context(), t, Options{Source: source})
 	<-source.asked
 	if _, err := io.WriteString(keys, "qs"); err != nil {
 		t.Fatal(err)
@@ -86,16 +86,16 @@ func TestBlockedSourceDoesNotBlockTheView(t *testing.T) {
 	}
 }
 
-func TestRunSaysWhatFailed(t *testing.T) {
+func TestRunReturnsWriteError(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
-	_, err := Run(t.Context(), Options{In: in, Out: failing{}, Source: &fixed{snapshot: observe.Snapshot{}}})
+	_, err := Run(t.Context(), Options{In: in, Out: failingWriter{}, Source: &fixed{snapshot: observe.Snapshot{}}})
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Run: %v", err)
 	}
 }
 
-func TestRunNoticesThatTheTerminalIsGone(t *testing.T) {
+func TestRunEndsWhenTerminalIsGone(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
 	terminal, out, err := os.Pipe()
@@ -106,31 +106,31 @@ func TestRunNoticesThatTheTerminalIsGone(t *testing.T) {
 	if err := terminal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := Run(t.Context(), Options{In: in, Out: out, Attached: true, Source: &fixed{snapshot: idle()}})
+	leave, err := Run(t.Context(), Options{In: in, Out: out, Attached: true, Source: &fixed{snapshot: idleSnapshot()}})
 	if err == nil || !strings.Contains(err.Error(), "cannot write to the terminal") || leave != KeepRunning {
 		t.Errorf("Run = %d, %v", leave, err)
 	}
 }
 
-type failing struct{}
+type failingWriter struct{}
 
-func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestStuckTerminalDoesNotHoldRun(t *testing.T) {
+func TestStuckTerminalDoesNotBlockRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, keys := io.Pipe()
-		out := stuck{make(chan struct{})}
+		out := stuckWriter{make(chan struct{})}
 		done := make(chan error, 1)
 		go func() {
-			_, err := Run(ctx, Options{In: in, Out: out, Source: &fixed{snapshot: idle()}, Environ: []string{"TERM=xterm"}})
+			_, err := Run(ctx, Options{In: in, Out: out, Source: &fixed{snapshot: idleSnapshot()}, Environ: []string{"TERM=xterm"}})
 			done <- err
 		}()
 		<-time.After(2 * time.Second / pullsPerSecond) // the first picture is being written
 		synctest.Wait()
 		cancel()
 		ended := time.Now()
-		if err := <-done; err != nil || time.Since(ended) != closeTime {
+		if err := <-done; err != nil || time.Since(ended) != closeTimeout {
 			t.Errorf("Run: %v, after %v", err, time.Since(ended))
 		}
 		close(out.release)
@@ -138,10 +138,10 @@ func TestStuckTerminalDoesNotHoldRun(t *testing.T) {
 	})
 }
 
-// stuck takes no output until it is released.
-type stuck struct{ release chan struct{} }
+// stuckWriter takes no output until it is released.
+type stuckWriter struct{ release chan struct{} }
 
-func (s stuck) Write(p []byte) (int, error) {
+func (s stuckWriter) Write(p []byte) (int, error) {
 	<-s.release
 	return len(p), nil
 }

@@ -9,8 +9,8 @@ import (
 // wheelStep is how many lines a turn of the wheel scrolls.
 const wheelStep = 3
 
-// wheel scrolls the pane under the pointer.
-func (m model) wheel(e tea.Mouse) model {
+// handleWheel scrolls the pane under the pointer.
+func (m model) handleWheel(e tea.Mouse) model {
 	by := 0
 	switch e.Button {
 	case tea.MouseWheelUp:
@@ -19,44 +19,44 @@ func (m model) wheel(e tea.Mouse) model {
 		by = wheelStep
 	}
 	if m.overlay != noOverlay {
-		m.page = m.page.pan(by, len(m.overlayLines(m.width)), m.overlayHeight())
+		m.overlayView = m.overlayView.panBy(by, len(m.overlayLines(m.width)), m.overlayHeight())
 		return m
 	}
-	a, s := m.areas(), m.top()
+	a, s := m.screenAreas(), m.currentScreen()
 	switch {
-	case a.feed.has(e.X, e.Y):
-		s.feed = s.feed.scroll(by, a.feed.h-1)
-	case a.upper.has(e.X, e.Y):
+	case a.feed.contains(e.X, e.Y):
+		s.feed = s.feed.scrollBy(by, a.feed.h-1)
+	case a.upper.contains(e.X, e.Y):
 		n, h := m.upperSize(a)
 		if s.kind == controllerScreen {
-			s.list = s.list.pan(by, n, h)
+			s.view = s.view.panBy(by, n, h)
 			break
 		}
-		s.list = s.list.scroll(by, n, h)
-		s.picked = m.rowID(s.list.cursor)
+		s.view = s.view.scrollBy(by, n, h)
+		s.pickedRow = m.rowIDAt(s.view.cursor)
 	}
-	return m.withTop(s)
+	return m.withCurrentScreen(s)
 }
 
-// click selects a line, and a second one opens it; on a heading it sorts.
-func (m model) click(e tea.Mouse) model {
-	if e.Button != tea.MouseLeft || m.asking || m.intent != nil || m.overlay != noOverlay {
+// handleClick selects a line, and a second one opens it; on a heading it sorts.
+func (m model) handleClick(e tea.Mouse) model {
+	if e.Button != tea.MouseLeft || m.askingQuit || m.confirming != nil || m.overlay != noOverlay {
 		return m
 	}
-	a, s, was := m.areas(), m.top(), m.clicked
+	a, s, was := m.screenAreas(), m.currentScreen(), m.clicked
 	m.clicked = ""
 	switch {
-	case a.feed.has(e.X, e.Y):
+	case a.feed.contains(e.X, e.Y):
 		s.focus = feedPane
-		visible, h := s.feed.visible(), a.feed.h-1
-		l := s.feed.list(visible, h)
+		visible, h := s.feed.visibleEntries(), a.feed.h-1
+		l := s.feed.viewportOf(visible, h)
 		line := l.top + e.Y - a.feed.y - 1
 		if e.Y > a.feed.y && line < len(visible) {
-			s.feed.follow = false
-			s.feed = s.feed.at(list{line, l.top}, visible)
+			s.feed.following = false
+			s.feed = s.feed.withViewport(viewport{line, l.top}, visible)
 			m.clicked = fmt.Sprint("entry ", visible[line].id)
 		}
-	case a.upper.has(e.X, e.Y):
+	case a.upper.contains(e.X, e.Y):
 		s.focus = upperPane
 		if s.kind == controllerScreen {
 			break
@@ -64,20 +64,20 @@ func (m model) click(e tea.Mouse) model {
 		n, h := m.upperSize(a)
 		head := a.upper.h - h
 		if s.kind == queuesScreen && e.Y == a.upper.y+1 {
-			return m.withTop(s).sortAt(e.X)
+			return m.withCurrentScreen(s).sortAt(e.X)
 		}
-		s.list = s.list.within(n, h)
-		line := s.list.top + e.Y - a.upper.y - head
+		s.view = s.view.clamp(n, h)
+		line := s.view.top + e.Y - a.upper.y - head
 		if e.Y >= a.upper.y+head && line < n {
-			s.list.cursor = line
-			s.picked = m.rowID(line)
-			m.clicked = fmt.Sprint("line ", line, s.picked)
+			s.view.cursor = line
+			s.pickedRow = m.rowIDAt(line)
+			m.clicked = fmt.Sprint("line ", line, s.pickedRow)
 		}
 	}
-	m = m.withTop(s)
+	m = m.withCurrentScreen(s)
 	if m.clicked != "" && m.clicked == was {
 		m.clicked = ""
-		return m.open()
+		return m.openSelected()
 	}
 	return m
 }
@@ -91,9 +91,9 @@ func (m model) sortAt(x int) model {
 		if m.sort.column == c.id {
 			m.sort.reversed = !m.sort.reversed
 		} else {
-			m.sort = sorting{column: c.id}
+			m.sort = sortOrder{column: c.id}
 		}
-		return m.arrange(true)
+		return m.arrangeRows(true)
 	}
 	return m
 }

@@ -2,63 +2,63 @@ package live
 
 import "github.com/ctrlplane/ctrlplane/observe"
 
-// objectDetails tells what the API server says of an object.
-func (m model) objectDetails(s *sheet, sc screen) {
-	found := sc.found
+// addObjectDetails tells what the API server says of an object.
+func (m model) addObjectDetails(s *detailBuilder, sc screen) {
+	found := sc.inspection
 	switch {
 	case m.inspector == nil:
-		s.field("", "Nothing but its activity is known here.")
+		s.addField("", "Nothing but its activity is known here.")
 		return
-	case found == nil && sc.notFound == "":
-		s.field("", "asking for it"+m.theme.tail())
+	case found == nil && sc.inspectError == "":
+		s.addField("", "asking for it"+m.theme.ellipsis())
 		return
-	case sc.notFound != "":
-		s.entry("", 0, text(sc.notFound, bad))
+	case sc.inspectError != "":
+		s.addEntry("", 0, styledLine(sc.inspectError, bad))
 	}
 	if found == nil {
 		return
 	}
 	if found.Gone {
-		s.entry("", 0, text("there is no such object now", caution))
+		s.addEntry("", 0, styledLine("there is no such object now", caution))
 	}
 	o := found.Object
-	s.field("resource", clean(resource(o)))
-	s.field("uid", clean(o.UID))
-	m.links(s, "owner", found.Owners)
-	m.links(s, "dependents", found.Dependents)
+	s.addField("resource", sanitize(groupResource(o)))
+	s.addField("uid", sanitize(o.UID))
+	m.addLinks(s, "owner", found.Owners)
+	m.addLinks(s, "dependents", found.Dependents)
 	if !sc.yaml {
 		if found.YAML != "" {
-			s.entry("YAML", 0, line{{"y", strong}, {" shows it", faint}})
+			s.addEntry("YAML", 0, line{{"y", strong}, {" shows it", faint}})
 		}
 		return
 	}
-	s.add(nil)
+	s.addLine(nil)
 	for _, l := range sc.manifest {
-		s.add(l)
+		s.addLine(l)
 	}
 }
 
 func yamlLines(yaml string) []line {
 	var lines []line
-	for _, l := range cleanLines(yaml) {
-		lines = append(lines, yamlLine(l))
+	for _, l := range sanitizeLines(yaml) {
+		lines = append(lines, styleYAMLLine(l))
 	}
 	return lines
 }
 
-// links adds objects that enter opens.
-func (m model) links(s *sheet, label string, objects []observe.Object) {
+// addLinks adds objects that enter opens.
+func (m model) addLinks(s *detailBuilder, label string, objects []observe.Object) {
 	if len(objects) == 0 {
-		s.entry(label, 0, text("none", faint))
+		s.addEntry(label, 0, styledLine("none", faint))
 	}
 	for i, o := range objects {
-		s.entry(label, i, text(name(o), accent))
+		s.addEntry(label, i, styledLine(objectName(o), accent))
 		s.lines[len(s.lines)-1].object = &objects[i]
 	}
 }
 
-// yamlLine sets the key of a line apart from its value.
-func yamlLine(l string) line {
+// styleYAMLLine sets the key of a line apart from its value.
+func styleYAMLLine(l string) line {
 	for i := range len(l) {
 		if l[i] == ':' && (i+1 == len(l) || l[i+1] == ' ') {
 			return line{{l[:i+1], accent}, {l[i+1:], plain}}
@@ -67,11 +67,11 @@ func yamlLine(l string) line {
 			break
 		}
 	}
-	return text(l, plain)
+	return styledLine(l, plain)
 }
 
-// resource is RESOURCE.GROUP.
-func resource(o observe.Object) string {
+// groupResource is RESOURCE.GROUP.
+func groupResource(o observe.Object) string {
 	if o.Group == "" {
 		return o.Resource
 	}

@@ -6,28 +6,28 @@ import "strings"
 // how to leave.
 func (m model) overlayScreen() []string {
 	all, h := m.overlayLines(m.width), m.overlayHeight()
-	l := m.page.within(len(all), h)
+	l := m.overlayView.clamp(len(all), h)
 	state := ""
 	if len(all) > h {
-		state = count(min(l.top+h, len(all))) + " of " + count(len(all))
+		state = formatCount(min(l.top+h, len(all))) + " of " + formatCount(len(all))
 	}
 	title := "Help"
 	switch m.overlay {
 	case warningsOverlay:
 		title = "Warnings"
 	case stepOverlay:
-		title = shorten(m.stepped.title, m.width-12, m.theme.tail())
+		title = truncate(m.stepped.title, m.width-12, m.theme.ellipsis())
 	}
-	lines := []string{m.title(title, state, true, m.width)}
+	lines := []string{m.titleLine(title, state, true, m.width)}
 	for i := l.top; i < len(all) && i < l.top+h; i++ {
-		lines = append(lines, m.theme.render(all[i], m.width, false))
+		lines = append(lines, m.theme.renderLine(all[i], m.width, false))
 	}
-	lines = pad(lines, m.height-1)
+	lines = padLines(lines, m.height-1)
 	keys := line{{" esc", strong}, {" back", faint}, {"  j k", strong}, {" scroll", faint}}
 	if m.overlay == stepOverlay && canStep(m) {
 		keys = append(keys, span{"  s", strong}, span{" step", faint})
 	}
-	return append(lines, m.theme.render(keys, m.width, false))
+	return append(lines, m.theme.renderLine(keys, m.width, false))
 }
 
 // overlayHeight is how many rows are between the title and the footer.
@@ -40,7 +40,7 @@ func (m model) overlayLines(w int) []line {
 	if m.overlay == warningsOverlay {
 		var lines []line
 		for _, warning := range m.warnings {
-			for i, part := range wrap(clean(warning), w-4) {
+			for i, part := range wrapWords(sanitize(warning), w-4) {
 				mark := "  "
 				if i == 0 {
 					mark = " !"
@@ -65,7 +65,7 @@ func (m model) helpLines(w int) []line {
 	for i := range max(len(keys), len(marks)) {
 		var l line
 		if i < len(keys) {
-			l = keys[i].cut(half-2, m.theme.tail())
+			l = keys[i].truncate(half-2, m.theme.ellipsis())
 		}
 		if i < len(marks) {
 			l = append(append(l, span{spaces(half - l.width()), plain}), marks[i]...)
@@ -77,17 +77,17 @@ func (m model) helpLines(w int) []line {
 
 func (m model) keyLines() []line {
 	var lines []line
-	for i, s := range sections() {
+	for i, s := range keySections() {
 		if i > 0 {
 			lines = append(lines, nil)
 		}
-		lines = append(lines, text(" "+s.title, strong))
+		lines = append(lines, styledLine(" "+s.title, strong))
 		for _, b := range s.bindings {
 			names := make([]string, len(b.keys))
 			for i, k := range b.keys {
 				names[i] = keyName(k)
 			}
-			lines = append(lines, line{{"   " + left(strings.Join(names, " "), 14, "") + " ", lit}, {b.does, plain}})
+			lines = append(lines, line{{"   " + alignLeft(strings.Join(names, " "), 14, "") + " ", highlight}, {b.description, plain}})
 		}
 	}
 	return lines
@@ -96,20 +96,20 @@ func (m model) keyLines() []line {
 // markLines explain what is not said in words elsewhere.
 func (m model) markLines() []line {
 	explain := func(mark, words string) line {
-		return line{{"   " + left(mark, 14, "") + " ", lit}, {words, plain}}
+		return line{{"   " + alignLeft(mark, 14, "") + " ", highlight}, {words, plain}}
 	}
-	cut := m.theme.tail()
+	cut := m.theme.ellipsis()
 	return []line{
-		text(" Marks", strong),
+		styledLine(" Marks", strong),
 		explain(markBad, "an error: a call or a sync that failed"),
 		explain(markConflict, "a conflict: the object had changed meanwhile"),
 		explain("~KEY", "likely this key: inferred from calls or events"),
 		explain("?", "not known"),
 		explain("again", "a sync that put its key back for later"),
-		explain(m.theme.zero(), "nothing"),
+		explain(m.theme.zeroMark(), "nothing"),
 		explain(cut, "cut, or not shown"),
 		nil,
-		text(" Columns", strong),
+		styledLine(" Columns", strong),
 		explain("DEPTH", "keys that wait, and a bar that grows with its"),
 		explain("", "logarithm"),
 		explain("IN FLIGHT", "keys that are worked on, and workers"),
@@ -119,11 +119,11 @@ func (m model) markLines() []line {
 		explain("WORK", "on a key, over the last minute"),
 		explain("LAST MINUTE", "depth, each row to its own scale"),
 		nil,
-		text(" Order", strong),
+		styledLine(" Order", strong),
 		explain("", "The busiest are on top, until a column is"),
 		explain("", "chosen. Rows keep their places for 2 s."),
 		nil,
-		text(" Mouse", strong),
+		styledLine(" Mouse", strong),
 		explain("", "The wheel scrolls; a click on a heading sorts,"),
 		explain("", "on a line selects it, and again opens it."),
 	}

@@ -26,25 +26,25 @@ const (
 
 func (r row) id() string { return r.controller + "\x00" + r.name }
 
-// active says whether the queue has, or had within the last seconds, anything
+// isActive says whether the queue has, or had within the last seconds, anything
 // to do: its rates are those of 5 s.
-func (r row) active() bool {
+func (r row) isActive() bool {
 	q := r.queue
 	return q != nil && (q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0)
 }
 
-// load is how busy the queue is, coarsely, so that rows do not swap for a key.
-func (r row) load() int {
+// loadLevel is how busy the queue is, coarsely, so that rows do not swap for a key.
+func (r row) loadLevel() int {
 	if r.queue == nil {
 		return 0
 	}
 	return bits.Len64(uint64(max(0, r.queue.Depth))) + bits.Len64(uint64(max(0, r.queue.DoneRate)))
 }
 
-// rank groups the rows of the default order.
-func (r row) rank() int {
+// groupRank groups the rows of the default order.
+func (r row) groupRank() int {
 	switch {
-	case r.active():
+	case r.isActive():
 		return 0
 	case r.state == stateFailed, r.state == statePaused:
 		return 1
@@ -54,11 +54,11 @@ func (r row) rank() int {
 	return 2
 }
 
-func byActivity(a, b row) int {
-	return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(a.load(), b.load()), byName(a, b))
+func compareActivity(a, b row) int {
+	return cmp.Or(cmp.Compare(a.groupRank(), b.groupRank()), -cmp.Compare(a.loadLevel(), b.loadLevel()), compareName(a, b))
 }
 
-func byName(a, b row) int {
+func compareName(a, b row) int {
 	return cmp.Or(cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
 }
 
@@ -76,34 +76,34 @@ func rowsOf(s observe.Snapshot) []row {
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		rows = append(rows, row{
-			controller: clean(q.Controller), name: clean(q.Name), state: clean(states[q.Controller]),
+			controller: sanitize(q.Controller), name: sanitize(q.Name), state: sanitize(states[q.Controller]),
 			queue: q, shared: queues[q.Controller] > 1,
 		})
 	}
 	for _, c := range s.Controllers {
 		if queues[c.Name] == 0 {
-			rows = append(rows, row{controller: clean(c.Name), state: clean(c.State)})
+			rows = append(rows, row{controller: sanitize(c.Name), state: sanitize(c.State)})
 		}
 	}
 	return rows
 }
 
-// tally is what is known of all rows together.
-type tally struct {
+// rowTotals is what is known of all rows together.
+type rowTotals struct {
 	queues, active, failed int
 	controllerWidth        int // the widest names
 	queueWidth             int
 }
 
-func tallyOf(rows []row) tally {
-	var t tally
+func totalsOf(rows []row) rowTotals {
+	var t rowTotals
 	for _, r := range rows {
-		t.controllerWidth = max(t.controllerWidth, width(r.controller))
-		t.queueWidth = max(t.queueWidth, width(r.name))
+		t.controllerWidth = max(t.controllerWidth, textWidth(r.controller))
+		t.queueWidth = max(t.queueWidth, textWidth(r.name))
 		if r.queue != nil {
 			t.queues++
 		}
-		if r.active() {
+		if r.isActive() {
 			t.active++
 		}
 		if r.state == stateFailed {
@@ -113,16 +113,16 @@ func tallyOf(rows []row) tally {
 	return t
 }
 
-// sorting is how the table is ordered: by a column, or by activity.
-type sorting struct {
+// sortOrder is how the table is ordered: by a column, or by activity.
+type sortOrder struct {
 	column   columnID
 	reversed bool
 }
 
-// compare returns how two rows compare in this order.
-func (s sorting) compare() func(a, b row) int {
-	by, sign := byActivity, 1
-	for _, c := range columns() {
+// compareFunc returns how two rows compare in this order.
+func (s sortOrder) compareFunc() func(a, b row) int {
+	by, sign := compareActivity, 1
+	for _, c := range tableColumns() {
 		if c.id == s.column && c.compare != nil {
 			by = c.compare
 		}
@@ -130,22 +130,22 @@ func (s sorting) compare() func(a, b row) int {
 	if s.reversed {
 		sign = -1
 	}
-	return func(a, b row) int { return cmp.Or(sign*by(a, b), byName(a, b)) }
+	return func(a, b row) int { return cmp.Or(sign*by(a, b), compareName(a, b)) }
 }
 
-// holdOrder is how long rows keep their places, whatever their numbers do.
-const holdOrder = 2 * time.Second
+// orderHoldTime is how long rows keep their places, whatever their numbers do.
+const orderHoldTime = 2 * time.Second
 
-// arrange brings the rows of the snapshot into order, filters them, and keeps
+// arrangeRows brings the rows of the snapshot into order, filters them, and keeps
 // the cursor on its row. The order of before is kept for a while, unless that is
 // forced or a row begins to be active below the first that is not.
-func (m model) arrange(force bool) model {
+func (m model) arrangeRows(force bool) model {
 	all := rowsOf(m.snapshot)
 	place := make(map[string]int, len(m.order))
 	for i, id := range m.order {
 		place[id] = i
 	}
-	keep := !force && len(all) == len(m.order) && m.snapshot.Time.Sub(m.arranged) < holdOrder
+	keep := !force && len(all) == len(m.order) && m.snapshot.Time.Sub(m.arrangedAt) < orderHoldTime
 	for _, r := range all {
 		if _, ok := place[r.id()]; !ok {
 			keep = false
@@ -153,34 +153,34 @@ func (m model) arrange(force bool) model {
 	}
 	if keep {
 		slices.SortFunc(all, func(a, b row) int { return cmp.Compare(place[a.id()], place[b.id()]) })
-		idle := slices.IndexFunc(all, func(r row) bool { return !r.active() })
-		keep = m.sort.column != byNone || idle < 0 || !slices.ContainsFunc(all[idle:], row.active)
+		idle := slices.IndexFunc(all, func(r row) bool { return !r.isActive() })
+		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], row.isActive)
 	}
 	if !keep {
-		slices.SortFunc(all, m.sort.compare())
+		slices.SortFunc(all, m.sort.compareFunc())
 		m.order = make([]string, len(all))
 		for i, r := range all {
 			m.order[i] = r.id()
 		}
-		m.arranged = m.snapshot.Time
+		m.arrangedAt = m.snapshot.Time
 	}
 	first := m.screens[0]
-	m.rows, m.tally = nil, tallyOf(all)
+	m.rows, m.totals = nil, totalsOf(all)
 	for _, r := range all {
-		if (!m.hideIdle || r.active()) && r.matches(first.filter) {
+		if (!m.hideIdle || r.isActive()) && r.matchesFilter(first.filter) {
 			m.rows = append(m.rows, r)
 		}
 	}
-	return m.follow()
+	return m.followPickedRow()
 }
 
-// follow puts the cursor of the table on the row that was picked.
-func (m model) follow() model {
+// followPickedRow puts the cursor of the table on the row that was picked.
+func (m model) followPickedRow() model {
 	s := m.screens[0]
-	s.list.cursor = 0
+	s.view.cursor = 0
 	for i, r := range m.rows {
-		if s.picked != "" && r.id() == s.picked {
-			s.list.cursor = i
+		if s.pickedRow != "" && r.id() == s.pickedRow {
+			s.view.cursor = i
 		}
 	}
 	m.screens = slices.Clone(m.screens)
@@ -188,12 +188,12 @@ func (m model) follow() model {
 	return m
 }
 
-func (r row) matches(filter string) bool {
-	return filter == "" || contains(r.controller+" "+r.name+" "+r.state, filter)
+func (r row) matchesFilter(filter string) bool {
+	return filter == "" || containsWords(r.controller+" "+r.name+" "+r.state, filter)
 }
 
-// contains says whether s has all words of the filter, in any case of letters.
-func contains(s, filter string) bool {
+// containsWords says whether s has all words of the filter, in any case of letters.
+func containsWords(s, filter string) bool {
 	s = strings.ToLower(s)
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
 		if !strings.Contains(s, word) {

@@ -32,13 +32,13 @@ func queueNames(controller string) []string {
 	return []string{strings.TrimSuffix(controller, "-controller")}
 }
 
-// idle is a control plane that has settled.
-func idle() observe.Snapshot {
+// idleSnapshot is a control plane that has settled.
+func idleSnapshot() observe.Snapshot {
 	s := observe.Snapshot{
-		Time: now,
+		Time: testNow,
 		Process: observe.Process{
 			Name: "dev", Version: "v0.3.0", Kubernetes: "v1.37.1", URL: "https://127.0.0.1:6443", PID: 4711,
-			State: observe.Ready, Started: start, Settled: true,
+			State: observe.Ready, Started: startTime, Settled: true,
 			Requests: 5120, RequestRate: 0.4, EtcdRevision: 1234, EtcdBytes: 4_400_000, MemoryBytes: 222_000_000, CPUPercent: 2.6,
 		},
 		Journal: observe.JournalStats{Last: 2000, First: 1, Size: 10000},
@@ -48,16 +48,16 @@ func idle() observe.Snapshot {
 		for _, q := range queueNames(name) {
 			s.Queues = append(s.Queues, observe.Queue{
 				Controller: name, Name: q, Workers: 5, Delayed: -1, Adds: 12, Gets: 12, Done: 12,
-				History: make([]observe.Sample, minute),
+				History: make([]observe.Sample, historySamples),
 			})
 		}
 	}
 	return s
 }
 
-// burst is a control plane that has just been given 500 deployments.
-func burst() observe.Snapshot {
-	s := idle()
+// burstSnapshot is a control plane that has just been given 500 deployments.
+func burstSnapshot() observe.Snapshot {
+	s := idleSnapshot()
 	s.Process.Settled, s.Process.RequestRate, s.Process.CPUPercent = false, 1432, 173
 	s.Process.Busy = []string{"deployment-controller", "replicaset-controller", "endpointslice-controller"}
 	s.Process.EtcdRevision, s.Process.EtcdBytes, s.Journal.Dropped = 9876, 24_400_000, 1234
@@ -68,33 +68,33 @@ func burst() observe.Snapshot {
 			q.Depth, q.InFlight, q.AddRate, q.DoneRate, q.Retries = 312, 5, 241.3, 180.25, 17
 			q.Wait.Recent = observe.Quantiles{Count: 900, P50: 840 * time.Millisecond, P99: 2100 * time.Millisecond}
 			q.Work.Recent = observe.Quantiles{Count: 900, P50: 8200 * time.Microsecond, P99: 31 * time.Millisecond}
-			rising(q, 500, 60)
+			setRisingHistory(q, 500, 60)
 		case "replicaset":
 			q.Depth, q.InFlight, q.AddRate, q.DoneRate = 1874, 5, 1320, 961
 			q.Wait.Recent = observe.Quantiles{Count: 3000, P50: 1200 * time.Millisecond, P99: 4 * time.Second}
 			q.Work.Recent = observe.Quantiles{Count: 3000, P50: 640 * time.Microsecond, P99: 12 * time.Millisecond}
-			rising(q, 1900, 25)
+			setRisingHistory(q, 1900, 25)
 		case "endpoint_slice":
 			q.InFlight, q.AddRate, q.DoneRate = 1, 3.2, 3.2
 			q.Wait.Recent = observe.Quantiles{Count: 12, P50: 12 * time.Microsecond, P99: 230 * time.Microsecond}
 			q.Work.Recent = observe.Quantiles{Count: 12, P50: 90 * time.Microsecond, P99: 1500 * time.Microsecond}
-			rising(q, 3, 12)
+			setRisingHistory(q, 3, 12)
 		}
 	}
 	return s
 }
 
-// rising gives a queue a history of that many seconds up to a depth.
-func rising(q *observe.Queue, to int64, seconds int) {
+// setRisingHistory gives a queue a history of that many seconds up to a depth.
+func setRisingHistory(q *observe.Queue, to int64, seconds int) {
 	for i := range seconds {
-		q.History[minute-seconds+i].Depth = to * int64(i+1) / int64(seconds)
+		q.History[historySamples-seconds+i].Depth = to * int64(i+1) / int64(seconds)
 	}
 }
 
-// troubled is a control plane in which one controller is off, one has failed,
+// troubledSnapshot is a control plane in which one controller is off, one has failed,
 // and one has a key that fails.
-func troubled() observe.Snapshot {
-	s := idle()
+func troubledSnapshot() observe.Snapshot {
+	s := idleSnapshot()
 	s.Process.Settled, s.Process.Busy = false, []string{"job-controller"}
 	for i := range s.Controllers {
 		c := &s.Controllers[i]
@@ -106,7 +106,7 @@ func troubled() observe.Snapshot {
 		case "namespace-controller":
 			c.State, c.Reason = stateFailed, "cannot list namespaces: connection refused"
 		case "job-controller":
-			*c = job()
+			*c = failingJobController()
 		}
 	}
 	for i := range s.Queues {
@@ -116,22 +116,22 @@ func troubled() observe.Snapshot {
 			q.Wait.Recent = observe.Quantiles{Count: 9, P50: 30 * time.Microsecond, P99: 45 * time.Microsecond}
 			q.Longest = 2 * time.Second
 			q.Waiting = []observe.Object{{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "import"}}
-			rising(q, 20, 60)
+			setRisingHistory(q, 20, 60)
 		}
 	}
 	return s
 }
 
-func job() observe.Controller {
+func failingJobController() observe.Controller {
 	return observe.Controller{
 		Name: "job-controller", Aliases: []string{"job"}, State: stateRunning, Watches: []string{"jobs.batch", "pods"},
-		Writes:    []observe.Write{{Verb: "create", Resource: "pods", Count: 1204}, {Verb: "update", Resource: "jobs.batch/status", Count: 12}},
+		Writes:    []observe.WriteCount{{Verb: "create", Resource: "pods", Count: 1204}, {Verb: "update", Resource: "jobs.batch/status", Count: 12}},
 		Delivered: 2310, Reads: 4, Changes: 1216, Errors: 9, Conflicts: 1, Syncs: 1300, Failures: 9,
-		Running: []observe.Running{{Queue: "job", ID: 71, Key: "default/import", KeyBasis: observe.BasisEvent, Since: now.Add(-2 * time.Second)}},
-		Failing: []observe.Failing{
-			{Queue: "job", Key: "default/broken", KeyBasis: observe.BasisLog, Times: 9, Last: now.Add(-4 * time.Second),
+		Running: []observe.RunningSync{{Queue: "job", ID: 71, Key: "default/import", KeyBasis: observe.BasisEvent, Since: testNow.Add(-2 * time.Second)}},
+		Failing: []observe.FailingKey{
+			{Queue: "job", Key: "default/broken", KeyBasis: observe.BasisLog, Times: 9, Last: testNow.Add(-4 * time.Second),
 				Error: `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`},
-			{Queue: "job", Times: 1, Last: now.Add(-65 * time.Second)},
+			{Queue: "job", Times: 1, Last: testNow.Add(-65 * time.Second)},
 		},
 	}
 }

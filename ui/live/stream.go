@@ -9,12 +9,12 @@ import (
 // How many records are kept, and asked for at once: of the first screen, and of
 // any other.
 const (
-	feedSize = 5000
-	pageSize = 1000
+	feedLimit = 5000
+	pageLimit = 1000
 )
 
-// entry is a record that is kept, or a number of records that are not.
-type entry struct {
+// feedEntry is a record that is kept, or a number of records that are not.
+type feedEntry struct {
 	id     uint64 // ascending
 	record observe.Record
 	missed uint64 // if the record is none; 0 = nobody knows how many
@@ -25,7 +25,7 @@ type stream struct {
 	id      int // 0 = it asks for nothing
 	query   observe.Query
 	loaded  bool // there has been an answer
-	entries []entry
+	entries []feedEntry
 	last    uint64 // entry ID
 }
 
@@ -35,36 +35,36 @@ func (m model) newStream(s screen) (stream, model) {
 	st := stream{id: m.streams, query: observe.Query{
 		Kinds: []observe.Kind{observe.KindBootStep, observe.KindControllerChanged,
 			observe.KindCalled, observe.KindSynced, observe.KindLogged},
-		Notable: s.kind == queuesScreen && !m.all,
-		Reads:   m.all, Limit: feedSize, Controller: s.controller,
+		Notable: s.kind == queuesScreen && !m.showAll,
+		Reads:   m.showAll, Limit: feedLimit, Controller: s.controller,
 	}}
 	if s.kind != queuesScreen {
-		st.query.Limit = pageSize
+		st.query.Limit = pageLimit
 	}
 	if s.kind == objectScreen {
 		st.query.Object = &s.object
 	}
-	if s.kind != queuesScreen || m.all {
+	if s.kind != queuesScreen || m.showAll {
 		st.query.Kinds = append(st.query.Kinds, observe.KindDelivered)
 	}
 	return st, m
 }
 
-// restart empties the streams of all screens, for what is selected has changed.
-func (m model) restart() model {
+// restartStreams empties the streams of all screens, for what is selected has changed.
+func (m model) restartStreams() model {
 	m.screens = slices.Clone(m.screens)
 	for i := range m.screens {
 		s := &m.screens[i]
 		s.feed.stream, m = m.newStream(*s)
-		s.feed.follow = true
+		s.feed.following = true
 	}
 	return m
 }
 
-// take adds a page. What goes beyond the limit goes from the old end.
-func (s stream) take(p observe.Page, keep func(observe.Event) bool) stream {
+// addPage adds a page. What goes beyond the limit goes from the old end.
+func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	limit := s.query.Limit
-	fresh := make([]entry, 0, min(len(p.Records), limit)+1)
+	fresh := make([]feedEntry, 0, min(len(p.Records), limit)+1)
 	missed, shown := p.Missed, 0
 	for _, r := range p.Records {
 		if keep(r.Event) {
@@ -76,7 +76,7 @@ func (s stream) take(p observe.Page, keep func(observe.Event) bool) stream {
 	cut := len(p.Records) >= limit && s.query.After > 0 // by the limit of the query
 	if missed > 0 || cut {
 		s.last++
-		fresh = append(fresh, entry{id: s.last, missed: missed})
+		fresh = append(fresh, feedEntry{id: s.last, missed: missed})
 	}
 	for _, r := range p.Records {
 		if !keep(r.Event) {
@@ -87,7 +87,7 @@ func (s stream) take(p observe.Page, keep func(observe.Event) bool) stream {
 			continue
 		}
 		s.last++
-		fresh = append(fresh, entry{id: s.last, record: r})
+		fresh = append(fresh, feedEntry{id: s.last, record: r})
 	}
 	s.loaded, s.query.After = true, p.Next
 	if len(fresh) == 0 {
@@ -98,9 +98,9 @@ func (s stream) take(p observe.Page, keep func(observe.Event) bool) stream {
 	return s
 }
 
-// keeps returns what of a screen's records is shown.
-func (m model) keeps(k screenKind) func(observe.Event) bool {
-	page, all := k != queuesScreen, m.all
+// recordFilter returns what of a screen's records is shown.
+func (m model) recordFilter(k screenKind) func(observe.Event) bool {
+	page, all := k != queuesScreen, m.showAll
 	return func(e observe.Event) bool {
 		if _, ok := e.(*observe.QueueChanged); ok || e == nil {
 			return false
@@ -110,7 +110,7 @@ func (m model) keeps(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return (page || !e.Chatter()) && (e.Write() || e.Failed())
+			return (page || !e.IsRoutine()) && (e.IsWrite() || e.Failed())
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:

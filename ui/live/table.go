@@ -10,38 +10,38 @@ import (
 const tableMargin = 1
 
 // placedColumns are the columns of the table at this width.
-func (m model) placedColumns() []placed {
-	return place(columns(), m.width-tableMargin, m.tally.controllerWidth, m.tally.queueWidth)
+func (m model) placedColumns() []placedColumn {
+	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.controllerWidth, m.totals.queueWidth)
 }
 
 // tableLines draws the queues in w columns and h rows.
 func (m model) tableLines(w, h int) []string {
-	s := m.top()
+	s := m.currentScreen()
 	focused := s.focus == upperPane
 	shown := m.placedColumns()
 	lines := []string{
-		m.title("Queues", m.tableState(), focused, w),
-		m.theme.render(m.headings(shown), w, false),
+		m.titleLine("Queues", m.tableState(), focused, w),
+		m.theme.renderLine(m.headingLine(shown), w, false),
 	}
 	if len(m.rows) == 0 {
-		return append(lines, m.theme.render(text("  "+m.noRows(), faint), w, false))
+		return append(lines, m.theme.renderLine(styledLine("  "+m.emptyTableText(), faint), w, false))
 	}
-	l := s.list.within(len(m.rows), h-2)
+	l := s.view.clamp(len(m.rows), h-2)
 	for i := l.top; i < len(m.rows) && i < l.top+h-2; i++ {
 		selected := focused && i == l.cursor
-		lines = append(lines, m.theme.render(m.rowLine(m.rows[i], shown, selected), w, selected))
+		lines = append(lines, m.theme.renderLine(m.rowLine(m.rows[i], shown, selected), w, selected))
 	}
 	return lines
 }
 
 // tableState is what the title says of the table.
 func (m model) tableState() string {
-	if !m.known {
+	if !m.hasSnapshot {
 		return ""
 	}
-	state := fmt.Sprintf("%d of %d active", m.tally.active, m.tally.queues)
-	if m.tally.failed > 0 {
-		state += fmt.Sprintf(", %d failed", m.tally.failed)
+	state := fmt.Sprintf("%d of %d active", m.totals.active, m.totals.queues)
+	if m.totals.failed > 0 {
+		state += fmt.Sprintf(", %d failed", m.totals.failed)
 	}
 	if m.hideIdle {
 		state += ", idle hidden"
@@ -52,10 +52,10 @@ func (m model) tableState() string {
 	return state
 }
 
-func (m model) noRows() string {
+func (m model) emptyTableText() string {
 	switch {
-	case !m.known:
-		return "waiting for the control plane" + m.theme.tail()
+	case !m.hasSnapshot:
+		return "waiting for the control plane" + m.theme.ellipsis()
 	case m.screens[0].filter != "":
 		return "nothing matches the filter"
 	case m.hideIdle:
@@ -64,15 +64,15 @@ func (m model) noRows() string {
 	return "there are no queues yet"
 }
 
-// headings name the columns and mark the one that is sorted by.
-func (m model) headings(shown []placed) line {
-	l := text(spaces(tableMargin), plain)
+// headingLine name the columns and mark the one that is sorted by.
+func (m model) headingLine(shown []placedColumn) line {
+	l := styledLine(spaces(tableMargin), plain)
 	for i, c := range shown {
 		mark, st := "", faint
 		if c.id == m.sort.column {
-			mark, st = m.theme.either("↓", "v"), lit
+			mark, st = m.theme.pickGlyph("↓", "v"), highlight
 			if m.sort.reversed {
-				mark = m.theme.either("↑", "^")
+				mark = m.theme.pickGlyph("↑", "^")
 			}
 		}
 		gap := columnGap
@@ -80,16 +80,16 @@ func (m model) headings(shown []placed) line {
 			gap = 0
 		}
 		if c.left {
-			l = append(l, span{spaces(gap) + left(c.head+mark, c.w, m.theme.tail()), st})
+			l = append(l, span{spaces(gap) + alignLeft(c.heading+mark, c.w, m.theme.ellipsis()), st})
 			continue
 		}
-		l = append(l, span{right(mark+c.head, gap+c.w, m.theme.tail()), st})
+		l = append(l, span{alignRight(mark+c.heading, gap+c.w, m.theme.ellipsis()), st})
 	}
 	return l
 }
 
 // rowLine draws a row.
-func (m model) rowLine(r row, shown []placed, selected bool) line {
+func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 	l := m.cursorMark(selected)
 	named := false // the queue has a column
 	for _, c := range shown {
@@ -99,20 +99,20 @@ func (m model) rowLine(r row, shown []placed, selected bool) line {
 		if i > 0 {
 			l = append(l, span{spaces(columnGap), plain})
 		}
-		s, st := m.cell(r, c, named)
+		s, st := m.cellText(r, c, named)
 		if c.left {
-			s = left(s, c.w, m.theme.tail())
+			s = alignLeft(s, c.w, m.theme.ellipsis())
 		} else {
-			s = right(s, c.w, m.theme.tail())
+			s = alignRight(s, c.w, m.theme.ellipsis())
 		}
 		l = append(l, span{s, st})
 	}
 	return l
 }
 
-func (m model) cell(r row, c placed, named bool) (string, style) {
+func (m model) cellText(r row, c placedColumn, named bool) (string, style) {
 	nameStyle := plain
-	if !r.active() {
+	if !r.isActive() {
 		nameStyle = faint
 	}
 	switch c.id {
@@ -128,9 +128,9 @@ func (m model) cell(r row, c placed, named bool) (string, style) {
 	}
 	switch c.id {
 	case colBar:
-		return m.theme.bar(r.queue.Depth, c.w), accent
+		return m.theme.depthBar(r.queue.Depth, c.w), accent
 	case colHistory:
-		return m.sparkline(r.queue, chartWidth(c.w)), accent
+		return m.historyChart(r.queue, chartWidth(c.w)), accent
 	}
 	return c.cell(r.queue, m.theme)
 }
@@ -147,8 +147,8 @@ func controllerCell(r row, named bool) string {
 	return r.controller
 }
 
-func (m model) sparkline(q *observe.Queue, w int) string {
-	return m.theme.chart(q.History, m.snapshot.Time.Unix(), w, 1)[0]
+func (m model) historyChart(q *observe.Queue, w int) string {
+	return m.theme.depthChart(q.History, m.snapshot.Time.Unix(), w, 1)[0]
 }
 
 func stateStyle(state string) style {

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestClean(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	tests := map[string]string{
 		"default/web":             "default/web",
 		"a\x1b[31mred\x1b[0m":     "a[31mred[0m",
@@ -23,27 +23,27 @@ func TestClean(t *testing.T) {
 		"c1 \u009b31m, bom\ufeff": "c1 31m, bom",
 	}
 	for in, want := range tests {
-		if got := clean(in); got != want {
+		if got := sanitize(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestShorten(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	for _, s := range []string{"", "a", "deployment", "日本語のテキスト", "a日b本c", "👩‍👩‍👧‍👦 family", "é"} {
 		for w := range 12 {
-			if got := width(shorten(clean(s), w, "…")); got > w {
+			if got := textWidth(truncate(sanitize(s), w, "…")); got > w {
 				t.Errorf("shorten(%q, %d) is %d wide", s, w, got)
 			}
 		}
 	}
 }
 
-func TestLineCut(t *testing.T) {
+func TestLineTruncate(t *testing.T) {
 	l := line{{"abc", plain}, {"def", bad}, {"ghi", faint}}
 	want := []string{"", "…", "a…", "ab…", "abc…", "abcd…", "abcde…", "abcdef…", "abcdefg…", "abcdefghi", "abcdefghi"}
 	for w, s := range want {
-		if got := l.cut(w, "…").plain(); got != s {
+		if got := l.truncate(w, "…").plainText(); got != s {
 			t.Errorf("cut(%d) = %q, want %q", w, got, s)
 		}
 	}
@@ -51,8 +51,8 @@ func TestLineCut(t *testing.T) {
 
 func TestRenderWithoutColor(t *testing.T) {
 	th := newTheme(false, true, false)
-	for st := range styles {
-		if got := th.render(text("x", st), 5, true); got != "x" {
+	for st := range styleCount {
+		if got := th.renderLine(styledLine("x", st), 5, true); got != "x" {
 			t.Errorf("style %d without color is %q", st, got)
 		}
 	}
@@ -60,26 +60,26 @@ func TestRenderWithoutColor(t *testing.T) {
 
 func TestRenderSelected(t *testing.T) {
 	for _, dark := range []bool{true, false} {
-		got := newTheme(true, dark, false).render(line{{"ab", plain}, {"cd", bad}}, 8, true)
+		got := newTheme(true, dark, false).renderLine(line{{"ab", plain}, {"cd", bad}}, 8, true)
 		if lipgloss.Width(got) != 8 || strings.Count(got, "48;5;") != 2 {
 			t.Errorf("a selected line is %q", got)
 		}
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestFormatNumbers(t *testing.T) {
 	second := time.Second
 	got := []string{
-		count(0), count(1234), count(int64(-1234567)), count(uint64(999)),
-		short(0), short(9999), short(10_000), short(12_345), short(1_200_000), short(999_600_000),
-		rate(0), rate(0.04), rate(0.1), rate(99.9), rate(100.2), rate(9999), rate(12_345), rate(3e6),
-		size(0), size(999), size(1500), size(222_000_000), size(5 << 30),
-		age(0), age(61 * second), age(3*time.Hour + 4*time.Minute), age(49 * time.Hour), age(-second),
-		duration(0, false), duration(1, false), duration(850*time.Microsecond, false), duration(850*time.Microsecond, true),
-		duration(1234*time.Microsecond, false), duration(45*time.Millisecond, false), duration(999*time.Millisecond, false),
-		duration(1200*time.Millisecond, false), duration(45*second, false), duration(125*second, false),
-		duration(30*time.Minute, false), duration(3*time.Hour+4*time.Minute, false), duration(50*time.Hour, false),
-		plural(1, "read"), plural(2000, "read"),
+		formatCount(0), formatCount(1234), formatCount(int64(-1234567)), formatCount(uint64(999)),
+		formatShort(0), formatShort(9999), formatShort(10_000), formatShort(12_345), formatShort(1_200_000), formatShort(999_600_000),
+		formatRate(0), formatRate(0.04), formatRate(0.1), formatRate(99.9), formatRate(100.2), formatRate(9999), formatRate(12_345), formatRate(3e6),
+		formatSize(0), formatSize(999), formatSize(1500), formatSize(222_000_000), formatSize(5 << 30),
+		formatAge(0), formatAge(61 * second), formatAge(3*time.Hour + 4*time.Minute), formatAge(49 * time.Hour), formatAge(-second),
+		formatDuration(0, false), formatDuration(1, false), formatDuration(850*time.Microsecond, false), formatDuration(850*time.Microsecond, true),
+		formatDuration(1234*time.Microsecond, false), formatDuration(45*time.Millisecond, false), formatDuration(999*time.Millisecond, false),
+		formatDuration(1200*time.Millisecond, false), formatDuration(45*second, false), formatDuration(125*second, false),
+		formatDuration(30*time.Minute, false), formatDuration(3*time.Hour+4*time.Minute, false), formatDuration(50*time.Hour, false),
+		pluralize(1, "read"), pluralize(2000, "read"),
 	}
 	want := []string{
 		"0", "1,234", "-1,234,567", "999",
@@ -102,46 +102,46 @@ func TestBar(t *testing.T) {
 	th, ascii := newTheme(false, true, false), newTheme(false, true, true)
 	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40} {
 		for w := range 10 {
-			if got := width(th.bar(depth, w)); got > w {
+			if got := textWidth(th.depthBar(depth, w)); got > w {
 				t.Errorf("bar(%d, %d) is %d wide", depth, w, got)
 			}
-			if got := ascii.bar(depth, w); len(got) > w || depth > 0 && w > 0 && got == "" {
+			if got := ascii.depthBar(depth, w); len(got) > w || depth > 0 && w > 0 && got == "" {
 				t.Errorf("bar(%d, %d) in ASCII is %q", depth, w, got)
 			}
 		}
 	}
-	if got := th.bar(4095, 4); got != "████" {
+	if got := th.depthBar(4095, 4); got != "████" {
 		t.Errorf("a full bar is %q", got)
 	}
 }
 
 func TestChart(t *testing.T) {
 	th := newTheme(false, true, false)
-	history := make([]observe.Sample, minute)
+	history := make([]observe.Sample, historySamples)
 	history[59].Depth, history[0].Depth = 16, 8
-	if got := th.chart(history, 59, 12, 1)[0]; got != "▄          █" {
+	if got := th.depthChart(history, 59, 12, 1)[0]; got != "▄          █" {
 		t.Errorf("chart: %q", got)
 	}
-	if got := th.chart(history, 59, 12, 2); got[0] != "           █" || got[1] != "█          █" {
+	if got := th.depthChart(history, 59, 12, 2); got[0] != "           █" || got[1] != "█          █" {
 		t.Errorf("chart of two rows: %q", got)
 	}
-	if got := th.chart(nil, 59, 12, 1)[0]; strings.Trim(got, " ") != "" || len(got) != 12 {
+	if got := th.depthChart(nil, 59, 12, 1)[0]; strings.Trim(got, " ") != "" || len(got) != 12 {
 		t.Errorf("chart of nothing: %q", got)
 	}
 	// A second later the peak is in the same column, five seconds later one to the left.
 	moved := append(history[1:], observe.Sample{})
-	if got := th.chart(moved, 60, 12, 1)[0]; got != "          █ " {
+	if got := th.depthChart(moved, 60, 12, 1)[0]; got != "          █ " {
 		t.Errorf("a second later: %q", got)
 	}
-	if got := th.chart(append(moved[1:], observe.Sample{}), 61, 12, 1)[0]; got != "          █ " {
+	if got := th.depthChart(append(moved[1:], observe.Sample{}), 61, 12, 1)[0]; got != "          █ " {
 		t.Errorf("two seconds later: %q", got)
 	}
 }
 
-func TestItemsAreHarmless(t *testing.T) {
+func TestFeedItemsAreSanitized(t *testing.T) {
 	evil := "a\x1b]0;title\a\nb"
 	object := observe.Object{Resource: evil, Kind: evil, Namespace: evil, Name: evil}
-	for _, r := range recorded(
+	for _, r := range recordsOf(
 		&observe.Called{Controller: evil, Verb: evil, Object: object, Subresource: evil, Error: evil},
 		&observe.Synced{Controller: evil, Queue: evil, Key: evil, Error: evil},
 		&observe.Logged{Controller: evil, Message: evil, Attrs: []observe.Attr{{Key: evil, Value: evil}}},
@@ -149,7 +149,7 @@ func TestItemsAreHarmless(t *testing.T) {
 		&observe.ControllerChanged{Controller: evil, State: evil, Reason: evil},
 		&observe.BootStep{Step: evil, Error: evil},
 	) {
-		if got := describe(r).text(); visible(got) != got {
+		if got := describeRecord(r).filterText(); stripControls(got) != got {
 			t.Errorf("%s: %q", r.Event.Kind(), got)
 		}
 	}

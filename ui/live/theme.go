@@ -12,23 +12,23 @@ import (
 type style int
 
 const (
-	plain   style = iota
-	faint         // what is there but need not be read
-	strong        // headings, names
-	good          // settled, running, created
-	bad           // failures
-	caution       // conflicts, retries, warnings
-	accent        // what works at the moment
-	gone          // deletions
-	lit           // the heading of what has the focus
-	styles        // how many there are
+	plain      style = iota
+	faint            // what is there but need not be read
+	strong           // headings, names
+	good             // settled, running, created
+	bad              // failures
+	caution          // conflicts, retries, warnings
+	accent           // what works at the moment
+	deletion         // deletions
+	highlight        // the heading of what has the focus
+	styleCount       // how many there are
 )
 
 // theme is how styles and marks look on a terminal. It never changes.
 type theme struct {
 	color, dark, ascii bool
-	on, off            [styles]string
-	selOn, selOff      [styles]string
+	on, off            [styleCount]string
+	selOn, selOff      [styleCount]string
 }
 
 // newTheme suits the background. Without color it uses no escapes at all.
@@ -40,38 +40,38 @@ func newTheme(color, dark, ascii bool) *theme {
 	pick := lipgloss.LightDark(dark)
 	shade := func(light, dark string) colour { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
 	base := lipgloss.NewStyle()
-	looks := [styles]lipgloss.Style{
-		plain:   base,
-		faint:   base.Foreground(shade("245", "244")),
-		strong:  base.Bold(true),
-		good:    base.Foreground(shade("28", "114")),
-		bad:     base.Foreground(shade("160", "203")).Bold(true),
-		caution: base.Foreground(shade("130", "221")),
-		accent:  base.Foreground(shade("25", "80")),
-		gone:    base.Foreground(shade("90", "176")),
-		lit:     base.Foreground(shade("25", "80")).Bold(true),
+	looks := [styleCount]lipgloss.Style{
+		plain:     base,
+		faint:     base.Foreground(shade("245", "244")),
+		strong:    base.Bold(true),
+		good:      base.Foreground(shade("28", "114")),
+		bad:       base.Foreground(shade("160", "203")).Bold(true),
+		caution:   base.Foreground(shade("130", "221")),
+		accent:    base.Foreground(shade("25", "80")),
+		deletion:  base.Foreground(shade("90", "176")),
+		highlight: base.Foreground(shade("25", "80")).Bold(true),
 	}
 	for i, look := range looks {
-		t.on[i], t.off[i] = around(look)
+		t.on[i], t.off[i] = splitStyle(look)
 		if i == int(faint) { // faint text would vanish on the selection
 			look = base
 		}
-		t.selOn[i], t.selOff[i] = around(look.Background(shade("254", "237")))
+		t.selOn[i], t.selOff[i] = splitStyle(look.Background(shade("254", "237")))
 	}
 	return t
 }
 
 type colour = color.Color
 
-// around is what a style writes before and after a text.
-func around(s lipgloss.Style) (on, off string) {
+// splitStyle is what a style writes before and after a text.
+func splitStyle(s lipgloss.Style) (on, off string) {
 	on, off, _ = strings.Cut(s.Render("x"), "x")
 	return on, off
 }
 
-// render draws a line in at most w columns, or exactly w if it is selected.
-func (t *theme) render(l line, w int, selected bool) string {
-	l = l.cut(w, t.tail())
+// renderLine draws a line in at most w columns, or exactly w if it is selected.
+func (t *theme) renderLine(l line, w int, selected bool) string {
+	l = l.truncate(w, t.ellipsis())
 	on, off := &t.on, &t.off
 	if selected = selected && t.color; selected {
 		on, off = &t.selOn, &t.selOff
@@ -80,7 +80,7 @@ func (t *theme) render(l line, w int, selected bool) string {
 	var b, run strings.Builder
 	for i := 0; i < len(l); {
 		st := l[i].style
-		for ; i < len(l) && (l[i].style == st || blank(l[i].text)); i++ { // blanks look alike in any style
+		for ; i < len(l) && (l[i].style == st || isBlank(l[i].text)); i++ { // blanks look alike in any style
 			run.WriteString(l[i].text)
 		}
 		s := run.String()
@@ -95,18 +95,18 @@ func (t *theme) render(l line, w int, selected bool) string {
 	return b.String()
 }
 
-func blank(s string) bool { return strings.Trim(s, " ") == "" }
+func isBlank(s string) bool { return strings.Trim(s, " ") == "" }
 
-// either is the mark for this terminal.
-func (t *theme) either(unicode, ascii string) string {
+// pickGlyph is the mark for this terminal.
+func (t *theme) pickGlyph(unicode, ascii string) string {
 	if t.ascii {
 		return ascii
 	}
 	return unicode
 }
 
-// tail marks that text was cut.
-func (t *theme) tail() string { return t.either("…", ">") }
+// ellipsis marks that text was cut.
+func (t *theme) ellipsis() string { return t.pickGlyph("…", ">") }
 
-// zero stands for a number that is nothing, quietly.
-func (t *theme) zero() string { return t.either("·", ".") }
+// zeroMark stands for a number that is nothing, quietly.
+func (t *theme) zeroMark() string { return t.pickGlyph("·", ".") }

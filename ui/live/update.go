@@ -18,23 +18,23 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		color := m.theme.color && msg.Profile >= colorprofile.ANSI
 		m.theme = newTheme(color, m.theme.dark, m.theme.ascii)
 	case tickMsg:
-		return m.ticked(time.Time(msg))
-	case pulled:
-		return m.apply(msg), nil
-	case handed:
-		return m.took(msg), nil
-	case inspected:
-		return m.saw(msg), nil
+		return m.handleTick(time.Time(msg))
+	case pullResult:
+		return m.applyPull(msg), nil
+	case interventionResult:
+		return m.applyIntervention(msg), nil
+	case inspectResult:
+		return m.applyInspection(msg), nil
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.handleKey(msg)
 	case tea.PasteMsg:
-		if m.typing {
-			m = m.typed(clean(msg.Content))
+		if m.typingFilter {
+			m = m.appendToFilter(sanitize(msg.Content))
 		}
 	case tea.MouseClickMsg:
-		return m.click(msg.Mouse()), nil
+		return m.handleClick(msg.Mouse()), nil
 	case tea.MouseWheelMsg:
-		return m.wheel(msg.Mouse()), nil
+		return m.handleWheel(msg.Mouse()), nil
 	}
 	return m, nil
 }

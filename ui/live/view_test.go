@@ -12,25 +12,25 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// sources are what the golden screens show.
-func sources() (still, busy, trouble observe.Source) {
-	return &fixed{snapshot: idle()},
-		&fixed{snapshot: burst(), records: writes(1, 40), missed: 1234},
-		&inspectable{&fixed{snapshot: troubled(), records: happened()}, webInspection()}
+// testSources are what the golden screens show.
+func testSources() (still, busy, trouble observe.Source) {
+	return &fixed{snapshot: idleSnapshot()},
+		&fixed{snapshot: burstSnapshot(), records: podCreations(1, 40), missed: 1234},
+		&inspectable{&fixed{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
 }
 
 func webInspection() observe.Inspection {
 	return observe.Inspection{
 		YAML:       "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata:\n  name: web-7d4b9c\n  annotations:\n    note: \"a\x1b[2Jb\"\nspec:\n  replicas: 3\n",
-		Owners:     []observe.Object{web},
+		Owners:     []observe.Object{webDeployment},
 		Dependents: []observe.Object{webPod},
 	}
 }
 
 func TestScreens(t *testing.T) {
-	still, busy, trouble := sources()
-	plain := func(s observe.Source) Options { return Options{Source: s, NoColor: true, Purpose: purposes} }
-	colored := func(s observe.Source) Options { return Options{Source: s, Purpose: purposes} }
+	still, busy, trouble := testSources()
+	plain := func(s observe.Source) Options { return Options{Source: s, NoColor: true, Purpose: testPurpose} }
+	colored := func(s observe.Source) Options { return Options{Source: s, Purpose: testPurpose} }
 	tests := []struct {
 		name string
 		o    Options
@@ -38,60 +38,60 @@ func TestScreens(t *testing.T) {
 		do   func(*testing.T, model) model
 	}{
 		{"before", plain(still), 100, 20, func(t *testing.T, m model) model {
-			return send(t, newModel(t.Context(), plain(still)), tea.WindowSizeMsg{Width: 100, Height: 20})
+			return sendMsgs(t, newModel(t.Context(), plain(still)), tea.WindowSizeMsg{Width: 100, Height: 20})
 		}},
-		{"starting", plain(&fixed{snapshot: booting(), records: happened()[:2]}), 120, 20, nil},
+		{"starting", plain(&fixed{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
 		{"idle", plain(still), 140, 40, nil},
 		{"burst", plain(busy), 120, 30, nil},
 		{"failing", plain(trouble), 120, 40, nil},
-		{"stopped", plain(trouble), 120, 40, func(t *testing.T, m model) model { return press(t, m, ">", ">", ">", "G") }},
+		{"stopped", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pressKeys(t, m, ">", ">", ">", "G") }},
 		{"60x15", plain(busy), 60, 15, nil},
 		{"80x24", plain(trouble), 80, 24, nil},
 		{"250x80", plain(busy), 250, 80, nil},
 		{"dark", colored(trouble), 100, 24, nil},
 		{"light", colored(trouble), 100, 24, func(t *testing.T, m model) model {
-			return send(t, m, tea.BackgroundColorMsg{Color: color.White})
+			return sendMsgs(t, m, tea.BackgroundColorMsg{Color: color.White})
 		}},
 		{"ascii", plain(busy), 140, 24, func(t *testing.T, m model) model { return m.withTheme(newTheme(false, true, true)) }},
-		{"help", plain(still), 140, 40, func(t *testing.T, m model) model { return press(t, m, "?") }},
-		{"help narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return press(t, m, "?", "ctrl+f") }},
-		{"question", plain(still), 80, 15, func(t *testing.T, m model) model { return press(t, m, "q") }},
-		{"question narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return press(t, m, "q") }},
-		{"filter", plain(trouble), 100, 24, func(t *testing.T, m model) model { return press(t, m, "/", "j", "o", "b") }},
-		{"hold", plain(busy), 100, 24, func(t *testing.T, m model) model { return press(t, m, "space") }},
-		{"all", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, press(t, m, "tab", "a", "-", "-")) }},
-		{"controller", plain(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, press(t, m, "enter")) }},
-		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, press(t, m, "enter")) }},
+		{"help", plain(still), 140, 40, func(t *testing.T, m model) model { return pressKeys(t, m, "?") }},
+		{"help narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "?", "ctrl+f") }},
+		{"question", plain(still), 80, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
+		{"question narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
+		{"filter", plain(trouble), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "/", "j", "o", "b") }},
+		{"hold", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
+		{"all", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "tab", "a", "-", "-")) }},
+		{"controller", plain(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
+		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
 		{"object", plain(trouble), 120, 30, openReplicaSet},
 		{"object yaml", colored(trouble), 80, 30, func(t *testing.T, m model) model {
-			return press(t, openReplicaSet(t, m), "y", "j", "j")
+			return pressKeys(t, openReplicaSet(t, m), "y", "j", "j")
 		}},
 		{"lost", plain(busy), 100, 20, func(t *testing.T, m model) model {
-			return send(t, m, pulled{err: errors.New("dial tcp 127.0.0.1:6443: connect: connection refused")})
+			return sendMsgs(t, m, pullResult{err: errors.New("dial tcp 127.0.0.1:6443: connect: connection refused")})
 		}},
 		{"silent", plain(busy), 100, 20, func(t *testing.T, m model) model {
 			m.pulling = true
-			return send(t, m, tickMsg(now.Add(5*time.Second)))
+			return sendMsgs(t, m, tickMsg(testNow.Add(5*time.Second)))
 		}},
-		{"warning", withWarning(plain(still), "the data folder is nearly full"), 100, 20, nil},
-		{"warnings", withWarning(plain(still), "the data folder is nearly full", "a client\x1b[2J sends 200 requests a second, which is more than a control plane for development is made for"), 60, 15,
-			func(t *testing.T, m model) model { return press(t, m, "w") }},
-		{"nothing active", plain(still), 60, 15, func(t *testing.T, m model) model { return press(t, m, "i", "tab", "/", "x", "enter") }},
+		{"warning", optionsWithWarnings(plain(still), "the data folder is nearly full"), 100, 20, nil},
+		{"warnings", optionsWithWarnings(plain(still), "the data folder is nearly full", "a client\x1b[2J sends 200 requests a second, which is more than a control plane for development is made for"), 60, 15,
+			func(t *testing.T, m model) model { return pressKeys(t, m, "w") }},
+		{"nothing active", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "i", "tab", "/", "x", "enter") }},
 		{"small", plain(still), 30, 8, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := shown(t, tt.o, tt.w, tt.h)
+			m := newTestModel(t, tt.o, tt.w, tt.h)
 			if tt.do != nil {
 				m = tt.do(t, m)
 			}
-			fits(t, m)
+			expectFits(t, m)
 			golden(t, m)
 		})
 	}
 }
 
-func withWarning(o Options, warnings ...string) Options {
+func optionsWithWarnings(o Options, warnings ...string) Options {
 	o.Warnings = func() []string { return warnings }
 	return o
 }
@@ -99,22 +99,22 @@ func withWarning(o Options, warnings ...string) Options {
 // openReplicaSet opens the object that the deployment controller has created.
 func openReplicaSet(t *testing.T, m model) model {
 	t.Helper()
-	m = press(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter")
+	m = pressKeys(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter")
 	return pullOnce(t, m)
 }
 
-// booting is a control plane that has just begun.
-func booting() observe.Snapshot {
-	s := observe.Snapshot{Time: start.Add(300 * time.Millisecond)}
-	s.Process = observe.Process{Name: "dev", Version: "v0.3.0", State: observe.Starting, Started: start, MemoryBytes: 90_000_000, CPUPercent: 140}
+// bootingSnapshot is a control plane that has just begun.
+func bootingSnapshot() observe.Snapshot {
+	s := observe.Snapshot{Time: startTime.Add(300 * time.Millisecond)}
+	s.Process = observe.Process{Name: "dev", Version: "v0.3.0", State: observe.Starting, Started: startTime, MemoryBytes: 90_000_000, CPUPercent: 140}
 	s.Controllers = []observe.Controller{{Name: "deployment-controller", State: "building"}, {Name: "serviceaccount-token-controller", State: stateRunning}}
 	return s
 }
 
-// fits fails if the content is wider or higher than the screen.
-func fits(t *testing.T, m model) {
+// expectFits fails if the content is wider or higher than the screen.
+func expectFits(t *testing.T, m model) {
 	t.Helper()
-	lines := m.draw()
+	lines := m.drawScreen()
 	if len(lines) > m.height {
 		t.Errorf("%dx%d: %d lines", m.width, m.height, len(lines))
 	}

@@ -164,18 +164,18 @@ func (b *browser) shoot(name string) {
 // failing is a report with all that a page can show.
 func failing(t *testing.T, syncs int) string {
 	t.Helper()
-	s := &state{objects: nil, events: nil}
-	for i, text := range hostile {
-		s.unhealthy = append(s.unhealthy, unhealthy{
+	s := &finalState{objects: nil, events: nil}
+	for i, text := range hostileTexts {
+		s.unhealthy = append(s.unhealthy, unhealthyObject{
 			health.State{Ref: health.Ref{Namespace: "shop", Name: text}, Status: health.InProgress}, "why: " + text, i,
 		})
-		s.events = append(s.events, event{At: began.Add(time.Duration(i) * time.Second), Warning: i%3 == 0, Reason: "FailedScheduling", Object: "Pod shop/" + text, Message: text, From: "scheduler", Count: int32(i + 1)})
-		s.objects = append(s.objects, object(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}", i)))
+		s.events = append(s.events, apiEvent{At: runStart.Add(time.Duration(i) * time.Second), Warning: i%3 == 0, Reason: "FailedScheduling", Object: "Pod shop/" + text, Message: text, From: "scheduler", Count: int32(i + 1)})
+		s.objects = append(s.objects, parseObject(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}", i)))
 	}
-	j := rollouts(syncs)
-	dir := written(t, j, s, Outcome{
-		Command: []string{"sh", "-c", hostile[0]}, Code: 1, Began: began, Took: 6 * time.Second,
-		Stages: []Stage{{Name: "command", At: began.Add(900 * time.Millisecond), Took: 4800 * time.Millisecond}, {Name: "stop", At: began.Add(5700 * time.Millisecond), Took: 300 * time.Millisecond}},
+	j := rolloutJournal(syncs)
+	dir := writeReport(t, j, s, Outcome{
+		Command: []string{"sh", "-c", hostileTexts[0]}, Code: 1, Began: runStart, Took: 6 * time.Second,
+		Stages: []Stage{{Name: "command", At: runStart.Add(900 * time.Millisecond), Took: 4800 * time.Millisecond}, {Name: "stop", At: runStart.Add(5700 * time.Millisecond), Took: 300 * time.Millisecond}},
 	})
 	return filepath.Join(dir, PageFile)
 }
@@ -284,7 +284,7 @@ func TestPageWithManyRecords(t *testing.T) {
 }
 
 func TestPageOfNothing(t *testing.T) {
-	dir := written(t, newJournal(), &state{}, Outcome{Command: []string{"true"}, Began: began, Took: time.Second})
+	dir := writeReport(t, newFakeJournal(), &finalState{}, Outcome{Command: []string{"true"}, Began: runStart, Took: time.Second})
 	b := open(t, filepath.Join(dir, PageFile), 1280, 900)
 	b.shoot("nothing")
 	if text := value[string](b, `document.body.innerText`); !strings.Contains(text, "passed") {

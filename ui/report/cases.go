@@ -24,37 +24,37 @@ type testCase struct {
 // systemNamespaces hold what a control plane has for itself.
 var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"}
 
-// noted are kinds that say something of other objects, and are never waited for.
-var noted = map[schema.GroupKind]bool{
+// ancillaryKinds are kinds that say something of other objects, and are never waited for.
+var ancillaryKinds = map[schema.GroupKind]bool{
 	{Kind: "Event"}: true, {Kind: "Endpoints"}: true, {Group: "discovery.k8s.io", Kind: "EndpointSlice"}: true,
 	{Group: "coordination.k8s.io", Kind: "Lease"}: true, {Group: "apps", Kind: "ControllerRevision"}: true,
 }
 
-// given are objects that every namespace has, or that the API server makes.
-var given = map[string]bool{
+// builtinObjects are objects that every namespace has, or that the API server makes.
+var builtinObjects = map[string]bool{
 	"ConfigMap kube-root-ca.crt": true, "ServiceAccount default": true, "Service kubernetes": true,
 }
 
-// cases are the objects of manifests, and those in the namespaces of users that
+// objectCases are the objects of manifests, and those in the namespaces of users that
 // no other object controls. reasons says why objects are not healthy.
-func cases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string) []testCase {
+func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string) []testCase {
 	var all []testCase
 	done := map[types.UID]bool{}
 	add := func(suite string, u *unstructured.Unstructured) {
 		reason, bad := reasons[u.GetUID()]
 		c := testCase{suite: suite, name: health.RefOf(u).String()}
 		if bad {
-			c.failure = string(health.Of(u).Status) + ": " + reason
+			c.failure = string(health.StateOf(u).Status) + ": " + reason
 		}
 		done[u.GetUID()] = true
 		all = append(all, c)
 	}
 	there := map[health.Ref]*unstructured.Unstructured{}
 	for i := range objects {
-		there[anyVersion(health.RefOf(&objects[i]))] = &objects[i]
+		there[withoutVersion(health.RefOf(&objects[i]))] = &objects[i]
 	}
 	for _, m := range applied {
-		u := find(there, anyVersion(health.RefOf(m.Unstructured)))
+		u := findObject(there, withoutVersion(health.RefOf(m.Unstructured)))
 		switch {
 		case u == nil:
 			all = append(all, testCase{suite: "manifests", name: m.String(), skipped: "it is not there any more"})
@@ -63,7 +63,7 @@ func cases(objects []unstructured.Unstructured, applied []manifests.Object, reas
 		}
 	}
 	for i := range objects {
-		if u := &objects[i]; !done[u.GetUID()] && counts(u) {
+		if u := &objects[i]; !done[u.GetUID()] && isUserObject(u) {
 			add("namespace "+u.GetNamespace(), u)
 		}
 	}
@@ -71,20 +71,20 @@ func cases(objects []unstructured.Unstructured, applied []manifests.Object, reas
 	return all
 }
 
-// counts tells whether an object is one that somebody made and waits for.
-func counts(u *unstructured.Unstructured) bool {
+// isUserObject tells whether an object is one that somebody made and waits for.
+func isUserObject(u *unstructured.Unstructured) bool {
 	return u.GetNamespace() != "" && !slices.Contains(systemNamespaces, u.GetNamespace()) &&
-		metav1.GetControllerOf(u) == nil && !noted[u.GroupVersionKind().GroupKind()] &&
-		!given[u.GetKind()+" "+u.GetName()]
+		metav1.GetControllerOf(u) == nil && !ancillaryKinds[u.GroupVersionKind().GroupKind()] &&
+		!builtinObjects[u.GetKind()+" "+u.GetName()]
 }
 
-func anyVersion(r health.Ref) health.Ref {
+func withoutVersion(r health.Ref) health.Ref {
 	r.Version = ""
 	return r
 }
 
-// find looks up an object of a manifest, whose namespace may be left out.
-func find(there map[health.Ref]*unstructured.Unstructured, r health.Ref) *unstructured.Unstructured {
+// findObject looks up an object of a manifest, whose namespace may be left out.
+func findObject(there map[health.Ref]*unstructured.Unstructured, r health.Ref) *unstructured.Unstructured {
 	if u := there[r]; u != nil || r.Namespace != "" {
 		return u
 	}

@@ -17,9 +17,9 @@ type digest struct {
 	records uint64
 	stages  []Stage
 	marks   marks
-	depths  *depths
+	depths  *depthTracker
 	slow    []slowSync // the slowest first
-	groups  *groups
+	groups  *errorGroups
 }
 
 // Stage is a span of time of the run as a whole.
@@ -37,7 +37,7 @@ type slowSync struct {
 }
 
 func newDigest() *digest {
-	return &digest{marks: marks{max: maxMarks}, depths: newDepths(), groups: newGroups()}
+	return &digest{marks: marks{max: maxMarks}, depths: newDepthTracker(), groups: newGroups()}
 }
 
 func (d *digest) add(r observe.Record) {
@@ -46,46 +46,46 @@ func (d *digest) add(r observe.Record) {
 	case *observe.BootStep:
 		d.stages = append(d.stages, Stage{e.Step, r.Time.Add(-e.Took), e.Took, e.Error})
 	case *observe.ControllerChanged:
-		d.changed(r, e)
+		d.addStateChange(r, e)
 	case *observe.QueueChanged:
-		d.depths.changed(r.Time, e)
+		d.depths.addChange(r.Time, e)
 	case *observe.Called:
-		d.called(r, e)
+		d.addCall(r, e)
 	case *observe.Synced:
-		d.synced(r, e)
+		d.addSync(r, e)
 	case *observe.Logged:
-		d.logged(r, e)
+		d.addLog(r, e)
 	}
 }
 
-func (d *digest) changed(r observe.Record, e *observe.ControllerChanged) {
+func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) {
 	m := mark{kind: stateKind, controller: e.Controller, at: r.Time, what: e.State, note: e.Reason, seq: r.Seq}
 	if e.State == "failed" {
-		m.tone = failed
+		m.tone = toneFailed
 		d.groups.add("Failed controller", e.Controller, e.Controller, e.Reason, m)
 	}
 	d.marks.add(m)
 }
 
-// called takes writes, and reads that failed. Leases and events are left out
+// addCall takes writes, and reads that failed. Leases and events are left out
 // unless they fail: nothing follows from them.
-func (d *digest) called(r observe.Record, e *observe.Called) {
-	if !e.Failed() && (!e.Write() || e.Chatter()) {
+func (d *digest) addCall(r observe.Record, e *observe.Called) {
+	if !e.Failed() && (!e.IsWrite() || e.IsRoutine()) {
 		return
 	}
 	m := mark{
 		kind: writeKind, controller: e.Controller, at: r.Time.Add(-e.Took), took: e.Took,
-		what: e.Verb + " " + resource(e), about: e.Object.Key(), note: e.Error, seq: r.Seq,
+		what: e.Verb + " " + resourceName(e), about: e.Object.Key(), note: e.Error, seq: r.Seq,
 	}
-	if !e.Write() {
+	if !e.IsWrite() {
 		m.kind = readKind
 	}
 	switch {
 	case e.Conflict:
-		m.tone = conflict
+		m.tone = toneConflict
 		d.groups.add("Conflict", e.Controller, m.what, e.Error, m)
 	case e.Failed():
-		m.tone = failed
+		m.tone = toneFailed
 		if m.note == "" {
 			m.note = "there was no answer"
 		}
@@ -94,22 +94,22 @@ func (d *digest) called(r observe.Record, e *observe.Called) {
 	d.marks.add(m)
 }
 
-func (d *digest) synced(r observe.Record, e *observe.Synced) {
-	d.depths.synced(r.Time, e)
+func (d *digest) addSync(r observe.Record, e *observe.Synced) {
+	d.depths.addSync(r.Time, e)
 	m := mark{
 		kind: syncKind, controller: cmp.Or(e.Controller, e.Queue), at: r.Time.Add(-e.Took), took: e.Took,
-		what: e.Queue, about: key(e), note: e.Error, seq: r.Seq,
+		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq,
 	}
 	if e.Failed() {
-		m.tone = failed
+		m.tone = toneFailed
 		d.groups.add("Failed sync", m.controller, e.Queue, e.Error, m)
 	}
 	d.marks.add(m)
-	d.slower(slowSync{e, m.at})
+	d.keepSlowest(slowSync{e, m.at})
 }
 
-// slower keeps a sync if it is one of the slowest.
-func (d *digest) slower(s slowSync) {
+// keepSlowest keeps a sync if it is one of the slowest.
+func (d *digest) keepSlowest(s slowSync) {
 	if n := len(d.slow); n == maxSlow && d.slow[n-1].Took >= s.Took {
 		return
 	}
@@ -118,14 +118,14 @@ func (d *digest) slower(s slowSync) {
 	d.slow = d.slow[:min(len(d.slow), maxSlow)]
 }
 
-// logged takes warnings, and errors unless the failed sync has them, too.
-func (d *digest) logged(r observe.Record, e *observe.Logged) {
+// addLog takes warnings, and errors unless the failed sync has them, too.
+func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	if e.Level < 4 || e.Level >= 8 && e.Sync != 0 {
 		return
 	}
 	m := mark{kind: logKind, controller: e.Controller, at: r.Time, what: "warning", about: e.Message, seq: r.Seq}
 	if e.Level >= 8 {
-		m.what, m.tone = "error", failed
+		m.what, m.tone = "error", toneFailed
 	}
 	for _, a := range e.Attrs {
 		m.note += fmt.Sprintf("%s=%s ", a.Key, a.Value)
@@ -134,9 +134,9 @@ func (d *digest) logged(r observe.Record, e *observe.Logged) {
 	d.marks.add(m)
 }
 
-// key names what a sync was about: "~" is before what is likely, "?" is for
+// formatKey names what a sync was about: "~" is before what is likely, "?" is for
 // what is not known.
-func key(e *observe.Synced) string {
+func formatKey(e *observe.Synced) string {
 	switch {
 	case e.Key == "":
 		return "?"
@@ -146,8 +146,8 @@ func key(e *observe.Synced) string {
 	return e.Key
 }
 
-// resource is RESOURCE[.GROUP][/SUBRESOURCE].
-func resource(e *observe.Called) string {
+// resourceName is RESOURCE[.GROUP][/SUBRESOURCE].
+func resourceName(e *observe.Called) string {
 	name := e.Object.Resource
 	if e.Object.Group != "" {
 		name += "." + e.Object.Group

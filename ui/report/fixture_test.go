@@ -17,17 +17,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-var began = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+var runStart = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// hostile are names and messages that nobody should take for more than text.
-var hostile = []string{
+// hostileTexts are names and messages that nobody should take for more than text.
+var hostileTexts = []string{
 	`</script><script>document.title="broken"</script>`, `<img src=x onerror=alert(1)>`, `"quoted" 'and' &amp; <!-- `, `${7*7} {{.}} ]]>`,
 	"control \x00\x07\x1b[31m red\nnext line\r", "right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8",
 	"a-name-that-is-very-long-" + fmt.Sprintf("%0400d", 7), "עברית and العربية", "::error::injected %0A | `pipe` *bold* [link](http://example.com/)",
 }
 
-// journal is a source with records of our own.
-type journal struct {
+// fakeJournal is a source with records of our own.
+type fakeJournal struct {
 	mu      sync.Mutex
 	records []observe.Record
 	first   uint64 // Seq of the oldest that is kept
@@ -35,27 +35,27 @@ type journal struct {
 	now     observe.Snapshot
 }
 
-func newJournal() *journal { return &journal{first: 1, wake: make(chan struct{})} }
+func newFakeJournal() *fakeJournal { return &fakeJournal{first: 1, wake: make(chan struct{})} }
 
-func (j *journal) add(at time.Duration, e observe.Event) uint64 {
+func (j *fakeJournal) add(at time.Duration, e observe.Event) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seq := j.now.Journal.Last + 1
 	j.now.Journal.Last = seq
-	j.records = append(j.records, observe.Record{Seq: seq, Time: began.Add(at), Event: e})
+	j.records = append(j.records, observe.Record{Seq: seq, Time: runStart.Add(at), Event: e})
 	close(j.wake)
 	j.wake = make(chan struct{})
 	return seq
 }
 
-// forget drops the oldest records.
-func (j *journal) forget(n int) {
+// dropOldest drops the oldest records.
+func (j *fakeJournal) dropOldest(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.records, j.first = j.records[n:], j.first+uint64(n)
 }
 
-func (j *journal) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+func (j *fakeJournal) Records(_ context.Context, q observe.Query) (observe.Page, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	p := observe.Page{Next: j.now.Journal.Last}
@@ -70,13 +70,13 @@ func (j *journal) Records(_ context.Context, q observe.Query) (observe.Page, err
 	return p, nil
 }
 
-func (j *journal) Snapshot(context.Context) (observe.Snapshot, error) {
+func (j *fakeJournal) Snapshot(context.Context) (observe.Snapshot, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.now, nil
 }
 
-func (j *journal) Wait(ctx context.Context, after uint64) error {
+func (j *fakeJournal) Wait(ctx context.Context, after uint64) error {
 	for {
 		j.mu.Lock()
 		last, wake := j.now.Journal.Last, j.wake
@@ -92,10 +92,10 @@ func (j *journal) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// rollouts is a run of some seconds with many syncs of several controllers, some
+// rolloutJournal is a run of some seconds with many syncs of several controllers, some
 // of which fail.
-func rollouts(syncs int) *journal {
-	j := newJournal()
+func rolloutJournal(syncs int) *fakeJournal {
+	j := newFakeJournal()
 	at := time.Duration(0)
 	for _, s := range []struct {
 		name string
@@ -109,7 +109,7 @@ func rollouts(syncs int) *journal {
 	for _, name := range names {
 		j.add(at, &observe.ControllerChanged{Controller: name + "-controller", State: "running"})
 	}
-	j.add(at, &observe.ControllerChanged{Controller: "broken-controller", State: "failed", Reason: hostile[0]})
+	j.add(at, &observe.ControllerChanged{Controller: "broken-controller", State: "failed", Reason: hostileTexts[0]})
 	for i := range syncs {
 		at += time.Duration(rng.IntN(int(5*time.Second) / syncs))
 		name := names[min(rng.IntN(len(names)), rng.IntN(len(names)))]
@@ -128,13 +128,13 @@ func rollouts(syncs int) *journal {
 				c.Status, c.Conflict, c.Error = 409, true, `Operation cannot be fulfilled on replicasets.apps "web": the object has been modified`
 				s.Error, s.Retried = c.Error, true
 			case i%119 == 0:
-				c.Status, c.Error = 403, hostile[i%len(hostile)]
+				c.Status, c.Error = 403, hostileTexts[i%len(hostileTexts)]
 			}
 			s.Writes++
 			j.add(at, c)
 		}
 		if i%500 == 3 {
-			s.Key = hostile[(i/500)%len(hostile)]
+			s.Key = hostileTexts[(i/500)%len(hostileTexts)]
 		}
 		j.add(at, s)
 		if i%(syncs/5+1) == 0 {
@@ -142,18 +142,18 @@ func rollouts(syncs int) *journal {
 		}
 	}
 	j.add(at, &observe.QueueChanged{Queue: "active", Controller: "scheduler"})
-	j.add(at, &observe.Logged{Controller: "job-controller", Level: 4, Message: hostile[1], Attrs: []observe.Attr{{Key: "key", Value: hostile[2]}}})
-	j.now.Time = began.Add(at)
+	j.add(at, &observe.Logged{Controller: "job-controller", Level: 4, Message: hostileTexts[1], Attrs: []observe.Attr{{Key: "key", Value: hostileTexts[2]}}})
+	j.now.Time = runStart.Add(at)
 	j.now.Process = observe.Process{Version: "v0.4.0", Kubernetes: "v1.37.1"}
 	for i, name := range names {
 		j.now.Controllers = append(j.now.Controllers, observe.Controller{Name: name + "-controller", State: "running", Syncs: int64(syncs / (i + 1)), Changes: int64(syncs / 20), Reads: 40, Delivered: 900, Conflicts: int64(i)})
 	}
-	j.now.Controllers = append(j.now.Controllers, observe.Controller{Name: "broken-controller", State: "failed", Reason: hostile[0]})
+	j.now.Controllers = append(j.now.Controllers, observe.Controller{Name: "broken-controller", State: "failed", Reason: hostileTexts[0]})
 	return j
 }
 
-// object reads YAML. One that has no UID gets one from its name.
-func object(t testing.TB, manifest string) unstructured.Unstructured {
+// parseObject reads YAML. One that has no UID gets one from its name.
+func parseObject(t testing.TB, manifest string) unstructured.Unstructured {
 	t.Helper()
 	u := unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
@@ -165,10 +165,10 @@ func object(t testing.TB, manifest string) unstructured.Unstructured {
 	return u
 }
 
-func nobody(string) string { return "" }
+func emptyEnv(string) string { return "" }
 
-// written writes a report of a journal, and returns its folder.
-func written(t testing.TB, j *journal, s *state, o Outcome) string {
+// writeReport writes a report of a journal, and returns its folder.
+func writeReport(t testing.TB, j *fakeJournal, s *finalState, o Outcome) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	r, err := Open(dir, nil)
@@ -179,8 +179,8 @@ func written(t testing.TB, j *journal, s *state, o Outcome) string {
 		t.Fatal(err)
 	}
 	s.snapshot = j.now
-	r.state = s
-	if err := r.Write(o, io.Discard, nobody); err != nil {
+	r.final = s
+	if err := r.Write(o, io.Discard, emptyEnv); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))

@@ -36,13 +36,13 @@ func openFolder(path string) (*folder, error) {
 		f.staging, err = os.MkdirTemp(abs, ".unfinished-*")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write a report to %s: %w: name another folder", path, cause(err))
+		return nil, fmt.Errorf("cannot write a report to %s: %w: name another folder", path, withoutPath(err))
 	}
 	return f, nil
 }
 
-// cause leaves out of err the system call and the paths.
-func cause(err error) error {
+// withoutPath leaves out of err the system call and the paths.
+func withoutPath(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
@@ -52,28 +52,28 @@ func cause(err error) error {
 	return err
 }
 
-// create begins a file.
-func (f *folder) create(name string) (*os.File, error) {
+// createStaged begins a file.
+func (f *folder) createStaged(name string) (*os.File, error) {
 	return os.Create(filepath.Join(f.staging, name))
 }
 
-// write makes a file whole.
-func (f *folder) write(name string, content func(io.Writer) error) error {
-	file, err := f.create(name)
+// writeFile makes a file whole.
+func (f *folder) writeFile(name string, content func(io.Writer) error) error {
+	file, err := f.createStaged(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, cause(err))
+		return fmt.Errorf("%s: %w", name, withoutPath(err))
 	}
 	out := bufio.NewWriter(file)
 	if err := errors.Join(content(out), out.Flush(), file.Close()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return f.place(name)
+	return f.publishFile(name)
 }
 
-// place gives a whole file its name.
-func (f *folder) place(name string) error {
+// publishFile gives a whole file its name.
+func (f *folder) publishFile(name string) error {
 	if err := os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)); err != nil {
-		return fmt.Errorf("%s: %w", name, cause(err))
+		return fmt.Errorf("%s: %w", name, withoutPath(err))
 	}
 	return nil
 }

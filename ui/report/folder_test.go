@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestLogSince(t *testing.T) {
+func TestCopySince(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.log")
 	write := func(path, text string) {
@@ -27,19 +27,19 @@ func TestLogSince(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := func(m logMark, want string) {
+	check := func(m logPosition, want string) {
 		t.Helper()
 		var b bytes.Buffer
 		if err := m.copySince(&b); err != nil || b.String() != want {
 			t.Errorf("%q, %v, want %q", &b, err, want)
 		}
 	}
-	fresh := markLog(path)
+	fresh := currentLogPosition(path)
 	check(fresh, "")
 	write(path, "old ")
 	write(path, "lines ")
 	check(fresh, "old lines ")
-	later := markLog(path)
+	later := currentLogPosition(path)
 	check(later, "")
 	write(path, "new ")
 	check(later, "new ")
@@ -58,27 +58,27 @@ func TestLogSince(t *testing.T) {
 	check(later, "more more ")
 }
 
-// TestFolderIsGone removes it while the report is under way.
-func TestFolderIsGone(t *testing.T) {
+// TestWriteReportsRemovedFolder removes it while the report is under way.
+func TestWriteReportsRemovedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	r, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Follow(rollouts(10)); err != nil {
+	if err := r.Follow(rolloutJournal(10)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	err = r.Write(Outcome{Began: began}, io.Discard, nobody)
+	err = r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv)
 	want := "the report in " + dir + " is not complete: events.jsonl: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
-func TestFolder(t *testing.T) {
+func TestResourcePrefix(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -94,7 +94,7 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := errors.New("full")
-	if err := f.write("x", func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return failed }); !errors.Is(err, failed) {
+	if err := f.writeFile("x", func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return failed }); !errors.Is(err, failed) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.path, "x")); !errors.Is(err, os.ErrNotExist) {

@@ -46,17 +46,17 @@ type (
 // writeJUnit writes a suite for the command, and one for the manifests and each
 // namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
-	command := testCase{suite: "command", name: o.command(), seconds: o.Took.Seconds()}
-	if o.failed() {
-		command.failure = o.verdict() + ": " + o.reason()
+	command := testCase{suite: "command", name: o.commandLine(), seconds: o.Took.Seconds()}
+	if o.hasFailed() {
+		command.failure = o.verdict() + ": " + o.reasonLine()
 	}
-	all := xmlSuites{Name: "ctrlplane run", Time: seconds(o.Took.Seconds())}
+	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
 	for _, c := range append([]testCase{command}, objects...) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
 			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Time: "0.000", Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
 		suite := &all.Suites[len(all.Suites)-1]
-		suite.add(c)
+		suite.addCase(c)
 		all.Tests++
 		if c.failure != "" {
 			all.Failures++
@@ -75,8 +75,8 @@ func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	return err
 }
 
-func (s *xmlSuite) add(c testCase) {
-	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: seconds(c.seconds)}
+func (s *xmlSuite) addCase(c testCase) {
+	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds)}
 	s.Tests++
 	switch {
 	case c.failure != "":
@@ -92,5 +92,5 @@ func (s *xmlSuite) add(c testCase) {
 	s.Cases = append(s.Cases, one)
 }
 
-// seconds is never in digits that the schema has not.
-func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
+// formatSeconds is never in digits that the schema has not.
+func formatSeconds(s float64) string { return fmt.Sprintf("%.3f", s) }

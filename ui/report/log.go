@@ -8,30 +8,30 @@ import (
 	"os"
 )
 
-// setAside is how many older files of a log are looked for: Path.1 is the newest.
-const setAside = 9
+// maxRotatedLogs is how many older files of a log are looked for: Path.1 is the newest.
+const maxRotatedLogs = 9
 
-// logMark is where a log was when a run began.
-type logMark struct {
+// logPosition is where a log was when a run began.
+type logPosition struct {
 	path string
 	file os.FileInfo // nil if there was none
 }
 
-// markLog remembers where a log is now.
-func markLog(path string) logMark {
+// currentLogPosition remembers where a log is now.
+func currentLogPosition(path string) logPosition {
 	info, err := os.Stat(path)
 	if err != nil {
-		return logMark{path: path}
+		return logPosition{path: path}
 	}
-	return logMark{path, info}
+	return logPosition{path, info}
 }
 
 // copySince writes what the log has got since, from its older files, too. It is
 // the whole of them if the file of then is gone.
-func (m logMark) copySince(w io.Writer) error {
+func (m logPosition) copySince(w io.Writer) error {
 	var paths []string // the oldest first
 	from := int64(0)
-	for n := range setAside + 1 {
+	for n := range maxRotatedLogs + 1 {
 		path := m.path
 		if n > 0 {
 			path = fmt.Sprintf("%s.%d", m.path, n)

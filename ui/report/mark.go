@@ -10,55 +10,55 @@ import (
 // maxMarks is how many marks a page has at most: what a browser draws at once.
 const maxMarks = 20000
 
-// kind is what a mark of the timeline stands for.
-type kind int
+// markKind is what a mark of the timeline stands for.
+type markKind int
 
 const (
-	syncKind kind = iota
+	syncKind markKind = iota
 	writeKind
 	readKind // only those that failed
 	stateKind
 	logKind // only warnings and errors
 )
 
-// tone is how it went.
-type tone int
+// markTone is how it went.
+type markTone int
 
 const (
-	fine tone = iota
-	conflict
-	failed
+	toneFine markTone = iota
+	toneConflict
+	toneFailed
 )
 
 // mark is one thing that a controller did, on the timeline.
 type mark struct {
-	kind       kind
+	kind       markKind
 	controller string
 	at         time.Time // when it began
 	took       time.Duration
-	tone       tone
+	tone       markTone
 	what       string // the queue, the verb and resource, the state
 	about      string // the key or the object
 	note       string // the error, the message
 	seq        uint64
 }
 
-// row is a mark for the page: kind, lane, start and duration in milliseconds,
+// markRow is a mark for the page: kind, lane, start and duration in milliseconds,
 // tone, what, about, note, seq.
-type row [9]any
+type markRow [9]any
 
-func (m *mark) row(lane int, zero time.Time) row {
-	return row{m.kind, lane, millis(m.at.Sub(zero)), millis(m.took), m.tone, m.what, m.about, m.note, m.seq}
+func (m *mark) pageRow(lane int, zero time.Time) markRow {
+	return markRow{m.kind, lane, toMillis(m.at.Sub(zero)), toMillis(m.took), m.tone, m.what, m.about, m.note, m.seq}
 }
 
-// millis is a duration in milliseconds, to the microsecond.
-func millis(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }
+// toMillis is a duration in milliseconds, to the microsecond.
+func toMillis(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }
 
 // marks keeps those that matter most when there are too many for a page.
 type marks struct {
-	list []mark
-	max  int
-	left uint64 // out
+	list    []mark
+	max     int
+	dropped uint64 // out
 }
 
 func (m *marks) add(one mark) {
@@ -74,18 +74,18 @@ func (m *marks) prune() {
 		return
 	}
 	slices.SortStableFunc(m.list, func(a, b mark) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.took, a.took))
+		return cmp.Or(cmp.Compare(b.importance(), a.importance()), cmp.Compare(b.took, a.took))
 	})
-	m.left += uint64(len(m.list) - m.max)
+	m.dropped += uint64(len(m.list) - m.max)
 	m.list = slices.Clone(m.list[:m.max])
 	slices.SortFunc(m.list, func(a, b mark) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-func (m *mark) weight() int {
+func (m *mark) importance() int {
 	switch {
 	case m.kind == stateKind:
 		return 3
-	case m.tone != fine:
+	case m.tone != toneFine:
 		return 2
 	case m.kind == writeKind:
 		return 1
@@ -93,8 +93,8 @@ func (m *mark) weight() int {
 	return 0
 }
 
-// lanes names the controllers of the marks, the busiest first.
-func (m *marks) lanes() []string {
+// laneNames names the controllers of the marks, the busiest first.
+func (m *marks) laneNames() []string {
 	counts := map[string]int{}
 	for i := range m.list {
 		counts[m.list[i].controller]++

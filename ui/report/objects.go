@@ -16,18 +16,18 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 
 // writeObjects writes documents of YAML. incomplete says what is not among them.
 func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete error) error {
-	if _, err := fmt.Fprintf(w, "# %s. Values of Secrets are masked, managed fields left out.\n", count(len(objects), "object")); err != nil {
+	if _, err := fmt.Fprintf(w, "# %s. Values of Secrets are masked, managed fields left out.\n", pluralize(len(objects), "object")); err != nil {
 		return err
 	}
 	if incomplete != nil {
 		for line := range strings.SplitSeq(incomplete.Error(), "\n") {
-			if _, err := fmt.Fprintf(w, "# Not complete: %s\n", printable(line)); err != nil {
+			if _, err := fmt.Fprintf(w, "# Not complete: %s\n", sanitizeText(line)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, u := range objects {
-		data, err := yaml.Marshal(clean(u).Object)
+		data, err := yaml.Marshal(redactObject(u).Object)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}
@@ -38,19 +38,19 @@ func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete e
 	return nil
 }
 
-// clean is a copy without managed fields and, of a Secret, without its values.
-func clean(u unstructured.Unstructured) *unstructured.Unstructured {
+// redactObject is a copy without managed fields and, of a Secret, without its values.
+func redactObject(u unstructured.Unstructured) *unstructured.Unstructured {
 	c := u.DeepCopy()
 	unstructured.RemoveNestedField(c.Object, "metadata", "managedFields")
 	if c.GroupVersionKind().GroupKind() == secretKind {
-		mask(c)
+		maskSecret(c)
 	}
 	return c
 }
 
-// mask replaces the values of a Secret by how long they are, so that it still
+// maskSecret replaces the values of a Secret by how long they are, so that it still
 // is one.
-func mask(u *unstructured.Unstructured) {
+func maskSecret(u *unstructured.Unstructured) {
 	delete(u.Object, "stringData") // the server never answers with it
 	values, ok := u.Object["data"].(map[string]any)
 	if !ok {
@@ -62,14 +62,14 @@ func mask(u *unstructured.Unstructured) {
 		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
 			n = len(decoded)
 		}
-		values[key] = base64.StdEncoding.EncodeToString([]byte(masked(n)))
+		values[key] = base64.StdEncoding.EncodeToString([]byte(maskedValue(n)))
 	}
 	// It holds the values once more.
 	annotations := u.GetAnnotations()
 	if applied, ok := annotations[corev1.LastAppliedConfigAnnotation]; ok {
-		annotations[corev1.LastAppliedConfigAnnotation] = masked(len(applied))
+		annotations[corev1.LastAppliedConfigAnnotation] = maskedValue(len(applied))
 		u.SetAnnotations(annotations)
 	}
 }
 
-func masked(n int) string { return fmt.Sprintf("*** (%d bytes)", n) }
+func maskedValue(n int) string { return fmt.Sprintf("*** (%d bytes)", n) }

@@ -16,10 +16,10 @@ type Outcome struct {
 	Stages  []Stage // of the run besides the start: the command, the end
 }
 
-func (o *Outcome) failed() bool { return o.Code != 0 || o.Err != nil }
+func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
 
-// signal is the one that an exit code stands for, 0 if for none.
-func (o *Outcome) signal() int {
+// signalNumber is the one that an exit code stands for, 0 if for none.
+func (o *Outcome) signalNumber() int {
 	if n := o.Code - 128; 0 < n && n < 32 {
 		return n
 	}
@@ -29,18 +29,18 @@ func (o *Outcome) signal() int {
 // verdict is a few words.
 func (o *Outcome) verdict() string {
 	switch {
-	case !o.failed():
+	case !o.hasFailed():
 		return "passed"
 	case o.Code == 124 && o.Err != nil:
 		return "timed out"
-	case o.signal() > 0:
-		return fmt.Sprintf("ended by signal %d", o.signal())
+	case o.signalNumber() > 0:
+		return fmt.Sprintf("ended by signal %d", o.signalNumber())
 	}
 	return fmt.Sprintf("failed with exit code %d", o.Code)
 }
 
-// reason is more of it, in a line; empty if the command passed.
-func (o *Outcome) reason() string {
+// reasonLine is more of it, in a line; empty if the command passed.
+func (o *Outcome) reasonLine() string {
 	switch {
 	case o.Err != nil:
 		return oneLine(o.Err.Error())
@@ -50,8 +50,8 @@ func (o *Outcome) reason() string {
 	return ""
 }
 
-// command is the command as one would write it.
-func (o *Outcome) command() string {
+// commandLine is the command as one would write it.
+func (o *Outcome) commandLine() string {
 	words := make([]string, len(o.Command))
 	for i, w := range o.Command {
 		if w == "" || strings.ContainsAny(w, " \t\n\"'\\$`|&;<>()*?[]#~!{}") {

@@ -22,7 +22,7 @@ var assets embed.FS
 var scripts = []string{"model", "span", "draw", "timeline", "overview", "queues", "records", "tables", "main"}
 
 var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
-	"span": span, "n": thousands[uint64], "i": thousands[int64], "count": func(n int, what string) string { return count(n, what) },
+	"span": formatDuration, "n": groupDigits[uint64], "i": groupDigits[int64], "count": func(n int, what string) string { return pluralize(n, what) },
 }).ParseFS(assets, "assets/report.html"))
 
 // page is what the template is given.
@@ -36,11 +36,11 @@ type page struct {
 	Failed                                            bool
 	Facts                                             []fact
 	Warnings                                          []string // of the report itself
-	Unhealthy                                         []unhealthy
+	Unhealthy                                         []unhealthyObject
 	Objects, Cases                                    int
 	Slow                                              []slowSync
 	Groups                                            []Group
-	Events                                            []event
+	Events                                            []apiEvent
 	Controllers                                       []observe.Controller
 	Timeline                                          timeline
 	Files                                             []string
@@ -53,21 +53,21 @@ type fact struct {
 }
 
 func newPage(o *Outcome, r *Report) *page {
-	d, s := r.digest, r.state
+	d, s := r.digest, r.final
 	p := &page{
-		Style: template.CSS(asset("report.css")), Script: script(),
-		Outcome: o, Verdict: o.verdict(), CommandLine: o.command(), Failed: o.failed(),
+		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
+		Outcome: o, Verdict: o.verdict(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
-		Facts: facts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
-		Slow: d.slow, Groups: d.groups.list(), Events: s.events, Controllers: active(s.snapshot.Controllers),
+		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
+		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
 		Timeline: newTimeline(d, o),
 		Files:    []string{EventsFile, ObjectsFile, JUnitFile, LogFile},
 	}
 	if o.Err != nil { // else the verdict says it
-		p.Reason = o.reason()
+		p.Reason = o.reasonLine()
 	}
-	p.Policy = policy(string(p.Style), string(p.Script))
-	p.Warnings = warnings(r)
+	p.Policy = contentPolicy(string(p.Style), string(p.Script))
+	p.Warnings = reportWarnings(r)
 	return p
 }
 
@@ -75,52 +75,52 @@ func newPage(o *Outcome, r *Report) *page {
 func (p *page) At(t time.Time) string { return fmt.Sprintf("%.3f s", t.Sub(p.Began).Seconds()) }
 
 // Millis is a time on the timeline, as the script counts it.
-func (p *page) Millis(t time.Time) float64 { return millis(t.Sub(p.Began)) }
+func (p *page) Millis(t time.Time) float64 { return toMillis(t.Sub(p.Began)) }
 
 // Day is a time for people.
 func (p *page) Day(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
 
-func (p *page) Key(s slowSync) string { return key(s.Synced) }
+func (p *page) Key(s slowSync) string { return formatKey(s.Synced) }
 
-// warnings say what the report lacks.
-func warnings(r *Report) []string {
+// reportWarnings say what the report lacks.
+func reportWarnings(r *Report) []string {
 	var all []string
-	if n := r.missed(); n > 0 {
-		all = append(all, count(n, "record")+" went before they could be read: raise --observe-records.")
+	if n := r.missedRecords(); n > 0 {
+		all = append(all, pluralize(n, "record")+" went before they could be read: raise --observe-records.")
 	}
-	if n := r.digest.marks.left; n > 0 {
-		all = append(all, fmt.Sprintf("The timeline leaves out %s: short syncs that went well first. All are in %s.", count(n, "record"), EventsFile))
+	if n := r.digest.marks.dropped; n > 0 {
+		all = append(all, fmt.Sprintf("The timeline leaves out %s: short syncs that went well first. All are in %s.", pluralize(n, "record"), EventsFile))
 	}
-	if n := r.digest.groups.left; n > 0 {
-		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", count(n, "further error"), EventsFile))
+	if n := r.digest.groups.dropped; n > 0 {
+		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", pluralize(n, "further error"), EventsFile))
 	}
-	if n := r.state.leftEvents; n > 0 {
-		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", count(n, "older Event"), ObjectsFile))
+	if n := r.final.droppedEvents; n > 0 {
+		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", pluralize(n, "older Event"), ObjectsFile))
 	}
-	if r.state.incomplete != nil {
-		for line := range strings.SplitSeq(r.state.incomplete.Error(), "\n") {
-			all = append(all, printable(line))
+	if r.final.incomplete != nil {
+		for line := range strings.SplitSeq(r.final.incomplete.Error(), "\n") {
+			all = append(all, sanitizeText(line))
 		}
 	}
 	return all
 }
 
-func facts(d *digest, s *state) []fact {
-	t := total(s.snapshot.Controllers)
-	bad := func(n int64, what string) fact { return fact{thousands(n), what, n > 0} }
+func runFacts(d *digest, s *finalState) []fact {
+	t := sumControllers(s.snapshot.Controllers)
+	bad := func(n int64, what string) fact { return fact{groupDigits(n), what, n > 0} }
 	return []fact{
-		{thousands(int64(len(s.objects))), "objects at the end", false},
+		{groupDigits(int64(len(s.objects))), "objects at the end", false},
 		bad(int64(len(s.unhealthy)), "not healthy"),
-		{thousands(t.Syncs), "syncs", false},
+		{groupDigits(t.Syncs), "syncs", false},
 		bad(t.Failures, "failed syncs"),
-		{thousands(t.Changes), "writes", false},
-		{thousands(t.Conflicts), "conflicts", false},
+		{groupDigits(t.Changes), "writes", false},
+		{groupDigits(t.Conflicts), "conflicts", false},
 		bad(t.Errors, "failed calls"),
-		{thousands(d.records), "records", false},
+		{groupDigits(d.records), "records", false},
 	}
 }
 
-func total(controllers []observe.Controller) observe.Controller {
+func sumControllers(controllers []observe.Controller) observe.Controller {
 	var t observe.Controller
 	for _, c := range controllers {
 		t.Syncs += c.Syncs
@@ -132,8 +132,8 @@ func total(controllers []observe.Controller) observe.Controller {
 	return t
 }
 
-// active are the controllers that did anything, or failed, the busiest first.
-func active(all []observe.Controller) []observe.Controller {
+// activeControllers are the controllers that did anything, or failed, the busiest first.
+func activeControllers(all []observe.Controller) []observe.Controller {
 	list := slices.DeleteFunc(slices.Clone(all), func(c observe.Controller) bool {
 		return c.Syncs+c.Changes+c.Delivered+c.Reads == 0 && c.State != "failed"
 	})
@@ -143,23 +143,23 @@ func active(all []observe.Controller) []observe.Controller {
 	return list
 }
 
-// summary is the page in short.
-func (r *Report) summary(o *Outcome) *summary {
-	s := &summary{Outcome: o, unhealthy: r.state.unhealthy, folder: r.folder.path}
-	s.numbers = append(s.numbers, span(o.Took))
-	for _, f := range facts(r.digest, r.state) {
+// summarizeRun is the page in short.
+func (r *Report) summarizeRun(o *Outcome) *runSummary {
+	s := &runSummary{Outcome: o, unhealthy: r.final.unhealthy, folder: r.folder.path}
+	s.numbers = append(s.numbers, formatDuration(o.Took))
+	for _, f := range runFacts(r.digest, r.final) {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)
 	}
-	if n := r.missed(); n > 0 {
-		s.numbers = append(s.numbers, count(n, "record")+" missed")
+	if n := r.missedRecords(); n > 0 {
+		s.numbers = append(s.numbers, pluralize(n, "record")+" missed")
 	}
 	return s
 }
 
 func writePage(w io.Writer, p *page) error { return pageTemplate.Execute(w, p) }
 
-// asset is a file of ours as a browser reads it: its hash counts.
-func asset(name string) string {
+// readAsset is a file of ours as a browser reads it: its hash counts.
+func readAsset(name string) string {
 	data, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		panic("report: " + err.Error()) // it is in the binary, or the binary does not build
@@ -167,18 +167,18 @@ func asset(name string) string {
 	return strings.ReplaceAll(string(data), "\r\n", "\n")
 }
 
-func script() template.JS {
+func joinScripts() template.JS {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
 	for _, name := range scripts {
-		b.WriteString(asset(name + ".js"))
+		b.WriteString(readAsset(name + ".js"))
 	}
 	b.WriteString("})();\n")
 	return template.JS(b.String())
 }
 
-// policy lets the page use what is in it, and nothing else.
-func policy(style, script string) string {
+// contentPolicy lets the page use what is in it, and nothing else.
+func contentPolicy(style, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

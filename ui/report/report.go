@@ -19,16 +19,16 @@ import (
 // something to follow, Read at the end while the API server still answers, and
 // Write when all has ended.
 type Report struct {
-	folder  *folder
-	applied []manifests.Object
-	log     logMark
+	folder   *folder
+	applied  []manifests.Object
+	logStart logPosition
 
-	mu        sync.Mutex
-	recording *recording // nil before Follow
-	digest    *digest
-	state     *state
-	once      sync.Once
-	err       error
+	mu       sync.Mutex
+	recorder *recorder // nil before Follow
+	digest   *digest
+	final    *finalState
+	once     sync.Once
+	err      error
 }
 
 // Open makes the folder, if there is none, and checks that it can be written.
@@ -38,49 +38,49 @@ func Open(path string, applied []manifests.Object) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{folder: f, applied: applied, digest: newDigest(), state: &state{}}, nil
+	return &Report{folder: f, applied: applied, digest: newDigest(), final: &finalState{}}, nil
 }
 
 // Path is that of a file of the report, by its name.
 func (r *Report) Path(name string) string { return filepath.Join(r.folder.path, name) }
 
-// SpareLog is a place for the log of a control plane that keeps none itself.
-func (r *Report) SpareLog() string { return filepath.Join(r.folder.staging, "spare-"+LogFile) }
+// FallbackLogPath is a place for the log of a control plane that keeps none itself.
+func (r *Report) FallbackLogPath() string { return filepath.Join(r.folder.staging, "spare-"+LogFile) }
 
-// Log says where the control plane is going to log. What is there already is
+// SetLog says where the control plane is going to log. What is there already is
 // not the report's.
-func (r *Report) Log(path string) { r.log = markLog(path) }
+func (r *Report) SetLog(path string) { r.logStart = currentLogPosition(path) }
 
 // Follow begins to write down what src observes. Only its first call counts.
 func (r *Report) Follow(src Source) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.recording != nil {
+	if r.recorder != nil {
 		return nil
 	}
-	file, err := r.folder.create(EventsFile)
+	file, err := r.folder.createStaged(EventsFile)
 	if err != nil {
-		return fmt.Errorf("%s: %w", EventsFile, cause(err))
+		return fmt.Errorf("%s: %w", EventsFile, withoutPath(err))
 	}
-	r.recording = startRecording(src, file, r.digest)
+	r.recorder = startRecorder(src, file, r.digest)
 	return nil
 }
 
-// Read takes down what is there now: objects, and what is known of the
+// ReadState takes down what is there now: objects, and what is known of the
 // controllers. What it cannot read, the report says.
-func (r *Report) Read(ctx context.Context, cfg *rest.Config) {
-	s, err := read(ctx, cfg, r.applied)
+func (r *Report) ReadState(ctx context.Context, cfg *rest.Config) {
+	s, err := readFinalState(ctx, cfg, r.applied)
 	if err != nil {
 		s.incomplete = fmt.Errorf("not all that was there at the end could be read: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.recording != nil {
-		if s.snapshot, err = r.recording.src.Snapshot(ctx); err != nil {
+	if r.recorder != nil {
+		if s.snapshot, err = r.recorder.src.Snapshot(ctx); err != nil {
 			s.incomplete = errors.Join(s.incomplete, err)
 		}
 	}
-	r.state = s
+	r.final = s
 }
 
 // Write ends the following and writes the files. Then it tells the CI service
@@ -90,35 +90,35 @@ func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) err
 	r.once.Do(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.know()
-		r.err = errors.Join(r.files(&o), r.folder.close(), r.summary(&o).tell(log, getenv))
+		r.ensureSnapshot()
+		r.err = errors.Join(r.writeFiles(&o), r.folder.close(), r.summarizeRun(&o).publishToCI(log, getenv))
 	})
 	return r.err
 }
 
-// know asks what is known of the controllers, if nobody has while they ran.
-func (r *Report) know() {
-	if r.recording == nil || !r.state.snapshot.Time.IsZero() {
+// ensureSnapshot asks what is known of the controllers, if nobody has while they ran.
+func (r *Report) ensureSnapshot() {
+	if r.recorder == nil || !r.final.snapshot.Time.IsZero() {
 		return
 	}
 	var err error
-	if r.state.snapshot, err = r.recording.src.Snapshot(context.Background()); err != nil {
-		r.state.incomplete = errors.Join(r.state.incomplete, err)
+	if r.final.snapshot, err = r.recorder.src.Snapshot(context.Background()); err != nil {
+		r.final.incomplete = errors.Join(r.final.incomplete, err)
 	}
 }
 
-func (r *Report) files(o *Outcome) error {
-	err := r.events()
+func (r *Report) writeFiles(o *Outcome) error {
+	err := r.finishEvents()
 	for _, f := range []struct {
 		name    string
 		content func(io.Writer) error
 	}{
-		{LogFile, r.log.copySince},
-		{ObjectsFile, func(w io.Writer) error { return writeObjects(w, r.state.objects, r.state.incomplete) }},
-		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.state.cases) }},
+		{LogFile, r.logStart.copySince},
+		{ObjectsFile, func(w io.Writer) error { return writeObjects(w, r.final.objects, r.final.incomplete) }},
+		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.final.cases) }},
 		{PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }},
 	} {
-		if writeErr := r.folder.write(f.name, f.content); err == nil { // the first says enough
+		if writeErr := r.folder.writeFile(f.name, f.content); err == nil { // the first says enough
 			err = writeErr
 		}
 	}
@@ -128,22 +128,22 @@ func (r *Report) files(o *Outcome) error {
 	return nil
 }
 
-// events ends the following.
-func (r *Report) events() error {
-	if r.recording == nil {
-		return r.folder.write(EventsFile, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(headLine{"ctrlplane", formVersion, time.Now()})
+// finishEvents ends the following.
+func (r *Report) finishEvents() error {
+	if r.recorder == nil {
+		return r.folder.writeFile(EventsFile, func(w io.Writer) error {
+			return json.NewEncoder(w).Encode(headerLine{"ctrlplane", formatVersion, time.Now()})
 		})
 	}
-	if err := r.recording.close(); err != nil {
+	if err := r.recorder.close(); err != nil {
 		return fmt.Errorf("%s: %w", EventsFile, err)
 	}
-	return r.folder.place(EventsFile)
+	return r.folder.publishFile(EventsFile)
 }
 
-func (r *Report) missed() uint64 {
-	if r.recording == nil {
+func (r *Report) missedRecords() uint64 {
+	if r.recorder == nil {
 		return 0
 	}
-	return r.recording.missed
+	return r.recorder.missed
 }

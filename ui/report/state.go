@@ -24,62 +24,62 @@ const (
 	maxEvents  = 1000 // the newest
 )
 
-// state is what there was at the end.
-type state struct {
-	snapshot   observe.Snapshot
-	objects    []unstructured.Unstructured
-	unhealthy  []unhealthy
-	events     []event // the oldest first
-	leftEvents int
-	cases      []testCase // of objects
-	incomplete error      // what could not be read
+// finalState is what there was at the end.
+type finalState struct {
+	snapshot      observe.Snapshot
+	objects       []unstructured.Unstructured
+	unhealthy     []unhealthyObject
+	events        []apiEvent // the oldest first
+	droppedEvents int
+	cases         []testCase // of objects
+	incomplete    error      // what could not be read
 }
 
-// unhealthy is an object that is not healthy and why. Objects that it controls
+// unhealthyObject is an object that is not healthy and why. Objects that it controls
 // and that are not healthy either are only counted.
-type unhealthy struct {
+type unhealthyObject struct {
 	health.State
 	Reason string
 	Below  int
 }
 
-// event is an Event of the API.
-type event struct {
+// apiEvent is an Event of the API.
+type apiEvent struct {
 	At                            time.Time
 	Warning                       bool
 	Reason, Object, Message, From string
 	Count                         int32
 }
 
-// read looks at all that an API server has. It may return a state and an error:
+// readFinalState looks at all that an API server has. It may return a state and an error:
 // then it is not complete.
-func read(ctx context.Context, cfg *rest.Config, applied []manifests.Object) (*state, error) {
-	r, err := newReader(cfg)
+func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.Object) (*finalState, error) {
+	r, err := newObjectLister(cfg)
 	if err != nil {
-		return &state{}, err
+		return &finalState{}, err
 	}
 	waiter, err := health.New(cfg)
 	if err != nil {
-		return &state{}, err
+		return &finalState{}, err
 	}
-	s := &state{}
-	s.objects, err = r.all(ctx)
+	s := &finalState{}
+	s.objects, err = r.listAll(ctx)
 	if ctx.Err() != nil { // and so for each of what has not been listed
 		err = context.Cause(ctx)
 	}
-	s.readEvents()
-	reasons := s.judge(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
-	s.cases = cases(s.objects, applied, reasons)
+	s.collectEvents()
+	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
+	s.cases = objectCases(s.objects, applied, reasons)
 	return s, err
 }
 
-// judge finds what is not healthy and, by UID, why.
-func (s *state) judge(why func(*unstructured.Unstructured) string) map[types.UID]string {
+// findUnhealthy finds what is not healthy and, by UID, why.
+func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) map[types.UID]string {
 	reasons := map[types.UID]string{}
 	below := map[types.UID]int{}
 	var bad []*unstructured.Unstructured
 	for i := range s.objects {
-		if u := &s.objects[i]; u.GetKind() != "Event" && health.Of(u).Status != health.Current {
+		if u := &s.objects[i]; u.GetKind() != "Event" && health.StateOf(u).Status != health.Current {
 			bad = append(bad, u)
 			reasons[u.GetUID()] = ""
 		}
@@ -92,7 +92,7 @@ func (s *state) judge(why func(*unstructured.Unstructured) string) map[types.UID
 		}
 	}
 	for i, u := range bad {
-		state := health.Of(u)
+		state := health.StateOf(u)
 		reason := state.Message
 		if i < maxReasons {
 			reason = why(u)
@@ -101,37 +101,37 @@ func (s *state) judge(why func(*unstructured.Unstructured) string) map[types.UID
 		if owner := metav1.GetControllerOf(u); owner != nil && below[owner.UID] > 0 {
 			continue
 		}
-		s.unhealthy = append(s.unhealthy, unhealthy{state, reason, below[u.GetUID()]})
+		s.unhealthy = append(s.unhealthy, unhealthyObject{state, reason, below[u.GetUID()]})
 	}
 	return reasons
 }
 
-// readEvents takes the newest Events from among the objects.
-func (s *state) readEvents() {
+// collectEvents takes the newest Events from among the objects.
+func (s *finalState) collectEvents() {
 	for i := range s.objects {
 		if u := &s.objects[i]; u.GetKind() == "Event" {
 			var e corev1.Event
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &e); err == nil {
-				s.events = append(s.events, eventOf(&e))
+				s.events = append(s.events, newEvent(&e))
 			} else {
-				s.leftEvents++
+				s.droppedEvents++
 			}
 		}
 	}
-	slices.SortStableFunc(s.events, func(a, b event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(s.events, func(a, b apiEvent) int { return a.At.Compare(b.At) })
 	if over := len(s.events) - maxEvents; over > 0 {
 		s.events = s.events[over:]
-		s.leftEvents += over
+		s.droppedEvents += over
 	}
 }
 
-func eventOf(e *corev1.Event) event {
+func newEvent(e *corev1.Event) apiEvent {
 	o := e.InvolvedObject
 	name := o.Name
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + o.Name
 	}
-	found := event{
+	found := apiEvent{
 		At: e.CreationTimestamp.Time, Warning: e.Type == corev1.EventTypeWarning, Reason: e.Reason, Message: e.Message,
 		Object: fmt.Sprintf("%s %s", o.Kind, name), From: cmp.Or(e.ReportingController, e.Source.Component), Count: max(e.Count, 1),
 	}

@@ -44,17 +44,17 @@ status: {phase: Failed}`
 	namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}, status: {phase: Active}}`
 )
 
-func objectsOf(t *testing.T, texts ...string) (list []unstructured.Unstructured) {
+func parseObjects(t *testing.T, texts ...string) (list []unstructured.Unstructured) {
 	t.Helper()
 	for _, text := range texts {
-		list = append(list, object(t, text))
+		list = append(list, parseObject(t, text))
 	}
 	return list
 }
 
-func TestUnhealthy(t *testing.T) {
-	s := &state{objects: objectsOf(t, stuckDeployment, itsReplicaSet, failedPod, settings, namespace)}
-	reasons := s.judge(func(u *unstructured.Unstructured) string { return "why of " + u.GetName() })
+func TestFindUnhealthy(t *testing.T) {
+	s := &finalState{objects: parseObjects(t, stuckDeployment, itsReplicaSet, failedPod, settings, namespace)}
+	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return "why of " + u.GetName() })
 	if len(reasons) != 3 || reasons["uid-of-web"] != "why of web" {
 		t.Errorf("reasons: %v", reasons)
 	}
@@ -68,14 +68,14 @@ func TestUnhealthy(t *testing.T) {
 	}
 }
 
-func TestCases(t *testing.T) {
-	s := &state{objects: objectsOf(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
-	reasons := s.judge(func(*unstructured.Unstructured) string { return "why" })
+func TestObjectCases(t *testing.T) {
+	s := &finalState{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
+	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
 	var applied []manifests.Object
 	for _, text := range []string{
 		namespace, stuckDeployment, stuckDeployment, "{apiVersion: v1, kind: Pod, metadata: {name: alone}}", "{apiVersion: v1, kind: Pod, metadata: {name: gone}}",
 	} {
-		u := object(t, text)
+		u := parseObject(t, text)
 		applied = append(applied, manifests.Object{Unstructured: &u})
 	}
 	want := []testCase{
@@ -85,26 +85,26 @@ func TestCases(t *testing.T) {
 		{suite: "manifests", name: "Pod gone", skipped: "it is not there any more"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	if diff := cmp.Diff(want, cases(s.objects, applied, reasons), cmp.AllowUnexported(testCase{})); diff != "" {
+	if diff := cmp.Diff(want, objectCases(s.objects, applied, reasons), cmp.AllowUnexported(testCase{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestEvents(t *testing.T) {
-	s := &state{}
+func TestCollectEvents(t *testing.T) {
+	s := &finalState{}
 	for i := range maxEvents + 5 {
-		s.objects = append(s.objects, object(t, fmt.Sprintf(
+		s.objects = append(s.objects, parseObject(t, fmt.Sprintf(
 			`{apiVersion: v1, kind: Event, metadata: {name: e%d, namespace: shop}, type: Warning, reason: R%d, lastTimestamp: "%s", involvedObject: {kind: Pod, namespace: shop, name: p}, source: {component: kubelet}}`,
-			i, i, began.Add(time.Duration(-i)*time.Second).Format(time.RFC3339))))
+			i, i, runStart.Add(time.Duration(-i)*time.Second).Format(time.RFC3339))))
 	}
-	series := object(t, `{apiVersion: v1, kind: Event, metadata: {name: s}, eventTime: "2026-07-01T12:00:05.000000Z", series: {count: 7, lastObservedTime: "2026-07-01T12:00:09.000000Z"}, involvedObject: {kind: Node, name: node-1}, reportingComponent: scheduler}`)
-	odd := object(t, `{apiVersion: v1, kind: Event, metadata: {name: odd}, count: many}`)
+	series := parseObject(t, `{apiVersion: v1, kind: Event, metadata: {name: s}, eventTime: "2026-07-01T12:00:05.000000Z", series: {count: 7, lastObservedTime: "2026-07-01T12:00:09.000000Z"}, involvedObject: {kind: Node, name: node-1}, reportingComponent: scheduler}`)
+	odd := parseObject(t, `{apiVersion: v1, kind: Event, metadata: {name: odd}, count: many}`)
 	s.objects = append(s.objects, series, odd)
-	s.readEvents()
-	if len(s.events) != maxEvents || s.leftEvents != 7 {
-		t.Errorf("%d events, %d left out", len(s.events), s.leftEvents)
+	s.collectEvents()
+	if len(s.events) != maxEvents || s.droppedEvents != 7 {
+		t.Errorf("%d events, %d left out", len(s.events), s.droppedEvents)
 	}
-	want := event{At: began.Add(9 * time.Second), Object: "Node node-1", From: "scheduler", Count: 7}
+	want := apiEvent{At: runStart.Add(9 * time.Second), Object: "Node node-1", From: "scheduler", Count: 7}
 	got := s.events[len(s.events)-1]
 	got.At = got.At.UTC()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -115,8 +115,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// server is one made of fakes.
-func server(t *testing.T, objects ...string) (*reader, *dynamicfake.FakeDynamicClient) {
+// fakeLister is one made of fakes.
+func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.FakeDynamicClient) {
 	t.Helper()
 	kinds := &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}
 	lists := map[schema.GroupVersionResource]string{}
@@ -132,15 +132,15 @@ func server(t *testing.T, objects ...string) (*reader, *dynamicfake.FakeDynamicC
 	serve(schema.GroupVersion{Group: "authorization.k8s.io", Version: "v1"}, "subjectaccessreviews", "SubjectAccessReview", "create")
 	var there []runtime.Object
 	for _, text := range objects {
-		u := object(t, text)
+		u := parseObject(t, text)
 		there = append(there, &u)
 	}
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
-	return &reader{kinds, client}, client
+	return &objectLister{kinds, client}, client
 }
 
-func TestAllObjects(t *testing.T) {
-	r, client := server(t, settings, ofSystem,
+func TestListAll(t *testing.T) {
+	r, client := fakeLister(t, settings, ofSystem,
 		`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: a, name: w}}`,
 		`{apiVersion: copy.example.com/v1, kind: ConfigMap, metadata: {namespace: shop, name: settings, uid: uid-of-settings}}`)
 	names := func(list []unstructured.Unstructured) (names []string) {
@@ -149,7 +149,7 @@ func TestAllObjects(t *testing.T) {
 		}
 		return names
 	}
-	list, err := r.all(t.Context())
+	list, err := r.listAll(t.Context())
 	want := []string{"example.com/v1 Widget a/w", "v1 ConfigMap kube-system/cm", "v1 ConfigMap shop/settings"}
 	if diff := cmp.Diff(want, names(list)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -157,7 +157,7 @@ func TestAllObjects(t *testing.T) {
 	client.PrependReactor("list", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("the conversion webhook is away")
 	})
-	list, err = r.all(t.Context())
+	list, err = r.listAll(t.Context())
 	if diff := cmp.Diff(want[1:], names(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -166,15 +166,15 @@ func TestAllObjects(t *testing.T) {
 	}
 }
 
-func TestServerIsAway(t *testing.T) {
+func TestReadStateWithoutServer(t *testing.T) {
 	r, err := Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no answer within 100ms"))
 	defer cancel()
-	r.Read(ctx, &rest.Config{Host: "https://127.0.0.1:1"})
-	if err := r.state.incomplete; err == nil || !strings.Contains(err.Error(), "not all that was there at the end could be read") {
+	r.ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"})
+	if err := r.final.incomplete; err == nil || !strings.Contains(err.Error(), "not all that was there at the end could be read") {
 		t.Errorf("got %v", err)
 	}
 	if err := r.folder.close(); err != nil {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// printable is a text in one line without what terminals, and readers of a log,
+// sanitizeText is a text in one line without what terminals, and readers of a log,
 // could take for more than text.
-func printable(s string) string {
+func sanitizeText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
@@ -21,24 +21,24 @@ func printable(s string) string {
 	}, s)
 }
 
-// short cuts a text after n runes.
-func short(s string, n int) string {
+// truncateText cuts a text after n runes.
+func truncateText(s string, n int) string {
 	if runes := []rune(s); len(runes) > n {
 		return string(runes[:n-1]) + "…"
 	}
 	return s
 }
 
-// count is "1 object" or "2 objects".
-func count[N int | int64 | uint64](n N, what string) string {
+// pluralize is "1 object" or "2 objects".
+func pluralize[N int | int64 | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return thousands(n) + " " + what + "s"
+	return groupDigits(n) + " " + what + "s"
 }
 
-// thousands is a number with its digits in groups of three.
-func thousands[N int | int64 | uint64](n N) string {
+// groupDigits is a number with its digits in groups of three.
+func groupDigits[N int | int64 | uint64](n N) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -46,8 +46,8 @@ func thousands[N int | int64 | uint64](n N) string {
 	return s
 }
 
-// span is a duration for people: three digits.
-func span(d time.Duration) string {
+// formatDuration is a duration for people: three digits.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d >= time.Minute:
 		return d.Round(time.Second).String()

@@ -9,18 +9,18 @@ import (
 // timeline is what the page draws. Times are milliseconds from the beginning of
 // the run.
 type timeline struct {
-	End    float64    `json:"end"`
-	Stages []stageRow `json:"stages"`
-	Lanes  []string   `json:"lanes"` // controllers
-	Marks  []row      `json:"marks"` // in the order of what happened
-	Queues []curve    `json:"queues"`
+	End    float64      `json:"end"`
+	Stages []stageRow   `json:"stages"`
+	Lanes  []string     `json:"lanes"` // controllers
+	Marks  []markRow    `json:"marks"` // in the order of what happened
+	Queues []queueCurve `json:"queues"`
 }
 
 // stageRow is name, start, duration and error.
 type stageRow [4]any
 
-// curve is the depth of a queue over time.
-type curve struct {
+// queueCurve is the depth of a queue over time.
+type queueCurve struct {
 	Controller string       `json:"controller"`
 	Queue      string       `json:"queue"`
 	Max        int64        `json:"max"`
@@ -31,40 +31,40 @@ type curve struct {
 func newTimeline(d *digest, o *Outcome) timeline {
 	d.marks.prune()
 	zero := o.Began
-	t := timeline{End: millis(o.Took), Stages: []stageRow{}, Marks: make([]row, 0, len(d.marks.list)), Lanes: d.marks.lanes()}
+	t := timeline{End: toMillis(o.Took), Stages: []stageRow{}, Marks: make([]markRow, 0, len(d.marks.list)), Lanes: d.marks.laneNames()}
 	lane := map[string]int{}
 	for i, name := range t.Lanes {
 		lane[name] = i
 	}
 	for i := range d.marks.list {
 		m := &d.marks.list[i]
-		t.Marks = append(t.Marks, m.row(lane[m.controller], zero))
-		t.End = max(t.End, millis(m.at.Add(m.took).Sub(zero)))
+		t.Marks = append(t.Marks, m.pageRow(lane[m.controller], zero))
+		t.End = max(t.End, toMillis(m.at.Add(m.took).Sub(zero)))
 	}
 	stages := slices.Concat(d.stages, o.Stages)
 	slices.SortStableFunc(stages, func(a, b Stage) int { return a.At.Compare(b.At) })
 	for _, s := range stages {
-		t.Stages = append(t.Stages, stageRow{s.Name, millis(s.At.Sub(zero)), millis(s.Took), s.Error})
+		t.Stages = append(t.Stages, stageRow{s.Name, toMillis(s.At.Sub(zero)), toMillis(s.Took), s.Error})
 	}
-	t.Queues = d.depths.curves(zero)
+	t.Queues = d.depths.queueCurves(zero)
 	return t
 }
 
-// curves are those of all queues that ever had a key, the deepest first.
-func (d *depths) curves(zero time.Time) []curve {
-	curves := []curve{}
+// queueCurves are those of all queues that ever had a key, the deepest first.
+func (d *depthTracker) queueCurves(zero time.Time) []queueCurve {
+	curves := []queueCurve{}
 	for name, q := range d.queues {
-		points, exact := q.curve()
-		c := curve{Controller: name.controller, Queue: name.queue, Exact: exact, Max: highest(points)}
+		points, exact := q.depthPoints()
+		c := queueCurve{Controller: name.controller, Queue: name.queue, Exact: exact, Max: maxDepth(points)}
 		if c.Max == 0 {
 			continue
 		}
 		for _, p := range points {
-			c.Points = append(c.Points, [2]float64{millis(p.at.Sub(zero)), float64(p.depth)})
+			c.Points = append(c.Points, [2]float64{toMillis(p.at.Sub(zero)), float64(p.depth)})
 		}
 		curves = append(curves, c)
 	}
-	slices.SortFunc(curves, func(a, b curve) int {
+	slices.SortFunc(curves, func(a, b queueCurve) int {
 		return cmp.Or(cmp.Compare(b.Max, a.Max), cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Queue, b.Queue))
 	})
 	return curves

@@ -19,9 +19,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
-func timedOut() *Outcome {
+func timedOutOutcome() *Outcome {
 	return &Outcome{
-		Command: []string{"go", "test", "-run", "A B", "./..."}, Code: 124, Began: began, Took: 12345 * time.Millisecond,
+		Command: []string{"go", "test", "-run", "A B", "./..."}, Code: 124, Began: runStart, Took: 12345 * time.Millisecond,
 		Err: errors.New("the command was ended, because it took longer than 10s"),
 	}
 }
@@ -32,7 +32,7 @@ func deploymentRef(name string) health.Ref {
 
 func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
-	err := writeJUnit(&b, timedOut(), []testCase{
+	err := writeJUnit(&b, timedOutOutcome(), []testCase{
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: Pod shop/web-1 fits on no node: <2 & \"3\""},
 		{suite: "manifests", name: "Job gone", skipped: "it is not there any more"},
 		{suite: "namespace shop", name: "ConfigMap shop/c"},
@@ -43,40 +43,40 @@ func TestJUnit(t *testing.T) {
 	golden(t, "junit.xml", b.String())
 }
 
-// TestJUnitIsXML reads back what nobody should be able to break.
-func TestJUnitIsXML(t *testing.T) {
+// TestJUnitEscapesHostileText reads back what nobody should be able to break.
+func TestJUnitEscapesHostileText(t *testing.T) {
 	var cases []testCase
-	for _, text := range hostile {
+	for _, text := range hostileTexts {
 		cases = append(cases, testCase{suite: "namespace " + text, name: text, failure: text})
 	}
 	var b bytes.Buffer
-	if err := writeJUnit(&b, &Outcome{Command: hostile, Code: 1, Began: began}, cases); err != nil {
+	if err := writeJUnit(&b, &Outcome{Command: hostileTexts, Code: 1, Began: runStart}, cases); err != nil {
 		t.Fatal(err)
 	}
 	var read xmlSuites
 	if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
 		t.Fatal(err)
 	}
-	if read.Tests != len(hostile)+1 || read.Failures != read.Tests || len(read.Suites) != read.Tests {
-		t.Errorf("%d tests, %d failures, %d suites of %d", read.Tests, read.Failures, len(read.Suites), len(hostile)+1)
+	if read.Tests != len(hostileTexts)+1 || read.Failures != read.Tests || len(read.Suites) != read.Tests {
+		t.Errorf("%d tests, %d failures, %d suites of %d", read.Tests, read.Failures, len(read.Suites), len(hostileTexts)+1)
 	}
 }
 
 func TestSummary(t *testing.T) {
-	s := &summary{
-		Outcome: timedOut(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
-		unhealthy: []unhealthy{{State: health.State{Ref: deploymentRef("web"), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
+	s := &runSummary{
+		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
+		unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef("web"), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
 	for range maxNamed + 1 {
-		s.unhealthy = append(s.unhealthy, unhealthy{State: health.State{Ref: deploymentRef("other, 100%: more")}, Reason: "why"})
+		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.State{Ref: deploymentRef("other, 100%: more")}, Reason: "why"})
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"summary.md": s.markdown,
-		"github.log": s.annotations,
-		"gitlab.log": func(w io.Writer) error { return s.section(w, 1782907200, "https://gitlab.example.com/x") },
-		"passed.md":  (&summary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}).markdown,
+		"summary.md": s.writeMarkdown,
+		"github.log": s.writeAnnotations,
+		"gitlab.log": func(w io.Writer) error { return s.writeSection(w, 1782907200, "https://gitlab.example.com/x") },
+		"passed.md":  (&runSummary{Outcome: &Outcome{Command: []string{"true"}}, folder: "/out", numbers: []string{"1 s"}}).writeMarkdown,
 		"passed.gitlab": func(w io.Writer) error {
-			return (&summary{Outcome: &Outcome{Command: []string{"true"}}}).section(w, 1, "")
+			return (&runSummary{Outcome: &Outcome{Command: []string{"true"}}}).writeSection(w, 1, "")
 		},
 	} {
 		var b bytes.Buffer
@@ -87,15 +87,15 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestNamesAreNoCommands looks for what a CI service would take for its own.
-func TestNamesAreNoCommands(t *testing.T) {
-	for _, text := range append(hostile, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
-		s := &summary{
+// TestNamesAreNotCICommands looks for what a CI service would take for its own.
+func TestNamesAreNotCICommands(t *testing.T) {
+	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
+		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text)}, folder: "/" + text,
-			unhealthy: []unhealthy{{State: health.State{Ref: deploymentRef(text)}, Reason: text}},
+			unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef(text)}, Reason: text}},
 		}
 		var actions, job, page bytes.Buffer
-		if err := errors.Join(s.annotations(&actions), s.section(&job, 1, text), s.markdown(&page)); err != nil {
+		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(actions.String(), "\n"); n != 2 {
@@ -115,17 +115,17 @@ func TestNamesAreNoCommands(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestPublishToCI(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "summary.md")
 	if err := os.WriteFile(file, []byte("before\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	project := t.TempDir()
-	s := &summary{Outcome: timedOut(), folder: filepath.Join(project, "a b", "out")}
+	s := &runSummary{Outcome: timedOutOutcome(), folder: filepath.Join(project, "a b", "out")}
 	tell := func(env map[string]string) string {
 		t.Helper()
 		var log bytes.Buffer
-		if err := s.tell(&log, func(name string) string { return env[name] }); err != nil {
+		if err := s.publishToCI(&log, func(name string) string { return env[name] }); err != nil {
 			t.Fatal(err)
 		}
 		return log.String()
@@ -148,13 +148,13 @@ func TestTell(t *testing.T) {
 	if got := tell(env); strings.Contains(got, "artifacts") {
 		t.Errorf("the folder is not in the project: %q", got)
 	}
-	if err := s.tell(io.Discard, func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": project}[name] }); err == nil {
+	if err := s.publishToCI(io.Discard, func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": project}[name] }); err == nil {
 		t.Error("no error for a summary that cannot be written")
 	}
 }
 
-func TestObjectsAreMasked(t *testing.T) {
-	secret := object(t, `
+func TestSecretsAreMasked(t *testing.T) {
+	secret := parseObject(t, `
 apiVersion: v1
 kind: Secret
 metadata:
@@ -165,8 +165,8 @@ metadata:
 type: Opaque
 data: {password: aHVudGVyMg==, odd: "not base64!", empty: ""}
 stringData: {password: hunter2}`)
-	config := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, managedFields: [{manager: m}]}, data: {a: \"\\u0007</script>\\u202e\"}}")
-	odd := object(t, "{apiVersion: v1, kind: Secret, metadata: {name: odd}, data: hunter2}")
+	config := parseObject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, managedFields: [{manager: m}]}, data: {a: \"\\u0007</script>\\u202e\"}}")
+	odd := parseObject(t, "{apiVersion: v1, kind: Secret, metadata: {name: odd}, data: hunter2}")
 	var b bytes.Buffer
 	if err := writeObjects(&b, []unstructured.Unstructured{secret, config, odd}, errors.New("list widgets: no\nanswer")); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	o := Outcome{Command: []string{"sh", "-c", "echo 'a' $B", ""}}
-	if got, want := o.command(), `sh -c 'echo '\''a'\'' $B' ''`; got != want {
+	if got, want := o.commandLine(), `sh -c 'echo '\''a'\'' $B' ''`; got != want {
 		t.Errorf("command %s, want %s", got, want)
 	}
 }

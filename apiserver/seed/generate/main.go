@@ -19,22 +19,22 @@ import (
 func main() {
 	out := flag.String("o", "apiserver/seed/seed.gz", "file to write")
 	flag.Parse()
-	if err := generate(context.Background(), *out); err != nil {
+	if err := generateSeed(context.Background(), *out); err != nil {
 		fmt.Fprintln(os.Stderr, "seed:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(ctx context.Context, out string) (err error) {
+func generateSeed(ctx context.Context, out string) (err error) {
 	dir, err := os.MkdirTemp("", "ctrlplane-seed-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := start(ctx, dir); err != nil {
+	if err := runControlPlane(ctx, dir); err != nil {
 		return err
 	}
-	pairs, err := read(ctx, filepath.Join(dir, "etcd"))
+	pairs, err := readPairs(ctx, filepath.Join(dir, "etcd"))
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func generate(ctx context.Context, out string) (err error) {
 	return os.WriteFile(out, data, 0o644)
 }
 
-// start runs a control plane, of which any flag of upstream's keeps the seed
+// runControlPlane runs a control plane, of which any flag of upstream's keeps the seed
 // out, until it has settled.
-func start(ctx context.Context, dir string) error {
+func runControlPlane(ctx context.Context, dir string) error {
 	server := &ctrlplane.Server{Dir: dir, NoScheduler: true, APIServerArgs: []string{"etcd-prefix=/registry"}}
 	if err := server.Start(ctx); err != nil {
 		return err
@@ -61,7 +61,7 @@ func start(ctx context.Context, dir string) error {
 	}
 }
 
-func read(ctx context.Context, dir string) (pairs []seed.Pair, err error) {
+func readPairs(ctx context.Context, dir string) (pairs []seed.Pair, err error) {
 	store, err := etcd.Start(ctx, etcd.Config{Dir: dir, NoSync: true})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@
 //
 // Go initialises packages in the order of their import paths, once what they
 // import is ready. This one imports little and sorts before k8s.io, so it comes
-// first; TestComesFirst fails if that ever changes.
+// first; TestEarlyStderrIsInitializedFirst fails if that ever changes.
 package earlystderr
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var (
 	original = os.Stderr
-	sink     atomic.Pointer[func(line string)]
+	lineSink atomic.Pointer[func(line string)]
 )
 
 func init() {
@@ -32,7 +32,7 @@ func forward(r *os.File) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
-		if f := sink.Load(); f != nil && line != "" {
+		if f := lineSink.Load(); f != nil && line != "" {
 			(*f)(line)
 		}
 		if err != nil {
@@ -41,15 +41,15 @@ func forward(r *os.File) {
 	}
 }
 
-// Restore gives the standard error back to everybody else.
-func Restore() { os.Stderr = original }
+// Release gives the standard error back to everybody else.
+func Release() { os.Stderr = original }
 
-// To sends what was taken away to f, a line at a time; nil drops it, as before
+// SendTo sends what was taken away to f, a line at a time; nil drops it, as before
 // the first call.
-func To(f func(line string)) {
+func SendTo(f func(line string)) {
 	if f == nil {
-		sink.Store(nil)
+		lineSink.Store(nil)
 		return
 	}
-	sink.Store(&f)
+	lineSink.Store(&f)
 }

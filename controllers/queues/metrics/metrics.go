@@ -11,20 +11,20 @@ import (
 // k8s.io/component-base/metrics/prometheus/workqueue, whose place this takes;
 // a metric's text begins with its stability there.
 var (
-	depth      = desc("depth", "Current depth of workqueue")
-	adds       = desc("adds_total", "Total number of adds handled by workqueue")
-	wait       = desc("queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")
-	work       = desc("work_duration_seconds", "How long in seconds processing an item from workqueue takes.")
-	unfinished = desc("unfinished_work_seconds", "How many seconds of work has done that "+
+	depth      = newDesc("depth", "Current depth of workqueue")
+	adds       = newDesc("adds_total", "Total number of adds handled by workqueue")
+	wait       = newDesc("queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")
+	work       = newDesc("work_duration_seconds", "How long in seconds processing an item from workqueue takes.")
+	unfinished = newDesc("unfinished_work_seconds", "How many seconds of work has done that "+
 		"is in progress and hasn't been observed by work_duration. Large "+
 		"values indicate stuck threads. One can deduce the number of stuck "+
 		"threads by observing the rate at which this increases.")
-	longest = desc("longest_running_processor_seconds", "How many seconds has the longest running "+
+	longest = newDesc("longest_running_processor_seconds", "How many seconds has the longest running "+
 		"processor for workqueue been running.")
-	retries = desc("retries_total", "Total number of retries handled by workqueue")
+	retries = newDesc("retries_total", "Total number of retries handled by workqueue")
 )
 
-func desc(name, help string) *prometheus.Desc {
+func newDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("workqueue_"+name, "[BETA] "+help, []string{"name"}, nil)
 }
 
@@ -51,7 +51,7 @@ func (c Collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		histogram := func(d *prometheus.Desc, b observe.Buckets) {
 			counts := map[float64]uint64{}
-			for i, bound := range observe.Bounds() {
+			for i, bound := range observe.BucketBounds() {
 				counts[bound] = b.Counts[i]
 			}
 			ch <- prometheus.MustNewConstHistogram(d, b.Count, b.Sum, counts, s.Name)

@@ -19,7 +19,7 @@ import (
 // testdata/upstream.txt is what component-base's own provider serves of a rate
 // limiting queue "web" after Add("a") and Add("b"), at v0.37.1: the lines of its
 // legacyregistry's handler that hold "workqueue".
-func TestSameAsUpstream(t *testing.T) {
+func TestMetricsMatchUpstream(t *testing.T) {
 	want, err := os.ReadFile("testdata/upstream.txt")
 	if err != nil {
 		t.Fatal(err)

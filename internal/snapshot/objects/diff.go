@@ -48,7 +48,7 @@ func Diff(before, after snapshot.State, events bool) []Difference {
 	keys := map[string][2][]byte{}
 	for i, s := range []snapshot.State{before, after} {
 		for _, e := range s.Entries {
-			if snapshot.Transient(e.Key) || !events && snapshot.Folder(e.Key) == "events" {
+			if snapshot.IsTransient(e.Key) || !events && snapshot.ResourcePrefix(e.Key) == "events" {
 				continue
 			}
 			pair := keys[e.Key]
@@ -59,7 +59,7 @@ func Diff(before, after snapshot.State, events bool) []Difference {
 	list := []Difference{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if pair := keys[key]; !bytes.Equal(pair[0], pair[1]) {
-			if d, ok := compare(key, pair[0], pair[1]); ok {
+			if d, ok := compareValues(key, pair[0], pair[1]); ok {
 				list = append(list, d)
 			}
 		}
@@ -67,9 +67,9 @@ func Diff(before, after snapshot.State, events bool) []Difference {
 	return list
 }
 
-// compare is false for what differs only in what nobody asks for.
-func compare(key string, before, after []byte) (d Difference, ok bool) {
-	was, is := describe(key, before), describe(key, after)
+// compareValues is false for what differs only in what nobody asks for.
+func compareValues(key string, before, after []byte) (d Difference, ok bool) {
+	was, is := decodeForDiff(key, before), decodeForDiff(key, after)
 	known := is
 	switch {
 	case before == nil:
@@ -90,7 +90,7 @@ func compare(key string, before, after []byte) (d Difference, ok bool) {
 	if d.Name == "" {
 		d.Name = strings.TrimPrefix(key, "/") // a range of ports has none
 	}
-	mask(was, is)
+	maskSecrets(was, is)
 	if was != nil {
 		d.Before = was.Object
 	}
@@ -100,12 +100,12 @@ func compare(key string, before, after []byte) (d Difference, ok bool) {
 	return d, true
 }
 
-// describe is what a value holds, without what is noise; nil for no value.
-func describe(key string, value []byte) *unstructured.Unstructured {
+// decodeForDiff is what a value holds, without what is noise; nil for no value.
+func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
 	if value == nil {
 		return nil
 	}
-	u := read(value)
+	u := decodeObject(value)
 	if u == nil {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Unreadable",
@@ -118,8 +118,8 @@ func describe(key string, value []byte) *unstructured.Unstructured {
 	return u
 }
 
-// mask hides what Secrets hold, but not where they differ.
-func mask(was, is *unstructured.Unstructured) {
+// maskSecrets hides what Secrets hold, but not where they differ.
+func maskSecrets(was, is *unstructured.Unstructured) {
 	values := func(u *unstructured.Unstructured) map[string]any {
 		if u == nil || u.GetKind() != "Secret" || u.GroupVersionKind().Group != "" {
 			return nil

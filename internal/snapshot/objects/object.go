@@ -16,9 +16,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// read decodes a value as the API server stores it; nil if that is not possible,
+// decodeObject decodes a value as the API server stores it; nil if that is not possible,
 // as with one that is encrypted.
-func read(value []byte) *unstructured.Unstructured {
+func decodeObject(value []byte) *unstructured.Unstructured {
 	if len(value) > 0 && value[0] == '{' {
 		u := &unstructured.Unstructured{}
 		if json.Unmarshal(value, &u.Object) != nil {
@@ -39,14 +39,14 @@ func read(value []byte) *unstructured.Unstructured {
 	return u
 }
 
-// WithoutTokens is the state without the tokens of service accounts that
+// WithoutServiceAccountTokens is the state without the tokens of service accounts that
 // Secrets hold, and the CA beside them: where these are strangers the token
 // controller makes new ones.
-func WithoutTokens(s snapshot.State) snapshot.State {
+func WithoutServiceAccountTokens(s snapshot.State) snapshot.State {
 	entries := make([]snapshot.Entry, len(s.Entries))
 	copy(entries, s.Entries)
 	for i, e := range entries {
-		if snapshot.Folder(e.Key) != "secrets" {
+		if snapshot.ResourcePrefix(e.Key) != "secrets" {
 			continue
 		}
 		obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(e.Value, nil, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// stored is an object as the API server keeps it.
-func stored(t *testing.T, obj runtime.Object) []byte {
+// encodeProtobuf is an object as the API server keeps it.
+func encodeProtobuf(t *testing.T, obj runtime.Object) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	if !ok {
@@ -44,21 +44,21 @@ func TestDiff(t *testing.T) {
 		return []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"ns","uid":"` + uid + `"},"spec":{"size":` + size + `}}`)
 	}
 	before := snapshot.State{Entries: []snapshot.Entry{
-		entry("/configmaps/ns/c", stored(t, configMap("1", "alice"))),
-		entry("/configmaps/ns/same", stored(t, configMap("1", "alice"))),
-		entry("/events/ns/e", stored(t, configMap("1", "alice"))),
+		entry("/configmaps/ns/c", encodeProtobuf(t, configMap("1", "alice"))),
+		entry("/configmaps/ns/same", encodeProtobuf(t, configMap("1", "alice"))),
+		entry("/events/ns/e", encodeProtobuf(t, configMap("1", "alice"))),
 		entry("/example.com/widgets/ns/w", widget("1", "1")),
 		entry("/leases/ns/l", []byte("1")),
 		entry("/pods/ns/hidden", []byte("k8s:enc:x")),
-		entry("/secrets/ns/s", stored(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("b"), "gone": []byte("c")}))),
+		entry("/secrets/ns/s", encodeProtobuf(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("b"), "gone": []byte("c")}))),
 	}}
 	after := snapshot.State{Entries: []snapshot.Entry{
-		entry("/configmaps/ns/c", stored(t, configMap("2", "bob"))),
-		entry("/configmaps/ns/same", stored(t, configMap("1", "bob"))),
+		entry("/configmaps/ns/c", encodeProtobuf(t, configMap("2", "bob"))),
+		entry("/configmaps/ns/same", encodeProtobuf(t, configMap("1", "bob"))),
 		entry("/example.com/widgets/ns/w", widget("2", "2")),
 		entry("/leases/ns/l", []byte("2")),
 		entry("/pods/ns/hidden", []byte("k8s:enc:y")),
-		entry("/secrets/ns/s", stored(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("c")}))),
+		entry("/secrets/ns/s", encodeProtobuf(t, secret("Opaque", map[string][]byte{"same": []byte("a"), "other": []byte("c")}))),
 	}}
 	var got []string
 	list := Diff(before, after, true)
@@ -76,7 +76,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("without events: %d", n)
 	}
 
-	text, err := list[0].Unified("base", "now")
+	text, err := list[0].UnifiedDiff("base", "now")
 	wantText := `--- ConfigMap ns/c (base)
 +++ ConfigMap ns/c (now)
 @@ -1,6 +1,6 @@
@@ -91,30 +91,30 @@ func TestDiff(t *testing.T) {
 	if err != nil || text != wantText {
 		t.Errorf("%v, got:\n%s\nwant:\n%s", err, text, wantText)
 	}
-	text, err = list[4].Unified("base", "now")
+	text, err = list[4].UnifiedDiff("base", "now")
 	if err != nil || strings.Contains(text, "Yg==") || strings.Contains(text, "hush") ||
 		!strings.Contains(text, "-  other: '*** (before)'\n+  other: '*** (after)'\n   same: '***'") || !strings.Contains(text, "-  gone: '***'") {
 		t.Errorf("%v, got:\n%s", err, text)
 	}
-	text, err = list[1].Unified("base", "now")
+	text, err = list[1].UnifiedDiff("base", "now")
 	if err != nil || !strings.Contains(text, "+++ /dev/null\n") {
 		t.Errorf("%v, got:\n%s", err, text)
 	}
 }
 
-func TestWithoutTokens(t *testing.T) {
+func TestWithoutServiceAccountTokens(t *testing.T) {
 	token := secret(corev1.SecretTypeServiceAccountToken, map[string][]byte{"token": []byte("t"), "ca.crt": []byte("c"), "namespace": []byte("n"), "extra": []byte("e")})
-	opaque := stored(t, secret("Opaque", map[string][]byte{"token": []byte("t")}))
+	opaque := encodeProtobuf(t, secret("Opaque", map[string][]byte{"token": []byte("t")}))
 	s := snapshot.State{Entries: []snapshot.Entry{
-		entry("/secrets/ns/a", stored(t, token)), entry("/secrets/ns/b", opaque), entry("/secrets/ns/c", []byte("k8s:enc:x")),
+		entry("/secrets/ns/a", encodeProtobuf(t, token)), entry("/secrets/ns/b", opaque), entry("/secrets/ns/c", []byte("k8s:enc:x")),
 	}}
-	got := WithoutTokens(s)
-	if string(s.Entries[0].Value) != string(stored(t, token)) {
+	got := WithoutServiceAccountTokens(s)
+	if string(s.Entries[0].Value) != string(encodeProtobuf(t, token)) {
 		t.Error("the state itself was changed")
 	}
 	delete(token.Data, "token")
 	delete(token.Data, "ca.crt")
-	for i, want := range [][]byte{stored(t, token), opaque, []byte("k8s:enc:x")} {
+	for i, want := range [][]byte{encodeProtobuf(t, token), opaque, []byte("k8s:enc:x")} {
 		if string(got.Entries[i].Value) != string(want) {
 			t.Errorf("entry %d: %q, want %q", i, got.Entries[i].Value, want)
 		}

@@ -9,26 +9,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// nothing is how a diff calls what is not there.
-const nothing = "/dev/null"
+// devNull is how a diff calls what is not there.
+const devNull = "/dev/null"
 
-// Unified is the difference as a unified diff of YAML; from and to say where the
+// UnifiedDiff is the difference as a unified diff of YAML; from and to say where the
 // two sides are.
-func (d Difference) Unified(from, to string) (string, error) {
-	before, fromFile, err := d.side(d.Before, from)
+func (d Difference) UnifiedDiff(from, to string) (string, error) {
+	before, fromFile, err := d.renderSide(d.Before, from)
 	if err != nil {
 		return "", err
 	}
-	after, toFile, err := d.side(d.After, to)
+	after, toFile, err := d.renderSide(d.After, to)
 	if err != nil {
 		return "", err
 	}
 	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, FromFile: fromFile, ToFile: toFile, Context: 3})
 }
 
-func (d Difference) side(fields map[string]any, where string) (lines []string, name string, err error) {
+func (d Difference) renderSide(fields map[string]any, where string) (lines []string, name string, err error) {
 	if fields == nil {
-		return nil, nothing, nil
+		return nil, devNull, nil
 	}
 	text, err := yaml.Marshal(fields)
 	if err != nil {

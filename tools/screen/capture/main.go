@@ -17,8 +17,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
-// patience is how long each step may take.
-const patience = time.Minute
+// stepTimeout is how long each step may take.
+const stepTimeout = time.Minute
 
 func main() {
 	program := flag.String("ctrlplane", "bin/ctrlplane", "the program to show")
@@ -40,7 +40,7 @@ func run(program, out string, before time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 	defer cancel()
 	data := filepath.Join(dir, "data")
 	s, err := screen.Start(exec.CommandContext(ctx, program, "--data-dir", data, "up"), 140, 40)
@@ -48,16 +48,16 @@ func run(program, out string, before time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Await(ctx, contains("● settled")); err != nil {
+	if err := s.Await(ctx, containsText("● settled")); err != nil {
 		return fmt.Errorf("it does not settle: %w", err)
 	}
 	<-time.After(before)
 	create := exec.CommandContext(ctx, program, "--data-dir", data, "kubectl", "create", "-f", "-")
-	create.Stdin = strings.NewReader(deployments(12, 20))
+	create.Stdin = strings.NewReader(deploymentManifest(12, 20))
 	if said, err := create.CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl create: %w: %s", err, said)
 	}
-	picture, err := best(ctx, s)
+	picture, err := captureBusiest(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -68,25 +68,25 @@ func run(program, out string, before time.Duration) (err error) {
 		return err
 	}
 	select {
-	case <-s.Ended():
+	case <-s.Done():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("it does not stop: %w", ctx.Err())
 	}
 }
 
-func contains(words string) func(string) bool {
+func containsText(words string) func(string) bool {
 	return func(text string) bool { return strings.Contains(text, words) }
 }
 
-// best watches for some seconds and returns the picture of the screen that shows
+// captureBusiest watches for some seconds and returns the picture of the screen that shows
 // the most of what the live view is for.
-func best(ctx context.Context, s *screen.Screen) (picture string, err error) {
+func captureBusiest(ctx context.Context, s *screen.Screen) (picture string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	most := 0
 	err = s.Await(ctx, func(text string) bool {
-		if n := pods(text); n > most {
+		if n := countNewPods(text); n > most {
 			most, picture = n, s.SVG()
 		}
 		return false
@@ -97,17 +97,17 @@ func best(ctx context.Context, s *screen.Screen) (picture string, err error) {
 	return picture, nil
 }
 
-// pods counts the Pods in the feed that were made just now, if workers of the
+// countNewPods counts the Pods in the feed that were made just now, if workers of the
 // replicaset queue are seen at work.
-func pods(text string) int {
+func countNewPods(text string) int {
 	if !regexp.MustCompile(`(?m)^.replicaset-controller .* [1-5]/5 `).MatchString(text) {
 		return 0
 	}
 	return strings.Count(text, "create  Pod ")
 }
 
-// deployments is a manifest of n Deployments with some replicas each.
-func deployments(n, replicas int) string {
+// deploymentManifest is a manifest of n Deployments with some replicas each.
+func deploymentManifest(n, replicas int) string {
 	names := []string{"web", "api", "cart", "search", "mail", "media", "login", "orders", "stock", "prices", "reviews", "reports"}
 	var b strings.Builder
 	for i := range n {

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	patience = time.Minute             // for each step
-	typing   = 35 * time.Millisecond   // between keys
-	reading  = 1200 * time.Millisecond // between commands
+	stepTimeout  = time.Minute             // for each step
+	keyInterval  = 35 * time.Millisecond   // between keys
+	readingPause = 1200 * time.Millisecond // between commands
 )
 
-// line is what is typed, and what has to be seen before the next one; empty if
+// scriptLine is what is typed, and what has to be seen before the next one; empty if
 // there is nothing to be read.
-type line struct{ types, shows string }
+type scriptLine struct{ input, want string }
 
-// story is what the film tells.
-var story = []line{
+// script is what the film tells.
+var script = []scriptLine{
 	{"ctrlplane controllers pause replicaset", `(?m)^paused: replicaset-controller$`},
 	{"kubectl create deployment web --image=nginx --replicas=2", `deployment.apps/web created`},
 	{"kubectl get pods  # nobody makes them", `No resources found`},
@@ -64,7 +64,7 @@ func run(program, out string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	env := append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "KUBECONFIG="+filepath.Join(dir, "kubeconfig"),
 		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"), "PS1=$ ", "CLICOLOR_FORCE=1")
-	if err := install(program, filepath.Join(dir, "bin")); err != nil {
+	if err := installCommands(program, filepath.Join(dir, "bin")); err != nil {
 		return err
 	}
 	up := exec.Command(program, "up", "--ui", "none")
@@ -78,15 +78,15 @@ func run(program, out string) (err error) {
 	if err := wait.Run(); err != nil {
 		return err
 	}
-	film, err := record(env, dir)
+	film, err := recordScript(env, dir)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(out, []byte(film.SVG()), 0o644)
 }
 
-// install makes the program, and the kubectl in it, commands of their own.
-func install(program, bin string) error {
+// installCommands makes the program, and the kubectl in it, commands of their own.
+func installCommands(program, bin string) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func install(program, bin string) error {
 		os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755))
 }
 
-// record tells the story in a shell.
-func record(env []string, dir string) (film *screen.Film, err error) {
+// recordScript tells the story in a shell.
+func recordScript(env []string, dir string) (film *screen.Recording, err error) {
 	shell := exec.Command("sh", "-i")
 	shell.Env, shell.Dir = env, dir
 	s, err := screen.Start(shell, 112, 30)
@@ -106,41 +106,41 @@ func record(env []string, dir string) (film *screen.Film, err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := shows(ctx, s, `^\$\n`); err != nil {
+	if err := awaitScreen(ctx, s, `^\$\n`); err != nil {
 		return nil, err
 	}
-	film = s.Film(ctx)
-	for _, l := range story {
-		if err := tell(ctx, s, l); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.types, err)
+	film = s.Record(ctx)
+	for _, l := range script {
+		if err := typeLine(ctx, s, l); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.input, err)
 		}
 	}
 	return film, nil
 }
 
-// tell types a line as a person does, and waits for its end: the next prompt.
-func tell(ctx context.Context, s *screen.Screen, l line) error {
-	for _, key := range strings.Split(l.types+"\r", "") {
+// typeLine types a line as a person does, and waits for its end: the next prompt.
+func typeLine(ctx context.Context, s *screen.Screen, l scriptLine) error {
+	for _, key := range strings.Split(l.input+"\r", "") {
 		if err := s.Send(key); err != nil {
 			return err
 		}
-		<-time.After(typing)
+		<-time.After(keyInterval)
 	}
-	if err := shows(ctx, s, l.shows); err != nil {
+	if err := awaitScreen(ctx, s, l.want); err != nil {
 		return err
 	}
-	if err := shows(ctx, s, `(^|\n)\$\n*$`); err != nil {
+	if err := awaitScreen(ctx, s, `(^|\n)\$\n*$`); err != nil {
 		return err
 	}
-	if l.shows != "" {
-		<-time.After(reading)
+	if l.want != "" {
+		<-time.After(readingPause)
 	}
 	return nil
 }
 
-// shows waits until the screen's text matches.
-func shows(ctx context.Context, s *screen.Screen, pattern string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no %s", pattern))
+// awaitScreen waits until the screen's text matches.
+func awaitScreen(ctx context.Context, s *screen.Screen, pattern string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stepTimeout, fmt.Errorf("no %s", pattern))
 	defer cancel()
 	return s.Await(ctx, regexp.MustCompile(pattern).MatchString)
 }

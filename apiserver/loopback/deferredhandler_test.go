@@ -1,0 +1,46 @@
+package loopback
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+)
+
+func TestDeferredHandlerAnswersOnceSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := NewDeferredHandler()
+		answered := make(chan string)
+		go func() {
+			resp, err := doGet(t, t.Context(), newClient(late.ServeHTTP))
+			if err != nil {
+				t.Error(err)
+				close(answered)
+				return
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- string(body)
+		}()
+		synctest.Wait()
+		for _, says := range []string{"first", "second"} {
+			late.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, says) }))
+		}
+		if got := <-answered; got != "first" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestDeferredHandlerRespectsCancellation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := doGet(t, ctx, newClient(NewDeferredHandler().ServeHTTP)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

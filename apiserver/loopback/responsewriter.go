@@ -1,0 +1,156 @@
+package loopback
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// responseWriter is the server's end of a response. Memory is bounded by what
+// the client leaves unread, as with a socket: see maxUnread.
+type responseWriter struct {
+	ctx        context.Context
+	header     http.Header
+	headerSent chan struct{} // closed when the header is final
+
+	mu         sync.Mutex
+	changed    *sync.Cond
+	status     int
+	sentHeader http.Header
+	buf        bytes.Buffer
+	finished   bool
+	err        error
+}
+
+// maxUnreadBytes is how many bytes a response may run ahead of its reader; HTTP/2
+// as Go's client speaks it gives a stream 4 MiB.
+const maxUnreadBytes = 4 << 20
+
+func newResponseWriter(ctx context.Context) *responseWriter {
+	w := &responseWriter{ctx: ctx, header: http.Header{}, headerSent: make(chan struct{})}
+	w.changed = sync.NewCond(&w.mu)
+	// A reader or a writer that waits must see that the request is over.
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changed.Broadcast()
+	})
+	return w
+}
+
+func (w *responseWriter) Header() http.Header { return w.header }
+
+func (w *responseWriter) WriteHeader(code int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeaderLocked(code)
+}
+
+func (w *responseWriter) writeHeaderLocked(code int) {
+	if w.status != 0 || code < 200 {
+		return
+	}
+	w.status, w.sentHeader = code, w.header.Clone()
+	close(w.headerSent)
+}
+
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeaderLocked(http.StatusOK)
+	for w.buf.Len() > maxUnreadBytes && w.ctx.Err() == nil {
+		w.changed.Wait()
+	}
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	n, err := w.buf.Write(p)
+	w.changed.Broadcast()
+	return n, err
+}
+
+// Flush is there for handlers that stream; what is written is readable at once.
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// CloseNotify is what upstream's wrappers look for before they pass Flush on.
+func (w *responseWriter) CloseNotify() <-chan bool {
+	gone := make(chan bool, 1)
+	context.AfterFunc(w.ctx, func() { gone <- true })
+	return gone
+}
+
+func (w *responseWriter) abort(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	if w.status == 0 {
+		w.status = -1
+		close(w.headerSent)
+	}
+}
+
+// finish is called when the handler has returned. If the request was over by
+// then, what was written may not be all.
+func (w *responseWriter) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeaderLocked(http.StatusOK)
+	if w.err == nil && w.ctx.Err() != nil {
+		w.err = context.Cause(w.ctx)
+	}
+	w.finished = true
+	w.changed.Broadcast()
+}
+
+func (w *responseWriter) newResponse(req *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status < 0 {
+		return nil, w.err
+	}
+	return &http.Response{
+		Status:        fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
+		StatusCode:    w.status,
+		Proto:         "HTTP/2.0",
+		ProtoMajor:    2,
+		Header:        w.sentHeader,
+		ContentLength: -1,
+		Request:       req,
+	}, nil
+}
+
+// responseBody is the client's end of a response.
+type responseBody struct {
+	w      *responseWriter
+	cancel context.CancelFunc
+}
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	w := b.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.buf.Len() == 0 && !w.finished && w.ctx.Err() == nil {
+		w.changed.Wait()
+	}
+	if w.buf.Len() > 0 {
+		n, err := w.buf.Read(p)
+		w.changed.Broadcast()
+		return n, err
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.finished {
+		return 0, io.EOF
+	}
+	return 0, context.Cause(w.ctx)
+}
+
+// Close ends the request, as closing a connection would.
+func (b *responseBody) Close() error {
+	b.cancel()
+	return nil
+}

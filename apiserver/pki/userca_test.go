@@ -1,0 +1,78 @@
+package pki
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"testing"
+	"time"
+)
+
+// Whoever has a CA, with an RSA key and a name of its own, may bring it.
+func TestKeepsUserProvidedCA(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rootKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := &x509.Certificate{Subject: pkix.Name{CommonName: "root"}}
+	self := &x509.Certificate{Subject: pkix.Name{CommonName: "ours", Organization: []string{"us"}}}
+	tests := map[string]struct {
+		issuer    *x509.Certificate
+		issuerKey *rsa.PrivateKey
+		left      time.Duration
+		renewed   bool
+	}{
+		"root":                       {self, key, CAValidity, false},
+		"root that expires soon":     {self, key, RenewBefore / 2, true},
+		"intermediate":               {root, rootKey, CAValidity, false},
+		"intermediate, expires soon": {root, rootKey, RenewBefore / 2, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			template := &x509.Certificate{
+				Subject: self.Subject, NotBefore: startTime(), NotAfter: startTime().Add(test.left), SubjectKeyId: []byte{1, 2, 3},
+				IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+			}
+			der, err := x509.CreateCertificate(rand.Reader, template, test.issuer, key.Public(), test.issuerKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := Config{Dir: t.TempDir(), Now: fixedClock(startTime())}
+			writeTestFile(t, cfg, "ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+			writeTestFile(t, cfg, "ca.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+			writeTestFile(t, cfg, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+			before, old := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
+			mustEnsure(t, cfg)
+			after, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
+			if before["ca.key"] != after["ca.key"] || before["sa.key"] != after["sa.key"] {
+				t.Error("a key was changed")
+			}
+			if renewed := before["ca.crt"] != after["ca.crt"]; renewed != test.renewed {
+				t.Errorf("renewed %v, want %v", renewed, test.renewed)
+			}
+			if string(ca.RawSubject) != string(old.RawSubject) || string(ca.SubjectKeyId) != string(old.SubjectKeyId) {
+				t.Errorf("the CA has become %v, key id %x", ca.Subject, ca.SubjectKeyId)
+			}
+			for _, by := range []*x509.Certificate{old, ca} {
+				roots := x509.NewCertPool()
+				roots.AddCert(by)
+				if _, err := readCertFile(t, cfg, "admin").Verify(x509.VerifyOptions{Roots: roots, CurrentTime: startTime(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+					t.Error(err)
+				}
+			}
+			if admin := readCertFile(t, cfg, "admin"); admin.NotAfter.After(ca.NotAfter) {
+				t.Errorf("a leaf is valid until %v, its CA until %v", admin.NotAfter, ca.NotAfter)
+			}
+		})
+	}
+}

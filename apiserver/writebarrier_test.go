@@ -1,0 +1,186 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/server"
+)
+
+// barrierFixture is a fence before a handler that waits to be let go.
+type barrierFixture struct {
+	barrier *writeBarrier
+	handler http.Handler
+	entered chan string // names of requests that the handler has
+	release chan struct{}
+}
+
+func newBarrierFixture() *barrierFixture {
+	f := &barrierFixture{entered: make(chan string, 10), release: make(chan struct{})}
+	config := &server.RecommendedConfig{Config: server.Config{
+		BuildHandlerChainFunc: func(h http.Handler, _ *server.Config) http.Handler { return h },
+	}}
+	f.barrier = installWriteBarrier(config)
+	f.handler = config.BuildHandlerChainFunc(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		info, _ := request.RequestInfoFrom(req.Context())
+		f.entered <- info.Name
+		<-f.release
+	}), nil)
+	return f
+}
+
+// sendRequest is a request of somebody; the channel gets the answer.
+func (f *barrierFixture) sendRequest(ctx context.Context, who, verb, name string) <-chan *httptest.ResponseRecorder {
+	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "pods", Name: name}
+	ctx = request.WithUser(request.WithRequestInfo(ctx, info), &user.DefaultInfo{Name: who})
+	answer := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil).WithContext(ctx))
+		answer <- w
+	}()
+	synctest.Wait()
+	return answer
+}
+
+func (f *barrierFixture) enteredNames() (names []string) {
+	for {
+		select {
+		case name := <-f.entered:
+			names = append(names, name)
+		default:
+			return names
+		}
+	}
+}
+
+func TestWriteBarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		f := newBarrierFixture()
+		first := f.sendRequest(ctx, "alice", "update", "first")
+		closed := make(chan error, 1)
+		go func() { closed <- f.barrier.close(ctx) }()
+		synctest.Wait()
+
+		held := f.sendRequest(ctx, "bob", "delete", "held")
+		f.sendRequest(ctx, "bob", "get", "read")
+		f.sendRequest(ctx, user.APIServerUser, "create", "nested") // on behalf of the first
+		given, giveUp := context.WithCancel(ctx)
+		gone := f.sendRequest(given, "bob", "create", "gone")
+		if got := strings.Join(f.enteredNames(), " "); got != "first read nested" {
+			t.Errorf("passed: %q", got)
+		}
+		select {
+		case err := <-closed:
+			t.Fatalf("closed while a write is on its way: %v", err)
+		default:
+		}
+		giveUp()
+		synctest.Wait()
+		if w := <-gone; w.Code != http.StatusConflict {
+			t.Errorf("one that gave up: %d", w.Code)
+		}
+		close(f.release)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if w := <-first; w.Code != http.StatusOK {
+			t.Errorf("the first: %d", w.Code)
+		}
+		own := f.sendRequest(ctx, user.APIServerUser, "create", "own") // there is nothing any more that it is for
+		if got := f.enteredNames(); len(got) != 0 {
+			t.Errorf("passed a closed fence: %v", got)
+		}
+		if err := f.barrier.close(ctx); err == nil {
+			t.Error("closed twice")
+		}
+		f.barrier.open()
+		for name, of := range map[string]struct {
+			answer <-chan *httptest.ResponseRecorder
+			code   int
+			reason metav1.StatusReason
+		}{
+			"held": {held, http.StatusConflict, metav1.StatusReasonConflict},
+			"own":  {own, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable},
+		} {
+			w := <-of.answer
+			var s metav1.Status
+			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != of.code || s.Reason != of.reason || !strings.Contains(s.Message, "was put back to another state") {
+				t.Errorf("%s: %d %s, %v", name, w.Code, w.Body, err)
+			}
+			if w.Header().Get("Retry-After") != "" {
+				t.Errorf("%s: a client would send it once more as it is", name)
+			}
+		}
+		if w := <-f.sendRequest(ctx, "bob", "create", "after"); w.Code != http.StatusOK {
+			t.Errorf("after it: %d", w.Code)
+		}
+	})
+}
+
+// A write that does not end keeps the fence open.
+func TestWriteBarrierOpensAfterTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBarrierFixture()
+		slow := f.sendRequest(t.Context(), "alice", "update", "slow")
+		ctx, cancel := context.WithTimeout(t.Context(), writeDrainTimeout)
+		defer cancel()
+		closed := make(chan error, 1)
+		go func() { closed <- f.barrier.close(ctx) }()
+		synctest.Wait()
+		held := f.sendRequest(t.Context(), "bob", "create", "held")
+		began := time.Now()
+		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 writes are still on their way") || time.Since(began) != writeDrainTimeout {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		if w := <-held; w.Code != http.StatusConflict {
+			t.Errorf("held: %d", w.Code)
+		}
+		close(f.release)
+		for _, answer := range []<-chan *httptest.ResponseRecorder{slow, f.sendRequest(t.Context(), "bob", "create", "after")} {
+			if w := <-answer; w.Code != http.StatusOK {
+				t.Errorf("got %d", w.Code)
+			}
+		}
+		if err := f.barrier.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestIsObjectWrite(t *testing.T) {
+	for want, all := range map[bool][]request.RequestInfo{
+		true: {
+			{Verb: "create", Resource: "pods"}, {Verb: "deletecollection", Resource: "pods"},
+			{Verb: "create", Resource: "pods", Subresource: "binding"}, {Verb: "patch", Resource: "nodes", Subresource: "status"},
+			{Verb: "create", APIGroup: "example.com", Resource: "leases"},
+		},
+		false: {
+			{Verb: "get", Resource: "pods"}, {Verb: "watch", Resource: "pods"},
+			{Verb: "create", Resource: "pods", Subresource: "exec"}, {Verb: "create", Resource: "serviceaccounts", Subresource: "token"},
+			{Verb: "create", APIGroup: "authorization.k8s.io", Resource: "subjectaccessreviews"},
+			{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases"},
+		},
+	} {
+		for _, info := range all {
+			info.IsResourceRequest = true
+			if isObjectWrite(&info) != want {
+				t.Errorf("%+v: want %v", info, want)
+			}
+		}
+	}
+	if isObjectWrite(&request.RequestInfo{Verb: "post", Path: "/ctrlplane/v1/reset"}) {
+		t.Error("what is no resource is held")
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/inspect"
+)
+
+// viewSource is a control plane that can be looked at, with its objects, and whose
+// controllers a hand can be laid on.
+type viewSource struct {
+	observe.Source
+	observe.Inspector
+	control.Interventions
+}
+
+// newViewSource shows the objects and lays a hand on the controllers that cfg reaches,
+// beside what src knows.
+func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
+	objects, err := inspect.New(cfg)
+	if err != nil {
+		return viewSource{}, err
+	}
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return viewSource{}, err
+	}
+	return viewSource{src, objects, client.Interventions()}, nil
+}
+
+// restConfig is the way in to the control plane that runs.
+func (t *target) restConfig() (*rest.Config, error) {
+	dir, err := t.runningDataDir()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// controlClient is the running control plane's own API.
+func (t *target) controlClient() (*control.Client, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return control.NewClient(cfg)
+}
+
+// attach reaches the control plane that runs, and asks it once.
+func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	client, err := control.NewClient(cfg)
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	s, err := client.Snapshot(ctx)
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	src, err := newViewSource(client, cfg)
+	return src, s, err
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// describeWrite is a write as one would say it: its verb and its object.
+func describeWrite(h control.HeldWrite) string {
+	text := h.Verb + " " + h.Object.String()
+	if h.Subresource != "" {
+		text += " (" + h.Subresource + ")"
+	}
+	return text
+}
+
+func newControllersHeld(t *target) *cobra.Command {
+	var output string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "held NAME",
+		Short: "List what a paused controller is about to write",
+		Example: `  ctrlplane controllers held replicaset
+  ctrlplane controllers held replicaset -o json | jq '.items[0].body'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage.Errorf("controllers held takes one controller, got %q", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "" && output != "json" {
+				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+			}
+			if limit < 1 {
+				return usage.Errorf("--limit: choose 1 or more")
+			}
+			client, err := t.controlClient()
+			if err != nil {
+				return err
+			}
+			list, err := client.Interventions().HeldWrites(cmd.Context(), args[0], limit)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc.SetIndent("", "  ")
+				return enc.Encode(list)
+			}
+			return printHeldWrites(cmd.OutOrStdout(), list)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, which has the objects")
+	cmd.Flags().IntVar(&limit, "limit", 100, "list no more than so many, the oldest first")
+	return cmd
+}
+
+func printHeldWrites(out io.Writer, list control.HeldWriteList) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "VERB\tOBJECT\tHELD FOR")
+	for _, h := range list.Items {
+		verb, object, _ := strings.Cut(describeWrite(h), " ")
+		fmt.Fprintf(w, "%s\t%s\t%s\n", verb, object, duration.HumanDuration(time.Since(h.Since)))
+	}
+	if more := list.Total - len(list.Items); more > 0 {
+		fmt.Fprintf(w, "and %d more\n", more)
+	}
+	return w.Flush()
+}

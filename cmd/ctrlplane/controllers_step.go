@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/health/stepping"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// stepCommand is what the flags of "ctrlplane controllers step" say.
+type stepCommand struct {
+	target  *target
+	name    string
+	n       int
+	until   string
+	timeout time.Duration
+	output  string
+}
+
+func newControllersStep(t *target) *cobra.Command {
+	s := &stepCommand{target: t}
+	cmd := &cobra.Command{
+		Use:   "step NAME [N | --until settled]",
+		Short: "Let the next N writes of a paused controller through, one at a time, and show what each changes",
+		Long: `Let the next N writes of a paused controller through, one if N is left out. Each
+is answered before the next one goes, and is printed then, with a diff of the
+object before and after: its YAML without managed fields, the values of Secrets
+masked. Where less is held, step waits for more; interrupt it to stop waiting.
+
+--until settled goes on until nothing is held and nothing is left to do anywhere
+but in other controllers that are paused. If that takes longer than --timeout,
+the exit code is 1, and stderr says who is busy.`,
+		Example: `  ctrlplane controllers step replicaset
+  ctrlplane controllers step replicaset 3
+  ctrlplane controllers step replicaset --until settled
+  ctrlplane controllers step replicaset -o json | jq .after.metadata.name`,
+		Args: func(cmd *cobra.Command, args []string) error { return s.validate(cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.until, "until", "", "go on until the control plane has: settled")
+	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
+	f.StringVarP(&s.output, "output", "o", "", "output format: json, an object a line, with the object before and after")
+	return cmd
+}
+
+func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
+	switch {
+	case len(args) < 1 || len(args) > 2:
+		return usage.Errorf("controllers step takes a controller and a number of writes, got %q", args)
+	case s.output != "" && s.output != "json":
+		return usage.Errorf("--output: %q is not known: use json, or leave it out", s.output)
+	case cmd.Flags().Changed("until") && s.until != "settled":
+		return usage.Errorf("--until: %q is not known: use settled", s.until)
+	case s.until != "" && len(args) > 1:
+		return usage.Errorf("controllers step: say how many writes, or --until settled, not both")
+	case s.until == "" && cmd.Flags().Changed("timeout"):
+		return usage.Errorf("--timeout is for --until")
+	case s.timeout <= 0:
+		return usage.Errorf("--timeout: %v is not longer than 0", s.timeout)
+	}
+	s.n = 1
+	if len(args) > 1 {
+		if s.n, err = strconv.Atoi(args[1]); err != nil || s.n < 1 {
+			return usage.Errorf("controllers step: %q is not a number of writes: use 1 or more", args[1])
+		}
+	}
+	s.name, err = parseControllerNames("step", args[:1], false)
+	return err
+}
+
+func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
+	client, err := s.target.controlClient()
+	if err != nil {
+		return err
+	}
+	mode := ui.Mode{}
+	if out == os.Stdout {
+		mode = ui.Detect(os.Stdout, os.Environ())
+	}
+	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
+	if s.until == "" {
+		return s.stepWrites(ctx, client.Interventions(), each)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
+	defer cancel()
+	err = stepping.UntilSettled(ctx, client.Interventions(), client, s.name, each)
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+		printRemainingWork(errs, busy.Work)
+	}
+	return err
+}
+
+// stepWrites asks for one write at a time: whoever goes away leaves at most one under way.
+func (s *stepCommand) stepWrites(ctx context.Context, gates control.Interventions, each func(*control.SteppedWrite) error) error {
+	for n := s.n; n > 0; {
+		done, err := gates.Step(ctx, s.name)
+		if err != nil {
+			return err
+		}
+		if done == nil { // nothing is held: go on waiting
+			continue
+		}
+		n--
+		if err := each(done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.SteppedWrite) error {
+	if s.output == "json" {
+		return json.NewEncoder(out).Encode(done)
+	}
+	diff, err := done.Diff()
+	if err != nil {
+		return err
+	}
+	if diff == "" {
+		diff = explainNoDiff(done)
+	} else {
+		diff = mode.ColorDiff(diff)
+	}
+	_, err = fmt.Fprintf(out, "%s: %s\n%s", describeWrite(done.HeldWrite), describeOutcome(done), diff)
+	return err
+}
+
+// explainNoDiff says why there is none.
+func explainNoDiff(done *control.SteppedWrite) string {
+	switch {
+	case done.UnknownReason != "":
+		return "(what it changed is not known: " + done.UnknownReason + ")\n"
+	case done.Status > 0 && done.Status < http.StatusBadRequest:
+		return "(nothing has changed)\n"
+	}
+	return ""
+}
+
+func describeOutcome(s *control.SteppedWrite) string {
+	switch {
+	case s.Error != "" && s.Status != 0:
+		return fmt.Sprintf("%d %s", s.Status, s.Error)
+	case s.Error != "":
+		return s.Error
+	}
+	return fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status))
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/term"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/learn"
+)
+
+// runLessons does lessons, on the control plane that runs or on one for them.
+func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *learn.Progress, path string) (err error) {
+	var busy atomic.Int32
+	ctx, release := withLessonSignals(ctx, &busy)
+	defer release()
+	from := 0
+	if l.resume {
+		from = p.ResumeStep(list[0].key, len(list[0].Steps))
+	}
+	o, stop, err := l.findOrStartPlane(ctx, list)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	o.In, o.Out, o.Mode = os.Stdin, os.Stdout, ui.Detect(os.Stdout, os.Environ())
+	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
+	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	for _, c := range list {
+		if !l.auto {
+			o.OnStep = func(step int) error { return p.SaveStep(path, c.key, step, len(c.Steps)) }
+		}
+		o.SaveTrace = l.traceWriter(c.Name)
+		err := learn.Run(ctx, c.Lesson, o)
+		if left := (*learn.LeftError)(nil); errors.As(err, &left) {
+			fmt.Printf("%s goes on at step %d.\n", l.target.commandLine("learn --resume"), left.Step+1)
+			return withoutLeftError(err)
+		}
+		if err != nil {
+			return fmt.Errorf("lesson %s: %w", c.Name, err)
+		}
+	}
+	if !l.auto {
+		l.printNextLesson(list[0].Name)
+	}
+	return nil
+}
+
+// withoutLeftError is what else went wrong than that the reader has left.
+func withoutLeftError(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range joined.Unwrap() {
+			if _, left := e.(*learn.LeftError); !left {
+				rest = append(rest, e)
+			}
+		}
+		return errors.Join(rest...)
+	}
+	return nil
+}
+
+// printNextLesson says what comes after a lesson.
+func (l *learnCommand) printNextLesson(name string) {
+	all, err := learn.All()
+	if err != nil {
+		return // it was read a moment ago
+	}
+	for i, lesson := range all {
+		if lesson.Name == name && i+1 < len(all) {
+			fmt.Printf("Next: %s, with %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
+		}
+	}
+}
+
+// traceWriter keeps the traces of a lesson; nil if nobody wants them.
+func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) error {
+	if l.traces == "" {
+		return nil
+	}
+	return func(about observe.Object, trace []byte) error {
+		if err := os.MkdirAll(l.traces, 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(l.traces, lesson+"."+strings.ToLower(about.Kind)+".json"), trace, 0o644)
+	}
+}
+
+// findOrStartPlane reaches the control plane that runs. Where none does, and none was
+// named, it starts one that stop ends.
+func (l *learnCommand) findOrStartPlane(ctx context.Context, list []chosenLesson) (o learn.Options, stop func() error, err error) {
+	none := func() error { return nil }
+	dir, err := l.target.runningDataDir()
+	if err == nil {
+		o.Config, err = l.target.restConfig()
+		o.Target = []string{"--data-dir", dir}
+		fmt.Printf("On the control plane that runs, in %s.\n", dir)
+		return o, none, err
+	}
+	if missing := (notRunningError{}); !errors.As(err, &missing) || l.target.named() {
+		return o, none, err
+	}
+	var flags []string
+	for _, c := range list {
+		flags = append(flags, c.Plane...)
+	}
+	u, err := newLessonPlane(l.target, flags)
+	if err != nil {
+		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
+	}
+	fmt.Println("No control plane runs: starting one for the lesson …")
+	if stop, err = u.startForLesson(ctx); err != nil {
+		return o, none, err
+	}
+	o.Config = u.server.RESTConfig()
+	o.Target = []string{"--data-dir", u.server.DataDir()}
+	return o, stop, nil
+}

@@ -1,0 +1,20 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+const statZombie = 5 // SZOMB of sys/proc.h
+
+// groupMembers lists who runs in a process group.
+func groupMembers(group int) []groupMember {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
+	if err != nil {
+		return nil
+	}
+	var found []groupMember
+	for _, p := range all {
+		if p.Proc.P_stat != statZombie {
+			found = append(found, groupMember{int(p.Proc.P_pid), unix.ByteSliceToString(p.Proc.P_comm[:])})
+		}
+	}
+	return found
+}

@@ -1,0 +1,124 @@
+package controllers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// DefaultList is the list that is used where the user gives none: upstream's own
+// defaults and, as kubeadm has it, the two that bootstrap tokens need.
+var DefaultList = []string{"*", names.BootstrapSignerController, names.TokenCleanerController}
+
+// CheckList refuses a name in a list of controllers (upstream's syntax: "*",
+// "name", "-name"; aliases work) that no controller has.
+func CheckList(list []string, extra []ExtraController) error {
+	known, aliases := knownControllers(extra)
+	for _, entry := range list {
+		name := strings.TrimPrefix(entry, "-")
+		if name == "*" && entry == "*" || slices.Contains(known, name) || aliases[name] != "" {
+			continue
+		}
+		hint := `"ctrlplane controllers" lists them`
+		if near, ok := suggest.Nearest(name, append(slices.Collect(maps.Keys(aliases)), known...)); ok {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return usage.Errorf("--controllers: unknown controller %q: %s", name, hint)
+	}
+	return nil
+}
+
+// knownControllers are the names of all controllers, in order, and what their aliases stand for.
+func knownControllers(extra []ExtraController) (all []string, aliases map[string]string) {
+	all, aliases = slices.Collect(maps.Keys(app.NewControllerDescriptors())), maps.Clone(app.ControllerAliases())
+	for _, e := range extra {
+		all = append(all, e.Name)
+		for _, alias := range e.Aliases {
+			aliases[alias] = e.Name
+		}
+	}
+	slices.Sort(all)
+	return all, aliases
+}
+
+// Catalogue lists, by name, every controller and why list (nil = Default) or a
+// feature gate keeps it off; an empty reason is that of one that would run.
+func Catalogue(list []string, extra []ExtraController) []Status {
+	if list == nil {
+		list = DefaultList
+	}
+	return buildCatalogue(list, extra)
+}
+
+func buildCatalogue(list []string, extra []ExtraController) []Status {
+	canonical := resolveAliases(list, extra)
+	var all []Status
+	for _, e := range extra {
+		s := Status{Name: e.Name, Aliases: e.Aliases, State: Off, Reason: e.OffReason}
+		if s.Reason == "" {
+			s.Reason = unlistedReason(e.Name, false, canonical)
+		}
+		all = append(all, s)
+	}
+	for _, d := range app.NewControllerDescriptors() {
+		s := Status{Name: d.Name(), Aliases: d.GetAliases(), State: Off, Reason: offReason(d, canonical)}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// resolveAliases replaces aliases by names.
+func resolveAliases(list []string, extra []ExtraController) []string {
+	_, aliases := knownControllers(extra)
+	var out []string
+	for _, entry := range list {
+		name, minus := strings.CutPrefix(entry, "-")
+		if canonical := aliases[name]; canonical != "" {
+			name = canonical
+		}
+		if minus {
+			name = "-" + name
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// offReason says why the list or a feature gate keeps a controller off; empty if
+// nothing does. A controller that is on may still decline when it is built.
+func offReason(d *app.ControllerDescriptor, list []string) string {
+	for _, gate := range d.GetRequiredFeatureGates() {
+		if !utilfeature.DefaultFeatureGate.Enabled(gate) {
+			return fmt.Sprintf("feature gate %s is off", gate)
+		}
+	}
+	return unlistedReason(d.Name(), d.IsDisabledByDefault(), list)
+}
+
+// unlistedReason says why the list keeps a controller off; empty if it does not.
+func unlistedReason(name string, offByDefault bool, list []string) string {
+	defaults := sets.NewString()
+	if offByDefault {
+		defaults.Insert(name)
+	}
+	switch {
+	case genericapp.IsControllerEnabled(name, defaults, list):
+		return ""
+	case slices.Contains(list, "-"+name):
+		return "turned off by --controllers"
+	case offByDefault && slices.Contains(list, "*"):
+		return "off by default"
+	}
+	return "not in --controllers"
+}

@@ -1,0 +1,76 @@
+package controllers
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/controller-manager/pkg/clientbuilder"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// clientBuilder builds the clients of one controller. Each acts as the service
+// account in kube-system that bears its name, as with upstream's
+// --use-service-account-credentials, but without fetching a token.
+type clientBuilder struct {
+	connect  func(who user.Info) *rest.Config
+	recorder *observe.Recorder // of their calls; may be nil
+	gate     *Gate
+}
+
+var _ clientbuilder.ControllerClientBuilder = clientBuilder{}
+
+func (c clientBuilder) Config(name string) (*rest.Config, error) {
+	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
+	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
+	return ObserveCalls(InterceptCalls(rest.AddUserAgent(c.connect(who), name), c.gate), c.recorder), nil
+}
+
+func (c clientBuilder) Client(name string) (kubernetes.Interface, error) {
+	cfg, err := c.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(cfg)
+}
+
+func (c clientBuilder) DiscoveryClient(name string) (discovery.DiscoveryInterface, error) {
+	cfg, err := c.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return discovery.NewDiscoveryClientForConfig(cfg)
+}
+
+// The OrDie forms panic where upstream's exit: the supervisor turns a panic
+// while building into the unit's failure.
+
+func (c clientBuilder) ConfigOrDie(name string) *rest.Config { return must(c.Config(name)) }
+
+func (c clientBuilder) ClientOrDie(name string) kubernetes.Interface { return must(c.Client(name)) }
+
+func (c clientBuilder) DiscoveryClientOrDie(name string) discovery.DiscoveryInterface {
+	return must(c.DiscoveryClient(name))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(fmt.Errorf("controllers: client: %w", err))
+	}
+	return v
+}
+
+// managerUser is who reads for all controllers at once. It is the user that
+// upstream's controller manager is; the privileged group lets it list before
+// the bootstrap policy exists.
+func managerUser() user.Info {
+	return &user.DefaultInfo{
+		Name:   user.KubeControllerManager,
+		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
+	}
+}

@@ -1,0 +1,107 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+	serviceaccountcontroller "k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+)
+
+// constructorFor returns what builds a controller: upstream's descriptor, but for
+// those that are extra, for the token controller, which has no client to build
+// with in the public map, and for what is quicker beside a lone API server.
+func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constructFunc {
+	if name == names.ServiceAccountTokenController {
+		return func(ctx context.Context) (app.Controller, error) { return s.newTokenController(ctx, c) }
+	}
+	if name == names.NamespaceController && s.cfg.SingleAPIServer {
+		return func(ctx context.Context) (app.Controller, error) { return s.newNamespaceController(ctx, c) }
+	}
+	for _, e := range s.cfg.Extra {
+		if e.Name == name {
+			return e.constructor(c)
+		}
+	}
+	descriptor := app.NewControllerDescriptors()[name]
+	return func(ctx context.Context) (app.Controller, error) {
+		made, err := descriptor.BuildController(ctx, c)
+		if err != nil || name != names.GarbageCollectorController {
+			return made, err
+		}
+		return newCRDAwareGC(c, made)
+	}
+}
+
+// buildOwnerGraph makes the graph of owners, if the garbage collector is to run.
+func (s *Supervisor) buildOwnerGraph() {
+	gc := s.units[names.GarbageCollectorController]
+	s.informers.graphFacade = s.informers.newFacade(gc.recorder)
+	if gc.status().Reason != "" || !s.config.GarbageCollectorController.EnableGarbageCollector {
+		return
+	}
+	ignored := map[schema.GroupResource]struct{}{}
+	for _, r := range s.config.GarbageCollectorController.GCIgnoredResources {
+		ignored[schema.GroupResource{Group: r.Group, Resource: r.Resource}] = struct{}{}
+	}
+	ctx := klog.NewContext(s.informers.ctx, gc.logger())
+	gc.runRecorded(func() {
+		s.informers.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.informers.metadataClient, s.informers.mapper, ignored,
+			objectOrMetadata{s.informers.graphFacade}, s.informers.started)
+	})
+}
+
+// newTokenController fills Secrets of type service-account-token. It acts as the
+// manager: it is the one controller that upstream gives full power.
+func (s *Supervisor) newTokenController(ctx context.Context, c app.ControllerContext) (app.Controller, error) {
+	sa := c.ComponentConfig.SAController
+	if sa.ServiceAccountKeyFile == "" {
+		klog.FromContext(ctx).Info("there is no private key to sign tokens with")
+		return nil, nil
+	}
+	key, err := keyutil.PrivateKeyFromFile(sa.ServiceAccountKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("service account key: %w", err)
+	}
+	rootCA, err := os.ReadFile(sa.RootCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("root CA: %w", err)
+	}
+	u := s.units[names.ServiceAccountTokenController]
+	client, err := kubernetes.NewForConfig(ObserveCalls(InterceptCalls(rest.AddUserAgent(s.cfg.Connect(managerUser()), "tokens-controller"), u.currentGate()), u.recorder))
+	if err != nil {
+		return nil, err
+	}
+	generator, err := serviceaccount.JWTTokenGenerator(serviceaccount.LegacyIssuer, key)
+	if err != nil {
+		return nil, fmt.Errorf("token generator: %w", err)
+	}
+	logger := klog.LoggerWithName(klog.FromContext(ctx), names.ServiceAccountTokenController)
+	tokens, err := serviceaccountcontroller.NewTokensController(logger,
+		c.InformerFactory.Core().V1().ServiceAccounts(), c.InformerFactory.Core().V1().Secrets(), client,
+		serviceaccountcontroller.TokensControllerOptions{TokenGenerator: generator, RootCA: rootCA})
+	if err != nil {
+		return nil, err
+	}
+	return funcController{names.ServiceAccountTokenController, func(ctx context.Context) {
+		tokens.Run(ctx, int(sa.ConcurrentSATokenSyncs))
+	}}, nil
+}
+
+// funcController makes a controller of a function that blocks until its context ends.
+type funcController struct {
+	name string
+	run  func(context.Context)
+}
+
+func (l funcController) Name() string            { return l.name }
+func (l funcController) Run(ctx context.Context) { l.run(ctx) }

@@ -1,0 +1,45 @@
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+// ExtraController is a controller that upstream's controller manager does not have. It is
+// built, run, named in lists and watched like its own.
+type ExtraController struct {
+	Name    string
+	Aliases []string
+	// OffReason says why it does not run, whatever the list of controllers says; empty
+	// if it may.
+	OffReason string
+	// Build makes the controller; what it returns runs it until the context ends.
+	// The context carries its logger.
+	Build func(context.Context, Environment) (run func(context.Context), err error)
+}
+
+// Environment is what an Extra is given to work with.
+type Environment struct {
+	Informers informers.SharedInformerFactory
+	// Client returns a client that acts as the service account of that name.
+	Client  func(account string) (kubernetes.Interface, error)
+	Metrics *controllersmetrics.ControllerManagerMetrics
+}
+
+func (e ExtraController) constructor(c app.ControllerContext) constructFunc {
+	return func(ctx context.Context) (app.Controller, error) {
+		run, err := e.Build(ctx, Environment{
+			Informers: c.InformerFactory,
+			Client:    c.ClientBuilder.Client,
+			Metrics:   c.ControllerManagerMetrics,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return funcController{e.Name, run}, nil
+	}
+}

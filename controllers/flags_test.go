@@ -1,0 +1,179 @@
+package controllers
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
+)
+
+func findFlag(t *testing.T, list []control.Flag, name string) control.Flag {
+	t.Helper()
+	i := slices.IndexFunc(list, func(f control.Flag) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no flag %s", name)
+	}
+	f := list[i]
+	f.Usage = ""
+	return f
+}
+
+func TestFlags(t *testing.T) {
+	s, err := New(Config{
+		Args:   []string{"concurrent-job-syncs=7", "node-monitor-grace-period=8s", "node-eviction-rate=0.5", "disable-force-detach-on-timeout"},
+		List:   []string{"*", "-ttl"},
+		Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.1.0.0/16", CACert: "ca.crt", CAKey: "ca.key",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Flags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []control.Flag{
+		{Set: names.JobController, Name: "concurrent-job-syncs", Default: "5", Value: "7"},
+		{Set: names.NodeLifecycleController, Name: "node-monitor-grace-period", Default: "50s", Value: "8s"},
+		{Set: names.NodeLifecycleController, Name: "node-eviction-rate", Default: "0.1", Value: "0.5"},
+		{Set: names.PersistentVolumeAttachDetachController, Name: "disable-force-detach-on-timeout", Default: "false", Value: "true"},
+		{Set: names.CertificateSigningRequestSigningController, Name: "cluster-signing-cert-file", Value: "ca.crt"},
+		{Set: names.ServiceAccountController, Name: "root-ca-file", Value: "ca.crt"},
+		{Set: "generic", Name: "allocate-node-cidrs", Default: "false", Value: "true"},
+		{Set: "generic", Name: "cluster-cidr", Value: "10.1.0.0/16"},
+		{Set: "generic", Name: "controllers", Default: "*", Value: "*,-ttl-controller"},
+		{Set: names.DeploymentController, Name: "concurrent-deployment-syncs", Default: "5", Value: "5"},
+	} {
+		if diff := cmp.Diff(want, findFlag(t, got, want.Name)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, f := range got {
+		if f.Usage == "" || f.Set == "" {
+			t.Errorf("nothing is said of %+v", f)
+		}
+	}
+}
+
+func TestFlagsOfScaledController(t *testing.T) {
+	s, err := New(Config{Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.1.0.0/16"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := s.scaledConfigFor(names.JobController, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.units[names.JobController].scaled.Store(to)
+	got, err := s.Flags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"concurrent-job-syncs": "9", "concurrent-cron-job-syncs": "5"} {
+		if f := findFlag(t, got, name); f.Value != value {
+			t.Errorf("got %+v, want %s", f, value)
+		}
+	}
+}
+
+func TestDefaultFlags(t *testing.T) {
+	list, err := DefaultFlags()
+	if err != nil || len(list) < 100 {
+		t.Fatalf("%d flags, %v", len(list), err)
+	}
+	for _, f := range list {
+		if f.Value != f.Default {
+			t.Errorf("%s: %q, default %q", f.Name, f.Value, f.Default)
+		}
+	}
+}
+
+// Every flag that a page names is upstream's, and every controller whose flags
+// upstream lists has a page.
+func TestExplainPagesNameExistingFlags(t *testing.T) {
+	list, err := DefaultFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range explain.Pages() {
+		for _, name := range p.Flags {
+			if f := findFlag(t, list, name); f.Set == p.Name {
+				t.Errorf("%s: %s is listed under its name anyway", p.Name, name)
+			}
+		}
+		for _, text := range append(p.Decides, p.Purpose) {
+			for _, name := range flagNamesIn(text) {
+				if !strings.HasPrefix(name, "etcd-") && !slices.Contains(p.Settings, name) && !slices.Contains(upFlags, name) {
+					findFlag(t, list, name)
+				}
+			}
+		}
+	}
+	for _, f := range list {
+		if _, ok := explain.FindPage(f.Set); !ok && strings.HasSuffix(f.Set, "-controller") {
+			t.Errorf("%s has flags but no page", f.Set)
+		}
+	}
+}
+
+// upFlags are flags of "ctrlplane up" that pages speak of.
+var upFlags = []string{"leader-elect", "no-scheduler", "load-balancer-range", "pod-cidr"}
+
+// flagNamesIn are the names behind two dashes.
+func flagNamesIn(text string) (found []string) {
+	for _, word := range strings.Fields(text) {
+		if name, ok := strings.CutPrefix(strings.Trim(word, "().,;:\""), "--"); ok {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// docs/controllers.md has what the pages have.
+func TestControllersDocumentIsUpToDate(t *testing.T) {
+	const path = "../docs/controllers.md"
+	flags, err := DefaultFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := explain.Markdown(explain.Facts{Flags: flags, Versions: moduleVersions(t)})
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf(`run "make golden": -want +got:%s`, diff)
+	}
+}
+
+// moduleVersions are those of all modules of the build.
+func moduleVersions(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-json=Path,Version", "k8s.io/kubernetes", "k8s.io/cloud-provider",
+		"k8s.io/endpointslice", "k8s.io/client-go", "sigs.k8s.io/kwok").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string]string{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var m struct{ Path, Version string }
+		if err := d.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		all[m.Path] = m.Version
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+// An informer that runs already tells a controller nothing before it is built,
+// and nothing at all if it could not be.
+func TestHandlersWaitForConstructor(t *testing.T) {
+	for name, refused := range map[string]error{"built": nil, "refused": errors.New("no")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+				shared := informers.NewSharedInformerFactory(client, 0)
+				shared.Core().V1().Pods().Informer()
+				shared.StartWithContext(ctx)
+				shared.WaitForCacheSyncWithContext(ctx)
+
+				f, under := &facade{typed: shared, ctx: ctx}, &handlerBarrier{}
+				under.wrapInformers(f)
+				events := make(chan bool, 10)
+				ready := false
+				made, err := under.wrapConstructor(func(context.Context) (app.Controller, error) {
+					pods := f.Core().V1().Pods().Informer()
+					for range 2 { // as in another life
+						if err := pods.GetIndexer().AddIndexers(cache.Indexers{"x": cache.MetaNamespaceIndexFunc}); err != nil {
+							t.Error(err)
+						}
+					}
+					_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { events <- ready }})
+					if err != nil {
+						t.Error(err)
+					}
+					if refused != nil {
+						return nil, refused
+					}
+					ready = true
+					return funcController{"c", nil}, nil
+				})(ctx)
+				if !errors.Is(err, refused) || (made == nil) != (refused != nil) {
+					t.Fatal(made, err)
+				}
+				synctest.Wait()
+				close(events)
+				got := 0
+				for ready := range events {
+					if got++; !ready {
+						t.Error("an event for a controller that was not built yet")
+					}
+				}
+				if want := map[bool]int{true: 1, false: 0}[refused == nil]; got != want {
+					t.Errorf("%d events, want %d", got, want)
+				}
+				if err := f.close(); err != nil {
+					t.Error(err)
+				}
+				cancel()
+				shared.Shutdown()
+			})
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/discovery"
+	cacheddiscovery "k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// mapperResetPeriod is how often the mapping of kinds to resources is read anew;
+// upstream's own figure.
+const mapperResetPeriod = 30 * time.Second
+
+// sharedInformers is what all controllers read through: one cache of each resource.
+type sharedInformers struct {
+	typed          informers.SharedInformerFactory
+	metadata       metadatainformer.SharedInformerFactory
+	metadataClient metadata.Interface
+	mapper         *restmapper.DeferredDiscoveryRESTMapper
+	metrics        *controllersmetrics.ControllerManagerMetrics
+	started        chan struct{} // closed when the informers are
+	// graph is who owns what: the garbage collector's, which the storage version
+	// migrator reads too. Its handlers are graphFacade's.
+	graph       *garbagecollector.GraphBuilder
+	graphFacade *facade
+
+	recorder   *observe.Recorder // whose work the informers are; may be nil
+	ctx        context.Context
+	cancel     context.CancelFunc
+	mapperDone chan struct{} // closed when the mapper is no longer reset
+}
+
+func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Duration, as *observe.Recorder) (*sharedInformers, error) {
+	config := func(agent string) *rest.Config {
+		return ObserveCalls(rest.AddUserAgent(connect(managerUser()), agent), as)
+	}
+	client, err := kubernetes.NewForConfig(config("shared-informers"))
+	if err != nil {
+		return nil, err
+	}
+	metadataClient, err := metadata.NewForConfig(config("metadata-informers"))
+	if err != nil {
+		return nil, err
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfig(config("controller-discovery"))
+	if err != nil {
+		return nil, err
+	}
+	name, err := cache.NewInformerName("kube-controller-manager")
+	if err != nil {
+		return nil, fmt.Errorf("controllers: another set runs in this process: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &sharedInformers{
+		typed: informers.NewSharedInformerFactoryWithOptions(client, resync,
+			informers.WithTransform(dropManagedFields), informers.WithInformerName(name)),
+		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, resync,
+			metadatainformer.WithTransform(dropManagedFields)),
+		metadataClient: metadataClient,
+		mapper:         restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(discoveryClient)),
+		metrics:        controllersmetrics.NewControllerManagerMetrics("kube-controller-manager"),
+		started:        make(chan struct{}),
+		recorder:       as,
+		ctx:            ctx,
+		cancel:         cancel,
+		mapperDone:     make(chan struct{}),
+	}
+	controllersmetrics.Register()
+	go func() {
+		defer close(s.mapperDone)
+		wait.UntilWithContext(ctx, func(context.Context) { s.mapper.Reset() }, mapperResetPeriod)
+	}()
+	return s, nil
+}
+
+// dropManagedFields saves the memory of a part that no controller reads.
+func dropManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// newFacade is a controller's view; by may be nil.
+func (s *sharedInformers) newFacade(by *observe.Recorder) *facade {
+	return &facade{typed: s.typed, metadata: s.metadata, ctx: s.ctx, sharedRecorder: s.recorder, recorder: by}
+}
+
+func (s *sharedInformers) start() {
+	s.newFacade(nil).StartWithContext(s.ctx)
+	close(s.started)
+}
+
+func (s *sharedInformers) waitForSync(ctx context.Context) error {
+	if err := s.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		return fmt.Errorf("controllers: informers: %w", err)
+	}
+	for gvr, ok := range s.metadata.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return errors.Join(fmt.Errorf("controllers: informer of %s", gvr), context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+func (s *sharedInformers) close() {
+	s.cancel()
+	s.typed.Shutdown()
+	s.metadata.Shutdown()
+	<-s.mapperDone
+}

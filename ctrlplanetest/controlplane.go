@@ -1,0 +1,114 @@
+package ctrlplanetest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// ControlPlane is a control plane that runs for tests.
+type ControlPlane struct {
+	options Options
+	running Instance
+	config  *rest.Config
+	client  *kubernetes.Clientset
+	dynamic *dynamic.DynamicClient
+	health  *health.Waiter
+	control *control.Client
+
+	mu            sync.Mutex
+	namespaces    map[string]string // the latest of each test, by the test's name
+	explainedTest testing.TB        // whose failure was explained last
+}
+
+// Start starts a control plane that ends with the test. At most one Options may be
+// given.
+func Start(t testing.TB, opts ...Options) *ControlPlane {
+	t.Helper()
+	o, err := singleOptions(opts)
+	if err != nil {
+		t.Fatalf("ctrlplanetest: %v", err)
+	}
+	p, err := startControlPlane(t.Context(), o)
+	if err != nil {
+		t.Fatalf("ctrlplanetest: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && !p.wasExplained(t) {
+			p.explainFailure(t, "", 0)
+		}
+		if err := p.close(); err != nil {
+			t.Errorf("ctrlplanetest: %v", err)
+		}
+	})
+	return p
+}
+
+// startControlPlane starts a control plane; somebody has to close it.
+func startControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
+	ctx, cancel := withTimeout(ctx, o.StartTimeout)
+	defer cancel()
+	running, err := o.Backend.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &ControlPlane{options: o, running: running, config: running.RESTConfig(), namespaces: map[string]string{}}
+	if err := p.createClients(); err != nil {
+		_ = running.Close() // the first error is worth more
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *ControlPlane) createClients() (err error) {
+	if p.client, err = kubernetes.NewForConfig(p.config); err != nil {
+		return err
+	}
+	silent := rest.CopyConfig(p.config)
+	silent.WarningHandlerWithContext = rest.NoWarnings{} // it sees kinds that no test has asked for
+	if p.dynamic, err = dynamic.NewForConfig(silent); err != nil {
+		return err
+	}
+	if p.health, err = health.New(p.config); err != nil {
+		return err
+	}
+	p.control, err = control.NewClient(p.config)
+	return err
+}
+
+// close ends the control plane. That it had ended before is an error.
+func (p *ControlPlane) close() error {
+	select {
+	case <-p.running.Done():
+		return p.endedError()
+	default:
+		return p.running.Close()
+	}
+}
+
+func (p *ControlPlane) endedError() error {
+	return fmt.Errorf("the control plane has ended during the tests: %w", p.running.Err())
+}
+
+// RESTConfig returns the administrator's way in, without a client-side rate limit.
+func (p *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(p.config) }
+
+// Client returns the administrator's client.
+func (p *ControlPlane) Client() kubernetes.Interface { return p.client }
+
+// Kubeconfig is the administrator's kubeconfig, a file that goes with the control
+// plane.
+func (p *ControlPlane) Kubeconfig() string { return filepath.Join(p.running.DataDir(), "kubeconfig") }
+
+// Source tells all that is observed in the control plane.
+func (p *ControlPlane) Source() observe.Source { return p.control }

@@ -1,0 +1,162 @@
+package ctrlplanetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+const (
+	deleteWorkers  = 16                    // requests at a time
+	deleteInterval = 25 * time.Millisecond // between two looks
+	maxLeftovers   = 5                     // objects that an error names
+)
+
+// deleteNamespace returns when the namespace and all in it is gone. Upstream's
+// controller waits five seconds before it begins, for other API servers to learn
+// of the deletion. Here is one: so what it would delete is deleted at once.
+func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
+	namespaces := p.client.CoreV1().Namespaces()
+	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return preferCause(ctx, err)
+	}
+	if err := p.deleteContents(ctx, name); err != nil {
+		return err
+	}
+	ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+		_, err = namespaces.Finalize(ctx, ns, metav1.UpdateOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // by now upstream's controller may have done it
+		return preferCause(ctx, err)
+	}
+	return p.awaitNamespaceGone(ctx, name)
+}
+
+// deleteContents deletes all that is in a namespace and returns when it is gone.
+func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) error {
+	lists, err := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
+	if err != nil {
+		return fmt.Errorf("ask what the API server serves: %w", preferCause(ctx, err))
+	}
+	resources := listableResources(lists, "delete")
+	tick := time.NewTicker(deleteInterval)
+	defer tick.Stop()
+	for {
+		left, err := p.deleteContentsOnce(ctx, namespace, resources)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w%s", context.Cause(ctx), p.describeLeftovers(context.WithoutCancel(ctx), namespace, resources))
+		case err != nil:
+			return err
+		case len(left) == 0:
+			return nil
+		}
+		resources = left // nothing can be made in a namespace that ends
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// deleteContentsOnce deletes what there is of some resources, and returns those of which
+// there was something.
+func (p *ControlPlane) deleteContentsOnce(ctx context.Context, namespace string, resources []schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
+	var mu sync.Mutex
+	var left []schema.GroupVersionResource
+	var failed error
+	forEachResource(resources, func(gvr schema.GroupVersionResource) {
+		there, err := p.deleteResource(ctx, namespace, gvr)
+		mu.Lock()
+		defer mu.Unlock()
+		if there {
+			left = append(left, gvr)
+		}
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("%s: %w", gvr.GroupResource(), err)
+		}
+	})
+	return left, failed
+}
+
+// forEachResource calls f for all resources, some at a time.
+func forEachResource(resources []schema.GroupVersionResource, f func(schema.GroupVersionResource)) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	free := make(chan struct{}, deleteWorkers)
+	for _, gvr := range resources {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			f(gvr)
+		})
+	}
+}
+
+// deleteResource tells whether there is anything of a resource, and deletes it.
+func (p *ControlPlane) deleteResource(ctx context.Context, namespace string, gvr schema.GroupVersionResource) (there bool, err error) {
+	client := p.dynamic.Resource(gvr).Namespace(namespace)
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return false, nil // its CustomResourceDefinition has just gone
+	}
+	if err != nil {
+		return true, err
+	}
+	background := metav1.DeletePropagationBackground
+	for i := range list.Items {
+		if list.Items[i].GetDeletionTimestamp() != nil {
+			continue
+		}
+		err := client.Delete(ctx, list.Items[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return true, err
+		}
+	}
+	return len(list.Items) > 0, nil
+}
+
+// describeLeftovers says what is left in a namespace, and why.
+func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, resources []schema.GroupVersionResource) string {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	var text strings.Builder
+	n := 0
+	for _, gvr := range resources {
+		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			fmt.Fprintf(&text, "\n    %s: what is left is not known: %v", gvr.GroupResource(), err)
+			continue
+		}
+		for i := range list.Items {
+			if n++; n <= maxLeftovers {
+				fmt.Fprintf(&text, "\n    %s: %s", kindAndName(&list.Items[i]), p.health.Why(ctx, &list.Items[i]))
+			}
+		}
+	}
+	if n > maxLeftovers {
+		fmt.Fprintf(&text, "\n    and %d more", n-maxLeftovers)
+	}
+	if strings.Contains(text.String(), "finalizer") {
+		text.WriteString("\n    does the controller that takes finalizers away run until the namespace is deleted?")
+	}
+	return text.String()
+}
+
+func kindAndName(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }

@@ -1,0 +1,163 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	defaultDialTimeout = 5 * time.Second
+	// retryInterval is the pause between two tries to reach an endpoint.
+	retryInterval = 100 * time.Millisecond
+)
+
+// connectCluster returns when one of the endpoints has answered a linearised read, for
+// which a majority of its cluster must be there.
+func connectCluster(start context.Context, cfg Config) error {
+	urls, err := parseEndpoints(cfg.Endpoints)
+	if err != nil {
+		return err
+	}
+	secure, err := loadTLS(cfg, urls[0].Scheme)
+	if err != nil {
+		return err
+	}
+	timeout := cfg.DialTimeout
+	if timeout == 0 {
+		timeout = defaultDialTimeout
+	}
+	ctx, cancel := context.WithTimeout(start, timeout)
+	defer cancel()
+
+	type answer struct {
+		from int
+		err  error
+	}
+	answers := make(chan answer)
+	for i, u := range urls {
+		go func() { answers <- answer{i, waitEndpoint(ctx, u, secure)} }()
+	}
+	reasons := make([]string, len(urls))
+	answered := false
+	for range urls {
+		a := <-answers
+		if a.err == nil {
+			answered = true
+			cancel() // the others need not finish, but are waited for
+			continue
+		}
+		reasons[a.from] = fmt.Sprintf("%s: %v", cfg.Endpoints[a.from], a.err)
+	}
+	if answered {
+		return nil
+	}
+	if start.Err() != nil {
+		return fmt.Errorf("connect: gave up before an endpoint answered: %w", context.Cause(start))
+	}
+	return &adviceError{
+		err:    fmt.Errorf("connect: %s", strings.Join(reasons, ", ")),
+		advice: "check the endpoints and TLS files, and that the cluster runs",
+	}
+}
+
+// waitEndpoint returns nil once the endpoint u has answered, or why it did not before ctx
+// was done.
+func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
+	why := errors.New("no answer in time")
+	for {
+		err := readOnce(ctx, u, secure)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			why = diagnoseRead(ctx, u, secure, err)
+		}
+		var cert *tls.CertificateVerificationError
+		if errors.As(why, &cert) || !sleepContext(ctx, retryInterval) { // time does not heal a certificate
+			return why
+		}
+	}
+}
+
+// readOnce does one linearised read. It talks gRPC itself, as etcd's client would
+// hide a failure by waiting for better times.
+func readOnce(ctx context.Context, u *url.URL, secure *tls.Config) (err error) {
+	creds := insecure.NewCredentials()
+	if secure != nil {
+		creds = credentials.NewTLS(secure)
+	}
+	conn, err := grpc.NewClient(u.Host, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := conn.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	_, err = pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("health"), CountOnly: true})
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied) {
+		return nil // it may not be told, but was agreed on
+	}
+	return err
+}
+
+// diagnoseRead returns why a read from u failed with err, in plainer words than gRPC
+// has for it if the network or TLS is to blame.
+func diagnoseRead(ctx context.Context, u *url.URL, secure *tls.Config, err error) error {
+	conn, derr := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if derr != nil {
+		return derr
+	}
+	defer conn.Close()
+	if secure != nil {
+		if herr := checkHandshake(ctx, conn, secure, u.Hostname()); herr != nil {
+			return fmt.Errorf("TLS: %w", herr)
+		}
+	}
+	return errors.New(rpctypes.ErrorDesc(err))
+}
+
+// checkHandshake returns what is wrong with the certificates of either side, if that
+// is found out within retryEvery.
+func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name string) error {
+	cfg := secure.Clone()
+	cfg.ServerName, cfg.NextProtos = name, []string{"h2"}
+	c := tls.Client(conn, cfg)
+	if err := c.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	// A server refuses a client's certificate only after the client is content.
+	if err := c.SetReadDeadline(time.Now().Add(retryInterval)); err != nil {
+		return err
+	}
+	var op *net.OpError
+	if _, err := c.Read(make([]byte, 1)); errors.As(err, &op) && op.Op == "remote error" {
+		return err
+	}
+	return nil
+}
+
+// sleepContext reports whether it was not interrupted.
+func sleepContext(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

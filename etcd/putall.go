@@ -1,0 +1,27 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// IsEmpty tells whether nothing was ever written to an embedded member's store.
+func (s *Server) IsEmpty() bool {
+	const first = 1 // the revision of an empty store
+	return s.member != nil && s.member.etcd.Server.KV().Rev() == first
+}
+
+// PutAll writes what pairs lists of an embedded member's store, all at one revision.
+func (s *Server) PutAll(ctx context.Context, pairs func(yield func(key string, value []byte) bool)) error {
+	txn := &etcdserverpb.TxnRequest{}
+	for key, value := range pairs {
+		put := &etcdserverpb.PutRequest{Key: []byte(key), Value: value}
+		txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
+	}
+	if _, err := s.member.etcd.Server.Txn(ctx, txn); err != nil {
+		return fmt.Errorf("etcd: fill: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+// pageSize is how many keys are read at a time.
+const pageSize = 1000
+
+// Revision is that of the newest write.
+func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
+	if s.member != nil {
+		revision, _ = s.Size()
+		return revision, nil
+	}
+	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("etcd: revision: %w", err)
+		}
+		revision = r.Header.Revision
+		return nil
+	})
+	return revision, err
+}
+
+// ReadState returns what is kept below prefix, all of it as of one revision; 0 = the
+// newest. Older ones are there until they are compacted away, for minutes.
+func (s *Server) ReadState(ctx context.Context, prefix string, revision int64) (state snapshot.State, err error) {
+	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		state, err = readState(ctx, c, prefix, revision)
+		return err
+	})
+	return state, err
+}
+
+func readState(ctx context.Context, c *clientv3.Client, prefix string, revision int64) (state snapshot.State, err error) {
+	state.Revision = revision
+	leases := map[clientv3.LeaseID]int{} // → index of its TTL, from 1; -1 = it has ended
+	end := clientv3.GetPrefixRangeEnd(prefix + "/")
+	for from := prefix + "/"; ; {
+		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSize), clientv3.WithRev(state.Revision))
+		if err != nil {
+			return state, fmt.Errorf("etcd: read: %w", err)
+		}
+		if state.Revision == 0 {
+			state.Revision = r.Header.Revision
+		}
+		for _, kv := range r.Kvs {
+			ttl, err := leaseTTL(ctx, c, clientv3.LeaseID(kv.Lease), leases, &state)
+			if err != nil {
+				return state, err
+			}
+			if ttl < 0 {
+				continue
+			}
+			state.Entries = append(state.Entries, snapshot.Entry{
+				Key: strings.TrimPrefix(string(kv.Key), prefix), Value: kv.Value, TTL: ttl, Revision: kv.ModRevision,
+			})
+		}
+		if !r.More {
+			return state, nil
+		}
+		from = string(r.Kvs[len(r.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// leaseTTL finds the index in state.TTLs of what a lease has left, and adds it.
+func leaseTTL(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID, known map[clientv3.LeaseID]int, state *snapshot.State) (int, error) {
+	if id == clientv3.NoLease || known[id] != 0 {
+		return known[id], nil
+	}
+	r, err := c.TimeToLive(ctx, id)
+	if err != nil {
+		return 0, fmt.Errorf("etcd: read: lease: %w", err)
+	}
+	if r.TTL <= 0 {
+		known[id] = -1
+	} else {
+		state.TTLs = append(state.TTLs, time.Duration(r.TTL)*time.Second)
+		known[id] = len(state.TTLs)
+	}
+	return known[id], nil
+}

@@ -1,0 +1,150 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+const (
+	// maxTxnWrites and txnBytes bound a transaction: etcd takes 128 writes and
+	// 1.5 MiB by default.
+	maxTxnWrites = 128
+	maxTxnBytes  = 1 << 20
+	// maxWriteRounds is how often to begin anew where somebody else writes, too.
+	maxWriteRounds = 5
+)
+
+// WriteResult is what a Write has done.
+type WriteResult struct {
+	snapshot.Counts
+	Revision int64 // the newest there is
+	// Revisions is the revision of the last change of each key that was changed.
+	Revisions map[string]int64
+}
+
+var errConcurrentWrite = errors.New("somebody else has written meanwhile")
+
+// ReplaceState makes what is kept below prefix equal to want, by ordinary writes at new
+// revisions and only where it differs (see snapshot.NewPlan). It returns when
+// that is so. After an error a part of it may have been written.
+func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.State) (done WriteResult, err error) {
+	done.Revisions = map[string]int64{}
+	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		w := stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: &done}
+		for range maxWriteRounds {
+			equal, err := w.writeDifferences()
+			if err == nil && equal {
+				return nil
+			}
+			if err != nil && !errors.Is(err, errConcurrentWrite) {
+				return fmt.Errorf("etcd: write: %w", err)
+			}
+		}
+		return fmt.Errorf("etcd: write: %w, %d times: end what else uses this etcd and try again", errConcurrentWrite, maxWriteRounds)
+	})
+	return done, err
+}
+
+type stateWriter struct {
+	ctx    context.Context
+	client *clientv3.Client
+	prefix string
+	want   snapshot.State
+	leases []clientv3.LeaseID // of want.TTLs, as far as they are needed
+	done   *WriteResult
+}
+
+// writeDifferences writes what differs; true if nothing does.
+func (w *stateWriter) writeDifferences() (equal bool, err error) {
+	now, err := readState(w.ctx, w.client, w.prefix, 0)
+	if err != nil {
+		return false, err
+	}
+	plan := snapshot.NewPlan(now, w.want)
+	w.done.Revision = now.Revision
+	if len(plan.Deletes)+len(plan.Puts) == 0 {
+		return true, nil
+	}
+	if err := w.commit(plan.Deletes); err != nil {
+		return false, err
+	}
+	// What was deleted a moment ago is at no revision any more, as Was says.
+	if err := w.commit(plan.Puts); err != nil {
+		return false, err
+	}
+	w.done.Created += plan.Created
+	w.done.Updated += plan.Updated
+	w.done.Deleted += plan.Deleted
+	w.done.Replaced += plan.Replaced
+	return false, nil
+}
+
+// commit carries writes out in as few transactions as etcd takes.
+func (w *stateWriter) commit(writes []snapshot.KeyChange) error {
+	for len(writes) > 0 {
+		n, size := 0, 0
+		for n < min(len(writes), maxTxnWrites) && (n == 0 || size+len(writes[n].Value) <= maxTxnBytes) {
+			size += len(writes[n].Key) + len(writes[n].Value)
+			n++
+		}
+		if err := w.commitTxn(writes[:n]); err != nil {
+			return err
+		}
+		writes = writes[n:]
+	}
+	return nil
+}
+
+func (w *stateWriter) commitTxn(writes []snapshot.KeyChange) error {
+	var ifs []clientv3.Cmp
+	var thens []clientv3.Op
+	for _, write := range writes {
+		key := w.prefix + write.Key
+		ifs = append(ifs, clientv3.Compare(clientv3.ModRevision(key), "=", write.ExpectedRevision))
+		op := clientv3.OpDelete(key)
+		if write.Value != nil {
+			lease, err := w.grantLease(write.TTL)
+			if err != nil {
+				return err
+			}
+			op = clientv3.OpPut(key, string(write.Value), clientv3.WithLease(lease))
+		}
+		thens = append(thens, op)
+	}
+	r, err := w.client.Txn(w.ctx).If(ifs...).Then(thens...).Commit()
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded {
+		return errConcurrentWrite
+	}
+	for _, write := range writes {
+		w.done.Revisions[write.Key] = r.Header.Revision
+	}
+	return nil
+}
+
+// grantLease grants one for an entry's time to live, once for all that share it.
+func (w *stateWriter) grantLease(ttl int) (clientv3.LeaseID, error) {
+	if ttl == 0 {
+		return clientv3.NoLease, nil
+	}
+	if w.leases == nil {
+		w.leases = make([]clientv3.LeaseID, len(w.want.TTLs))
+	}
+	if w.leases[ttl-1] == clientv3.NoLease {
+		seconds := int64(math.Ceil(w.want.TTLs[ttl-1].Seconds()))
+		r, err := w.client.Grant(w.ctx, max(seconds, 1))
+		if err != nil {
+			return 0, fmt.Errorf("lease: %w", err)
+		}
+		w.leases[ttl-1] = r.ID
+	}
+	return w.leases[ttl-1], nil
+}

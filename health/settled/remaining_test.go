@@ -1,0 +1,136 @@
+package settled
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// quietSnapshot is a snapshot in which nothing is left, changed by f.
+func quietSnapshot(f func(*observe.Snapshot)) observe.Snapshot {
+	s := observe.Snapshot{
+		Time:        now,
+		Process:     observe.Process{State: observe.Ready, Quiet: true},
+		Queues:      []observe.Queue{{Controller: "job-controller", Name: "job", Adds: 4, Done: 4}},
+		Controllers: []observe.Controller{{Name: "job-controller", State: "running"}},
+	}
+	if f != nil {
+		f(&s)
+	}
+	return s
+}
+
+// failingSnapshot is a snapshot with a key that failed and is tried again after in.
+func failingSnapshot(in time.Duration, times int) observe.Snapshot {
+	return quietSnapshot(func(s *observe.Snapshot) {
+		s.Queues[0].Delayed, s.Queues[0].NextDue = 1, now.Add(in)
+		s.Controllers[0].Failing = []observe.FailingKey{
+			{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Error: "no\nquota", Times: times, Last: now.Add(-time.Second), Due: now.Add(in)},
+		}
+	})
+}
+
+func TestRemainingWork(t *testing.T) {
+	job := func(what ...string) []Work { return []Work{{"job-controller", what}} }
+	of := func(f func(*observe.Queue, *observe.Controller)) observe.Snapshot {
+		return quietSnapshot(func(s *observe.Snapshot) { f(&s.Queues[0], &s.Controllers[0]) })
+	}
+	for _, test := range []struct {
+		name     string
+		snapshot observe.Snapshot
+		want     []Work
+	}{
+		{"nothing", quietSnapshot(nil), nil},
+		{"starting", quietSnapshot(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
+			[]Work{{"control plane", []string{"it is starting"}}}},
+		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"it is not known to be ready"}}}},
+		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
+			[]Work{{"control plane", []string{"something was written, delivered or synced a moment ago"}}}},
+		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
+			s.Process.Quiet = false
+			s.Queues[0].Depth, s.Queues[0].InFlight = 3, 1
+			s.Queues = append(s.Queues, observe.Queue{Name: "somebody's", Depth: 1})
+			s.Controllers[0].Running = []observe.RunningSync{
+				{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisEvent, Since: now.Add(-1500 * time.Millisecond)},
+				{Queue: "job", Since: now.Add(-time.Second)},
+			}
+		}), []Work{
+			{"job-controller", []string{
+				"queue job has depth 3, 1 in flight",
+				"sync of likely shop/j takes 1.5s by now",
+				"sync of a key that is not known takes 1s by now",
+			}},
+			{"somebody's", []string{"queue somebody's has depth 1, 0 in flight"}},
+		}},
+		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
+		{"parked, but one is tried", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
+			job("queue job has depth 7, 1 in flight")},
+
+		{"tried again soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job has failed once and is tried again in 70ms: no quota")},
+		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job has failed 3 times and is tried again in 0s: no quota")},
+		{"tried again at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job has failed 9 times and is tried again in 1s: no quota")},
+		{"beyond it", failingSnapshot(time.Second+1, 9), nil},
+		{"put back by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
+			job("a key that was put back comes to queue job in 1s")},
+		{"put back, and another has failed for good", of(func(q *observe.Queue, c *observe.Controller) {
+			q.NextDue = now.Add(time.Second)
+			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 1}, {Queue: "orphan", Key: "shop/k", Times: 1, Due: now}}
+		}), job("a key that was put back comes to queue job in 1s")},
+		{"put back in a part that is no controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
+		{"put back in a queue of nobody", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
+
+		{"a write on its way", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write is not answered yet")},
+		{"writes that are held", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Writing = "paused", 2
+			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
+		}), job("sync of shop/j takes 1s by now, and its writes are held: it is paused", "2 writes are not answered yet")},
+		{"paused, and nothing is held", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
+		{"not told", quietSnapshot(func(s *observe.Snapshot) {
+			lacks := func(name string, resources ...string) {
+				c := observe.Controller{Name: name}
+				for _, r := range resources {
+					c.Behind = append(c.Behind, observe.WatchLag{Resource: r, Delivered: 7, Written: 9})
+				}
+				s.Controllers = append(s.Controllers, c)
+			}
+			lacks("a", "nodes", "pods")
+			lacks("b", "pods")
+			lacks("c", "pods")
+			lacks("d", "pods")
+			lacks("e", "pods")
+		}), []Work{{"informers", []string{"version 9 of nodes has not reached a", "version 9 of pods has not reached a, b, c, 2 more"}}}},
+		{"a timer", quietSnapshot(func(s *observe.Snapshot) {
+			s.Timers = []observe.Timer{
+				{Controller: "simulated-kubelet", What: "Pod shop/j-1", Due: now.Add(200 * time.Millisecond)},
+				{Controller: "simulated-kubelet", What: "Pod shop/j-2", Due: now.Add(2 * time.Second)},
+			}
+		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200ms"}}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, RemainingWork(test.snapshot, time.Second)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHorizon(t *testing.T) {
+	s := failingSnapshot(1280*time.Millisecond, 9)
+	if got := RemainingWork(s, 2*time.Second); len(got) != 1 {
+		t.Errorf("a retry in 1.28 s: got %v, want it within 2 s", got)
+	}
+	if got := RemainingWork(s, 0); got != nil {
+		t.Errorf("a retry in 1.28 s: got %v, want nothing with no horizon", got)
+	}
+}
+
+func TestWorkIsOneLine(t *testing.T) {
+	if got, want := (Work{"a", []string{"b", "c"}}).String(), "a: b; c"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

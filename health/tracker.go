@@ -1,0 +1,102 @@
+package health
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// tracker is where it stands how each object is by now.
+type tracker struct {
+	Options
+	objects []trackedObject
+}
+
+// trackedObject is an object that is waited for.
+type trackedObject struct {
+	State
+	seen   bool
+	object *unstructured.Unstructured // as it was seen last; nil if it is not there
+}
+
+// objectUpdate is news about an entry.
+type objectUpdate struct {
+	entry  int
+	ref    Ref                        // with the namespace put right
+	object *unstructured.Unstructured // nil if there is none
+	// state is given where it does not come from the object.
+	state State
+}
+
+func newTracker(refs []Ref, o Options) *tracker {
+	b := &tracker{Options: o}
+	known := map[Ref]bool{}
+	for _, r := range refs {
+		if !known[r] {
+			known[r] = true
+			b.objects = append(b.objects, trackedObject{State: State{Ref: r, Status: Unknown, Message: "the server has not answered"}})
+		}
+	}
+	return b
+}
+
+// newWatchers returns one for each kind and namespace.
+func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectWatcher {
+	type place struct {
+		schema.GroupVersionKind
+		namespace string
+	}
+	var all []*objectWatcher
+	known := map[place]*objectWatcher{}
+	for i, e := range b.objects {
+		p := place{e.Ref.GroupVersionKind, e.Ref.Namespace}
+		f := known[p]
+		if f == nil {
+			f = &objectWatcher{Waiter: w, gvk: p.GroupVersionKind, namespace: p.namespace, entries: map[string]int{}, changes: changes}
+			known[p] = f
+			all = append(all, f)
+		}
+		f.entries[e.Ref.Name] = i
+	}
+	return all
+}
+
+// apply takes news, and passes them on if they are any.
+func (b *tracker) apply(c objectUpdate) {
+	e := &b.objects[c.entry]
+	s := c.state
+	switch {
+	case c.object != nil:
+		s = StateOf(c.object)
+	case s.Status == "":
+		s.Status, s.Message = NotFound, "there is no such object"
+	}
+	s.Ref = c.ref
+	if s.Status != Unknown { // else nothing is known of it but what was
+		e.object = c.object
+	}
+	if e.seen && e.State == s {
+		return
+	}
+	e.State, e.seen = s, true
+	if b.Progress != nil {
+		b.Progress(s)
+	}
+}
+
+func (b *tracker) isSatisfied(e *trackedObject) bool {
+	if b.Gone {
+		return e.Status == NotFound
+	}
+	return e.Status == Current
+}
+
+func (b *tracker) allSatisfied() bool {
+	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !b.isSatisfied(&e) })
+}
+
+// isHopeless tells whether it is known that waiting cannot help.
+func (b *tracker) isHopeless() bool {
+	return slices.ContainsFunc(b.objects, func(e trackedObject) bool { return e.Final && (!b.Gone || e.Status == Unknown) })
+}

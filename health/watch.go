@@ -1,0 +1,179 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+)
+
+// objectWatcher tells what becomes of objects of one kind in one namespace.
+type objectWatcher struct {
+	*Waiter
+	gvk       schema.GroupVersionKind
+	namespace string
+	entries   map[string]int // by name
+	changes   chan<- objectUpdate
+}
+
+// run follows the objects until ctx ends. What fails is tried again: the server
+// may be busy or starting, and the kind may be one that is just being defined.
+func (f *objectWatcher) run(ctx context.Context) {
+	pause := newBackoff()
+	for ctx.Err() == nil {
+		err := f.listAndWatch(ctx, func() { pause = newBackoff() })
+		if s, ok := f.stateForError(err); ok {
+			for name := range f.entries {
+				f.report(ctx, name, nil, s)
+			}
+		}
+		sleep(ctx, pause.Step())
+	}
+}
+
+// newBackoff are those between attempts, as short as somebody who waits would like.
+func newBackoff() *wait.Backoff {
+	return &wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: time.Second}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// stateForError is the state of objects that cannot be seen for err.
+func (f *objectWatcher) stateForError(err error) (State, bool) {
+	switch {
+	case err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		return State{}, false
+	case errors.Is(err, errNotServed):
+		return State{Status: NotFound, Message: plainError(err)}, true
+	case errors.Is(err, errNotWatchable):
+		return State{Status: Unknown, Message: plainError(err), Final: true}, true
+	}
+	return State{Status: Unknown, Message: plainError(err)}, true
+}
+
+// listAndWatch lists the objects and watches them from there. It returns when the
+// watch cannot be resumed.
+func (f *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
+	r, err := f.findResource(ctx, f.gvk)
+	if err != nil {
+		return err
+	}
+	f.namespace = r.namespace(f.namespace)
+	client := r.client(f.objects, f.namespace)
+	list, err := client.List(ctx, f.listOptions())
+	if err != nil {
+		return asNotServed(err, f.gvk)
+	}
+	worked()
+	f.reportAll(ctx, list)
+	return f.watch(ctx, client, list.GetResourceVersion())
+}
+
+// listOptions select the object, if there is but one.
+func (f *objectWatcher) listOptions() metav1.ListOptions {
+	var o metav1.ListOptions
+	if len(f.entries) == 1 {
+		for name := range f.entries {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+		}
+	}
+	return o
+}
+
+// reportAll tells how all the objects are.
+func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.UnstructuredList) {
+	found := map[string]*unstructured.Unstructured{}
+	for i := range list.Items {
+		found[list.Items[i].GetName()] = &list.Items[i]
+	}
+	for name := range f.entries {
+		f.report(ctx, name, found[name], State{})
+	}
+}
+
+// watch tells of events after a resource version. A watch that is cut is resumed
+// where it was.
+func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterface, version string) error {
+	pause := newBackoff()
+	for ctx.Err() == nil {
+		o := f.listOptions()
+		o.ResourceVersion, o.AllowWatchBookmarks = version, true
+		w, err := client.Watch(ctx, o)
+		if err != nil {
+			return asNotServed(err, f.gvk)
+		}
+		last, err := f.readEvents(ctx, w)
+		w.Stop()
+		switch {
+		case err != nil:
+			return err
+		case last != "":
+			version, pause = last, newBackoff()
+		}
+		sleep(ctx, pause.Step())
+	}
+	return nil
+}
+
+// readEvents tells of what comes until the watch ends, and returns the version of
+// the last.
+func (f *objectWatcher) readEvents(ctx context.Context, w watch.Interface) (last string, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case event, ok := <-w.ResultChan():
+			if !ok {
+				return last, nil
+			}
+			if last, err = f.handleEvent(ctx, event); err != nil {
+				return last, err
+			}
+		}
+	}
+}
+
+func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (version string, err error) {
+	if event.Type == watch.Error {
+		return "", apierrors.FromObject(event.Object)
+	}
+	u, ok := event.Object.(*unstructured.Unstructured)
+	if !ok {
+		return "", fmt.Errorf("watch kind %s: an event has an object of type %T", f.gvk.Kind, event.Object)
+	}
+	switch event.Type {
+	case watch.Added, watch.Modified:
+		f.report(ctx, u.GetName(), u, State{})
+	case watch.Deleted:
+		f.report(ctx, u.GetName(), nil, State{})
+	}
+	return u.GetResourceVersion(), nil
+}
+
+// report passes on how an object is, unless nobody asked for it.
+func (f *objectWatcher) report(ctx context.Context, name string, u *unstructured.Unstructured, s State) {
+	i, ok := f.entries[name]
+	if !ok {
+		return
+	}
+	select {
+	case f.changes <- objectUpdate{i, Ref{f.gvk, f.namespace, name}, u, s}:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,92 @@
+package informersync
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/metadata/metadatainformer"
+)
+
+func TestResourcePrefix(t *testing.T) {
+	for resource, want := range map[string]string{
+		"pods": "pods", "nodes": "minions", "services": "services/specs", "deployments.apps": "deployments",
+		"ingresses.networking.k8s.io": "ingress", "events.events.k8s.io": "events",
+		"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
+		"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
+		"widgets.example.com":                            "example.com/widgets",
+		"services.serving.knative.dev":                   "serving.knative.dev/services",
+		"volumesnapshots.snapshot.storage.k8s.io":        "snapshot.storage.k8s.io/volumesnapshots",
+	} {
+		if got := ResourcePrefix(schema.ParseGroupResource(resource)); got != want {
+			t.Errorf("%s: %s, want %s", resource, got, want)
+		}
+	}
+}
+
+// The wait ends when the store holds the object, and not before.
+func TestWaitTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		factory := informers.NewSharedInformerFactory(client, 0)
+		informer := factory.Core().V1().ConfigMaps().Informer()
+		factory.Core().V1().Secrets().Informer() // has nothing to see
+		ctx, cancel := context.WithCancel(t.Context())
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		defer factory.Shutdown()
+		defer cancel()
+
+		brief, stop := context.WithTimeout(ctx, time.Second)
+		defer stop()
+		err := WaitTyped(brief, factory, Revisions{"configmaps": 5})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has not seen revision 5") {
+			t.Errorf("got %v", err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- WaitTyped(ctx, factory, Revisions{"configmaps": 5, "minions": 9}) }()
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", ResourceVersion: "5"}}
+		if _, err := client.CoreV1().ConfigMaps("ns").Create(ctx, m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, there, err := informer.GetStore().GetByKey("ns/m"); !there || err != nil {
+			t.Errorf("not in the store: %v", err)
+		}
+	})
+}
+
+func TestWaitMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := metadatafake.NewTestScheme()
+		if err := metav1.AddMetaToScheme(s); err != nil {
+			t.Fatal(err)
+		}
+		factory := metadatainformer.NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(s), 0)
+		factory.ForResource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}).Informer()
+		ctx, cancel := context.WithCancel(t.Context())
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		defer factory.Shutdown()
+		defer cancel()
+		if err := WaitMetadata(ctx, factory, Revisions{"widgets": 7, "example.com/gadgets": 8}); err != nil {
+			t.Errorf("nothing of its own was written: %v", err)
+		}
+		brief, stop := context.WithTimeout(ctx, time.Second)
+		defer stop()
+		if err := WaitMetadata(brief, factory, Revisions{"example.com/widgets": 7}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

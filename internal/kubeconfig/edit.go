@@ -1,0 +1,149 @@
+package kubeconfig
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
+)
+
+// editFile changes a file of the user's under its lock. If change fails, or changes
+// nothing, nothing is written.
+func editFile(path string, change func(*editedFile) error) (err error) {
+	made, err := makeDirs(filepath.Dir(path))
+	defer func() {
+		for _, dir := range slices.Backward(made) {
+			if err != nil {
+				_ = os.Remove(dir) // not if something else lies in it
+			}
+		}
+	}()
+	if err != nil {
+		return explainError(path, err)
+	}
+	unlock, err := lockFile(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if unlockErr := unlock(); err == nil && unlockErr != nil {
+			err = explainError(path, unlockErr)
+		}
+	}()
+	cfg, info, err := loadFile(path)
+	if err != nil {
+		return err
+	}
+	f := &editedFile{Config: cfg, path: path, existed: info != nil, mode: 0o600}
+	if info != nil {
+		f.mode = info.Mode().Perm()
+	}
+	before, err := clientcmd.Write(*cfg)
+	if err != nil {
+		return fmt.Errorf("kubeconfig %s: %w", path, err)
+	}
+	if err := change(f); err != nil {
+		return err
+	}
+	after, err := clientcmd.Write(*f.Config)
+	if err != nil {
+		return fmt.Errorf("kubeconfig %s: %w", path, err)
+	}
+	switch {
+	case string(before) == string(after):
+		return nil
+	case f.removeIfEmpty && clientcmdapi.IsConfigEmpty(f.Config):
+		err = os.Remove(path)
+	default:
+		err = replaceFile(path, after, replaceOptions{mode: f.mode, like: info, durable: true})
+	}
+	if err != nil {
+		return explainError(path, err)
+	}
+	return nil
+}
+
+// makeDirs makes a folder with its parents and returns those it made, the
+// outermost first.
+func makeDirs(path string) ([]string, error) {
+	var missing, made []string
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return made, err
+		}
+		made = append(made, dir)
+	}
+	return made, nil
+}
+
+// replaceOptions says how a file is replaced.
+type replaceOptions struct {
+	mode    os.FileMode
+	like    os.FileInfo // whose owner it keeps, unless nil
+	durable bool        // survives a crash of the machine
+}
+
+// replaceFile writes a file at once; through a link, to where it points.
+func replaceFile(path string, data []byte, how replaceOptions) error {
+	if how.like != nil {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		path = resolved
+		// Renaming needs no permission to write the file: ask for it.
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	return durable.Replace(path, "."+filepath.Base(path)+".new-", data, how.durable, func(f *os.File) error {
+		if how.like != nil {
+			if err := chownLike(f, how.like); err != nil {
+				return err
+			}
+		}
+		if how.mode == 0o600 { // which it has
+			return nil
+		}
+		return f.Chmod(how.mode)
+	})
+}
+
+// explainError makes the one line that a person needs from an error of the file system.
+func explainError(path string, err error) error {
+	const winerrorDiskFull = syscall.Errno(112)
+	const other = "or name another file in KUBECONFIG"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, winerrorDiskFull):
+		return fmt.Errorf("kubeconfig %s: the disk is full (%w): make room, %s", path, err, other)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("kubeconfig %s: %w: make it and its folder yours and writable, %s", path, err, other)
+	}
+	return fmt.Errorf("kubeconfig %s: %w: look into that, %s", path, err, other)
+}
+
+func singleLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,125 @@
+package manifests
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// lineError is an error with the line of its file; 0 = not known.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return e.err.Error() }
+func (e *lineError) Unwrap() error { return e.err }
+
+// loadFile reads the objects of a file; its errors name file and line.
+func loadFile(path string) ([]Object, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	// A byte order mark decides: PowerShell writes UTF-16.
+	data, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var all []Object
+	for _, part := range splitDocuments(data) {
+		docs, err := part.decode()
+		if err != nil {
+			return nil, locateError(path, part.line, err)
+		}
+		for _, doc := range docs {
+			objs, err := doc.decodeObjects(fmt.Sprintf("%s:%d", path, doc.line))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, objs...)
+		}
+	}
+	return all, nil
+}
+
+var lineNumber = regexp.MustCompile(`(?:yaml: )?line (\d+): `)
+
+// locateError says where err is: at the line that it has, or that it names (both
+// counted from the part's first, which is 1), or else at the part's first.
+func locateError(path string, first int, err error) error {
+	msg := strings.Join(strings.Fields(err.Error()), " ")
+	msg = strings.TrimPrefix(msg, "error converting YAML to JSON: ")
+	line := 1
+	var le *lineError
+	if errors.As(err, &le) {
+		line = le.line
+	} else if m := lineNumber.FindStringSubmatchIndex(msg); m != nil {
+		n, convErr := strconv.Atoi(msg[m[2]:m[3]])
+		if convErr == nil {
+			line = n
+		}
+		// Further errors would name lines that are not the file's.
+		msg = msg[m[1]:]
+		if next := lineNumber.FindStringIndex(msg); next != nil {
+			msg = msg[:next[0]]
+		}
+	}
+	return fmt.Errorf("%s:%d: %s", path, first+line-1, strings.TrimSpace(msg))
+}
+
+// documentPart is what stands between two document separators of a file.
+type documentPart struct {
+	line int // its first
+	data []byte
+}
+
+// splitDocuments cuts a file at YAML's document markers, and leaves out the parts
+// in which there are but comments and directives.
+func splitDocuments(data []byte) []documentPart {
+	var parts []documentPart
+	current := documentPart{line: 1}
+	empty := true
+	flush := func() {
+		if !empty {
+			parts = append(parts, current)
+		}
+	}
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if isMarker(text, "---") || isMarker(text, "...") {
+			flush()
+			current, empty = documentPart{line: line}, true
+			text = append([]byte("   "), text[3:]...) // what follows --- belongs to the document
+		}
+		if hasContent(text) {
+			if empty { // comments and blank lines before it do not count
+				current.line, current.data = line, nil
+			}
+			empty = false
+		}
+		if !empty {
+			current.data = append(current.data, text...)
+		}
+	}
+	flush()
+	return parts
+}
+
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(bytes.TrimSpace(rest)) == 0 || rest[0] == ' ' || rest[0] == '\t')
+}
+
+func hasContent(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	return len(text) > 0 && text[0] != '#' && line[0] != '%'
+}

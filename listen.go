@@ -1,0 +1,64 @@
+package ctrlplane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+const (
+	defaultListen      = "127.0.0.1:0"
+	defaultServiceCIDR = "10.96.0.0/12"
+	defaultPodCIDR     = "10.128.0.0/9" // a /24 for each of 32,768 nodes
+)
+
+func (p *controlPlane) serviceCIDR() string { return cmp.Or(p.config.ServiceCIDR, defaultServiceCIDR) }
+
+func (p *controlPlane) podCIDR() string { return cmp.Or(p.config.PodCIDR, defaultPodCIDR) }
+
+func (p *controlPlane) listenAddress() string { return cmp.Or(p.config.Listen, defaultListen) }
+
+// openListener opens the port for clients from outside: the one asked for, the one
+// that the data folder has had, or a free one.
+func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(p.listenAddress())
+	if err != nil {
+		return nil, usage.Errorf("listen address %q: %v: write HOST:PORT", p.config.Listen, err)
+	}
+	kept := false
+	if port == "0" {
+		state, err := p.dir.State()
+		if err != nil {
+			return nil, err
+		}
+		port, kept = strconv.Itoa(state.Port), state.Port != 0
+	}
+	address := net.JoinHostPort(host, port)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE) && kept:
+		return nil, fmt.Errorf("port %s, which this control plane has had since its first start, is in use: stop what uses it, or choose another with --port", port)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("port %s is in use: stop what uses it, or choose another with --port", port)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("address %s is not one of this machine: choose another with --bind-address", host)
+	case err != nil:
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// localAddress is how a client on this machine names a listener's address.
+func localAddress(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+}

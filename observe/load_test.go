@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A reader that never comes back and a flood of events: all writers get through,
+// what is kept stays bounded, and the counters stay exact.
+func TestFloodWithStuckReaderStaysBounded(t *testing.T) {
+	const writers, each, size = 8, 25_000, 1000
+	o := newTestObserver(t, Options{Records: size})
+	ctx, stop := context.WithCancel(t.Context())
+	var stuck sync.WaitGroup
+	stuck.Go(func() {
+		if err := o.Wait(ctx, writers*each*10); err == nil {
+			t.Error("there are more records than were made")
+		}
+	})
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			by := o.Recorder("c")
+			for range each {
+				by.Deliver(&Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "x"}}, func() {})
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	stuck.Wait()
+	s, _ := o.Snapshot(t.Context())
+	if got := s.Controllers[0].Delivered; got != writers*each {
+		t.Errorf("%d deliveries counted of %d", got, writers*each)
+	}
+	p, _ := o.Records(t.Context(), Query{})
+	if uint64(len(p.Records))+p.Missed != writers*each || len(p.Records) != size {
+		t.Errorf("%d records and %d missed of %d", len(p.Records), p.Missed, writers*each)
+	}
+	if s.Journal.Dropped != writers*each-size {
+		t.Errorf("%d dropped", s.Journal.Dropped)
+	}
+}
+
+func BenchmarkDeliver(b *testing.B) {
+	o := New(Options{})
+	defer o.Close()
+	by := o.Recorder("c")
+	b.ReportAllocs()
+	for b.Loop() {
+		by.Deliver(&Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "x"}}, func() {})
+	}
+}
+
+func BenchmarkRecordCall(b *testing.B) {
+	o := New(Options{})
+	defer o.Close()
+	by := o.Recorder("c")
+	b.ReportAllocs()
+	for b.Loop() {
+		by.RecordCall(&Called{Verb: "update", Object: Object{Resource: "pods", Name: "x"}, Status: 200})
+	}
+}
+
+func BenchmarkSync(b *testing.B) {
+	qs := NewQueues()
+	o := New(Options{Queues: qs})
+	defer o.Close()
+	o.Recorder("c").Do(func() {
+		q := qs.Open("q")
+		b.ReportAllocs()
+		for b.Loop() {
+			q.Depth().Inc()
+			q.Depth().Dec()
+			q.Wait().Observe(0)
+			q.Work().Observe(0.001)
+		}
+	})
+}
+
+func BenchmarkSnapshot(b *testing.B) {
+	qs := NewQueues()
+	o := New(Options{Queues: qs})
+	defer o.Close()
+	o.Recorder("c").Do(func() {
+		for i := range 80 {
+			q := qs.Open(string(rune('a' + i)))
+			q.Depth().Inc()
+			q.Depth().Dec()
+			q.Work().Observe(time.Millisecond.Seconds())
+		}
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Snapshot(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

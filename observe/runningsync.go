@@ -1,0 +1,107 @@
+package observe
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// work is a sync under way, or over.
+type work struct {
+	id      uint64
+	queue   *queue
+	started time.Time
+	waited  time.Duration // in the queue
+	add     *queueAdd     // that it follows; nil if unknown
+	lastAdd uint64        // the number of the last add that fits, if several do
+	sure    bool          // of what add comes of
+	done    atomic.Bool
+
+	key           atomic.Pointer[inferredKey]
+	loggedError   atomic.Pointer[string]    // that its log tells
+	callError     atomic.Pointer[string]    // what its last failed call met
+	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not put back
+	reads, writes atomic.Int32
+}
+
+// addRunning puts w among the syncs that are under way, if there is room.
+func (w *work) addRunning(q *queue) {
+	for i := range q.running {
+		if q.running[i].CompareAndSwap(nil, w) {
+			return
+		}
+	}
+}
+
+type inferredKey struct {
+	key   string
+	basis Basis
+}
+
+// setKey notes a key, unless a surer one is known. Of two that are equally sure
+// the first counts.
+func (w *work) setKey(key string, basis Basis) {
+	if key == "" {
+		return
+	}
+	n := &inferredKey{key, basis}
+	for {
+		old := w.key.Load()
+		if old != nil && basisRank(old.basis) >= basisRank(basis) || w.key.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+func basisRank(b Basis) int {
+	switch b {
+	case BasisLog:
+		return 3
+	case BasisCall:
+		return 2
+	case BasisEvent:
+		return 1
+	}
+	return 0
+}
+
+// bestKey is the key and how it is known.
+func (w *work) bestKey() (string, Basis) {
+	if n := w.key.Load(); n != nil {
+		return n.key, n.basis
+	}
+	if w.add != nil && w.add.cause != nil {
+		return w.add.cause.object.Key(), BasisEvent
+	}
+	return "", BasisUnknown
+}
+
+func (w *work) event(took time.Duration) *Synced {
+	s := &Synced{
+		Queue:  w.queue.name,
+		ID:     w.id,
+		Waited: w.waited,
+		Took:   took,
+		Reads:  int(w.reads.Load()),
+		Writes: int(w.writes.Load()),
+	}
+	if w.queue.recorder != nil {
+		s.Controller = w.queue.recorder.name
+	}
+	s.Key, s.KeyBasis = w.bestKey()
+	if due := w.retryDue.Load(); due != nil {
+		s.Retried, s.Due = true, *due
+	}
+	if a := w.add; a != nil {
+		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.lastAdd, a.byTimer, a.sync, w.sure
+		if a.cause != nil {
+			s.Cause = a.cause.seq.Load()
+		}
+	}
+	// A call may fail as expected; that the key is put back says that it was not.
+	if f := w.loggedError.Load(); f != nil {
+		s.Error = *f
+	} else if f := w.callError.Load(); f != nil && s.Retried {
+		s.Error = *f
+	}
+	return s
+}

@@ -1,0 +1,140 @@
+package scrape
+
+import (
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// key names a queue. Only controller-runtime says a controller.
+type key struct{ controller, name string }
+
+// queue is what the workqueue_* metrics of one queue say.
+type queue struct {
+	depth, adds, retries float64
+	wait, work           histogram
+	unfinished, longest  float64
+}
+
+// controller is what the controller_runtime_* metrics of one controller say.
+type controller struct {
+	workers, active, syncs, failures float64
+}
+
+// scrape is what one look at the process told. Nobody changes it later.
+type scrape struct {
+	time        time.Time
+	queues      map[key]*queue
+	controllers map[string]*controller
+	started     float64 // seconds since 1970; 0 if unknown
+	cpu         float64 // seconds
+	memory      float64 // bytes
+}
+
+// readScrape takes what is of use from metrics. Series that differ in other labels,
+// such as the priority of a key, are added up.
+func readScrape(families []*dto.MetricFamily) *scrape {
+	s := &scrape{queues: map[key]*queue{}, controllers: map[string]*controller{}}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			s.readProcess(f.GetName(), m)
+			s.readQueue(f.GetName(), m)
+			s.readController(f.GetName(), m)
+		}
+	}
+	return s
+}
+
+func (s *scrape) readProcess(name string, m *dto.Metric) {
+	switch name {
+	case "process_start_time_seconds":
+		s.started = metricValue(m)
+	case "process_cpu_seconds_total":
+		s.cpu = metricValue(m)
+	case "process_resident_memory_bytes":
+		s.memory = metricValue(m)
+	}
+}
+
+func (s *scrape) readQueue(name string, m *dto.Metric) {
+	var q queue
+	switch name {
+	case "workqueue_depth":
+		q.depth = metricValue(m)
+	case "workqueue_adds_total":
+		q.adds = metricValue(m)
+	case "workqueue_retries_total":
+		q.retries = metricValue(m)
+	case "workqueue_queue_duration_seconds":
+		q.wait = newHistogram(m.GetHistogram())
+	case "workqueue_work_duration_seconds":
+		q.work = newHistogram(m.GetHistogram())
+	case "workqueue_unfinished_work_seconds":
+		q.unfinished = metricValue(m)
+	case "workqueue_longest_running_processor_seconds":
+		q.longest = metricValue(m)
+	default:
+		return
+	}
+	k := key{labelValue(m, "controller"), labelValue(m, "name")}
+	sum, ok := s.queues[k]
+	if !ok {
+		sum = new(queue)
+		s.queues[k] = sum
+	}
+	sum.depth += q.depth
+	sum.adds += q.adds
+	sum.retries += q.retries
+	sum.wait = sum.wait.add(q.wait)
+	sum.work = sum.work.add(q.work)
+	sum.unfinished += q.unfinished
+	sum.longest = max(sum.longest, q.longest)
+}
+
+func (s *scrape) readController(name string, m *dto.Metric) {
+	var c controller
+	switch name {
+	case "controller_runtime_max_concurrent_reconciles":
+		c.workers = metricValue(m)
+	case "controller_runtime_active_workers":
+		c.active = metricValue(m)
+	case "controller_runtime_reconcile_total":
+		c.syncs = metricValue(m)
+	case "controller_runtime_reconcile_errors_total":
+		c.failures = metricValue(m)
+	default:
+		return
+	}
+	of := labelValue(m, "controller")
+	sum, ok := s.controllers[of]
+	if !ok {
+		sum = new(controller)
+		s.controllers[of] = sum
+	}
+	sum.workers += c.workers
+	sum.active += c.active
+	sum.syncs += c.syncs
+	sum.failures += c.failures
+}
+
+func labelValue(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// metricValue is that of a counter, a gauge, or what has no type; 0 unless it is a
+// number from 0 on, as all that is read here are.
+func metricValue(m *dto.Metric) float64 {
+	v := m.GetUntyped().GetValue()
+	switch {
+	case m.Counter != nil:
+		v = m.Counter.GetValue()
+	case m.Gauge != nil:
+		v = m.Gauge.GetValue()
+	}
+	return nonNegative(v)
+}

@@ -1,0 +1,109 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Format is how a trace is written.
+type Format string
+
+// The formats: for people, for programs, a Mermaid sequence diagram, Chrome's
+// trace events, which Perfetto opens, and a line of the OTLP file format.
+const (
+	Text    Format = "text"
+	JSON    Format = "json"
+	YAML    Format = "yaml"
+	Mermaid Format = "mermaid"
+	Chrome  Format = "chrome"
+	OTLP    Format = "otlp"
+)
+
+var formats = []Format{Text, JSON, YAML, Mermaid, Chrome, OTLP}
+
+// ParseFormat reads the name of a format; an empty one is Text.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(s); {
+	case s == "":
+		return Text, nil
+	case slices.Contains(formats, f):
+		return f, nil
+	}
+	return "", fmt.Errorf("%q is not known: use %s", s, FormatNames())
+}
+
+// FormatNames lists the formats for people.
+func FormatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Write writes the tree.
+func (t *Tree) Write(w io.Writer, f Format, s Style) error {
+	switch f {
+	case Text:
+		return t.writeText(w, s)
+	case JSON, YAML:
+		return writeData(w, t, f)
+	}
+	return t.writeDiagram(w, f)
+}
+
+// Write writes the chain; its diagrams show it in order of time.
+func (c *Chain) Write(w io.Writer, f Format, s Style) error {
+	switch f {
+	case Text:
+		return c.writeText(w, s)
+	case JSON, YAML:
+		return writeData(w, c, f)
+	}
+	return c.Tree().writeDiagram(w, f)
+}
+
+func (t *Tree) writeDiagram(w io.Writer, f Format) error {
+	switch f {
+	case Mermaid:
+		return t.writeMermaid(w)
+	case Chrome:
+		return t.writeChrome(w)
+	case OTLP:
+		return t.writeOTLP(w)
+	}
+	return fmt.Errorf("trace: format %q is not known: use %s", f, FormatNames())
+}
+
+// writeData writes a value as JSON or YAML.
+func writeData(w io.Writer, v any, f Format) error {
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	if f == YAML {
+		if out, err = yaml.JSONToYAML(out); err != nil {
+			return err
+		}
+	} else {
+		out = append(out, '\n')
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// writeJSONLine writes a value as one line of JSON.
+func writeJSONLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(out, '\n'))
+	return err
+}

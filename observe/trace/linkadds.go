@@ -1,0 +1,246 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// clockGap is how late the moment of an add may seem, as reckoned from a sync's
+	// times: clocks are read one after the other.
+	clockGap = 50 * time.Microsecond
+	// maxAddDelay is the same where a thread was held up in between.
+	maxAddDelay = 5 * time.Millisecond
+)
+
+// queueName names a queue of a controller.
+type queueName struct{ controller, queue string }
+
+// addIndex are those who may have added keys to queues.
+type addIndex struct {
+	events            map[queueName][]*Node // whose handlers did, in order of their end
+	maxHandlerTime    map[queueName]time.Duration
+	syncs             map[string][]*Node    // by controller
+	byAddTime         map[queueName][]*Node // in order of their adds
+	keys              map[queueKey][]*Node
+	eventsWithoutAdds map[objectKey][]*Node // events whose handlers added nothing at once
+	bySeq             map[uint64]*Node
+
+	// What queues tell of each add.
+	byAdd    map[addID][]*Node     // events, in order of time
+	followed map[addID][]time.Time // by a sync, for certain: when its key was added
+	soleAdd  map[*Node]uint64      // the add of a sync that several fit, where but one is left
+	delayed  map[queueName][]delayedKey
+	byID     map[uint64]*Node // syncs
+}
+
+type queueKey struct {
+	queueName
+	key string
+}
+
+type objectKey struct{ controller, key string }
+
+// linkAdds finds why each sync's key was in its queue.
+func (g *graph) linkAdds() {
+	a := g.indexAdds()
+	a.resolveByElimination()
+	for _, s := range g.syncs {
+		if s.Open {
+			continue
+		}
+		if a.linkByQueue(s) {
+			continue
+		}
+		if e, certainty := a.addingEvent(s); e != nil {
+			s.setCause(e, certainty, ByAdd)
+		} else if p := a.retriedSync(s); p != nil {
+			s.setCause(p, Likely, ByRetry)
+		} else if e := a.eventByPosition(s); e != nil {
+			s.setCause(e, Likely, ByAdd)
+		} else if p := a.addingSync(s); p != nil {
+			s.setCause(p, Likely, BySync)
+		} else if e := a.delayingEvent(s); e != nil {
+			s.setCause(e, Likely, ByDelay)
+		}
+	}
+}
+
+func (g *graph) indexAdds() *addIndex {
+	a := &addIndex{
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, byID: g.byID,
+		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, byAddTime: map[queueName][]*Node{},
+		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
+	}
+	for _, e := range g.events {
+		for _, q := range slices.Compact(slices.Sorted(slices.Values(e.queues))) {
+			name := queueName{e.Controller, q}
+			a.events[name] = append(a.events[name], e)
+			a.maxHandlerTime[name] = max(a.maxHandlerTime[name], e.Took)
+		}
+		a.indexEventAdds(e)
+		if len(e.queues) == 0 && e.Change != observe.Resynced {
+			k := objectKey{e.Controller, e.Object.Key()}
+			a.eventsWithoutAdds[k] = append(a.eventsWithoutAdds[k], e)
+		}
+	}
+	for _, s := range g.syncs {
+		if s.Open {
+			continue
+		}
+		if s.record.Sure && s.record.LastAdd == 0 {
+			a.claimAdd(addID{queueName{s.Controller, s.Queue}, s.record.Add}, s)
+		}
+		if due := s.record.Due; !due.IsZero() {
+			a.delayed[queueName{s.Controller, s.Queue}] = append(a.delayed[queueName{s.Controller, s.Queue}], delayedKey{due, s})
+		}
+		a.syncs[s.Controller] = append(a.syncs[s.Controller], s)
+		name := queueName{s.Controller, s.Queue}
+		a.byAddTime[name] = append(a.byAddTime[name], s)
+		if s.Key != "" && s.KeyBasis != observe.BasisEvent {
+			k := queueKey{queueName{s.Controller, s.Queue}, s.Key}
+			a.keys[k] = append(a.keys[k], s)
+		}
+	}
+	for _, list := range a.events {
+		slices.SortStableFunc(list, compareEnd)
+	}
+	for _, list := range a.keys {
+		slices.SortStableFunc(list, compareEnd)
+	}
+	for _, list := range a.byAddTime {
+		slices.SortStableFunc(list, func(x, y *Node) int { return x.addedAt().Compare(y.addedAt()) })
+	}
+	for _, list := range a.eventsWithoutAdds {
+		slices.SortStableFunc(list, compareEnd)
+	}
+	return a
+}
+
+func compareEnd(x, y *Node) int { return cmp.Or(x.End().Compare(y.End()), cmp.Compare(x.seq, y.seq)) }
+
+// addingEvent is the one whose handler added s's key.
+func (a *addIndex) addingEvent(s *Node) (*Node, Certainty) {
+	told, running := a.bySeq[s.cause], a.runningEvents(s)
+	switch len(running) {
+	case 0:
+		return nil, ""
+	case 1:
+		if e := running[0]; s.record.Add == 0 && (e == told || s.isKeyOf(e) && a.addCountMatches(e, s)) {
+			return e, Exact
+		}
+	}
+	return mostLikelyEvent(s, told, running), Likely
+}
+
+// mostLikelyEvent is of several events the one of the very object, or else of those
+// whose handler was not over the one that the queue names, or began last.
+func mostLikelyEvent(s, told *Node, running []*Node) *Node {
+	if i := slices.IndexFunc(running, s.isKeyOf); i >= 0 {
+		return running[i]
+	}
+	over := func(e *Node) bool { return e.End().Before(s.addedAt()) }
+	if !slices.ContainsFunc(running, func(e *Node) bool { return !over(e) }) {
+		over = func(*Node) bool { return false }
+	}
+	running = slices.DeleteFunc(slices.Clone(running), over)
+	if slices.Contains(running, told) {
+		return told
+	}
+	return slices.MaxFunc(running, func(a, b *Node) int { return a.Time.Compare(b.Time) })
+}
+
+// isKeyOf says whether the key that s names in its log is that of e's object.
+func (s *Node) isKeyOf(e *Node) bool {
+	return s.KeyBasis == observe.BasisLog && s.Key == e.Object.Key()
+}
+
+// addCountMatches says whether as many syncs seem to come of e as its handler added keys to
+// the queue of s. A key that is added while it is worked on gets behind later
+// ones, and so the queue's positions can mislead.
+func (a *addIndex) addCountMatches(e, s *Node) bool {
+	added := 0
+	for _, q := range e.queues {
+		if q == s.Queue {
+			added++
+		}
+	}
+	list := a.byAddTime[queueName{s.Controller, s.Queue}]
+	first := sort.Search(len(list), func(i int) bool { return !list[i].addedAt().Before(e.Time) })
+	end := sort.Search(len(list), func(i int) bool { return list[i].addedAt().After(e.End().Add(clockGap)) })
+	return added == end-first
+}
+
+// eventByPosition is the event that s follows by its place in the queue, if the times fit
+// but for a thread that was held up.
+func (a *addIndex) eventByPosition(s *Node) *Node {
+	if told := a.bySeq[s.cause]; told != nil && within(s.addedAt(), told.Time, told.End().Add(maxAddDelay)) {
+		return told
+	}
+	return nil
+}
+
+// runningEvents are the events whose handlers ran and added to the queue when s's key
+// was added.
+func (a *addIndex) runningEvents(s *Node) []*Node {
+	q, at := queueName{s.Controller, s.Queue}, s.addedAt()
+	list := a.events[q]
+	i := sort.Search(len(list), func(i int) bool { return !list[i].End().Add(clockGap).Before(at) })
+	var found []*Node
+	for ; i < len(list) && !list[i].End().Add(-a.maxHandlerTime[q]).After(at); i++ {
+		if !list[i].Time.After(at) {
+			found = append(found, list[i])
+		}
+	}
+	return found
+}
+
+// retriedSync is the last sync of the same key that put it back.
+func (a *addIndex) retriedSync(s *Node) *Node {
+	if s.KeyBasis == observe.BasisEvent {
+		return nil
+	}
+	list := a.keys[queueKey{queueName{s.Controller, s.Queue}, s.Key}]
+	for _, p := range slices.Backward(endedBy(list, s.addedAt().Add(clockGap))) {
+		if p != s && p.Retried {
+			return p
+		}
+	}
+	return nil
+}
+
+// endedBy are those of a list, in order of their end, that were over at a time.
+func endedBy(list []*Node, at time.Time) []*Node {
+	return list[:sort.Search(len(list), func(i int) bool { return list[i].End().After(at) })]
+}
+
+// addingSync is the one under way when s's key was added, of several the one that
+// began last: who adds keys for others does it at once.
+func (a *addIndex) addingSync(s *Node) *Node {
+	var last *Node
+	for _, p := range a.syncs[s.Controller] {
+		if p == s || !p.Time.Before(s.Time) || p.Queue == s.Queue && p.Key == s.Key || !within(s.addedAt(), p.Time, p.End().Add(clockGap)) {
+			continue
+		}
+		if last == nil || p.Time.After(last.Time) {
+			last = p
+		}
+	}
+	return last
+}
+
+// delayingEvent is the last event of the object whose key s has that added nothing.
+func (a *addIndex) delayingEvent(s *Node) *Node {
+	if s.KeyBasis != observe.BasisLog {
+		return nil
+	}
+	list := endedBy(a.eventsWithoutAdds[objectKey{s.Controller, s.Key}], s.addedAt())
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}

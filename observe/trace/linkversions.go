@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// maxEventDelay is how long after the end of a call an event of its write may come and
+// still be taken for its own.
+const maxEventDelay = time.Second
+
+// maxRecordDelay is how long after its answer a call may be recorded on a machine
+// that is short of processors; its beginning is reckoned from that.
+const maxRecordDelay = 50 * time.Millisecond
+
+// version is a version of an object, by the events that it was delivered with.
+type version struct {
+	place
+	number  string
+	deleted bool
+	listed  bool // delivered only to those who began to watch
+	first   time.Time
+	events  []*Node
+}
+
+// linkVersions finds the call that made each delivered version, and returns the
+// writes from outside that made the others.
+func (g *graph) linkVersions() []*Node {
+	versions := g.collectVersions()
+	m := g.indexWrites(versions)
+	deletions := map[*Node]int{} // call → how many objects it may have deleted
+	for _, v := range versions {
+		if v.deleted {
+			for _, c := range m.matchingDeletes(v) {
+				deletions[c]++
+			}
+		}
+	}
+	var outside []*Node
+	for _, v := range versions {
+		c, certainty, rule := m.writeOf(v, deletions)
+		if c == nil {
+			c, certainty, rule = v.outsideWrite(), Exact, ByVersion
+			outside = append(outside, c)
+		}
+		v.annotate(c)
+		for _, e := range v.events {
+			e.setCause(c, certainty, rule)
+		}
+	}
+	return outside
+}
+
+// collectVersions are those that were delivered, but for resyncs: nothing had changed.
+func (g *graph) collectVersions() []*version {
+	type key struct {
+		place
+		number          string
+		deleted, listed bool
+	}
+	byKey := map[key]*version{}
+	var list []*version
+	for _, e := range g.events {
+		if e.Change == observe.Resynced {
+			continue
+		}
+		k := key{placeOf(e.Object), e.ResourceVersion, e.Change == observe.Deleted, e.Change == observe.Listed}
+		v := byKey[k]
+		if v == nil {
+			v = &version{place: k.place, number: k.number, deleted: k.deleted, listed: k.listed, first: e.Time}
+			byKey[k] = v
+			list = append(list, v)
+		}
+		if e.Time.Before(v.first) {
+			v.first = e.Time
+		}
+		v.events = append(v.events, e)
+	}
+	return list
+}
+
+// uid is the object's; empty if no event tells.
+func (v *version) uid() string {
+	for _, e := range v.events {
+		if e.uid != "" {
+			return e.uid
+		}
+	}
+	return ""
+}
+
+// outsideWrite is the write that must have been.
+func (v *version) outsideWrite() *Node {
+	e := v.events[0]
+	verb := map[observe.Change]string{
+		observe.Added: "create", observe.Updated: "update", observe.Deleted: "delete", observe.Listed: "list",
+	}[e.Change]
+	return &Node{
+		ID: fmt.Sprintf("o%d", e.seq), Kind: Outside, Time: v.first, seq: e.seq,
+		Verb: verb, Object: e.Object, ResourceVersion: v.number, uid: e.uid,
+	}
+}
+
+// annotate adds what the events know of the write.
+func (v *version) annotate(c *Node) {
+	seen := map[string]bool{}
+	for _, e := range v.events {
+		seen[e.Controller] = true
+		c.uid = cmp.Or(c.uid, e.uid)
+	}
+	c.Gone = c.Gone || v.deleted
+	c.Watchers = max(c.Watchers, len(seen))
+}

@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Style is how text looks.
+type Style struct {
+	Color bool           // colours, which never say anything alone
+	ASCII bool           // no other characters for lines
+	Width int            // columns that there are; 0 = as many as needed
+	Zone  *time.Location // of the first line's time; nil = UTC
+}
+
+// painter writes text.
+type painter struct {
+	Style
+	phrases
+	b      strings.Builder
+	likely bool // a line was drawn as likely
+}
+
+func newPainter(s Style, home string) *painter {
+	return &painter{Style: s, phrases: phrases{home, s.ASCII}}
+}
+
+func (p *painter) formatClock(t time.Time) string {
+	zone := p.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return t.In(zone).Format("15:04:05.000")
+}
+
+func (p *painter) color(code, s string) string {
+	if !p.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p *painter) faint(s string) string          { return p.color("2", s) }
+func (p *painter) strong(s string) string         { return p.color("1", s) }
+func (p *painter) bad(s string) string            { return p.color("31", s) }
+func (p *painter) controllerName(s string) string { return p.color("36", s) }
+
+func (p *painter) pick(unicode, ascii string) string {
+	if p.ASCII {
+		return ascii
+	}
+	return unicode
+}
+
+// writeLine writes one: its distance from the beginning, if any, the branch, the text.
+func (p *painter) writeLine(after *time.Duration, branch, text string) {
+	when := ""
+	if after != nil {
+		when = "+" + p.formatDuration(*after)
+	}
+	pad := strings.Repeat(" ", max(10-len([]rune(when)), 0))
+	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+text) + "\n")
+}
+
+// truncate cuts a line to the width; escape sequences take none.
+func (p *painter) truncate(line string) string {
+	if p.Width < 1 {
+		return line
+	}
+	columns, last, escape := 0, 0, false
+	for i, r := range line {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case escape:
+			escape = r != 'm'
+		default:
+			columns++
+		}
+		if columns == p.Width && !escape && last == 0 {
+			last = i
+		}
+	}
+	if columns <= p.Width {
+		return line
+	}
+	line = line[:last] + p.pick("…", "~")
+	if p.Color {
+		line += "\x1b[0m"
+	}
+	return line
+}
+
+// writeMissed tells that records are gone, unless the first node is a beginning.
+func (p *painter) writeMissed(missed uint64, first *Node) {
+	if missed > 0 && (first == nil || first.Kind != Outside || first.Verb != "create") {
+		p.b.WriteString(pluralize(missed, "older record") + " no longer kept: what began before may look as if it came from nowhere.\n")
+	}
+}
+
+func (p *painter) writeLegend(mark string) {
+	if p.likely {
+		fmt.Fprintf(&p.b, "\n%s\n", p.faint(mark+" likely, not certain"))
+	}
+}

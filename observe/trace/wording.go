@@ -1,0 +1,160 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// phrases say in words what nodes are. A namespace that is home is not said.
+type phrases struct {
+	home  string
+	ascii bool
+}
+
+// pastTense is a verb for what has been done.
+func pastTense(verb string) string {
+	switch verb {
+	case "create", "update", "delete":
+		return verb + "d"
+	case "patch":
+		return "patched"
+	case "deletecollection":
+		return "deleted every"
+	case "list":
+		return "found"
+	}
+	return verb
+}
+
+// objectName is its kind and name, with the namespace where that is another.
+func (p phrases) objectName(o *observe.Object) string {
+	what := o.Kind
+	if what == "" {
+		what = o.Resource
+	}
+	switch {
+	case o.Name == "" && o.Namespace == "":
+		return what
+	case o.Name == "":
+		return what + " in " + o.Namespace
+	case o.Namespace == "" || o.Namespace == p.home:
+		return what + " " + o.Name
+	}
+	return what + " " + o.Namespace + "/" + o.Name
+}
+
+func (p phrases) targetName(n *Node) string {
+	s := p.objectName(n.Object)
+	if n.Subresource != "" {
+		s += " " + n.Subresource
+	}
+	return s
+}
+
+// describeWrite says what a call or a write from outside did.
+func (p phrases) describeWrite(n *Node) string {
+	what := p.targetName(n)
+	if n.failed() {
+		return fmt.Sprintf("could not %s %s: %s", n.Verb, what, describeFailure(n))
+	}
+	s := pastTense(n.Verb) + " " + what
+	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
+	if !gone && n.ResourceVersion != "" {
+		s += " (version " + n.ResourceVersion + ")"
+	}
+	if n.Kind == Outside && n.Verb != "list" {
+		return s + ", from outside"
+	}
+	if n.Took > 0 {
+		s += " in " + p.formatDuration(n.Took)
+	}
+	if gone && n.Verb != "delete" {
+		s += ", and so it was gone"
+	}
+	return s
+}
+
+func describeFailure(n *Node) string {
+	why := oneLine(n.Error)
+	switch {
+	case n.Conflict:
+		return "conflict, it had changed meanwhile"
+	case n.Status == 0:
+		return "no answer, " + why
+	case why == "":
+		return fmt.Sprintf("status %d", n.Status)
+	}
+	return fmt.Sprintf("%d, %s", n.Status, why)
+}
+
+// describeChange says what a controller was told of an object.
+func describeChange(c observe.Change) string {
+	if c == observe.Listed {
+		return "found it there"
+	}
+	return "saw it " + string(c)
+}
+
+// describeSync says what a worker did with a key.
+func (p phrases) describeSync(n *Node) string {
+	if n.Open {
+		return "a sync of which no end is recorded"
+	}
+	s := "synced"
+	if n.Key != "" {
+		if n.KeyBasis.Inferred() {
+			s += " likely"
+		}
+		s += " " + n.Key
+	}
+	s += fmt.Sprintf(" in %s, after %s in queue %s", p.formatDuration(n.Took), p.formatDuration(n.Waited), n.Queue)
+	switch {
+	case n.Error != "" && n.Retried:
+		s += "; it failed and is to be tried again"
+	case n.Error != "":
+		s += "; it failed"
+	case n.Retried:
+		s += "; to be looked at again"
+	}
+	if n.Error != "" && !n.hasCallWithSameError() {
+		s += ": " + oneLine(n.Error)
+	}
+	return s
+}
+
+// hasCallWithSameError says whether a call of the sync tells the same failure.
+func (n *Node) hasCallWithSameError() bool {
+	return slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Error == n.Error })
+}
+
+// formatDuration is short, with what is enough for people.
+func (p phrases) formatDuration(d time.Duration) string {
+	micro := "µs"
+	if p.ascii {
+		micro = "us"
+	}
+	switch {
+	case d < time.Microsecond:
+		return "0 " + micro
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d %s", d.Microseconds(), micro)
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// pluralize is "1 sync" or "7 syncs".
+func pluralize[N int | uint64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,197 @@
+package trace
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+)
+
+// writeIndex are the calls that may have made versions.
+type writeIndex struct {
+	answers   map[objectVersion][]*Node // answered with the version
+	byPlace   map[place][]*Node         // by object, or by collection, where the name is empty
+	known     []knownVersion            // in order of time
+	seen      map[objectVersion]time.Time
+	deletions map[place][]*version
+}
+
+type objectVersion struct {
+	place
+	number string
+}
+
+// knownVersion is the highest version of any object that is known at a time.
+type knownVersion struct {
+	at      time.Time
+	highest uint64
+}
+
+func (g *graph) indexWrites(versions []*version) *writeIndex {
+	m := &writeIndex{
+		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{},
+	}
+	for _, v := range versions {
+		if v.deleted {
+			m.deletions[v.place] = append(m.deletions[v.place], v)
+		}
+	}
+	for _, c := range g.calls {
+		if !c.isWrite() || c.failed() {
+			continue
+		}
+		at := placeOf(c.Object)
+		m.byPlace[at] = append(m.byPlace[at], c)
+		if c.ResourceVersion != "" {
+			k := objectVersion{at, c.ResourceVersion}
+			m.answers[k] = append(m.answers[k], c)
+			m.noteVersion(k, c.End())
+		}
+	}
+	for _, e := range g.events {
+		m.noteVersion(objectVersion{placeOf(e.Object), e.ResourceVersion}, e.Time)
+	}
+	slices.SortFunc(m.known, func(a, b knownVersion) int { return a.at.Compare(b.at) })
+	for i := range m.known[min(1, len(m.known)):] {
+		m.known[i+1].highest = max(m.known[i+1].highest, m.known[i].highest)
+	}
+	return m
+}
+
+// noteVersion notes that a version was known at a time.
+func (m *writeIndex) noteVersion(k objectVersion, at time.Time) {
+	if old, ok := m.seen[k]; !ok || at.Before(old) {
+		m.seen[k] = at
+	}
+	if n, err := strconv.ParseUint(k.number, 10, 64); err == nil {
+		m.known = append(m.known, knownVersion{at, n})
+	}
+}
+
+// highestBefore is the highest version that was known before t.
+func (m *writeIndex) highestBefore(t time.Time) uint64 {
+	i := sort.Search(len(m.known), func(i int) bool { return !m.known[i].at.Before(t) })
+	if i == 0 {
+		return 0
+	}
+	return m.known[i-1].highest
+}
+
+// writeOf returns the call that made v, if there is one.
+func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
+	if v.listed {
+		return nil, "", ""
+	}
+	if c, certainty := m.answeringCall(v); c != nil {
+		return c, certainty, ByVersion
+	}
+	if v.deleted {
+		if d := m.matchingDeletes(v); len(d) == 1 && (deletions[d[0]] == 1 || d[0].uid != "" && d[0].uid == v.uid()) {
+			return d[0], Exact, ByDeletion
+		}
+	}
+	if c := m.concurrentCall(v); c != nil {
+		return c, Likely, ByWrite
+	}
+	return nil, "", ""
+}
+
+// answeringCall is the call that was answered with v. One that began when v was
+// known already has changed nothing.
+func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
+	k := objectVersion{v.place, v.number}
+	var fresh, doubtful []*Node
+	for _, c := range m.answers[k] {
+		switch {
+		case v.deleted && c.Verb != "delete":
+		case c.Verb == "create":
+			return c, Exact
+		case !m.seen[k].Before(c.Time):
+			fresh = append(fresh, c)
+		case c.mayPrecede(m.seen[k]):
+			doubtful = append(doubtful, c)
+		}
+	}
+	if len(fresh) == 1 && m.isCertain(fresh[0], v) {
+		return fresh[0], Exact
+	}
+	if len(fresh) == 0 {
+		fresh = doubtful
+	}
+	if len(fresh) == 0 {
+		return nil, ""
+	}
+	return slices.MinFunc(fresh, func(a, b *Node) int { return a.End().Compare(b.End()) }), Likely
+}
+
+// mayPrecede says whether c, a call that seems to have begun after a time, may have
+// begun before: its record was held up, for its sync had begun by then.
+func (c *Node) mayPrecede(t time.Time) bool {
+	return c.Time.Sub(t) < maxRecordDelay && c.parent != nil && c.parent.Time.Before(t)
+}
+
+// isCertain says whether the only call that was answered with v has made it.
+func (m *writeIndex) isCertain(c *Node, v *version) bool {
+	switch {
+	case v.deleted: // only who removes an object learns the version of its end
+		return true
+	case c.Verb != "update": // a patch or a delete that changes nothing needs not know v before
+		return false
+	}
+	for _, end := range m.deletions[v.place] {
+		if m.overlaps(c, end) { // it may have removed the last finalizer
+			return false
+		}
+	}
+	n, err := strconv.ParseUint(v.number, 10, 64)
+	return err == nil && m.highestBefore(c.Time) < n
+}
+
+// matchingDeletes are the deletes that v, an object's end, may be due to, and that were
+// answered without the object.
+func (m *writeIndex) matchingDeletes(v *version) []*Node {
+	var list []*Node
+	for _, c := range m.byPlace[v.place] {
+		other := c.uid != "" && v.uid() != "" && c.uid != v.uid() // an object that had the name before
+		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && !other && m.overlaps(c, v) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (m *writeIndex) overlaps(c *Node, v *version) bool {
+	return within(v.first, c.Time, c.End().Add(maxEventDelay))
+}
+
+// concurrentCall is the call that may have made v though its answer tells another
+// version, or none: of several the one that began last.
+func (m *writeIndex) concurrentCall(v *version) *Node {
+	collection := v.place
+	collection.name = ""
+	var last *Node
+	for _, c := range slices.Concat(m.byPlace[v.place], m.byPlace[collection]) {
+		if m.overlaps(c, v) && m.canProduce(c, v) && (last == nil || c.Time.After(last.Time)) {
+			last = c
+		}
+	}
+	return last
+}
+
+// canProduce says whether c is of a kind that could have made v.
+func (m *writeIndex) canProduce(c *Node, v *version) bool {
+	answer, _ := strconv.ParseUint(c.ResourceVersion, 10, 64)
+	number, _ := strconv.ParseUint(v.number, 10, 64)
+	switch {
+	case c.Verb == "deletecollection":
+		return true
+	case c.Verb == "create":
+		return c.ResourceVersion == "" && c.Object.Name != "" // a binding, an eviction
+	case c.ResourceVersion == "":
+		return true
+	case c.Verb == "delete": // in two steps, of which the answer tells the last
+		return number < answer
+	}
+	// Who removes the last finalizer is answered with the version before the end.
+	return v.deleted && m.seen[objectVersion{v.place, c.ResourceVersion}].Before(c.Time)
+}

@@ -1,0 +1,139 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
+	routecontroller "k8s.io/cloud-provider/controllers/route"
+	servicecontroller "k8s.io/cloud-provider/controllers/service"
+	"k8s.io/cloud-provider/names"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/klog/v2"
+	_ "k8s.io/kubernetes/pkg/features" // registers the gates that the controllers ask for
+)
+
+// The figures are upstream's defaults.
+const (
+	clusterName       = "kubernetes"
+	workers           = 1
+	routePeriod       = 10 * time.Second
+	nodeStatusPeriod  = 5 * time.Minute
+	nodeMonitorPeriod = 5 * time.Second
+)
+
+// Controller is one of upstream's cloud controllers over the provider.
+type Controller struct {
+	Name    string
+	Aliases []string
+	// Build makes the controller, before the informers start. What it returns
+	// runs the controller until the context ends, once, after they have started.
+	Build func(Environment) (run func(context.Context), err error)
+}
+
+// Environment is what a loop is given to work with.
+type Environment struct {
+	Informers informers.SharedInformerFactory
+	// Client returns a client that acts as the service account of that name.
+	Client  func(account string) (kubernetes.Interface, error)
+	Metrics *controllersmetrics.ControllerManagerMetrics
+}
+
+// Controllers lists the cloud controllers, by name.
+func (p *Provider) Controllers() []Controller {
+	build := map[string]func(Environment) (func(context.Context), error){
+		names.CloudNodeController:          p.buildNodeController,
+		names.CloudNodeLifecycleController: p.buildLifecycleController,
+		names.NodeRouteController:          p.buildRouteController,
+		names.ServiceLBController:          p.buildServiceController,
+	}
+	var loops []Controller
+	for _, name := range slices.Sorted(maps.Keys(build)) {
+		l := Controller{Name: name, Build: build[name]}
+		for alias, of := range names.CCMControllerAliases() {
+			if of == name {
+				l.Aliases = append(l.Aliases, alias)
+			}
+		}
+		loops = append(loops, l)
+	}
+	return loops
+}
+
+// buildServiceController gives Services of type LoadBalancer their addresses.
+func (p *Provider) buildServiceController(e Environment) (func(context.Context), error) {
+	client, err := e.Client("service-controller")
+	if err != nil {
+		return nil, err
+	}
+	services := e.Informers.Core().V1().Services()
+	c, err := servicecontroller.New(p, client, services, e.Informers.Core().V1().Nodes(), clusterName, utilfeature.DefaultFeatureGate)
+	if err != nil {
+		return nil, fmt.Errorf("service controller: %w", err)
+	}
+	synced, lister := services.Informer().HasSynced, services.Lister()
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		// All that is taken must be known before the first is given.
+		if cache.WaitForCacheSync(ctx.Done(), synced) {
+			all, err := lister.List(labels.Everything())
+			if err != nil {
+				klog.FromContext(ctx).Error(err, "the addresses that Services have are not known")
+				cancel()
+			}
+			p.balancer.adopt(all)
+		}
+		c.Run(ctx, workers, e.Metrics) // when ctx has ended, too: it is what ends the queues
+	}, nil
+}
+
+// buildRouteController keeps a route to each node's Pods and says on the node that it is there.
+func (p *Provider) buildRouteController(e Environment) (func(context.Context), error) {
+	client, err := e.Client("route-controller")
+	if err != nil {
+		return nil, err
+	}
+	c, err := routecontroller.New(p.routes, client, e.Informers.Core().V1().Nodes(), clusterName, p.podCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("route controller: %w", err)
+	}
+	return func(ctx context.Context) { c.Run(ctx, routePeriod, e.Metrics) }, nil
+}
+
+// buildNodeController initialises nodes that wait for their cloud. Like the next loop, it
+// is the node controller as far as permissions go.
+func (p *Provider) buildNodeController(e Environment) (func(context.Context), error) {
+	client, err := e.Client("node-controller")
+	if err != nil {
+		return nil, err
+	}
+	c, err := nodecontroller.NewCloudNodeController(e.Informers.Core().V1().Nodes(), client, p, nodeStatusPeriod, workers, workers)
+	if err != nil {
+		return nil, fmt.Errorf("cloud node controller: %w", err)
+	}
+	return func(ctx context.Context) { c.RunWithContext(ctx, e.Metrics) }, nil
+}
+
+// buildLifecycleController deletes nodes that are not ready and whose machine is gone.
+func (p *Provider) buildLifecycleController(e Environment) (func(context.Context), error) {
+	client, err := e.Client("node-controller")
+	if err != nil {
+		return nil, err
+	}
+	nodes := e.Informers.Core().V1().Nodes()
+	c, err := lifecyclecontroller.NewCloudNodeLifecycleController(nodes, client, p, nodeMonitorPeriod, workers)
+	if err != nil {
+		return nil, fmt.Errorf("cloud node lifecycle controller: %w", err)
+	}
+	return func(ctx context.Context) { c.Run(ctx, e.Metrics) }, nil
+}

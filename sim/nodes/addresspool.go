@@ -1,0 +1,44 @@
+package nodes
+
+import "net/netip"
+
+// addressPool gives out the addresses of a range, each to one taker at a time, and does
+// not give an address out again soon.
+type addressPool struct {
+	prefix netip.Prefix
+	used   map[netip.Addr]bool
+	last   netip.Addr
+}
+
+func newAddressPool(prefix netip.Prefix) *addressPool {
+	prefix = prefix.Masked()
+	return &addressPool{prefix: prefix, used: map[netip.Addr]bool{}, last: prefix.Addr()}
+}
+
+// allocate returns a free address, never the first or the last of the range; it is
+// false when all are in use.
+func (p *addressPool) allocate() (netip.Addr, bool) {
+	if p.prefix.Bits() > p.prefix.Addr().BitLen()-2 {
+		return netip.Addr{}, false
+	}
+	addr := p.last
+	for range len(p.used) + 1 { // of one more than are in use, one is free or the range ends
+		if addr = addr.Next(); !p.prefix.Contains(addr.Next()) {
+			addr = p.prefix.Addr().Next()
+		}
+		if !p.used[addr] {
+			p.used[addr], p.last = true, addr
+			return addr, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// reserve takes an address that somebody has already.
+func (p *addressPool) reserve(addr netip.Addr) {
+	if p.prefix.Contains(addr) {
+		p.used[addr] = true
+	}
+}
+
+func (p *addressPool) release(addr netip.Addr) { delete(p.used, addr) }

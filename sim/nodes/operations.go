@@ -1,0 +1,168 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
+
+// Status is a simulated node at a glance.
+type Status struct {
+	Name          string    `json:"name"`
+	Ready         string    `json:"ready"`         // True, False or Unknown, as its condition says
+	Failed        bool      `json:"failed"`        // by Fail: its heart-beat is stopped
+	Terminated    bool      `json:"terminated"`    // by Terminate: so is its heart-beat, for good
+	Own           bool      `json:"own"`           // made by the fleet, not by hand
+	Unschedulable bool      `json:"unschedulable"` // cordoned
+	Zone          string    `json:"zone,omitempty"`
+	CPU           string    `json:"cpu"`
+	Memory        string    `json:"memory"`
+	PodCIDR       string    `json:"podCIDR,omitempty"`
+	Pods          int       `json:"pods"` // bound to it
+	MaxPods       int64     `json:"maxPods"`
+	Created       time.Time `json:"created"`
+}
+
+// List returns the simulated nodes in the order of their numbers and names.
+func (f *Fleet) List(ctx context.Context) ([]Status, error) {
+	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the nodes: %w", err)
+	}
+	statuses := []Status{}
+	for i := range list.Items {
+		if node := &list.Items[i]; annotations.IsSimulated(node) {
+			statuses = append(statuses, newStatus(node, f.registry.podCount(node.Name)))
+		}
+	}
+	slices.SortFunc(statuses, func(a, b Status) int { return compareNames(a.Name, b.Name) })
+	return statuses, nil
+}
+
+func newStatus(node *corev1.Node, pods int) Status {
+	s := Status{
+		Name:          node.Name,
+		Ready:         string(corev1.ConditionUnknown),
+		Failed:        annotations.HasFailed(node),
+		Terminated:    annotations.IsTerminated(node),
+		Own:           isFleetNode(node),
+		Unschedulable: node.Spec.Unschedulable,
+		Zone:          node.Labels[corev1.LabelTopologyZone],
+		CPU:           node.Status.Capacity.Cpu().String(),
+		Memory:        node.Status.Capacity.Memory().String(),
+		PodCIDR:       node.Spec.PodCIDR,
+		Pods:          pods,
+		MaxPods:       node.Status.Capacity.Pods().Value(),
+		Created:       node.CreationTimestamp.Time,
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			s.Ready = string(c.Status)
+		}
+	}
+	return s
+}
+
+// Remove deletes simulated nodes; if one of the names is wrong, none.
+func (f *Fleet) Remove(ctx context.Context, names ...string) error {
+	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+		if err := f.client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("cannot remove node %s: %w", node.Name, err)
+		}
+		return nil
+	})
+}
+
+// Fail stops the heart-beat of nodes and all that they do for their pods, until
+// Recover; an annotation on the node remembers it. If one of the names is wrong,
+// none fails.
+func (f *Fleet) Fail(ctx context.Context, names ...string) error {
+	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+		return f.setAnnotation(ctx, node, annotations.Failed, new(annotations.True))
+	})
+}
+
+// Recover undoes Fail. If one of the nodes cannot recover, none does.
+func (f *Fleet) Recover(ctx context.Context, names ...string) error {
+	return f.forEach(ctx, names, checkRecoverable, func(node *corev1.Node) error {
+		return f.setAnnotation(ctx, node, annotations.Failed, nil)
+	})
+}
+
+func checkRecoverable(node *corev1.Node) error {
+	if annotations.IsTerminated(node) {
+		return usage.Errorf("node %s was terminated and cannot recover: once it is not Ready, cloud-node-lifecycle-controller deletes it", node.Name)
+	}
+	return nil
+}
+
+// Terminate takes the machines of nodes away, as a cloud provider does: they
+// stop at once, and when they are not Ready any more, the cloud's loop finds that
+// the machines are gone and deletes the nodes. If one of the names is wrong, none
+// is terminated.
+func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
+	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+		return f.setAnnotation(ctx, node, annotations.Terminated, new(annotations.True))
+	})
+}
+
+// forEach does something to all simulated nodes of these names, if there are all of
+// them and check, which may be nil, has nothing against one.
+func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*corev1.Node) error) error {
+	var list []*corev1.Node
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		node, err := f.getSimulated(ctx, name)
+		if err == nil && check != nil {
+			err = check(node)
+		}
+		if err != nil {
+			return err
+		}
+		list = append(list, node)
+	}
+	for _, node := range list {
+		if err := do(node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAnnotation gives an annotation of a node that value; nil removes it.
+func (f *Fleet) setAnnotation(ctx context.Context, node *corev1.Node, key string, value *string) error {
+	if was, ok := node.Annotations[key]; ok == (value != nil) && (!ok || was == *value) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         node.UID,
+		"annotations": map[string]*string{key: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	if _, err := f.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+// compareNames puts node-9 before node-10.
+func compareNames(a, b string) int {
+	if strings.TrimRight(a, "0123456789") == strings.TrimRight(b, "0123456789") && len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}

@@ -1,0 +1,151 @@
+package nodes
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
+
+func testNode(change func(*corev1.Node)) *corev1.Node {
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "n", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}},
+		Spec:       corev1.NodeSpec{PodCIDRs: []string{"10.244.1.0/24"}},
+	}
+	if change != nil {
+		change(node)
+	}
+	return node
+}
+
+func newTestRegistry(t *testing.T, node *corev1.Node) *podRegistry {
+	t.Helper()
+	s, err := Config{}.nodeShape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newPodRegistry(s, func() time.Time { return epoch })
+	l.updateNode(node)
+	return l
+}
+
+// assignedPodIPs is the address that a pod of a node gets.
+func assignedPodIPs(l *podRegistry, uid string, change func(*corev1.Pod)) string {
+	pod := testPod(func(p *corev1.Pod) {
+		p.UID = types.UID(uid)
+		if change != nil {
+			change(p)
+		}
+	})
+	l.updatePod(pod, false, nil)
+	return fmt.Sprint(l.podIPs(pod.UID))
+}
+
+func TestAllocatePodIPs(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	has := func(addr string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Status.PodIPs = []corev1.PodIP{{IP: addr}} }
+	}
+	got := []string{
+		assignedPodIPs(l, "started before", has("10.244.1.1")),
+		assignedPodIPs(l, "a", nil),
+		assignedPodIPs(l, "a", nil), // seen again
+		assignedPodIPs(l, "elsewhere", func(p *corev1.Pod) { p.Spec.NodeName = "kubelet" }),
+		assignedPodIPs(l, "host", func(p *corev1.Pod) { p.Spec.HostNetwork = true }),
+		assignedPodIPs(l, "finished", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
+		assignedPodIPs(l, "b", nil),
+	}
+	want := []string{"[10.244.1.1]", "[10.244.1.2]", "[10.244.1.2]", "[]", "[172.16.0.1]", "[]", "[10.244.1.3]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	l.retainPods(map[types.UID]bool{"b": true})
+	if used := len(l.podIPPool(podRanges(testNode(nil))[0]).used); used != 1 {
+		t.Errorf("%d addresses in use, want 1", used)
+	}
+}
+
+func TestHostPortConflicts(t *testing.T) {
+	port := func(ip string, protocol corev1.Protocol, number int32) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostIP: ip, Protocol: protocol, HostPort: number}}
+		}
+	}
+	l := newTestRegistry(t, testNode(nil))
+	rejected := func(uid string, change func(*corev1.Pod)) bool {
+		pod := testPod(change)
+		pod.UID = types.UID(uid)
+		if seen := l.updatePod(pod, false, testNode(nil)); seen.next.name != podStatusNow {
+			t.Fatalf("due of pod %s: %+v", uid, seen.next)
+		}
+		due, at, err := l.duePod(pod.UID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, _ := podStatus(due, at, epoch)
+		return st.Reason == "NodePorts"
+	}
+	for _, c := range []struct {
+		uid    string
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		{"first", port("", corev1.ProtocolTCP, 80), false},
+		{"first", port("", corev1.ProtocolTCP, 80), false}, // seen again
+		{"same", port("127.0.0.1", corev1.ProtocolTCP, 80), true},
+		{"protocol", port("", corev1.ProtocolUDP, 80), false},
+		{"ip", port("10.0.0.1", corev1.ProtocolTCP, 81), false},
+		{"other ip", port("10.0.0.2", corev1.ProtocolTCP, 81), false},
+		{"all ips", port("0.0.0.0", corev1.ProtocolTCP, 81), true},
+	} {
+		if got := rejected(c.uid, c.change); got != c.want {
+			t.Errorf("pod %s rejected: %v, want %v", c.uid, got, c.want)
+		}
+	}
+	l.deletePod("first")
+	if rejected("later", port("", corev1.ProtocolTCP, 80)) {
+		t.Error("the port of a pod that has gone is still taken")
+	}
+}
+
+func TestNextNodeStage(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	settle := func(node *corev1.Node) {
+		st, _ := l.shape.nodeStatus(node, l.nodes["node-1"].addr, epoch)
+		node.Status = st
+	}
+	node := testNode(nil)
+	if was, is, what := l.updateNode(node); !was || !is || what.name != nodeStatusNow {
+		t.Errorf("a new node: %v, %v, %+v", was, is, what)
+	}
+	settle(node)
+	if _, _, what := l.updateNode(node); what != (dueStage{nodeStatusLater, epoch.Add(statusIntervalOf("node-1"))}) {
+		t.Errorf("a node that is well: %+v", what)
+	}
+	gone := node.DeepCopy()
+	gone.Annotations[annotations.Failed] = annotations.True
+	if was, is, what := l.updateNode(gone); !was || is || what != (dueStage{}) {
+		t.Errorf("a node that has failed: %v, %v, %+v", was, is, what)
+	}
+	for i := range gone.Status.Conditions {
+		gone.Status.Conditions[i].Status = corev1.ConditionUnknown
+	}
+	delete(gone.Annotations, annotations.Failed)
+	if was, is, what := l.updateNode(gone); was || !is || what.name != nodeStatusNow {
+		t.Errorf("a node that has recovered: %v, %v, %+v", was, is, what)
+	}
+	settle(gone)
+	if diff := cmp.Diff(node.Status, gone.Status); diff != "" {
+		t.Errorf("status after the recovery: %s", diff)
+	}
+	kubelet := testNode(func(n *corev1.Node) { n.Name, n.Annotations = "kubelet", nil })
+	if was, is, what := l.updateNode(kubelet); was || is || what != (dueStage{}) {
+		t.Errorf("a kubelet's node: %v, %v, %+v", was, is, what)
+	}
+}

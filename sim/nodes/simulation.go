@@ -1,0 +1,190 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/kwok/pkg/kwok/controllers"
+	"sigs.k8s.io/kwok/pkg/utils/informer"
+)
+
+const component = "ctrlplane-nodes"
+
+// simulation is what a fleet's kubelets do.
+type simulation struct {
+	ctx        context.Context // kwok's too
+	client     kubernetes.Interface
+	registry   *podRegistry
+	log        *slog.Logger
+	heartbeats *heartbeats
+	stages     *stageSet
+	nodes      *nodeFeed
+	pods       *podFeed
+	wg         sync.WaitGroup
+
+	events   record.EventBroadcaster
+	recorder record.EventRecorder
+}
+
+// startSimulation begins to simulate until ctx ends; then wait.
+func startSimulation(ctx context.Context, client kubernetes.Interface, stages stageClients, l *podRegistry, log *slog.Logger) (*simulation, error) {
+	ctx = withLogger(ctx, log)
+	s := &simulation{ctx: ctx, client: client, registry: l, log: log, heartbeats: newHeartbeats(ctx, client), stages: newStageSet()}
+	s.events = record.NewBroadcaster(record.WithContext(ctx))
+	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
+	s.nodes = &nodeFeed{
+		ctx: ctx, registry: l, stages: s.stages, events: make(chan informer.Event[*corev1.Node]),
+		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, synced: make(chan struct{}),
+	}
+	s.pods = &podFeed{
+		ctx: ctx, registry: l, stages: s.stages, events: make(chan informer.Event[*corev1.Pod]),
+		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
+			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		},
+		recordWarning: func(pod *corev1.Pod, reason, message string) {
+			s.recorder.Event(pod, corev1.EventTypeWarning, reason, message)
+		},
+	}
+	if err := s.startKwok(); err != nil {
+		return nil, err
+	}
+	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	s.wg.Go(s.watchNodes)
+	s.wg.Go(func() {
+		select {
+		case <-s.nodes.synced: // a pod is nobody's before its node is known
+			s.watchPods()
+		case <-ctx.Done():
+		}
+	})
+	if stages.kwok != nil {
+		s.wg.Go(func() { s.watchStages(stages) })
+	}
+	return s, nil
+}
+
+// startKwok starts the controllers that play stages.
+func (s *simulation) startKwok() error {
+	functions := s.registry.templateFunctions()
+	clock := cancelableClock{ctx: s.ctx}
+	nodes, err := controllers.NewNodeController(controllers.NodeControllerConfig{
+		Clock:                clock,
+		TypedClient:          s.client,
+		Lifecycle:            stageGetter{s.stages, nodeRef},
+		PlayStageParallelism: 4,
+		FuncMap:              functions,
+		Recorder:             s.recorder,
+	})
+	if err != nil {
+		return fmt.Errorf("kwok's node controller: %w", err)
+	}
+	info := &controllers.NodeInfo{}
+	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
+		Clock:       clock,
+		TypedClient: s.client,
+		NodeGetFunc: func(name string) (*controllers.NodeInfo, bool) {
+			_, _, err := s.registry.liveNode(name)
+			return info, err == nil
+		},
+		Lifecycle:            stageGetter{s.stages, podRef},
+		PlayStageParallelism: 8,
+		FuncMap:              functions,
+		Recorder:             s.recorder,
+	})
+	if err != nil {
+		return fmt.Errorf("kwok's pod controller: %w", err)
+	}
+	if err := nodes.Start(s.ctx, s.nodes.events); err != nil {
+		return fmt.Errorf("kwok's node controller: %w", err)
+	}
+	if err := pods.Start(s.ctx, s.pods.events); err != nil {
+		return fmt.Errorf("kwok's pod controller: %w", err)
+	}
+	return nil
+}
+
+// watchNodes and watchPods feed the stores until the context ends.
+func (s *simulation) watchNodes() {
+	api := s.client.CoreV1().Nodes()
+	s.runReflector("nodes", &corev1.Node{}, s.nodes, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return api.Watch(ctx, o)
+		},
+	})
+}
+
+func (s *simulation) watchPods() {
+	api := s.client.CoreV1().Pods(metav1.NamespaceAll)
+	s.runReflector("pods", &corev1.Pod{}, s.pods, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = boundPods
+			return api.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = boundPods
+			return api.Watch(ctx, o)
+		},
+	})
+}
+
+const boundPods = "spec.nodeName!="
+
+func (s *simulation) runReflector(what string, kind any, to cache.ReflectorStore, lw *cache.ListWatch) {
+	from := cache.ToListWatcherWithWatchListSemantics(lw, s.client)
+	cache.NewReflectorWithOptions(from, kind, to, cache.ReflectorOptions{Name: component + "/" + what}).RunWithContext(s.ctx)
+}
+
+// onNodeLive is called when a node has come to life. Its pods may have been seen, but
+// not heeded, before.
+func (s *simulation) onNodeLive(node *corev1.Node) {
+	s.heartbeats.startRenewing(node)
+	if s.registry.hasPods(node.Name) {
+		s.reprocessPods(node.Name)
+	}
+}
+
+// reprocessPods looks at the pods of a node, or at all if it is empty, in the light of
+// what else has changed.
+func (s *simulation) reprocessPods(node string) {
+	options := metav1.ListOptions{FieldSelector: boundPods}
+	if node != "" {
+		options.FieldSelector = "spec.nodeName=" + node
+	}
+	s.wg.Go(func() {
+		err := wait.PollUntilContextCancel(s.ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+			list, err := s.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
+			if err != nil {
+				s.log.Warn("cannot list pods: trying again in a second", "selector", options.FieldSelector, "err", err)
+				return false, nil
+			}
+			for i := range list.Items {
+				s.pods.processPod(&list.Items[i], true)
+			}
+			return true, nil
+		})
+		if err != nil && s.ctx.Err() == nil {
+			s.log.Error("cannot list pods", "selector", options.FieldSelector, "err", err)
+		}
+	})
+}
+
+// wait returns when the simulation has ended, after its context has.
+func (s *simulation) wait() {
+	s.wg.Wait()
+	s.heartbeats.wait()
+	s.events.Shutdown()
+}

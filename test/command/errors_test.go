@@ -1,0 +1,166 @@
+package command_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestUsageErrors(t *testing.T) {
+	for _, tc := range []struct{ args, says string }{
+		{"uq", `did you mean "up"?`},
+		{"up --no-such-flag", "unknown flag"},
+		{"up extra", "takes no arguments"},
+		{"up --ephemeral --controllers=*,-deploymnt", `unknown controller "deploymnt": did you mean "deployment"?`},
+		{"up --ephemeral --feature-gates=NoSuchGate=true", "NoSuchGate"},
+		{"up --ephemeral --feature-gates=nonsense", "nonsense"},
+		{"up --ephemeral --runtime-config=no.such.group/v1=true", "no.such.group/v1"},
+		{"up --ephemeral --kube-apiserver-arg etcd-prefx=/x", `did you mean "etcd-prefix"?`},
+		{"up --ephemeral --kube-apiserver-arg secure-port=1", "use --port"},
+		{"up --ephemeral --kube-controller-manager-arg concurrent-deployment-syncs=x", "concurrent-deployment-syncs"},
+		{"up --ephemeral --kube-controller-manager-arg leader-elect=true", "use --leader-elect"},
+		{"up --ephemeral --data-dir x", "use one of them"},
+		{"up --ephemeral --service-cidr 1.2.3", "1.2.3"},
+		{"up --ephemeral --pod-cidr zz", "zz"},
+		{"up --bind-address nowhere", "no IP address"},
+		{"up --port 99999", "99999"},
+		{"up --ui nope", "auto, plain, json or none"},
+		{"up --log-level nope", "debug, info, warn or error"},
+		{"up --log-format nope", "text"},
+		{"up --etcd-cafile x", "--etcd-endpoints"},
+		{"up --etcd-endpoints http://127.0.0.1:1 --etcd-certfile x", "--etcd-keyfile"},
+		{"--name Bad_Name up", "Bad_Name"},
+		{"controllers -o xml", "xml"},
+		{"version extra", "takes no arguments"},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			t.Parallel()
+			cmd := newCommand(t, strings.Fields(tc.args)...)
+			requireFailure(t, cmd, 2, tc.says)
+			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(file, []byte("garbage: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ args, says string }{
+		{"up --ephemeral --port " + port, "port " + port + " is in use"},
+		{"up --ephemeral --bind-address 192.0.2.1", "192.0.2.1 is not one of this machine"},
+		{"up --data-dir " + file, "is not a folder but a file"},
+		{"up --data-dir " + filepath.Dir(file), "holds something else"},
+		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},
+		{"up --ephemeral -f " + file, file},
+		{"up --ephemeral -f /no/such/file", "/no/such/file"},
+		{"kubeconfig", "does not run: start it with"},
+		{"--name other controllers", "--name other up"},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			cmd := newCommand(t, append(strings.Fields(tc.args), uiNoneFlag(tc.args)...)...)
+			requireFailure(t, cmd, 1, tc.says)
+			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+	t.Run("KUBECONFIG does not parse", func(t *testing.T) {
+		cmd := newCommand(t, "up", "--ephemeral", "--merge-kubeconfig", "--ui", "none")
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+file)
+		requireFailure(t, cmd, 1, file)
+	})
+}
+
+func uiNoneFlag(args string) []string {
+	if strings.HasPrefix(args, "up") {
+		return []string{"--ui", "none"}
+	}
+	return nil
+}
+
+func TestInvalidManifestStopsStart(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "m.yaml")
+	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir, "-f", manifest), 1, manifest, "Bad_Name")
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the data folder is left behind: %v", err)
+	}
+}
+
+// TestDamagedDataFolder starts on a folder in which one thing is wrong at a time.
+func TestDamagedDataFolder(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	startUp(t, made).stop(t, syscall.SIGTERM)
+	garbage := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, name), "garbage") }
+	}
+	for _, tc := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		says   []string
+	}{
+		{"etcd's database is garbage", func(t *testing.T, dir string) {
+			writeFile(t, filepath.Join(dir, "etcd/member/snap/db"), strings.Repeat("garbage!", 8192))
+		}, []string{"etcd/member/snap/db", "damaged"}},
+		{"etcd's database is cut short", func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(dir, "etcd/member/snap/db"), 20000); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"etcd/member/snap/db"}},
+		{"certificate is garbage", garbage("pki/apiserver.crt"), []string{"apiserver.crt"}},
+		{"key is of another certificate", func(t *testing.T, dir string) {
+			data, err := os.ReadFile(filepath.Join(dir, "pki/front-proxy-ca.key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Join(dir, "pki/ca.key"), string(data))
+		}, []string{"ca.crt does not belong to ca.key"}},
+		{"token key is gone", func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "pki/sa.key")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"sa.key is missing"}},
+		{"written by a newer version", func(t *testing.T, dir string) {
+			writeFile(t, filepath.Join(dir, "ctrlplane.json"), `{"format":99}`)
+		}, []string{"newer ctrlplane", "format 99"}},
+		{"state is garbage", garbage("state.json"), []string{"state.json is corrupt"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "copy")
+			if err := os.CopyFS(dir, os.DirFS(made)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			tc.damage(t, dir)
+			requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir), 1, tc.says...)
+		})
+	}
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,171 @@
+//go:build !windows
+
+package command_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestInterventionErrors(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	startUp(t, dir)
+	for _, tc := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"pause replicasett", 2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		{"step replicaset", 2, "controller replicaset-controller: it is not paused: pause it first"},
+		{"step replicaset --until settled", 2, "controller replicaset-controller: it is not paused: pause it first"},
+		{"step replicaset 3 --until settled", 2, "not both"},
+		{"step replicaset --until tomorrow", 2, `--until: "tomorrow" is not known: use settled`},
+		{"step replicaset --timeout 3s", 2, "--timeout is for --until"},
+		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not longer than 0"},
+		{"step replicaset none", 2, `"none" is not a number of writes`},
+		{"step replicaset -o yaml", 2, `--output: "yaml" is not known: use json`},
+		{"step", 2, "takes a controller and a number of writes"},
+		{"scale replicaset", 2, "say how many: --workers 3"},
+		{"scale --workers 3", 2, "say which"},
+		{"scale replicaset --workers few", 2, "--workers"},
+		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
+		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
+		{"scale ttl --workers 3", 2, "controller ttl-controller: how many workers it has is fixed: upstream has no flag for it"},
+		{"-o xml", 2, `--output: "xml" is not known: use wide, json or yaml`},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			requireFailure(t, newCommand(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
+		})
+	}
+}
+
+// controllerList is what of "controllers -o json" is looked at here.
+type controllerList struct {
+	Items []struct {
+		Name, State, Reason string
+		Held, Depth         int
+		Workers             map[string]int
+	}
+}
+
+// TestInterventionVerbs lays a hand on a controller, as a person does.
+func TestInterventionVerbs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := startUp(t, dir)
+	do := func(args ...string) string {
+		t.Helper()
+		stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", dir}, args...)...))
+		if code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		return stdout
+	}
+	says := func(text string, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in\n%s", w, text)
+			}
+		}
+	}
+	do("controllers", "pause", "replicaset")
+	do("controllers", "pause", "replicaset-controller") // twice is once
+	name := createWeb(t, dir, 3)
+	says(do("controllers", "step", "replicaset"), "create Pod default/"+name, ": 201 Created\n--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n")
+	var stepped struct {
+		Verb          string
+		Status        int
+		Before, After map[string]any
+	}
+	if err := json.Unmarshal([]byte(do("controllers", "step", "replicaset", "-o", "json")), &stepped); err != nil {
+		t.Fatal(err)
+	}
+	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
+		t.Errorf("%+v", stepped)
+	}
+	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+
+	var asJSON, asYAML controllerList
+	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(do("controllers", "-o", "yaml")), &asYAML); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []controllerList{asJSON, asYAML} {
+		found := false
+		for _, c := range list.Items {
+			found = found || c.Name == "replicaset-controller" && c.State == "paused" && c.Reason == "its writes are held" && c.Held > 0 && c.Workers["replicaset"] == 5
+		}
+		if !found {
+			t.Errorf("%+v", list)
+		}
+	}
+	says(do("controllers", "-o", "wide"), "CONFLICTS", "its writes are held (")
+
+	says(do("controllers", "step", "replicaset", "--until", "settled"), "update ReplicaSet default/"+name, "-  replicas: 0\n", "+  replicas: 3\n")
+	says(do("kubectl", "get", "deployment", name), "3/3")
+	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
+	do("controllers", "resume", "--all")
+
+	do("controllers", "fail", "deployment", "--rate", "0.5")
+	do("controllers", "scale", "deployment", "--workers", "2")
+	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
+	do("controllers", "restore", "--all")
+	do("controllers", "stop", "deployment")
+	says(do("status"), "by hand: deployment-controller (stopped)")
+	do("controllers", "start", "deployment")
+
+	do("controllers", "pause", "--all")
+	createWeb(t, dir, 3)
+	if p.stop(t, syscall.SIGTERM); p.cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("exit code %d with writes held: %s", p.cmd.ProcessState.ExitCode(), p.stderr)
+	}
+	startUp(t, dir)
+	if text := do("status"); strings.Contains(text, "by hand") {
+		t.Errorf("a hand outlives the process:\n%s", text)
+	}
+}
+
+// TestInterventionKeys does so with the keys of the live view.
+func TestInterventionKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	v := startLiveView(t, "--data-dir", dir)
+	v.pressKeys(t, "/replicaset"+keyEnter)
+	v.awaitRow(t, `^.replicaset-controller +replicaset +running`)
+	v.pressKeys(t, "p")
+	v.awaitText(t, "1 by hand")
+	v.awaitRow(t, `^.replicaset-controller +replicaset +paused`)
+	name := createWeb(t, dir, 3)
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "Controller replicaset-controller ")
+	v.awaitRow(t, `→ create Pod default/`+name)
+	v.pressKeys(t, "s")
+	v.awaitRow(t, `last step +create Pod default/`+name+`.*: 201 Created`)
+	v.awaitRow(t, `^ +\+kind: Pod`)
+	v.pressKeys(t, "d")
+	v.awaitText(t, "+++ Pod default/"+name)
+	v.pressKeys(t, "s")
+	v.awaitScreen(t, "next step", func(text string) bool { return strings.Contains(text, "+  generateName: "+name) })
+	v.pressEscape(t, "+++ Pod default/"+name)
+	v.pressKeys(t, "p")
+	v.awaitTextGone(t, "by hand")
+	v.awaitText(t, "● settled")
+	v.pressKeys(t, "x")
+	v.pressEscape(t, "Stop replicaset-controller?")
+	v.pressKeys(t, "x")
+	v.awaitText(t, "Stop replicaset-controller?")
+	v.pressKeys(t, "y")
+	v.awaitRow(t, `by hand: replicaset-controller is stopped`)
+	v.pressKeys(t, "x")
+	v.awaitText(t, "Start replicaset-controller?")
+	v.pressKeys(t, "y")
+	v.awaitTextGone(t, "by hand")
+	v.pressKeys(t, keyCtrlC)
+	v.requireExit(t)
+}

@@ -1,0 +1,107 @@
+package command_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// lineBuffer takes what a program writes.
+type lineBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lineBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// wholeLines returns the lines that are whole.
+func (l *lineBuffer) wholeLines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	whole, _, _ := cutLastLine(l.b.String())
+	return strings.Split(whole, "\n")
+}
+
+func cutLastLine(s string) (before, after string, found bool) {
+	i := strings.LastIndex(s, "\n")
+	if i < 0 {
+		return "", s, false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// outputFollower is the program when it writes a line an event.
+type outputFollower struct {
+	*controlPlane
+	out *lineBuffer
+}
+
+// startFollower runs the program; dir is the data folder of the control plane, if it
+// starts one.
+func startFollower(t *testing.T, dir string, args ...string) *outputFollower {
+	t.Helper()
+	f := &outputFollower{&controlPlane{cmd: newCommand(t, args...), dir: dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}, &lineBuffer{}}
+	f.cmd.Stdout, f.cmd.Stderr = f.out, f.stderr
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(f.ended)
+		_ = f.cmd.Wait() // ProcessState tells
+	}()
+	t.Cleanup(f.kill)
+	return f
+}
+
+// awaitLine waits for a line that ok takes.
+func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line string) bool) {
+	t.Helper()
+	seen := 0
+	f.await(t, what, func() bool {
+		all := f.out.wholeLines()
+		for _, line := range all[seen:] {
+			if ok(line) {
+				return true
+			}
+		}
+		seen = len(all)
+		return false
+	})
+}
+
+// awaitText waits for a line with these words.
+func (f *outputFollower) awaitText(t *testing.T, words string) {
+	t.Helper()
+	f.awaitLine(t, words, func(line string) bool { return strings.Contains(line, words) })
+}
+
+// awaitKind waits for a JSON line of a kind.
+func (f *outputFollower) awaitKind(t *testing.T, kind string) {
+	t.Helper()
+	f.awaitLine(t, kind, func(line string) bool { return jsonKind(line) == kind })
+}
+
+// jsonKind is the kind of a JSON line; none if it is not one.
+func jsonKind(line string) string {
+	var o struct{ Kind string }
+	if json.Unmarshal([]byte(line), &o) != nil {
+		return ""
+	}
+	return o.Kind
+}
+
+// interrupt ends it as Ctrl-C does, and checks that it ends well.
+func (f *outputFollower) interrupt(t *testing.T) {
+	t.Helper()
+	f.stop(t, syscall.SIGINT)
+	if code := f.cmd.ProcessState.ExitCode(); code != 0 || f.stderr.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, f.stderr)
+	}
+}

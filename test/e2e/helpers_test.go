@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+)
+
+// uniqueName makes a name that no other test has.
+func uniqueName(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:8]) }
+
+// createNamespace makes a namespace of the test's own, in which Pods can be created,
+// and deletes it when the test ends.
+func createNamespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("ns")}}
+	createShared(t, controlPlane.client.CoreV1().Namespaces(), ns, ns.Name)
+	// Pods without a service account are refused until the default one is there.
+	await(t, "default service account", getByName(controlPlane.client.CoreV1().ServiceAccounts(ns.Name), "default"), anyState)
+	return ns.Name
+}
+
+// createShared creates an object outside the test's namespace, and deletes it
+// when the test ends.
+func createShared[T any](t *testing.T, c interface {
+	creator[T]
+	deleter
+}, obj T, name string) T {
+	t.Helper()
+	made := createObject(t, c, obj)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+		defer cancel()
+		err := c.Delete(ctx, name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("delete %T %s: %v", obj, name, err)
+		}
+	})
+	return made
+}
+
+func createObject[T any](t *testing.T, c creator[T], obj T) T {
+	t.Helper()
+	made, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create %T: %v", obj, err)
+	}
+	return made
+}
+
+func getObject[T any](t *testing.T, c getter[T], name string) T {
+	t.Helper()
+	got, err := c.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get %s: %v", name, err)
+	}
+	return got
+}
+
+func listObjects[L any](t *testing.T, c lister[L], selector string) L {
+	t.Helper()
+	got, err := c.List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		t.Fatalf("list %q: %v", selector, err)
+	}
+	return got
+}
+
+// updateObject changes an object as a client should: again after a conflict.
+func updateObject[T any](t *testing.T, c updater[T], name string, change func(T)) T {
+	t.Helper()
+	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.Update(t.Context(), obj, metav1.UpdateOptions{}) })
+}
+
+// updateObjectStatus is modify for the status subresource.
+func updateObjectStatus[T any](t *testing.T, c statusUpdater[T], name string, change func(T)) T {
+	t.Helper()
+	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}) })
+}
+
+func updateWithRetry[T any](t *testing.T, name string, c getter[T], change func(T), write func(T) (T, error)) (written T) {
+	t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		obj, err := c.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(obj)
+		written, err = write(obj)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("update %s: %v", name, err)
+	}
+	return written
+}
+
+// deleteObject deletes an object as opts say; none = in the background.
+func deleteObject(t *testing.T, c deleter, name string, opts ...metav1.DeleteOptions) {
+	t.Helper()
+	how := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	if len(opts) > 0 {
+		how = opts[0]
+	}
+	if err := c.Delete(t.Context(), name, how); err != nil {
+		t.Fatalf("delete %s: %v", name, err)
+	}
+}
+
+// getByName and all are what await asks for.
+func getByName[T any](c getter[T], name string) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) { return c.Get(ctx, name, metav1.GetOptions{}) }
+}
+
+func listBySelector[L any](c lister[L], selector string) func(context.Context) (L, error) {
+	return func(ctx context.Context) (L, error) { return c.List(ctx, metav1.ListOptions{LabelSelector: selector}) }
+}
+
+func anyState[T any](T) bool { return true }
+
+// requireController reports, as an error of the test, an object whose controller is
+// not the one given.
+func requireController(t *testing.T, obj metav1.Object, kind, name string) {
+	t.Helper()
+	ref := metav1.GetControllerOf(obj)
+	if ref == nil || ref.Kind != kind || ref.Name != name {
+		t.Errorf("%s is controlled by %+v, want %s %s", obj.GetName(), ref, kind, name)
+	}
+}
+
+// awaitEvent waits for a controller's own account of what it did to an object.
+func awaitEvent(t *testing.T, ns, kind, name, reason string) corev1.Event {
+	t.Helper()
+	selector := fmt.Sprintf("involvedObject.kind=%s,involvedObject.name=%s,reason=%s", kind, name, reason)
+	events := await(t, "event "+reason+" of "+kind+" "+name, func(ctx context.Context) (*corev1.EventList, error) {
+		return controlPlane.client.CoreV1().Events(ns).List(ctx, metav1.ListOptions{FieldSelector: selector})
+	}, func(l *corev1.EventList) bool { return len(l.Items) > 0 })
+	return events.Items[0]
+}
+
+// oneHourAgo is when Pods and conditions began that have been so for some time.
+func oneHourAgo() metav1.Time { return metav1.NewTime(time.Now().Add(-time.Hour)) }

@@ -1,0 +1,137 @@
+package e2e_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+// A hand on a controller stays on it.
+func TestSnapshotKeepsInterventions(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	gates := newRemoteClient(t).Interventions()
+	mustSucceed(t)(gates.Pause(t.Context(), "replicaset"))
+	mustSucceed(t)(gates.Stop(t.Context(), "cronjob"))
+	restoreSnapshot(t, saveSnapshot(t))
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	await(t, "ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""), func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
+	if c := controllerState(t, "replicaset-controller"); c.State != "paused" {
+		t.Errorf("%+v", c)
+	}
+	if c := controllerState(t, "cronjob-controller"); c.State != "off" {
+		t.Errorf("%+v", c)
+	}
+	if n := countPods(t, ns); n != 0 {
+		t.Errorf("%d Pods by a paused controller", n)
+	}
+	mustSucceed(t)(gates.Resume(t.Context(), "replicaset"))
+	mustSucceed(t)(gates.Start(t.Context(), "cronjob"))
+	awaitRunning(t, ns, "app=web", 3)
+}
+
+func TestSnapshotReset(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
+	done, err := newRemoteClient(t).Snapshots().Reset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", done)
+	if _, err := controlPlane.client.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("namespace %s: %v", ns, err)
+	}
+	if l := listObjects(t, controlPlane.client.CoreV1().Nodes(), ""); len(l.Items) != 3 {
+		t.Errorf("%d nodes, want those of the start", len(l.Items))
+	}
+	another := createSnapshotNamespace(t)
+	createObject(t, deployments(another), newDeployment("registry.invalid/app:1"))
+	awaitRunning(t, another, "app=web", 3)
+}
+
+// Nothing is left behind of what was ended.
+func TestSnapshotLeaksNoGoroutines(t *testing.T) {
+	createSnapshotNamespace(t)
+	with := createCRD(t, widgetCRD(uniqueName("comes")))
+	createObject(t, customClient{controlPlane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
+	there := saveSnapshot(t)
+	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
+	deleteObject(t, crds, with.GroupResource().String())
+	awaitGone(t, with.GroupResource().String(), getByName(crds, with.GroupResource().String()))
+	gone := saveSnapshot(t)
+	round := func() {
+		for _, file := range [][]byte{there, gone} {
+			if _, err := controlPlane.server.RestoreSnapshot(t.Context(), file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	round()
+	awaitSteadyState(t)
+	before := awaitSteadyGoroutines(t)
+	const rounds = 5
+	for range rounds {
+		round()
+	}
+	await(t, "end of goroutines", func(context.Context) (int, error) { return runtime.NumGoroutine() - before, nil },
+		func(more int) bool { return more < rounds })
+}
+
+// awaitSteadyGoroutines returns how many there are when controllers have come and gone:
+// some begin their workers after what is settled knows of them.
+func awaitSteadyGoroutines(t *testing.T) (count int) {
+	t.Helper()
+	var since time.Time
+	await(t, "as many goroutines as before", func(context.Context) (int, error) { return runtime.NumGoroutine(), nil }, func(n int) bool {
+		if n < count-2 || n > count+2 { // requests come and go
+			count, since = n, time.Now()
+		}
+		return time.Since(since) > 3*time.Second
+	})
+	return count
+}
+
+// Where the API server keeps its objects is where informers are waited for.
+func TestSnapshotStoreFolders(t *testing.T) {
+	createSampleObjects(t)
+	there := map[string]bool{}
+	for _, e := range currentState(t).Entries {
+		there[snapshot.ResourcePrefix(e.Key)] = true
+	}
+	_, lists, err := controlPlane.client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, l := range lists {
+		gv, err := schema.ParseGroupVersion(l.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range l.APIResources {
+			of := gv.WithResource(r.Name)
+			if !slices.Contains(r.Verbs, "list") || gv.Group == "metrics.k8s.io" || gv.Group == "coordination.k8s.io" || r.Name == "componentstatuses" {
+				continue
+			}
+			objects, err := controlPlane.dynamic.Resource(of).List(t.Context(), metav1.ListOptions{Limit: 1})
+			if err != nil || len(objects.Items) == 0 {
+				continue
+			}
+			if looked++; !there[informersync.ResourcePrefix(of.GroupResource())] {
+				t.Errorf("%s: nothing in folder %s", of, informersync.ResourcePrefix(of.GroupResource()))
+			}
+		}
+	}
+	if looked < 25 {
+		t.Errorf("%d resources looked at", looked)
+	}
+}

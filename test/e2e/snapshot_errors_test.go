@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+// What is refused changes nothing, not even which controllers run.
+func TestSnapshotRestoreErrors(t *testing.T) {
+	createSnapshotNamespace(t)
+	file := saveSnapshot(t)
+	head, state, err := snapshot.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := func(version string) []byte {
+		h := head
+		h.Kubernetes = version
+		data, err := snapshot.Encode(h, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	flipped := slices.Clone(file)
+	flipped[len(flipped)/2] ^= 1
+	for name, bad := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"empty":         {nil, "it is no snapshot"},
+		"other file":    {[]byte("apiVersion: v1\nkind: ConfigMap\n"), "it is no snapshot"},
+		"flipped":       {flipped, "it is damaged"},
+		"cut short":     {file[:len(file)-1], "it is damaged"},
+		"newer form":    {slices.Concat([]byte("ctrlplane snapshot 2\n"), file), "it has form 2"},
+		"newer minor":   {from("v1.38.0"), "it is from Kubernetes v1.38.0"},
+		"older minor":   {from("v1.35.2"), "it is from Kubernetes v1.35.2"},
+		"another major": {from("v2.37.0"), "it is from Kubernetes v2.37.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			revision := currentState(t).Revision
+			_, err := controlPlane.server.RestoreSnapshot(t.Context(), bad.file)
+			if err == nil || !strings.Contains(err.Error(), bad.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %q", err, bad.says)
+			}
+			if after := currentState(t).Revision; after-revision > 20 { // a restart of controllers alone writes more
+				t.Errorf("revision %d, was %d", after, revision)
+			}
+		})
+	}
+	restoreSnapshot(t, from("v1.36.9")) // as an upgrade would
+}
+
+func TestSnapshotConcurrentRestores(t *testing.T) {
+	createSnapshotNamespace(t)
+	file := saveSnapshot(t)
+	errs := make([]error, 4)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, errs[i] = newRemoteClient(t).Snapshots().Restore(t.Context(), file) })
+	}
+	all.Wait()
+	done := 0
+	for _, err := range errs {
+		if err == nil {
+			done++
+		} else if !strings.Contains(err.Error(), "another restore is under way: wait for its end") {
+			t.Error(err)
+		}
+	}
+	if done == 0 {
+		t.Error(errors.Join(errs...))
+	}
+	requireSameState(t, file, "after both")
+}

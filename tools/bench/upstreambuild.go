@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// upstreamProgram is an upstream binary and where its source is.
+type upstreamProgram struct{ name, module, pkg string }
+
+const kubectl = "kubectl"
+
+func upstreamPrograms() []upstreamProgram {
+	const kubernetes = "k8s.io/kubernetes"
+	return []upstreamProgram{
+		{"etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"},
+		{"kube-apiserver", kubernetes, kubernetes + "/cmd/kube-apiserver"},
+		{"kube-controller-manager", kubernetes, kubernetes + "/cmd/kube-controller-manager"},
+		{kubectl, kubernetes, kubernetes + "/cmd/kubectl"}, // the client of some parts, whoever the server is
+	}
+}
+
+// buildUpstream builds, of the programs named, what is missing in dir, or was
+// built from another version of its module or with another Go.
+func buildUpstream(ctx context.Context, dir string, names map[string]bool, progress io.Writer) error {
+	for _, p := range upstreamPrograms() {
+		if !names[p.name] {
+			continue
+		}
+		out, err := runGo(ctx, "list", "-m", "-f", "{{.Version}}", p.module)
+		if err != nil {
+			return err
+		}
+		version := strings.TrimSpace(string(out))
+		path := filepath.Join(dir, p.name+exe)
+		current, err := isBuiltFrom(path, version)
+		if err != nil {
+			return err
+		}
+		if current {
+			continue
+		}
+		fmt.Fprintf(progress, "building %s %s; the first time this takes minutes\n", p.name, version)
+		if _, err := runGo(ctx, "build", "-ldflags", versionLDFlags(version), "-o", path, p.pkg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isBuiltFrom(path, version string) (bool, error) {
+	info, err := buildinfo.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w: remove it, and it is built anew", path, err)
+	}
+	return info.Main.Version == version && info.GoVersion == runtime.Version(), nil
+}
+
+// versionLDFlags are what upstream's releases link with; clients read the version.
+func versionLDFlags(version string) string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	flags := "-s -w"
+	for _, pkg := range []string{"component-base/version", "client-go/pkg/version"} {
+		for _, x := range []string{"gitVersion=" + version, "gitMajor=" + major, "gitMinor=" + minor, "gitTreeState=clean"} {
+			flags += " -X k8s.io/" + pkg + "." + x
+		}
+	}
+	return flags
+}
+
+// runGo runs the go command; its error is the last line of what it printed.
+func runGo(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, lines[len(lines)-1])
+	}
+	return out, err
+}

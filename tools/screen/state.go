@@ -1,0 +1,85 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"golang.org/x/term"
+)
+
+// trackModes keeps in mind what the program asks of the terminal.
+func (s *Screen) trackModes() {
+	s.emulator.SetCallbacks(vt.Callbacks{
+		EnableMode:  func(m ansi.Mode) { s.modes[m] = true },
+		DisableMode: func(m ansi.Mode) { s.modes[m] = false },
+	})
+	// That frames are shown whole is this package's doing.
+	s.emulator.RegisterCsiHandler(ansi.Command('?', '$', 'p'), func(p ansi.Params) bool {
+		n, _, _ := p.Param(0, 0)
+		if n != ansi.ModeSynchronizedOutput.Mode() {
+			return false
+		}
+		setting := ansi.ModeReset
+		if s.modes[ansi.ModeSynchronizedOutput] {
+			setting = ansi.ModeSet
+		}
+		_, _ = io.WriteString(s.emulator.InputPipe(), ansi.ReportMode(ansi.ModeSynchronizedOutput, setting)) // a pipe to reply
+		return true
+	})
+	s.emulator.RegisterCsiHandler(ansi.Command('>', 0, 'u'), func(ansi.Params) bool {
+		s.keyboardLevels++
+		return true
+	})
+	s.emulator.RegisterCsiHandler(ansi.Command('<', 0, 'u'), func(p ansi.Params) bool {
+		n, _, _ := p.Param(0, 1)
+		s.keyboardLevels -= max(n, 1)
+		return true
+	})
+}
+
+// StateChanges tells in which ways the terminal is not as the program found it:
+// nothing, once a full-screen program has ended well.
+func (s *Screen) StateChanges() ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var changes []string
+	for m, on := range s.modes {
+		if on != (m == ansi.ModeTextCursorEnable || m == ansi.ModeAutoWrap) {
+			changes = append(changes, fmt.Sprintf("mode %d is %s", m.Mode(), onOff(on)))
+		}
+	}
+	slices.SortFunc(changes, cmp.Compare)
+	if s.keyboardLevels != 0 {
+		changes = append(changes, fmt.Sprintf("%d levels of the keyboard protocol", s.keyboardLevels))
+	}
+	now, err := s.terminalState()
+	if err == nil && *now != *s.initialState {
+		changes = append(changes, "keys are read in another way")
+	}
+	return changes, err
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// terminalState are how the line treats keys: as they come, or in lines with an echo.
+func (s *Screen) terminalState() (*term.State, error) {
+	conn, err := s.tty.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var state *term.State
+	var stateErr error
+	if err := conn.Control(func(fd uintptr) { state, stateErr = term.GetState(int(fd)) }); err != nil {
+		return nil, err
+	}
+	return state, stateErr
+}

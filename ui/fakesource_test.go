@@ -1,0 +1,115 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeSource is a source whose process the test plays.
+type fakeSource struct {
+	mu          sync.Mutex
+	records     []observe.Record
+	missed      uint64
+	process     observe.Process
+	queues      []observe.Queue
+	err         error
+	recordCalls int // for records
+}
+
+func (f *fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return observe.Snapshot{Time: time.Now(), Process: f.process, Queues: f.queues}, f.err
+}
+
+func (f *fakeSource) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recordCalls++
+	page := observe.Page{Next: max(q.After, uint64(len(f.records))), Missed: f.missed}
+	f.missed = 0
+	for _, r := range f.records {
+		if r.Seq > q.After && q.Match(&r) {
+			page.Records = append(page.Records, r)
+		}
+	}
+	return page, f.err
+}
+
+func (f *fakeSource) change(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *fakeSource) addRecords(events ...observe.Event) {
+	f.change(func() {
+		for _, e := range events {
+			f.records = append(f.records, observe.Record{Seq: uint64(len(f.records) + 1), Time: time.Now(), Event: e})
+		}
+	})
+}
+
+// lineBuffer takes what is written.
+type lineBuffer struct {
+	mu  sync.Mutex
+	b   bytes.Buffer
+	err error
+}
+
+func (l *lineBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return 0, l.err
+	}
+	return l.b.Write(p)
+}
+
+// takeLines returns the lines since the last call, without their time.
+func (l *lineBuffer) takeLines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var result []string
+	for line := range strings.Lines(l.b.String()) {
+		_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		result = append(result, line)
+	}
+	l.b.Reset()
+	return result
+}
+
+// testFollow runs a test in a bubble, where time is not real, with a Follow.
+func testFollow(t *testing.T, o FollowOptions, test func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration))) {
+	synctest.Test(t, func(t *testing.T) {
+		src, out := &fakeSource{process: observe.Process{State: observe.Ready, Settled: true, Started: time.Now()}}, &lineBuffer{}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- Follow(ctx, out, src, o) }()
+		test(t, src, out, func(d time.Duration) {
+			t.Helper()
+			timer := time.NewTimer(d)
+			<-timer.C
+			synctest.Wait()
+		})
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func expectLines(t *testing.T, out *lineBuffer, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, out.takeLines()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,61 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// errPlaneEnded is that there is nobody to clean up after, nor with.
+var errPlaneEnded = errors.New("the control plane has ended meanwhile: start it and the lesson again")
+
+// planeEnded says whether the control plane is there no more.
+func (r *runner) planeEnded(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTimeout)
+	defer cancel()
+	_, err := r.plane.control.Snapshot(ctx)
+	return utilnet.IsConnectionRefused(err)
+}
+
+// cleanUp takes back what is left of the lesson.
+func (r *runner) cleanUp(ctx context.Context) error {
+	if r.shell == nil { // there is only what prepare could not finish
+		return os.RemoveAll(r.toolsDir)
+	}
+	r.printf("\n%s\n", r.faint("Cleaning up: namespace "+r.shell.namespace+", and what else the lesson has changed."))
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
+	r.shell.stopJobs()
+	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
+		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), os.RemoveAll(r.toolsDir))
+	if err != nil {
+		return fmt.Errorf("cleaning up after lesson %s: %w", r.lesson.Name, err)
+	}
+	return nil
+}
+
+// removeObjects deletes what the lesson has made outside of namespaces.
+func (r *runner) removeObjects(ctx context.Context) error {
+	var errs []error
+	for _, o := range r.lesson.Objects {
+		kind, name, _ := strings.Cut(r.substituteNamespace(o), "/")
+		m, err := r.plane.resolveKind(kind)
+		if meta.IsNoMatchError(err) {
+			continue // it went with its kind
+		}
+		if err == nil {
+			err = r.plane.resourceClient(m, "").Delete(ctx, name, metav1.DeleteOptions{})
+		}
+		if !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,122 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// controlPlane is the control plane that a lesson is about.
+type controlPlane struct {
+	cfg             *rest.Config
+	control         *control.Client
+	objects         dynamic.Interface
+	kinds           meta.RESTMapper
+	resetKinds      func()            // makes kinds ask the server again
+	controllerNames map[string]string // of controllers, by name and alias
+}
+
+func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would come between the lines of the lesson
+	p := &controlPlane{cfg: cfg, controllerNames: map[string]string{}}
+	var err error
+	if p.control, err = control.NewClient(cfg); err != nil {
+		return nil, err
+	}
+	if p.objects, err = dynamic.NewForConfig(cfg); err != nil {
+		return nil, err
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cached := memory.NewMemCacheClient(client)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	p.kinds, p.resetKinds = restmapper.NewShortcutExpander(mapper, cached, nil), mapper.Reset
+	list, err := p.control.Controllers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			p.controllerNames[name] = c.Name
+		}
+	}
+	return p, nil
+}
+
+// resolveController is the name that an alias stands for.
+func (p *controlPlane) resolveController(name string) (string, error) {
+	if full := p.controllerNames[name]; full != "" {
+		return full, nil
+	}
+	var known []string
+	for n := range p.controllerNames {
+		known = append(known, n)
+	}
+	hint := `"ctrlplane controllers" lists them`
+	if near, ok := suggest.Nearest(name, known); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return "", fmt.Errorf("unknown controller %q: %s", name, hint)
+}
+
+// resolveKind finds what kubectl would take a kind for.
+func (p *controlPlane) resolveKind(name string) (*meta.RESTMapping, error) {
+	full, short := schema.ParseResourceArg(strings.ToLower(name))
+	find := func() (found schema.GroupVersionKind, err error) {
+		if full != nil {
+			found, err = p.kinds.KindFor(*full)
+		}
+		if full == nil || meta.IsNoMatchError(err) {
+			found, err = p.kinds.KindFor(short.WithVersion(""))
+		}
+		return found, err
+	}
+	found, err := find()
+	if meta.IsNoMatchError(err) { // it may be new
+		p.resetKinds()
+		found, err = find()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.kinds.RESTMapping(found.GroupKind(), found.Version)
+}
+
+// resourceClient are the objects of a kind: in a namespace if the kind has such.
+func (p *controlPlane) resourceClient(m *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		return p.objects.Resource(m.Resource)
+	}
+	return p.objects.Resource(m.Resource).Namespace(namespace)
+}
+
+// resolveObject names an object of the plane by KIND/NAME.
+func (p *controlPlane) resolveObject(ref, namespace string) (observe.Object, error) {
+	kind, name, _ := strings.Cut(ref, "/")
+	m, err := p.resolveKind(kind)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}

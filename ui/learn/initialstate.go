@@ -1,0 +1,112 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ctrlplane/ctrlplane/control"
+)
+
+// initialState are what a lesson may do to controllers and nodes, as it was before.
+type initialState struct {
+	controllers map[string]control.Controller
+	nodes       map[string]control.Node
+}
+
+// recordState notes how controllers and nodes are, and adds the nodes that are missing.
+func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialState, error) {
+	h := &initialState{controllers: map[string]control.Controller{}, nodes: map[string]control.Node{}}
+	list, err := p.control.Controllers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		h.controllers[c.Name] = c
+	}
+	have, err := p.control.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ready := 0
+	for _, n := range have {
+		h.nodes[n.Name] = n
+		if n.Ready == "True" && !n.Failed && !n.Unschedulable {
+			ready++
+		}
+	}
+	if missing := nodes - ready; missing > 0 {
+		if _, err := p.control.Add(ctx, missing); err != nil {
+			return h, fmt.Errorf("the lesson needs %d nodes that are ready: %w", nodes, err)
+		}
+		return h, p.waitNodesReady(ctx, nodes)
+	}
+	return h, nil
+}
+
+// waitNodesReady returns when there are so many nodes that are ready.
+func (p *controlPlane) waitNodesReady(ctx context.Context, nodes int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("%d nodes are not ready after %v: is something paused?", nodes, removalTimeout))
+	defer cancel()
+	return pollUntil(ctx, func() (bool, error) {
+		list, err := p.control.List(ctx)
+		n := 0
+		for _, node := range list {
+			if node.Ready == "True" {
+				n++
+			}
+		}
+		return n >= nodes, err
+	})
+}
+
+// revertState makes controllers and nodes what they were.
+func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
+	if h == nil {
+		return nil
+	}
+	errs := []error{p.revertNodes(ctx, h)}
+	list, err := p.control.Controllers(ctx)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	gates := p.control.Interventions()
+	for _, c := range list {
+		was := h.controllers[c.Name]
+		if c.State == was.State && c.Reason == was.Reason {
+			continue
+		}
+		if was.State == "running" && was.Reason == "" {
+			_, err = gates.Clear(ctx, c.Name)
+			errs = append(errs, err)
+		}
+		switch {
+		case was.State == "running" && c.State == "paused":
+			_, err = gates.Resume(ctx, c.Name)
+		case was.State == "running" && c.State == "off":
+			_, err = gates.Start(ctx, c.Name)
+		default:
+			err = nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
+	list, err := p.control.List(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, n := range list {
+		was, had := h.nodes[n.Name]
+		switch {
+		case !had && n.Own:
+			errs = append(errs, p.control.Remove(ctx, n.Name))
+		case had && n.Failed && !was.Failed:
+			errs = append(errs, p.control.Recover(ctx, n.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,123 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+)
+
+// removeNamespaces deletes the lesson's namespaces and returns when nothing is left in
+// them. They themselves go some seconds later: namespace-controller takes its
+// time. What waits there for a finalizer loses it: nobody else would come.
+func (p *controlPlane) removeNamespaces(ctx context.Context, name string, further []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("what is in namespace %s did not go within %v", name, removalTimeout))
+	defer cancel()
+	all := []string{name}
+	for _, f := range further {
+		all = append(all, name+"-"+f)
+	}
+	for _, ns := range all {
+		err := p.objects.Resource(namespaceResource).Delete(ctx, ns, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	resources, err := p.deletableResources()
+	if err != nil {
+		return err
+	}
+	atOnce, background := int64(0), metav1.DeletePropagationBackground
+	for _, ns := range all {
+		for _, r := range resources {
+			err := p.objects.Resource(r).Namespace(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &atOnce, PropagationPolicy: &background}, metav1.ListOptions{})
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
+				return fmt.Errorf("%s: %w", r.Resource, err)
+			}
+		}
+	}
+	return pollUntil(ctx, func() (bool, error) {
+		left := 0
+		for _, ns := range all {
+			for _, r := range resources {
+				n, err := p.removeFinalizers(ctx, r, ns)
+				if err != nil {
+					return false, err
+				}
+				left += n
+			}
+		}
+		return left == 0, nil
+	})
+}
+
+// waitNamespaceGone returns when there is no such namespace any more.
+func (p *controlPlane) waitNamespaceGone(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("namespace %s did not go within %v: is namespace-controller paused or stopped?", name, removalTimeout))
+	defer cancel()
+	return pollUntil(ctx, func() (bool, error) {
+		_, err := p.objects.Resource(namespaceResource).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return false, err
+	})
+}
+
+// deletableResources are the resources that a namespace can have, and that can be
+// deleted all at once.
+func (p *controlPlane) deletableResources() (all []schema.GroupVersionResource, err error) {
+	client, err := discovery.NewDiscoveryClientForConfig(p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := discovery.ServerPreferredNamespacedResources(client)
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, err
+	}
+	for _, l := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "patch", "deletecollection"}}, lists) {
+		gv, err := schema.ParseGroupVersion(l.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range l.APIResources {
+			all = append(all, gv.WithResource(r.Name))
+		}
+	}
+	return all, nil
+}
+
+// removeFinalizers removes foreign finalizers of what is being deleted, and counts what
+// is left.
+func (p *controlPlane) removeFinalizers(ctx context.Context, resource schema.GroupVersionResource, namespace string) (int, error) {
+	client := p.objects.Resource(resource).Namespace(namespace)
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return 0, nil // its kind has gone meanwhile
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range list.Items {
+		if o.GetDeletionTimestamp() == nil || !slices.ContainsFunc(o.GetFinalizers(), isForeignFinalizer) {
+			continue
+		}
+		_, err := client.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return 0, err
+		}
+	}
+	return len(list.Items), nil
+}
+
+// isForeignFinalizer says whether no controller of Kubernetes removes a finalizer.
+func isForeignFinalizer(finalizer string) bool {
+	domain, _, ok := strings.Cut(finalizer, "/")
+	return ok && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}

@@ -1,0 +1,56 @@
+package learn
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// runPart does a piece of a step.
+func (r *runner) runPart(ctx context.Context, p Part) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch p := p.(type) {
+	case Prose:
+		if !r.replaying {
+			r.printf("%s\n", r.renderMarkdown(r.substituteNamespace(p.Text)))
+		}
+	case *Code:
+		return r.runCode(p)
+	case *Do:
+		return r.runDo(ctx, p)
+	case *Act:
+		return r.runAct(ctx, p)
+	case *Show:
+		return r.runShow(ctx, p)
+	case *Ask:
+		return r.askQuestion(ctx, p)
+	}
+	return nil
+}
+
+// substituteNamespace puts the lesson's namespace in place of $NS.
+func (r *runner) substituteNamespace(text string) string {
+	return strings.ReplaceAll(text, "$NS", r.shell.namespace)
+}
+
+// runCode shows a listing, and writes its file.
+func (r *runner) runCode(c *Code) error {
+	if !r.replaying {
+		shown := *c
+		if c.File != "" {
+			shown.Text = r.substituteNamespace(c.Text)
+		}
+		r.printf("%s\n", r.renderCode(&shown))
+	}
+	if c.File == "" {
+		return nil
+	}
+	mode := os.FileMode(0o600)
+	if strings.HasPrefix(c.Text, "#!") {
+		mode = 0o700
+	}
+	return os.WriteFile(filepath.Join(r.shell.dir, c.File), []byte(r.substituteNamespace(c.Text)+"\n"), mode)
+}

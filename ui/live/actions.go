@@ -1,0 +1,187 @@
+package live
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// performAction carries out what a key asks for.
+func (m model) performAction(a action) (model, tea.Cmd) {
+	if a == quit {
+		return m.requestQuit()
+	}
+	if m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce) {
+		return m.performInOverlay(a), nil
+	}
+	switch a {
+	case pauseResume, stepOnce, stopStart:
+		return m.requestIntervention(a)
+	case showStep:
+		if m.stepped == nil {
+			m.message = "no write has been let through from here yet"
+			break
+		}
+		m.overlay, m.overlayView = stepOverlay, viewport{}
+	case moveUp, moveDown, halfUp, halfDown, pageUp, pageDown, toTop, toEnd:
+		return m.moveCursor(a), nil
+	case open:
+		return m.openSelected(), nil
+	case back:
+		return m.goBack(), nil
+	case help:
+		m.overlay, m.overlayView = helpOverlay, viewport{}
+	case showWarnings:
+		m.overlay, m.overlayView, m.warningsRead = warningsOverlay, viewport{}, len(m.warnings)
+	case freeze:
+		m.frozen = !m.frozen
+	case toggleAll:
+		m.showAll = !m.showAll
+		m = m.restartStreams()
+	case sortLeft, sortRight, sortReverse, toggleIdle:
+		m = m.changeSort(a)
+	default:
+		m = m.updateScreen(a)
+	}
+	return m, nil
+}
+
+// updateScreen changes how the screen that is shown is shown.
+func (m model) updateScreen(a action) model {
+	s := m.currentScreen()
+	switch a {
+	case switchPane:
+		s.focus = upperPane + feedPane - s.focus
+	case growUpper:
+		s.upperShare = min(s.upperShare+10, 90)
+	case growFeed:
+		s.upperShare = max(min(s.upperShare, m.screenAreas().upperShare())-10, 10) // it may have less than its share
+	case filter:
+		m.typingFilter = true
+		if s.kind != queuesScreen {
+			s.focus = feedPane // what is above is not filtered
+		}
+	case toggleFollow:
+		s.feed = s.feed.toggleFollow(m.screenAreas().feed.h - 1)
+	case toggleYAML:
+		s.yaml = !s.yaml
+	}
+	return m.withCurrentScreen(s)
+}
+
+// requestQuit leaves, or asks what that means.
+func (m model) requestQuit() (model, tea.Cmd) {
+	if m.attached || m.ephemeral {
+		m.leave = m.leaveUnasked()
+		return m, tea.Quit
+	}
+	m.askingQuit, m.overlay = true, noOverlay
+	return m, nil
+}
+
+// answerQuit takes the answer to the question of quit.
+func (m model) answerQuit(key string) (model, tea.Cmd) {
+	switch key {
+	case "s":
+		m.leave = Stop
+		return m, tea.Quit
+	case "l":
+		m.leave = KeepRunning
+		return m, tea.Quit
+	case "esc", "q":
+		m.askingQuit = false
+	}
+	return m, nil
+}
+
+func (m model) performInOverlay(a action) model {
+	switch a {
+	case back, help, showWarnings, showStep, open:
+		m.overlay = noOverlay
+	default:
+		lines := len(m.overlayLines(m.width))
+		m.overlayView = m.overlayView.panBy(stepSize(a, lines, m.overlayHeight()), lines, m.overlayHeight())
+	}
+	return m
+}
+
+// editFilter takes a key for the filter.
+func (m model) editFilter(msg tea.KeyPressMsg) model {
+	switch msg.String() {
+	case "enter":
+		m.typingFilter = false
+	case "esc":
+		m.typingFilter = false
+		return m.setFilter("")
+	case "ctrl+u":
+		return m.setFilter("")
+	case "backspace":
+		if r := []rune(m.activeFilter()); len(r) > 0 {
+			return m.setFilter(string(r[:len(r)-1]))
+		}
+		m.typingFilter = false
+	default:
+		return m.appendToFilter(stripControls(msg.Text))
+	}
+	return m
+}
+
+func (m model) appendToFilter(s string) model { return m.setFilter(m.activeFilter() + s) }
+
+// activeFilter is that of the pane that has the focus.
+func (m model) activeFilter() string {
+	s := m.currentScreen()
+	if s.focus == feedPane {
+		return s.feed.filter
+	}
+	return s.filter
+}
+
+func (m model) setFilter(f string) model {
+	s := m.currentScreen()
+	if s.focus == feedPane {
+		s.feed.filter = f
+		return m.withCurrentScreen(s)
+	}
+	s.filter = f
+	return m.withCurrentScreen(s).arrangeRows(false)
+}
+
+// goBack drops the filter, the pick, or the screen.
+func (m model) goBack() model {
+	s := m.currentScreen()
+	switch {
+	case m.activeFilter() != "":
+		return m.setFilter("")
+	case len(m.screens) > 1:
+		m.screens = slices.Clone(m.screens[:len(m.screens)-1])
+		return m
+	}
+	s.pickedRow, s.view = "", viewport{}
+	return m.withCurrentScreen(s)
+}
+
+// changeSort changes what the table shows, and in which order.
+func (m model) changeSort(a action) model {
+	if !onQueues(m) {
+		return m
+	}
+	ids := []columnID{sortByActivity}
+	for _, c := range m.placedColumns() {
+		if c.compare != nil {
+			ids = append(ids, c.id)
+		}
+	}
+	at := max(0, slices.Index(ids, m.sort.column))
+	switch a {
+	case sortLeft:
+		m.sort = sortOrder{column: ids[(at+len(ids)-1)%len(ids)]}
+	case sortRight:
+		m.sort = sortOrder{column: ids[(at+1)%len(ids)]}
+	case sortReverse:
+		m.sort.reversed = !m.sort.reversed
+	case toggleIdle:
+		m.hideIdle = !m.hideIdle
+	}
+	return m.arrangeRows(true)
+}

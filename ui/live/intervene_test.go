@@ -1,0 +1,220 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// intervenableSource is a source with gates, which note what they are asked.
+type intervenableSource struct {
+	*fixed
+	control.Interventions
+	calls   []string
+	refused error
+	held    control.HeldWriteList
+	stepped *control.SteppedWrite
+}
+
+func (h *intervenableSource) recordCall(verb, name string) ([]string, error) {
+	h.calls = append(h.calls, verb+" "+name)
+	return []string{name}, h.refused
+}
+
+func (h *intervenableSource) Stop(_ context.Context, n string) ([]string, error) {
+	return h.recordCall("stop", n)
+}
+func (h *intervenableSource) Start(_ context.Context, n string) ([]string, error) {
+	return h.recordCall("start", n)
+}
+func (h *intervenableSource) Pause(_ context.Context, n string) ([]string, error) {
+	return h.recordCall("pause", n)
+}
+func (h *intervenableSource) Resume(_ context.Context, n string) ([]string, error) {
+	return h.recordCall("resume", n)
+}
+
+func (h *intervenableSource) Step(_ context.Context, n string) (*control.SteppedWrite, error) {
+	_, err := h.recordCall("step", n)
+	return h.stepped, err
+}
+
+func (h *intervenableSource) HeldWrites(_ context.Context, n string, _ int) (control.HeldWriteList, error) {
+	return h.held, h.refused
+}
+
+// pausedSnapshot is a control plane with a hand on three controllers.
+func pausedSnapshot() observe.Snapshot {
+	s := burstSnapshot()
+	for i := range s.Controllers {
+		switch c := &s.Controllers[i]; c.Name {
+		case "replicaset-controller":
+			c.State, c.Reason = statePaused, "its writes are held"
+		case "deployment-controller":
+			c.Reason = "each call waits 2s"
+		case "cronjob-controller":
+			c.State, c.Reason = stateOff, "stopped"
+		}
+	}
+	return s
+}
+
+// sourceWithHeldWrites is a paused control plane whose replicaset-controller holds writes.
+func sourceWithHeldWrites() *intervenableSource {
+	h := &intervenableSource{fixed: &fixed{snapshot: pausedSnapshot()}}
+	h.held = control.HeldWriteList{Controller: "replicaset-controller", Paused: true, Total: 40}
+	pod := webPod
+	pod.Name = "web-7d4b9c-"
+	for range 9 {
+		h.held.Items = append(h.held.Items, control.HeldWrite{Verb: "create", Object: pod, Since: testNow.Add(-3 * time.Second)})
+	}
+	h.held.Items[3] = control.HeldWrite{Verb: "update", Object: webReplicaSet, Subresource: "status", Since: testNow.Add(-time.Second)}
+	h.stepped = &control.SteppedWrite{HeldWrite: control.HeldWrite{Verb: "update", Object: webReplicaSet, Subresource: "status"}, Status: 200,
+		Before: json.RawMessage(`{"kind":"ReplicaSet","metadata":{"name":"web-7d4b9c","resourceVersion":"7"},"status":{"note":"a\u001b[2Jb","observedGeneration":1,"replicas":0}}`),
+		After:  json.RawMessage(`{"kind":"ReplicaSet","metadata":{"name":"web-7d4b9c","resourceVersion":"8"},"status":{"note":"a\u001b[2Jb","observedGeneration":1,"replicas":3}}`)}
+	return h
+}
+
+// pressAndRun presses keys and carries out what the last of them asks for.
+func pressAndRun(t *testing.T, m model, keys ...string) model {
+	t.Helper()
+	m = pressKeys(t, m, keys[:len(keys)-1]...)
+	next, cmd := m.Update(keyMsg(keys[len(keys)-1]))
+	if m = next.(model); cmd != nil {
+		return sendMsgs(t, m, cmd())
+	}
+	return m
+}
+
+// modelOnQueue is the view with the cursor on a queue.
+func modelOnQueue(t *testing.T, h observe.Source, queue string) model {
+	t.Helper()
+	return pressKeys(t, newTestModel(t, Options{Source: h, NoColor: true}, 120, 40), append(append([]string{"/"}, strings.Split(queue, "")...), "enter")...)
+}
+
+func TestInterventionKeys(t *testing.T) {
+	for _, test := range []struct {
+		queue string
+		keys  []string
+		asked []string
+		said  string
+	}{
+		{"endpoint_slice", []string{"p"}, []string{"pause endpointslice-controller"}, ""},
+		{"replicaset", []string{"p"}, []string{"resume replicaset-controller"}, ""},
+		{"replicaset", []string{"s"}, []string{"step replicaset-controller"}, "update ReplicaSet default/web-7d4b9c (status): 200 OK; d shows the difference"},
+		{"endpoint_slice", []string{"s"}, nil, "endpointslice-controller is not paused: p pauses it"},
+		{"endpoint_slice", []string{"d"}, nil, "no write has been let through from here yet"},
+		{"endpoint_slice", []string{"x"}, nil, ""},
+		{"endpoint_slice", []string{"x", "q"}, nil, ""},
+		{"endpoint_slice", []string{"x", "y"}, []string{"stop endpointslice-controller"}, ""},
+		{"cronjob", []string{"x", "enter"}, []string{"start cronjob-controller"}, ""},
+		{"endpoint_slice", []string{"enter", "p"}, []string{"pause endpointslice-controller"}, ""},
+		{"nosuchqueue", []string{"p"}, nil, "choose a controller first, in the list of queues or on its page"},
+	} {
+		h := sourceWithHeldWrites()
+		m := pressAndRun(t, modelOnQueue(t, h, test.queue), test.keys...)
+		if !slices.Equal(h.calls, test.asked) || m.message != test.said || m.inProgress != "" || m.leave != Stop {
+			t.Errorf("%s %v: asked %v, said %q, doing %q", test.queue, test.keys, h.calls, m.message, m.inProgress)
+		}
+	}
+}
+
+func TestFailedInterventionIsShown(t *testing.T) {
+	h := sourceWithHeldWrites()
+	h.refused = errors.New("controller replicaset-controller: it is\noff")
+	for _, key := range []string{"p", "s"} {
+		m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), key)
+		if want := "controller replicaset-controller: it is off"; m.message != want || m.inProgress != "" || m.stepping {
+			t.Errorf("%s: said %q, doing %q", key, m.message, m.inProgress)
+		}
+		m = pullOnce(t, pressKeys(t, m, "enter"))
+		if got := m.View().Content; !strings.Contains(got, "held        controller replicaset-controller: it is off") || m.pullError != "" {
+			t.Errorf("the page does not say why nothing is known of what is held:\n%s", got)
+		}
+	}
+	h = sourceWithHeldWrites()
+	h.stepped = nil
+	if m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s"); m.message != "replicaset-controller holds nothing" || m.stepped != nil {
+		t.Errorf("said %q", m.message)
+	}
+}
+
+// A step may wait for long; its controller can be let go meanwhile.
+func TestResumeWhileStepWaits(t *testing.T) {
+	h := sourceWithHeldWrites()
+	m := pressKeys(t, modelOnQueue(t, h, "replicaset"), "s", "s")
+	if want := "wait: nothing is held, a step lets the next write through"; m.message != want || !m.stepping {
+		t.Errorf("said %q", m.message)
+	}
+	m = pressKeys(t, m, "p")
+	if m.inProgress != "resume replicaset-controller" {
+		t.Errorf("doing %q", m.inProgress)
+	}
+	if m = pressKeys(t, m, "p"); m.message != "wait: resume replicaset-controller" {
+		t.Errorf("said %q", m.message)
+	}
+}
+
+func TestMetricsSourceOffersNoInterventions(t *testing.T) {
+	m := modelOnQueue(t, &fixed{snapshot: burstSnapshot()}, "replicaset")
+	for _, key := range []string{"p", "s", "x"} {
+		if m = pressKeys(t, m, key); !strings.HasPrefix(m.message, "this shows metrics only") || m.confirming != nil {
+			t.Errorf("%s: said %q", key, m.message)
+		}
+	}
+	if got := m.footerLine(200).plainText(); strings.Contains(got, "pause") {
+		t.Errorf("the footer offers what cannot be: %s", got)
+	}
+}
+
+func TestStepAgainFromDiffOverlay(t *testing.T) {
+	h := sourceWithHeldWrites()
+	m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s")
+	if m = pressKeys(t, m, "d"); m.overlay != stepOverlay {
+		t.Fatal("d shows nothing")
+	}
+	h.stepped.Error, h.stepped.Status, h.stepped.Before, h.stepped.After = "no quota", 403, nil, nil
+	m = pressAndRun(t, m, "s")
+	if got := m.View().Content; len(h.calls) != 2 || !strings.Contains(got, "update ReplicaSet default/web-7d4b9c (status): no quota") {
+		t.Errorf("asked %v\n%s", h.calls, got)
+	}
+	if m = pressKeys(t, m, "d"); m.overlay != noOverlay {
+		t.Error("d does not leave the difference")
+	}
+}
+
+func TestScreensOfHands(t *testing.T) {
+	page := func(t *testing.T, m model) model {
+		return pullOnce(t, pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter", "enter"))
+	}
+	step := func(t *testing.T, m model) model { return pressAndRun(t, page(t, m), "s") }
+	for _, test := range []struct {
+		name  string
+		color bool
+		w, h  int
+		do    func(*testing.T, model) model
+	}{
+		{"paused", false, 120, 30, func(t *testing.T, m model) model { return pullOnce(t, m) }},
+		{"paused narrow", false, 60, 15, func(t *testing.T, m model) model { return m }},
+		{"paused controller", false, 120, 40, page},
+		{"stepped", true, 120, 50, step},
+		{"stepped narrow", false, 60, 24, step},
+		{"difference", true, 100, 24, func(t *testing.T, m model) model { return pressKeys(t, step(t, m), "d") }},
+		{"stop", false, 120, 20, func(t *testing.T, m model) model { return pressKeys(t, m, "x") }},
+		{"stop narrow", false, 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "x") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := newTestModel(t, Options{Source: sourceWithHeldWrites(), NoColor: !test.color, Purpose: testPurpose}, test.w, test.h)
+			m = test.do(t, m)
+			expectFits(t, m)
+			golden(t, m)
+		})
+	}
+}

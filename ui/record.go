@@ -1,0 +1,128 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// FormatRecord is a record in one line for people: the time, who, what, and how that
+// went, two spaces between them.
+func FormatRecord(r observe.Record) string {
+	var fields []string
+	switch e := r.Event.(type) {
+	case *observe.BootStep:
+		fields = []string{"start", e.Step, compactDuration(e.Took), e.Error}
+	case *observe.ControllerChanged:
+		fields = []string{e.Controller, "is " + e.State, e.Reason}
+	case *observe.QueueChanged:
+		fields = []string{e.Controller, "queue", e.Queue, fmt.Sprintf("depth %d (at most %d), %d in flight, %d adds, %d done, %d retries",
+			e.Depth, e.MaxDepth, e.InFlight, e.Adds, e.Done, e.Retries)}
+	case *observe.Delivered:
+		fields = []string{e.Controller, string(e.Change), e.Object.String(), formatQueues(e.Queues), compactDuration(e.Took)}
+	case *observe.Called:
+		fields = []string{e.Controller, e.Verb, formatCallTarget(e), formatStatusCode(e.Status), compactDuration(e.Took), callError(e)}
+	case *observe.Synced:
+		fields = []string{e.Controller, "sync", formatSyncKey(e), syncOutcome(e), compactDuration(e.Took), e.Error}
+	case *observe.Logged:
+		fields = []string{e.Controller, levelName(e.Level), e.Message, formatAttrs(e.Attrs)}
+	}
+	return joinFields(append([]string{formatTime(r.Time)}, fields...))
+}
+
+// joinFields makes a line of what is there of the fields.
+func joinFields(fields []string) string {
+	var line []string
+	for _, f := range fields {
+		if f = sanitizeLine(f); f != "" {
+			line = append(line, f)
+		}
+	}
+	return strings.Join(line, "  ")
+}
+
+func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
+
+// compactDuration is a duration as one word, so that a line can be cut into columns.
+func compactDuration(d time.Duration) string { return strings.ReplaceAll(formatDuration(d), " ", "") }
+
+func formatQueues(queues []string) string {
+	if len(queues) == 0 {
+		return ""
+	}
+	return "queued in " + strings.Join(queues, ", ")
+}
+
+func formatCallTarget(e *observe.Called) string {
+	if e.Subresource == "" {
+		return e.Object.String()
+	}
+	return e.Object.String() + " (" + e.Subresource + ")"
+}
+
+func formatStatusCode(code int) string {
+	if code == 0 {
+		return "no answer"
+	}
+	return strconv.Itoa(code)
+}
+
+// callError is why a call was in vain.
+func callError(e *observe.Called) string {
+	switch {
+	case e.Conflict && e.Error == "":
+		return "conflict"
+	case e.Conflict:
+		return "conflict: " + e.Error
+	}
+	return e.Error
+}
+
+func formatSyncKey(e *observe.Synced) string {
+	key := e.Key
+	switch {
+	case key == "":
+		key = "unknown key"
+	case e.KeyBasis.Inferred():
+		key = "likely " + key
+	}
+	return e.Queue + ": " + key
+}
+
+func syncOutcome(e *observe.Synced) string {
+	switch {
+	case e.Error != "" && e.Retried:
+		return "failed, will retry"
+	case e.Error != "":
+		return "failed"
+	case e.Retried:
+		return "will retry"
+	}
+	return "done"
+}
+
+func levelName(n int) string {
+	switch {
+	case n >= 8:
+		return "error"
+	case n >= 4:
+		return "warning"
+	case n >= 0:
+		return "info"
+	}
+	return "debug"
+}
+
+func formatAttrs(list []observe.Attr) string {
+	words := make([]string, len(list))
+	for i, a := range list {
+		words[i] = a.Key + "=" + a.Value
+		if strings.ContainsAny(a.Value, " \t\n\"") {
+			words[i] = a.Key + "=" + strconv.Quote(a.Value)
+		}
+	}
+	return strings.Join(words, " ")
+}

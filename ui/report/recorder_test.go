@@ -1,0 +1,226 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// recordLines is what is written of a journal while do is done.
+func recordLines(t *testing.T, src Source, do func()) (lines []string, missed uint64) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), EventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startRecorder(src, file, newDigest())
+	do()
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.missed
+}
+
+// TestEventsMatchFollowJSON compares with what "--ui json" writes of the same records.
+func TestEventsMatchFollowJSON(t *testing.T) {
+	j := rolloutJournal(300)
+	got, _ := recordLines(t, j, func() {})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var b bytes.Buffer
+	followed := writerFunc(func(data []byte) (int, error) { // one write a turn
+		n, err := b.Write(data)
+		cancel()
+		return n, err
+	})
+	if err := ui.Follow(ctx, followed, j, ui.FollowOptions{JSON: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if diff := cmp.Diff(recordLinesOf(t, want), recordLinesOf(t, got)); diff != "" {
+		t.Errorf("(-followed +written):\n%s", diff)
+	}
+	if headerOf(t, want[0]) != headerOf(t, got[0]) {
+		t.Errorf("the first line is %s, want that of %s", got[0], want[0])
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
+
+// recordLinesOf are the lines that have a seq.
+func recordLinesOf(t *testing.T, lines []string) (records []string) {
+	t.Helper()
+	for _, line := range lines {
+		var r struct{ Seq uint64 }
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if r.Seq > 0 {
+			records = append(records, line)
+		}
+	}
+	return records
+}
+
+func headerOf(t *testing.T, line string) string {
+	t.Helper()
+	var h struct {
+		Kind    string
+		Version int
+	}
+	if err := json.Unmarshal([]byte(line), &h); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %d", h.Kind, h.Version)
+}
+
+// TestEveryRecordIsWrittenOrCounted has a ring of 1000 and many more records, as fast as an
+// observer takes them.
+func TestEveryRecordIsWrittenOrCounted(t *testing.T) {
+	o := observe.New(observe.Options{Records: 1000})
+	defer o.Close()
+	const writers, each = 4, 2000
+	lines, missed := recordLines(t, o, func() {
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				for i := range each {
+					o.Append(&observe.ControllerChanged{Controller: fmt.Sprint(w), State: fmt.Sprint(i)})
+				}
+			})
+		}
+		all.Wait()
+	})
+	if got := uint64(len(recordLinesOf(t, lines))); got+missed != writers*each {
+		t.Errorf("%d records written and %d missed, want %d together", got, missed, writers*each)
+	}
+}
+
+func TestMissedRecordsAreCounted(t *testing.T) {
+	j := rolloutJournal(100)
+	j.dropOldest(30)
+	lines, missed := recordLines(t, j, func() {})
+	if missed != 30 || !strings.Contains(lines[1], `"kind":"missed"`) || !strings.Contains(lines[1], `"missed":30`) {
+		t.Errorf("%d missed, second line %s", missed, lines[1])
+	}
+}
+
+func TestWriteErrorDoesNotStopDigest(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil { // so that nothing can be written
+		t.Fatal(err)
+	}
+	d := newDigest()
+	r := startRecorder(rolloutJournal(1000), file, d)
+	if err := r.close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if d.records < 1000 {
+		t.Errorf("the digest has %d records", d.records)
+	}
+}
+
+func TestMarksAreBounded(t *testing.T) {
+	m := marks{max: 100}
+	for i := range 10000 {
+		one := mark{kind: syncKind, took: time.Duration(i % 1000), seq: uint64(i)}
+		if i%1000 == 7 {
+			one.tone = toneFailed
+		}
+		m.add(one)
+	}
+	m.prune()
+	if len(m.list) != 100 || m.dropped != 9900 {
+		t.Errorf("%d kept, %d left out", len(m.list), m.dropped)
+	}
+	bad := 0
+	for i, one := range m.list {
+		if one.tone == toneFailed {
+			bad++
+		} else if one.took < 900 {
+			t.Errorf("a sync of %d was kept", one.took)
+		}
+		if i > 0 && one.seq < m.list[i-1].seq {
+			t.Error("out of order")
+		}
+	}
+	if bad != 10 {
+		t.Errorf("%d failures of 10 are kept", bad)
+	}
+}
+
+func TestQueueCurves(t *testing.T) {
+	at := func(ms int) time.Time { return runStart.Add(time.Duration(ms) * time.Millisecond) }
+	ms := time.Millisecond
+	d := newDepthTracker()
+	d.addSync(at(30), &observe.Synced{Controller: "a", Queue: "q", Waited: 10 * ms, Took: 10 * ms}) // 10–20
+	d.addSync(at(50), &observe.Synced{Controller: "a", Queue: "q", Waited: 25 * ms, Took: 10 * ms}) // 15–40
+	d.addChange(at(60), &observe.QueueChanged{Controller: "a", Queue: "q", MaxDepth: 2})
+	d.addChange(at(1000), &observe.QueueChanged{Controller: "b", Queue: "still", Depth: 3, MaxDepth: 5})
+	d.addChange(at(2000), &observe.QueueChanged{Controller: "b", Queue: "still", Depth: 2, MaxDepth: 7})
+	d.addSync(at(2000), &observe.Synced{Controller: "b", Queue: "still", Waited: ms})
+	d.addChange(at(100), &observe.QueueChanged{Controller: "c", Queue: "empty"})
+	want := []queueCurve{
+		{Controller: "b", Queue: "still", Max: 7, Points: [][2]float64{{1000, 3}, {1500, 7}, {2000, 2}}},
+		{Controller: "a", Queue: "q", Max: 2, Exact: true, Points: [][2]float64{{10, 1}, {15, 2}, {20, 1}, {40, 0}}},
+	}
+	if diff := cmp.Diff(want, d.queueCurves(runStart)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCurvesAreThinned(t *testing.T) {
+	var points []depthPoint
+	for i := range 100000 {
+		points = append(points, depthPoint{runStart.Add(time.Duration(i) * time.Millisecond), int64(i % 50)})
+	}
+	points[77777].depth = 1234
+	thinned := thinPoints(points)
+	if len(thinned) > maxPoints || len(thinned) < maxPoints/4 || maxDepth(thinned) != 1234 {
+		t.Errorf("%d points, the highest %d", len(thinned), maxDepth(thinned))
+	}
+}
+
+func TestErrorGroups(t *testing.T) {
+	g := newGroups()
+	for i := range 1000 {
+		g.add("Conflict", "c", "update pods", fmt.Sprintf(`cannot update "web-%d"`, i), mark{at: runStart.Add(time.Duration(i))})
+	}
+	g.add("Failed sync", "c", "q", "boom", mark{})
+	for i := range 2 * maxGroups {
+		g.add("Failed call", fmt.Sprint("controller-", i), "", "", mark{})
+	}
+	list := g.sortedGroups()
+	if len(list) != maxGroups || g.dropped != maxGroups+2 {
+		t.Errorf("%d groups, %d left out", len(list), g.dropped)
+	}
+	if list[0].Kind != "Failed sync" {
+		t.Errorf("the first is %+v", list[0])
+	}
+	last := list[len(list)-1]
+	if last.Count != 1000 || last.Message != `cannot update "web-999"` || !last.First.Equal(runStart) {
+		t.Errorf("the last is %+v", last)
+	}
+}
