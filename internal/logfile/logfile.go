@@ -52,8 +52,11 @@ type Config struct {
 	// Path is the file, in a folder that exists. It is made with mode 0600, and
 	// continued if it is there.
 	Path string
-	// Level is the lowest that is written; nil = info. Upstream's V(n) is -n.
+	// Level is the lowest level that is written; nil = info.
 	Level slog.Leveler
+	// Verbosity is klog's: what Kubernetes logs at V(n), which is slog level -n, is
+	// written for n up to this one.
+	Verbosity int
 	// Format is Text or JSON; empty = Text.
 	Format Format
 	// MaxBytes is the size at which the file is set aside as Path.1 and a new one
@@ -98,7 +101,11 @@ func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 	if cfg.OnWarn != nil {
 		w = &failureNotifier{out: out, onWarn: cfg.OnWarn}
 	}
-	opts := &slog.HandlerOptions{Level: cfg.Level}
+	level := slog.LevelInfo
+	if cfg.Level != nil {
+		level = cfg.Level.Level()
+	}
+	opts := &slog.HandlerOptions{Level: min(level, slog.Level(-cfg.Verbosity))}
 	var handler slog.Handler
 	switch cfg.Format {
 	case "", Text:
