@@ -1,12 +1,15 @@
 package ctrlplane
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
@@ -25,11 +28,36 @@ func claimProcess() (release func() error, err error) {
 	}
 	logging := klog.CaptureState()
 	klog.SetLogger(logr.Discard()) // until the log is open: see setKlog
+	restoreGates := captureFeatureGates(utilfeature.DefaultMutableFeatureGate)
 	return func() error {
+		err := restoreGates()
 		logging.Restore()
 		processClaimed.Store(false)
-		return nil
+		return err
 	}, nil
+}
+
+// captureFeatureGates returns what restores the present state of feature gates.
+func captureFeatureGates(gates featuregate.MutableVersionedFeatureGate) (restore func() error) {
+	type state struct{ enabled, explicit bool }
+	read := func(name featuregate.Feature) state { return state{gates.Enabled(name), gates.ExplicitlySet(name)} }
+	before := map[featuregate.Feature]state{}
+	for name := range gates.GetAll() {
+		before[name] = read(name)
+	}
+	return func() error {
+		var errs []error
+		for name, was := range before {
+			switch {
+			case read(name) == was:
+			case was.explicit:
+				errs = append(errs, gates.SetFromMap(map[string]bool{string(name): was.enabled}))
+			default:
+				errs = append(errs, gates.ResetFeatureValueToDefault(name))
+			}
+		}
+		return errors.Join(errs...)
+	}
 }
 
 // registerQueueMetrics adds the workqueue_* metrics to the registry that /metrics
