@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -65,13 +65,15 @@ func recordAs(recorder *observe.Recorder, f func()) {
 // observeWrites notes each write to an embedded etcd, so that the observer knows
 // which informers have not received it yet.
 func (p *controlPlane) observeWrites() {
+	prefix := p.etcdPrefix()
 	err := p.etcd.server.ObserveWrites(func(key []byte, revision int64, deleted bool) {
-		resource, name := controllers.Stored(key)
+		stored, _ := storekeys.ParseBelow(prefix, string(key))
+		resource := stored.Resource()
 		switch {
 		case resource == "" || unobservedResources[resource]:
 			return
 		case deleted && resource == crdResource:
-			p.observer.ForgetResource(name) // a CustomResourceDefinition is named RESOURCE.GROUP
+			p.observer.ForgetResource(stored.Name()) // a CustomResourceDefinition is named RESOURCE.GROUP
 		}
 		p.observer.NoteVersion(resource, revision)
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // OfflineDataDir saves and restores the state in the data folder of a control plane
@@ -81,5 +82,5 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return do(snapshotTarget(dir, defaultEtcdPrefix, d.Name), store)
+	return do(snapshotTarget(dir, storekeys.DefaultPrefix, d.Name), store)
 }

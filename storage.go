@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 func (p *controlPlane) openDataDir(context.Context) (err error) {
@@ -206,12 +207,9 @@ func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error
 	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, StartedEmpty: func() bool { return p.etcd.fresh }}, nil
 }
 
-// defaultEtcdPrefix is upstream's.
-const defaultEtcdPrefix = "/registry"
-
 // etcdPrefix returns the prefix of all keys of the API server.
 func (p *controlPlane) etcdPrefix() string {
-	prefix := defaultEtcdPrefix
+	prefix := storekeys.DefaultPrefix
 	for _, arg := range p.config.APIServer.Args {
 		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "etcd-prefix="); ok {
 			prefix = value

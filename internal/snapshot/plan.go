@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // KeyChange is a change of one key.
@@ -76,16 +78,16 @@ func NewPlan(now, want State) Plan {
 
 // deletionRanks are of what holds other objects; those of all else are 0.
 var deletionRanks = map[string]int{
-	"namespaces": 1,
-	"apiextensions.k8s.io/customresourcedefinitions": 2,
-	"apiregistration.k8s.io/apiservices":             2,
+	storekeys.Namespaces:                1,
+	storekeys.CustomResourceDefinitions: 2,
+	storekeys.APIServices:               2,
 }
 
-func deletionRank(key string) int { return deletionRanks[ResourcePrefix(key)] }
+func deletionRank(key string) int { return deletionRanks[storekeys.ResourcePrefix(key)] }
 
 // namespaceRemoved says whether the namespace of a key is not wanted.
 func namespaceRemoved(key string, want State) bool {
-	ns := namespaceOf(key)
+	ns := storekeys.Parse(key).Namespace()
 	if ns == "" {
 		return false
 	}

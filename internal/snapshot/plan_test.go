@@ -143,20 +143,3 @@ func TestObjectUID(t *testing.T) {
 		}
 	}
 }
-
-func TestResourcePrefix(t *testing.T) {
-	for key, want := range map[string][2]string{
-		"/pods/ns/a":                              {"pods", "ns"},
-		"/namespaces/a":                           {"namespaces", ""},
-		"/services/specs/ns/a":                    {"services/specs", "ns"},
-		"/services/endpoints/ns/a":                {"services/endpoints", "ns"},
-		"/ranges/servicenodeports":                {"ranges/servicenodeports", ""},
-		"/example.com/widgets/ns/a":               {"example.com/widgets", "ns"},
-		"/apiregistration.k8s.io/apiservices/v1.": {"apiregistration.k8s.io/apiservices", ""},
-		"/masterleases/10.0.0.1":                  {"masterleases", ""},
-	} {
-		if got := [2]string{ResourcePrefix(key), namespaceOf(key)}; got != want {
-			t.Errorf("%s: %q, want %q", key, got, want)
-		}
-	}
-}

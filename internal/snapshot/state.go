@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // State is what a store has held at one revision.
@@ -27,32 +29,13 @@ type Entry struct {
 	Revision int64
 }
 
-// transientPrefixes are the folders of keys that are heart-beats of running processes.
-var transientPrefixes = []string{"leases", "masterleases", "peerserverleases"}
+// transientPrefixes are the resource prefixes of keys that show that a process runs.
+var transientPrefixes = []string{storekeys.Leases, "masterleases", "peerserverleases"}
 
-// IsTransient says of a key that it is no part of the state: Leases and the API
-// server's own, which say that a process lives.
-func IsTransient(key string) bool { return slices.Contains(transientPrefixes, ResourcePrefix(key)) }
-
-// ResourcePrefix is the part of a key that stands for a resource: "pods", or for a
-// custom resource "example.com/widgets".
-func ResourcePrefix(key string) string {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
-	if strings.Contains(first, ".") || first == "services" || first == "ranges" {
-		second, _, _ := strings.Cut(rest, "/")
-		return first + "/" + second
-	}
-	return first
-}
-
-// namespaceOf is the namespace of what is kept at a key that has one: the part
-// before the name.
-func namespaceOf(key string) string {
-	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(key, "/"+ResourcePrefix(key)), "/"), "/")
-	if len(parts) < 2 {
-		return ""
-	}
-	return parts[0]
+// IsTransient reports whether a key is not part of the state: Leases, and the API
+// server's own keys, say that a process runs.
+func IsTransient(key string) bool {
+	return slices.Contains(transientPrefixes, storekeys.ResourcePrefix(key))
 }
 
 // find returns the entry of a key.

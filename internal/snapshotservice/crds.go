@@ -15,17 +15,15 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-const (
-	crdPrefix = "apiextensions.k8s.io/customresourcedefinitions"
-	// kindPollInterval is how often discovery is read until it has changed.
-	kindPollInterval = 2 * time.Millisecond
-)
+// discoveryPollInterval is how often discovery is read until it has changed.
+const discoveryPollInterval = 2 * time.Millisecond
 
 // changedCRD is a CustomResourceDefinition that a restore has changed.
 type changedCRD struct {
-	prefix   string // of its objects: see snapshot.ResourcePrefix
+	prefix   string // of the objects that it defines: see storekeys.Key
 	resource string
 	versions map[string]bool // GROUP/VERSION → whether it should be served now
 	replaced bool            // created, deleted, or another object with the same name
@@ -33,7 +31,7 @@ type changedCRD struct {
 
 func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (crds []changedCRD) {
 	for key := range written.Revisions {
-		if snapshot.ResourcePrefix(key) != crdPrefix {
+		if storekeys.ResourcePrefix(key) != storekeys.CustomResourceDefinitions {
 			continue
 		}
 		was, is := decodeCRD(before, key), decodeCRD(want, key)
@@ -42,7 +40,7 @@ func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (crds []
 			if d == nil {
 				continue
 			}
-			k.resource, k.prefix = d.Spec.Names.Plural, d.Spec.Group+"/"+d.Spec.Names.Plural
+			k.resource, k.prefix = d.Spec.Names.Plural, storekeys.PrefixOf(d.Spec.Group, d.Spec.Names.Plural)
 			for _, v := range d.Spec.Versions {
 				k.versions[d.Spec.Group+"/"+v.Name] = d == is && v.Served && isEstablished(d)
 			}
@@ -81,7 +79,7 @@ func (s *Service) waitForCRD(ctx context.Context, crd changedCRD) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(kindPollInterval)
+	tick := time.NewTicker(discoveryPollInterval)
 	defer tick.Stop()
 	for version, served := range crd.versions {
 		for {

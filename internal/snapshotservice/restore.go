@@ -10,6 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 const (
@@ -113,7 +114,7 @@ func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.St
 	defer cancel()
 	latest := informersync.Revisions{}
 	for key, revision := range written.Revisions {
-		prefix := snapshot.ResourcePrefix(key)
+		prefix := storekeys.ResourcePrefix(key)
 		latest[prefix] = max(latest[prefix], revision)
 	}
 	for _, crd := range changedCRDs(before, want, written) {

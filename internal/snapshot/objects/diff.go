@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // How an object differs.
@@ -48,7 +49,7 @@ func Diff(before, after snapshot.State, events bool) []Difference {
 	keys := map[string][2][]byte{}
 	for i, s := range []snapshot.State{before, after} {
 		for _, e := range s.Entries {
-			if snapshot.IsTransient(e.Key) || !events && snapshot.ResourcePrefix(e.Key) == "events" {
+			if snapshot.IsTransient(e.Key) || !events && storekeys.ResourcePrefix(e.Key) == storekeys.Events {
 				continue
 			}
 			pair := keys[e.Key]

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // decodeObject decodes a value as the API server stores it; nil if that is not possible,
@@ -46,7 +47,7 @@ func WithoutServiceAccountTokens(s snapshot.State) snapshot.State {
 	entries := make([]snapshot.Entry, len(s.Entries))
 	copy(entries, s.Entries)
 	for i, e := range entries {
-		if snapshot.ResourcePrefix(e.Key) != "secrets" {
+		if storekeys.ResourcePrefix(e.Key) != storekeys.Secrets {
 			continue
 		}
 		obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(e.Value, nil, nil)
