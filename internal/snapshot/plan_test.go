@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// objectValue is an object as JSON.
+// objectValue returns an object as JSON.
 func objectValue(uid, text string) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"uid":%q},"text":%q}`, uid, text)
 }
@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Carried out on any state, a plan makes the other one of it.
+// TestPlanRandom carries out plans between random states.
 func TestPlanRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	some := func() State {
