@@ -33,7 +33,7 @@ test: unit e2e ## all tests
 unit: ## tests of the parts
 	go vet ./...
 	$(RACE) $(LIGHT)
-	go test -ldflags '$(STAMPS)' . $(HEAVY:%=./%)
+	go test -ldflags '$(STAMPS)' $(HEAVY:%=./%)
 
 e2e: build ## behaviour tests against a real control plane, and of the command
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -ldflags "$(STAMPS)" -timeout 15m ./test/...
