@@ -1,12 +1,22 @@
-package controllers
+package intervene
 
 import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"k8s.io/client-go/rest"
 )
 
-// gateTransport is a transport with a gate before it.
+// InterceptCalls makes the calls of cfg's clients pass a gate, and returns cfg.
+// Wrap it with recording.ObserveCalls afterwards, so that what is recorded is
+// what the controller receives.
+func InterceptCalls(cfg *rest.Config, g *Gate) *rest.Config {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gateTransport{next, g} })
+	return cfg
+}
+
+// gateTransport is a transport whose calls pass a gate.
 type gateTransport struct {
 	next http.RoundTripper
 	gate *Gate
@@ -32,11 +42,12 @@ func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// roundTripStep carries out a write that a step has let go, and notes what it changes.
+// roundTripStep sends a write that a step has released, and reads the object
+// before and after it.
 func (t gateTransport) roundTripStep(req *http.Request, h *heldWrite) (*http.Response, error) {
 	g := t.gate
 	h.change = g.objects.readBefore(req, h.call)
-	if err := req.Context().Err(); err != nil { // its caller has given up meanwhile
+	if err := req.Context().Err(); err != nil { // canceled while the object was read
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.abandonWrite(h)
@@ -50,7 +61,7 @@ func (t gateTransport) roundTripStep(req *http.Request, h *heldWrite) (*http.Res
 	return resp, err
 }
 
-// roundTripOrFail is the API server's, or one that stands for it.
+// roundTripOrFail returns the API server's response, or an injected one.
 func (t gateTransport) roundTripOrFail(req *http.Request) (*http.Response, error) {
 	if resp := t.gate.injectFault(req); resp != nil {
 		return resp, closeBody(req)
@@ -58,8 +69,8 @@ func (t gateTransport) roundTripOrFail(req *http.Request) (*http.Response, error
 	return t.next.RoundTrip(req)
 }
 
-// canBeHeld says whether a request may be held. Those for leases may not: their
-// holder would be taken for dead. Reviews ask, and write nothing.
+// canBeHeld reports whether a request is a write that a pause holds. Leases are
+// exempt, as their holder would be considered dead, and reviews, which write nothing.
 func canBeHeld(req *http.Request) bool {
 	if req.Method == http.MethodGet || req.Method == http.MethodHead {
 		return false
@@ -71,7 +82,8 @@ func canBeHeld(req *http.Request) bool {
 	return !strings.HasPrefix(path, "/apis/coordination.k8s.io/") || !strings.Contains(path+"/", "/leases/")
 }
 
-// rejectRequest is how a transport gives a request back without carrying it out.
+// rejectRequest ends a request without sending it: a transport has to close the
+// body in any case.
 func rejectRequest(req *http.Request, err error) error { return errors.Join(err, closeBody(req)) }
 
 func closeBody(req *http.Request) error {

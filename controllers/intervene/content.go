@@ -1,4 +1,4 @@
-package controllers
+package intervene
 
 import (
 	"encoding/base64"
@@ -15,12 +15,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// objectContent is an object, or a patch of one, as it goes over the line.
+// objectContent is an object, or a patch of one, as decoded from a request or a response.
 type objectContent struct{ value any }
 
-// decodeContent reads a body of that media type.
-func decodeContent(media string, data []byte) (c objectContent, err error) {
-	switch media, _, _ = mime.ParseMediaType(media); media {
+// decodeContent decodes a body of that content type.
+func decodeContent(contentType string, data []byte) (c objectContent, err error) {
+	switch mediaType, _, _ := mime.ParseMediaType(contentType); mediaType {
 	case "application/apply-patch+yaml":
 		data, err = yaml.YAMLToJSON(data)
 	case runtime.ContentTypeProtobuf:
@@ -41,7 +41,7 @@ func protobufToJSON(data []byte) ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-// stringField is a field of the object; empty if there is none.
+// stringField returns a field of the object; empty if there is none.
 func (c objectContent) stringField(path ...string) string {
 	v := c.value
 	for _, name := range path {
@@ -52,14 +52,14 @@ func (c objectContent) stringField(path ...string) string {
 	return s
 }
 
-// redactedJSON is the content without managed fields and without a Secret's values. It
-// changes c.
+// redactedJSON returns the content without managed fields and a Secret's values.
+// It changes c.
 func (c objectContent) redactedJSON(of observe.Object) (json.RawMessage, error) {
 	m, ok := c.value.(map[string]any)
 	secret := of.Group == "" && of.Resource == "secrets"
 	switch {
 	case !ok && secret:
-		return nil, nil // a list of changes, any of which may hold a value
+		return nil, nil // a JSON patch, any operation of which may have a value
 	case ok:
 		if meta, ok := m["metadata"].(map[string]any); ok {
 			delete(meta, "managedFields")
@@ -77,7 +77,7 @@ func (c objectContent) redactedJSON(of observe.Object) (json.RawMessage, error) 
 
 func maskValues(m map[string]any, field string) {
 	values, ok := m[field].(map[string]any)
-	if !ok { // nothing there that is to be shown
+	if !ok { // absent, or of a type that is not valid
 		delete(m, field)
 	}
 	for name := range values {
@@ -85,11 +85,11 @@ func maskValues(m map[string]any, field string) {
 	}
 }
 
-// maskValue replaces a value of a Secret by how long it is.
+// maskValue replaces a value of a Secret by its length.
 func maskValue(values map[string]any, name string, encoded bool) {
 	s, ok := values[name].(string)
 	if !ok {
-		return // a patch deletes it
+		return // null: a patch removes it
 	}
 	n := len(s)
 	if decoded, err := base64.StdEncoding.DecodeString(s); err == nil && encoded {

@@ -1,4 +1,4 @@
-package controllers
+package intervene
 
 import (
 	"cmp"
@@ -8,27 +8,28 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxShownBody is the longest body that is shown of a held write.
+// maxShownBody is the longest body of a held write that is shown.
 const maxShownBody = 64 << 10
 
-// heldWrite is a write that waits at a gate, or has waited there.
+// heldWrite is a write that a gate holds or has held.
 type heldWrite struct {
-	call        *observe.Called // how the write was described
+	call        *observe.Called // the description of the request
 	since       time.Time
 	contentType string
-	getBody     func() (io.ReadCloser, error) // a copy of it; nil if there is none
+	getBody     func() (io.ReadCloser, error) // returns a copy; nil if there is no body
 
 	// The gate's lock guards these.
-	element *list.Element // nil once it is let go
-	refusal error         // why, before released is closed
-	byStep  bool          // it was let go by a step, before released is closed
+	element *list.Element // nil once it is released
+	refusal error         // set before released is closed
+	byStep  bool          // a step has released it; set before released is closed
 
 	released  chan struct{}
 	done      chan struct{} // closed when the fields below are set
-	abandoned bool          // up, just when it was let go
+	abandoned bool          // canceled after it was released, and not sent
 	change    beforeAfter   // of a step that has succeeded
 	status    int
 	err       string
@@ -36,7 +37,7 @@ type heldWrite struct {
 }
 
 func newHeldWrite(req *http.Request) *heldWrite {
-	call := DescribeRequest(req)
+	call := recording.DescribeRequest(req)
 	return &heldWrite{
 		call:        call,
 		since:       time.Now(),
@@ -48,25 +49,22 @@ func newHeldWrite(req *http.Request) *heldWrite {
 	}
 }
 
-// setResult notes what came of the write.
+// setResult notes the response to the write.
 func (h *heldWrite) setResult(resp *http.Response, err error) {
-	defer close(h.done)
 	if err != nil {
 		h.err = err.Error()
 		return
 	}
-	said, body := PeekResponse(resp)
-	resp.Body = body
 	call := *h.call
 	call.Status = resp.StatusCode
-	said.AddTo(&call)
+	recording.PeekResponse(resp).AddTo(&call)
 	h.status, h.err = resp.StatusCode, call.Error
 	if !call.Failed() {
 		h.object = call.Object
 	}
 }
 
-// result is what it was and what came of it.
+// result returns the write with its response. The write must be done.
 func (h *heldWrite) result() *control.SteppedWrite {
 	s := &control.SteppedWrite{HeldWrite: h.describe(), Status: h.status, Error: h.err}
 	if h.object.Name != "" {
@@ -78,7 +76,8 @@ func (h *heldWrite) result() *control.SteppedWrite {
 	return s
 }
 
-// describe describes the write, as far as that is cheap.
+// describe returns the write as it is shown: without a body that is too long or
+// of an unknown format.
 func (h *heldWrite) describe() control.HeldWrite {
 	d := control.HeldWrite{Verb: h.call.Verb, Object: h.call.Object, Subresource: h.call.Subresource, Since: h.since}
 	c := h.decodeBody()
@@ -86,12 +85,13 @@ func (h *heldWrite) describe() control.HeldWrite {
 		d.Object.Name = cmp.Or(c.stringField("metadata", "name"), c.stringField("metadata", "generateName"))
 	}
 	if c.value != nil {
-		d.Body, _ = c.redactedJSON(d.Object) // it was JSON a moment ago
+		d.Body, _ = c.redactedJSON(d.Object) // it was decoded from JSON
 	}
 	return d
 }
 
-// decodeBody is the body of the write; none where it is long or not understood.
+// decodeBody returns the body of the write; empty if it is too long or of an
+// unknown format.
 func (h *heldWrite) decodeBody() (c objectContent) {
 	if h.getBody == nil {
 		return c

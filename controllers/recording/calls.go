@@ -1,4 +1,7 @@
-package controllers
+// Package recording reports to observe what a controller does: its API calls,
+// the events that its handlers receive and the lines that it logs. Nothing in
+// here changes what happens; package intervene does.
+package recording
 
 import (
 	"net/http"
@@ -15,31 +18,19 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ObserveCalls makes cfg's calls known to a recorder; nil leaves it as it is.
-func ObserveCalls(cfg *rest.Config, by *observe.Recorder) *rest.Config {
-	if by != nil {
-		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return callRecorder{next, by} })
+// ObserveCalls records the calls of cfg's clients; a nil recorder leaves cfg as
+// it is. It returns cfg.
+func ObserveCalls(cfg *rest.Config, recorder *observe.Recorder) *rest.Config {
+	if recorder != nil {
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return callRecorder{next, recorder} })
 	}
 	return cfg
 }
 
-// InterceptCalls makes cfg's calls pass a gate. What Observed takes down is what
-// the controller meets, so it comes after.
-func InterceptCalls(cfg *rest.Config, g *Gate) *rest.Config {
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gateTransport{next, g} })
-	return cfg
-}
-
-// callRecorder takes down the calls of one controller.
+// callRecorder is a transport that records its calls.
 type callRecorder struct {
 	next     http.RoundTripper
 	recorder *observe.Recorder
-}
-
-// requestInfoFactory reads the verb and the object off a request, as the API server does.
-var requestInfoFactory = request.RequestInfoFactory{
-	APIPrefixes:          sets.NewString("api", "apis"),
-	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
 func (c callRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -55,20 +46,25 @@ func (c callRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	call.Status = resp.StatusCode
 	if call.IsWrite() || call.Failed() {
-		answer, body := PeekResponse(resp)
-		resp.Body = body
-		answer.AddTo(call)
+		PeekResponse(resp).AddTo(call)
 	}
 	c.recorder.RecordCall(call)
 	return resp, nil
 }
 
+// requestInfoFactory parses requests as the API server does.
+var requestInfoFactory = request.RequestInfoFactory{
+	APIPrefixes:          sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api"),
+}
+
+// DescribeRequest returns the verb and the object of a request.
 func DescribeRequest(req *http.Request) *observe.Called {
 	info, err := requestInfoFactory.NewRequestInfo(req)
 	if err != nil || !info.IsResourceRequest {
 		return &observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
 	}
-	if info.Resource == "namespaces" { // upstream counts each as its own
+	if info.Resource == "namespaces" { // RequestInfo puts a namespace into itself
 		info.Namespace = ""
 	}
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
@@ -85,7 +81,7 @@ func DescribeRequest(req *http.Request) *observe.Called {
 	}
 }
 
-// methodVerbs are those of requests for no resource.
+// methodVerbs are the verbs of requests that are for no resource.
 var methodVerbs = map[string]string{
 	http.MethodGet:    "get",
 	http.MethodHead:   "get",
@@ -95,7 +91,7 @@ var methodVerbs = map[string]string{
 	http.MethodDelete: "delete",
 }
 
-// builtInKinds are the kinds of the built-in resources.
+// builtInKinds returns the kinds of the built-in resources.
 var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
 	all := map[schema.GroupVersionResource]string{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {

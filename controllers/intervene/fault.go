@@ -1,4 +1,4 @@
-package controllers
+package intervene
 
 import (
 	"bytes"
@@ -18,14 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// injectedMessage is what every made-up answer says.
-const injectedMessage = "made to fail by hand"
+// injectedMessage is the message of every injected error.
+const injectedMessage = "fault injected by ctrlplane"
 
-// ValidateFault refuses what cannot be meant.
+// ValidateFault returns a usage error for a fault that cannot occur.
 func ValidateFault(f control.Fault) error {
 	switch {
 	case !(f.Rate >= 0 && f.Rate <= 1): // so that NaN is refused
@@ -35,15 +36,15 @@ func ValidateFault(f control.Fault) error {
 	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):
 		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
 	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
-		return usage.Errorf("verb %s: only writes meet conflicts: choose another verb or code", f.Verb)
+		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
 	}
 	return nil
 }
 
-// requestVerbs are those of requests, the ones that read first.
+// requestVerbs are the verbs of requests, as in RBAC; the first three read.
 var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
-// SetDelay makes each call wait. Those that wait already go on doing so.
+// SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,6 +54,7 @@ func (g *Gate) SetDelay(d time.Duration) {
 	}
 }
 
+// SetFault makes calls fail from now on; the zero Fault stops that.
 func (g *Gate) SetFault(f control.Fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,23 +64,24 @@ func (g *Gate) SetFault(f control.Fault) {
 	}
 }
 
-// ClearFaults takes delay and fault back; calls that wait go at once.
-func (g *Gate) ClearFaults() {
+// ClearFaults removes the delay and the fault, and reports whether there was
+// one. Delayed calls proceed at once.
+func (g *Gate) ClearFaults() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.delay, g.fault = 0, control.Fault{}
-	g.hasFaults.Store(false)
 	close(g.faultsCleared)
 	g.faultsCleared = make(chan struct{})
+	return g.hasFaults.Swap(false)
 }
 
-// applyDelay makes a call wait as long as it has to.
+// applyDelay waits as long as calls are delayed.
 func (g *Gate) applyDelay(ctx context.Context) error {
 	if !g.hasFaults.Load() {
 		return nil
 	}
 	g.mu.Lock()
-	delay, lifted := g.delay, g.faultsCleared
+	delay, cleared := g.delay, g.faultsCleared
 	g.mu.Unlock()
 	if delay == 0 {
 		return nil
@@ -87,13 +90,13 @@ func (g *Gate) applyDelay(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-lifted:
+	case <-cleared:
 	case <-ctx.Done():
 	}
 	return ctx.Err()
 }
 
-// injectFault answers in the API server's place if the call meets a fault; nil if not.
+// injectFault returns the response with which a call fails; nil if it does not.
 func (g *Gate) injectFault(req *http.Request) *http.Response {
 	if !g.hasFaults.Load() {
 		return nil
@@ -104,14 +107,14 @@ func (g *Gate) injectFault(req *http.Request) *http.Response {
 	if f.Rate == 0 {
 		return nil
 	}
-	call := DescribeRequest(req)
+	call := recording.DescribeRequest(req)
 	if !faultMatches(f, call) || g.random() >= f.Rate {
 		return nil
 	}
 	return newStatusResponse(req, faultStatus(f.Code, call))
 }
 
-// faultMatches says whether a call is among those that the fault is for.
+// faultMatches reports whether a fault applies to a call.
 func faultMatches(f control.Fault, call *observe.Called) bool {
 	resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
 	return (f.Code != "409" || call.IsWrite()) &&
@@ -130,12 +133,12 @@ func faultStatus(code string, call *observe.Called) metav1.Status {
 	return apierrors.NewInternalError(errors.New(injectedMessage)).Status()
 }
 
-// newStatusResponse is an answer as the API server would give it.
+// newStatusResponse returns an error as the API server would send it.
 func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
 	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic("controllers: our own answer: " + err.Error())
+		panic("intervene: encode a Status: " + err.Error())
 	}
 	return &http.Response{
 		Status:        strconv.Itoa(int(s.Code)) + " " + http.StatusText(int(s.Code)),
@@ -150,7 +153,7 @@ func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
 	}
 }
 
-// Describe says in a few words which hand is on the gate, and whether it is paused.
+// Describe returns in a few words what is set on the gate, and whether it is paused.
 func (g *Gate) Describe() (text string, paused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,7 +171,7 @@ func (g *Gate) Describe() (text string, paused bool) {
 	return strings.Join(parts, ", "), g.paused
 }
 
-// IsActive says whether a hand is on the gate.
+// IsActive reports whether an intervention is set.
 func (g *Gate) IsActive() bool {
 	text, _ := g.Describe()
 	return text != ""

@@ -1,4 +1,4 @@
-package controllers
+package recording
 
 import (
 	"fmt"
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// recordedVerbosity are the lines up to this verbosity that are taken down wherever
-	// they come from; those of one more, at which controllers say which key they
-	// have synced, only from a sync: event handlers are chatty there.
+	// recordedVerbosity is the verbosity up to which every line is recorded. Lines
+	// of one more, at which controllers name the key that they sync, are recorded
+	// within a sync only: event handlers are verbose at that level.
 	recordedVerbosity = 3
 	maxValueLength    = 300 // bytes of an attribute
 )
 
-// recordingSink is a controller's logger. It takes its lines down, and hands on those
-// that the log wants.
+// recordingSink is a controller's logger. It records the lines, and passes on
+// those that the log's level includes.
 type recordingSink struct {
 	log      logr.LogSink
 	recorder *observe.Recorder
@@ -31,63 +31,61 @@ type recordingSink struct {
 	key      string // that the attributes name
 }
 
-// NewLogger returns a logger for a controller; a nil recorder takes nothing down.
-func NewLogger(h slog.Handler, by *observe.Recorder) logr.Logger {
+// NewLogger returns a logger for a controller; a nil recorder records nothing.
+func NewLogger(h slog.Handler, recorder *observe.Recorder) logr.Logger {
 	log := logr.FromSlogHandler(h)
-	if by == nil {
+	if recorder == nil {
 		return log
 	}
-	return logr.New(&recordingSink{log: log.GetSink(), recorder: by})
+	return logr.New(&recordingSink{log: log.GetSink(), recorder: recorder})
 }
 
-func (n *recordingSink) Init(logr.RuntimeInfo) {} // the log's sink has been
+func (s *recordingSink) Init(logr.RuntimeInfo) {} // the log's own sink is initialized
 
-func (n *recordingSink) Enabled(level int) bool { return isRecorded(level) || n.log.Enabled(level) }
+func (s *recordingSink) Enabled(level int) bool { return isRecorded(level) || s.log.Enabled(level) }
 
 func isRecorded(level int) bool {
 	return level <= recordedVerbosity || level == recordedVerbosity+1 && observe.Syncing()
 }
 
-func (n *recordingSink) Info(level int, msg string, kv ...any) {
+func (s *recordingSink) Info(level int, msg string, kv ...any) {
 	if isRecorded(level) {
-		n.record(-level, nil, msg, kv)
+		s.record(-level, nil, msg, kv)
 	}
-	if n.log.Enabled(level) {
-		n.log.Info(level, msg, kv...)
+	if s.log.Enabled(level) {
+		s.log.Info(level, msg, kv...)
 	}
 }
 
-func (n *recordingSink) Error(err error, msg string, kv ...any) {
-	n.record(int(slog.LevelError), err, msg, kv)
-	n.log.Error(err, msg, kv...)
+func (s *recordingSink) Error(err error, msg string, kv ...any) {
+	s.record(int(slog.LevelError), err, msg, kv)
+	s.log.Error(err, msg, kv...)
 }
 
-func (n *recordingSink) WithValues(kv ...any) logr.LogSink {
-	with := *n
-	with.log = n.log.WithValues(kv...)
-	with.attrs = n.attrs[:len(n.attrs):len(n.attrs)]
+func (s *recordingSink) WithValues(kv ...any) logr.LogSink {
+	with := *s
+	with.log = s.log.WithValues(kv...)
+	with.attrs = s.attrs[:len(s.attrs):len(s.attrs)]
 	with.attrs, with.key = parseAttrs(with.attrs, kv, false)
 	if with.key == "" {
-		with.key = n.key
+		with.key = s.key
 	}
 	return &with
 }
 
-func (n *recordingSink) WithName(name string) logr.LogSink {
-	with := *n
-	with.log = n.log.WithName(name)
+func (s *recordingSink) WithName(name string) logr.LogSink {
+	with := *s
+	with.log = s.log.WithName(name)
 	return &with
 }
 
-// record takes a line down.
-func (n *recordingSink) record(level int, err error, msg string, kv []any) {
+func (s *recordingSink) record(level int, err error, msg string, kv []any) {
 	line := &observe.Logged{Level: level, Message: msg}
-	line.Attrs = append(make([]observe.Attr, 0, len(n.attrs)+len(kv)/2+1), n.attrs...)
-	about := strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
+	line.Attrs = append(make([]observe.Attr, 0, len(s.attrs)+len(kv)/2+1), s.attrs...)
 	var key string
-	line.Attrs, key = parseAttrs(line.Attrs, kv, about)
+	line.Attrs, key = parseAttrs(line.Attrs, kv, isAboutSync(msg))
 	if key == "" {
-		key = n.key
+		key = s.key
 	}
 	if err != nil {
 		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: truncate(err.Error())})
@@ -95,12 +93,26 @@ func (n *recordingSink) record(level int, err error, msg string, kv []any) {
 	if len(line.Attrs) == 0 {
 		line.Attrs = nil
 	}
-	n.recorder.RecordLog(line, key, syncFailure(line))
+	s.recorder.RecordLog(line, key, syncFailure(line))
 }
 
-// parseAttrs appends attributes, and tells the key of a sync that they name: the one
-// called key or, if the line is about a sync, the first that names an object.
-func parseAttrs(attrs []observe.Attr, kv []any, about bool) ([]observe.Attr, string) {
+// The texts below are upstream's; TestLogTextsOfUpstream compares them with its source.
+
+// isAboutSync reports whether a line is about the sync of a key.
+func isAboutSync(msg string) bool {
+	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
+}
+
+// isAboutFailure reports whether a line that is no error says that a sync has
+// failed. Some controllers log that at a high verbosity only.
+func isAboutFailure(msg string) bool {
+	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying")
+}
+
+// parseAttrs appends the attributes in kv, and returns the key of the sync that
+// they name: the value of "key" or, in a line about a sync, the first one that
+// names an object.
+func parseAttrs(attrs []observe.Attr, kv []any, aboutSync bool) ([]observe.Attr, string) {
 	var key, first string
 	for i := 0; i+1 < len(kv); i += 2 {
 		name, ok := kv[i].(string)
@@ -116,7 +128,7 @@ func parseAttrs(attrs []observe.Attr, kv []any, about bool) ([]observe.Attr, str
 		case object == "" || name == "kind" || name == "err":
 		case name == "key":
 			key = object
-		case about && first == "":
+		case aboutSync && first == "":
 			first = object
 		}
 	}
@@ -126,10 +138,10 @@ func parseAttrs(attrs []observe.Attr, kv []any, about bool) ([]observe.Attr, str
 	return attrs, key
 }
 
-// syncFailure is what a line says that its sync failed with; empty if it does not.
-// Some controllers say so at a high verbosity only.
+// syncFailure returns the error with which a line says that its sync has failed;
+// empty if it does not say so.
 func syncFailure(l *observe.Logged) string {
-	if l.Level < int(slog.LevelError) && !strings.Contains(l.Message, "rror syncing") && !strings.Contains(l.Message, "etrying") {
+	if l.Level < int(slog.LevelError) && !isAboutFailure(l.Message) {
 		return ""
 	}
 	for _, a := range l.Attrs {
@@ -150,8 +162,8 @@ func truncate(s string) string {
 	return s
 }
 
-// formatValue renders a value, and tells the key that it is or names. Objects are
-// named, not printed.
+// formatValue returns a value as text, and the key of the object that it names,
+// if any. Objects are named, not printed.
 func formatValue(v any) (text, key string) {
 	switch x := v.(type) {
 	case nil:
@@ -184,19 +196,20 @@ func formatValue(v any) (text, key string) {
 		if name := objectNameIn(x); name != "" {
 			return name, name
 		}
-		if m, ok := x.(logr.Marshaler); ok { // its fields may change meanwhile
+		if m, ok := x.(logr.Marshaler); ok { // printing its fields would be a data race
 			return fmt.Sprint(marshaledValue{m}), ""
 		}
 		return formatBrief(x), ""
 	}
 }
 
-// marshaledValue prints what a value wants logs to say of it. Fmt tells of a panic.
+// marshaledValue prints the result of MarshalLog. As a Stringer it leaves it to
+// fmt to recover from a panic.
 type marshaledValue struct{ logr.Marshaler }
 
 func (m marshaledValue) String() string { return formatBrief(m.MarshalLog()) }
 
-// formatBrief prints x, or how many there are where it holds what may be long.
+// formatBrief prints x, or the number of its elements if these may be long.
 func formatBrief(x any) string {
 	v := reflect.ValueOf(x)
 	if k := v.Kind(); (k == reflect.Slice || k == reflect.Map) && v.Type().Elem().Kind() != reflect.String {
@@ -205,8 +218,8 @@ func formatBrief(x any) string {
 	return fmt.Sprintf("%+v", x)
 }
 
-// objectNameIn finds NAMESPACE/NAME in a struct that has such fields, as upstream's
-// own keys have.
+// objectNameIn returns NAMESPACE/NAME of a struct that has such fields, as the
+// key types of upstream's controllers do.
 func objectNameIn(x any) string {
 	v := reflect.Indirect(reflect.ValueOf(x))
 	if v.Kind() != reflect.Struct {

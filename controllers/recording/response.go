@@ -1,4 +1,4 @@
-package controllers
+package recording
 
 import (
 	"bytes"
@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// protoPrefixSize holds all that answer wants of an object in protobuf: names and
-	// versions come before whatever may be long.
+	// protoPrefixSize covers all that ResponseSummary needs of a protobuf object:
+	// names and versions precede the fields that may be long.
 	protoPrefixSize = 1 << 10
-	// statusPrefixSize holds a Status, or enough of its message.
+	// statusPrefixSize covers a Status, or enough of its message.
 	statusPrefixSize = 4 << 10
-	// jsonPrefixSize is the longest JSON that is read for it.
+	// jsonPrefixSize is the longest JSON that is parsed.
 	jsonPrefixSize = 1 << 20
 )
 
-// ResponseSummary is what an API server's answer says in brief: the object's identity,
-// or of a Status why the request was refused, or whom it has removed.
+// ResponseSummary is the part of an API server's response that records need: the
+// identity of the object or, from a Status, the error or the UID of a deleted object.
 type ResponseSummary struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -41,47 +41,58 @@ type ResponseSummary struct {
 	} `json:"details"`
 }
 
-// AddTo adds what the answer says to the call.
-func (a ResponseSummary) AddTo(c *observe.Called) {
-	if a.Kind == "Status" {
+// AddTo completes the record of the call with the summary.
+func (s ResponseSummary) AddTo(c *observe.Called) {
+	if s.Kind == "Status" {
 		if c.Failed() {
-			c.Error = a.Message
-			c.Conflict = a.Reason == string(metav1.StatusReasonConflict)
+			c.Error = s.Message
+			c.Conflict = s.Reason == string(metav1.StatusReasonConflict)
 		} else if c.Verb == "delete" && c.Subresource == "" {
-			c.Object.UID = a.Details.UID
+			c.Object.UID = s.Details.UID
 		}
 		return
 	}
 	if c.Subresource == "" || c.Object.Name == "" {
-		c.Object.Name, c.Object.UID = a.Metadata.Name, a.Metadata.UID
+		c.Object.Name, c.Object.UID = s.Metadata.Name, s.Metadata.UID
 	}
-	c.ResourceVersion = a.Metadata.ResourceVersion
+	c.ResourceVersion = s.Metadata.ResourceVersion
 }
 
-// PeekResponse reads the beginning of an answer and returns a body that has all of it.
-func PeekResponse(resp *http.Response) (ResponseSummary, io.ReadCloser) {
-	media := resp.Header.Get("Content-Type")
+// PeekResponse parses the beginning of a response. Its body still reads from the start.
+func PeekResponse(resp *http.Response) ResponseSummary {
+	mediaType := resp.Header.Get("Content-Type")
 	limit, parse := jsonPrefixSize, parseJSON
-	if strings.HasPrefix(media, "application/vnd.kubernetes.protobuf") {
+	if strings.HasPrefix(mediaType, "application/vnd.kubernetes.protobuf") {
 		limit, parse = protoPrefixSize, parseProto
 		if resp.StatusCode >= http.StatusBadRequest {
 			limit = statusPrefixSize
 		}
 	}
 	prefix, err := readPrefix(resp.Body, limit)
+	RestoreBody(resp, prefix, err)
+	return parse(prefix)
+}
+
+// RestoreBody puts back what was read of the response's body, followed by the
+// unread rest or, if reading has failed, by the error.
+func RestoreBody(resp *http.Response, read []byte, err error) {
 	rest := io.Reader(resp.Body)
-	if err != nil { // it meets whoever reads the rest
+	if err != nil {
 		rest = errorReader{err}
 	}
-	return parse(prefix), struct {
+	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(prefix), rest), resp.Body}
+	}{io.MultiReader(bytes.NewReader(read), rest), resp.Body}
 }
+
+type errorReader struct{ err error }
+
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 // readPrefix reads at most limit bytes.
 func readPrefix(r io.Reader, limit int) ([]byte, error) {
-	if limit > statusPrefixSize {
+	if limit > statusPrefixSize { // do not allocate it for a short response
 		return io.ReadAll(io.LimitReader(r, int64(limit)))
 	}
 	prefix := make([]byte, limit)
@@ -92,23 +103,20 @@ func readPrefix(r io.Reader, limit int) ([]byte, error) {
 	return prefix[:n], err
 }
 
-type errorReader struct{ err error }
-
-func (f errorReader) Read([]byte) (int, error) { return 0, f.err }
-
-func parseJSON(data []byte) (a ResponseSummary) {
-	if json.Unmarshal(data, &a) != nil {
+func parseJSON(data []byte) (s ResponseSummary) {
+	if json.Unmarshal(data, &s) != nil {
 		return ResponseSummary{}
 	}
-	return a
+	return s
 }
 
 // parseProto reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto
-// (type meta, raw object) and the first fields of the object in it. data may end early.
-func parseProto(data []byte) (a ResponseSummary) {
+// (type meta, raw object) and the first fields of the object in it. data may be
+// truncated.
+func parseProto(data []byte) (s ResponseSummary) {
 	data, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
 	if !ok {
-		return a
+		return s
 	}
 	var raw []byte
 	eachField(data, func(n protowire.Number, v []byte) {
@@ -116,56 +124,56 @@ func parseProto(data []byte) (a ResponseSummary) {
 		case 1:
 			eachField(v, func(n protowire.Number, v []byte) {
 				if n == 2 {
-					a.Kind = string(v)
+					s.Kind = string(v)
 				}
 			})
 		case 2:
 			raw = v
 		}
 	})
-	if a.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason, 5 details
+	if s.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason, 5 details
 		eachField(raw, func(n protowire.Number, v []byte) {
 			switch n {
 			case 3:
-				a.Message = string(v)
+				s.Message = string(v)
 			case 4:
-				a.Reason = string(v)
+				s.Reason = string(v)
 			case 5: // of which 6 is the UID
 				eachField(v, func(n protowire.Number, v []byte) {
 					if n == 6 {
-						a.Details.UID = string(v)
+						s.Details.UID = string(v)
 					}
 				})
 			}
 		})
-		return a
+		return s
 	}
 	eachField(raw, func(n protowire.Number, v []byte) {
 		if n == 1 {
-			a.parseMetadata(v)
+			s.parseMetadata(v)
 		}
 	})
-	return a
+	return s
 }
 
 // parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion.
-func (a *ResponseSummary) parseMetadata(data []byte) {
+func (s *ResponseSummary) parseMetadata(data []byte) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
-			a.Metadata.Name = string(v)
+			s.Metadata.Name = string(v)
 		case 3:
-			a.Metadata.Namespace = string(v)
+			s.Metadata.Namespace = string(v)
 		case 5:
-			a.Metadata.UID = string(v)
+			s.Metadata.UID = string(v)
 		case 6:
-			a.Metadata.ResourceVersion = string(v)
+			s.Metadata.ResourceVersion = string(v)
 		}
 	})
 }
 
-// eachField calls f with each length-delimited field of a message. Of one that
-// data ends in, f gets what is there.
+// eachField calls f with each length-delimited field of a message. If data ends
+// within a field, f receives the part before the end.
 func eachField(data []byte, f func(protowire.Number, []byte)) {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)

@@ -1,4 +1,4 @@
-package controllers
+package recording
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ResourceOf is the resource that a typed informer of obj watches.
+// ResourceOf returns the resource that a typed informer of obj watches.
 func ResourceOf(obj runtime.Object) schema.GroupVersionResource {
 	all, _, err := scheme.Scheme.ObjectKinds(obj)
 	if err != nil || len(all) == 0 {
@@ -21,37 +21,33 @@ func ResourceOf(obj runtime.Object) schema.GroupVersionResource {
 	return plural
 }
 
-// newDeliveryHandler notes a handler that is about to be added; nil if nobody looks.
-func (i ownedInformer) newDeliveryHandler() *observe.Handler {
-	if i.facade.recorder == nil {
-		return nil
+// ObserveEvents returns a handler that records the events of a resource and
+// passes them to h. The second result tracks how far the handler has followed
+// the resource: its owner sets the informer and closes it. Without a recorder h
+// is returned as it is, and nothing is tracked.
+func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource, recorder *observe.Recorder) (cache.ResourceEventHandler, *observe.Handler) {
+	if recorder == nil {
+		return h, nil
 	}
-	return i.facade.recorder.AddHandler(i.resource.GroupResource().String())
+	progress := recorder.AddHandler(of.GroupResource().String())
+	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of]}
+	return deliveryRecorder{h, recorder, progress, object}, progress
 }
 
-// recordDeliveries makes the events that h is given known to the controller's recorder.
-func (i ownedInformer) recordDeliveries(h cache.ResourceEventHandler, told *observe.Handler) cache.ResourceEventHandler {
-	if i.facade.recorder == nil {
-		return h
-	}
-	of := observe.Object{Group: i.resource.Group, Resource: i.resource.Resource, Kind: builtInKinds()[i.resource]}
-	return deliveryRecorder{h, i.facade.recorder, told, of}
-}
-
-// deliveryRecorder takes down the events that a handler is given.
+// deliveryRecorder is an event handler that records its events.
 type deliveryRecorder struct {
 	next     cache.ResourceEventHandler
 	recorder *observe.Recorder
 	handler  *observe.Handler
-	object   observe.Object // without a name
+	object   observe.Object // of the resource, without a name
 }
 
-func (d deliveryRecorder) OnAdd(obj any, listed bool) {
+func (d deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 	change := observe.Added
-	if listed {
+	if isInInitialList {
 		change = observe.Listed
 	}
-	d.deliver(d.newEvent(obj, change), func() { d.next.OnAdd(obj, listed) })
+	d.deliver(d.newEvent(obj, change), func() { d.next.OnAdd(obj, isInInitialList) })
 }
 
 func (d deliveryRecorder) OnUpdate(before, obj any) {
@@ -73,10 +69,10 @@ func (d deliveryRecorder) deliver(e *observe.Delivered, handle func()) {
 
 func (d deliveryRecorder) newEvent(obj any, change observe.Change) *observe.Delivered {
 	e := &observe.Delivered{Change: change, Object: d.object}
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 		if obj == nil {
-			e.Object.Namespace, e.Object.Name, _ = cache.SplitMetaNamespaceKey(gone.Key)
+			e.Object.Namespace, e.Object.Name, _ = cache.SplitMetaNamespaceKey(tombstone.Key)
 			return e
 		}
 	}
