@@ -1,4 +1,4 @@
-package control
+package rest
 
 import (
 	"context"
@@ -10,22 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func TestControllers(t *testing.T) {
-	want := []Controller{
+	want := []control.Controller{
 		{Name: "garbage-collector-controller", Aliases: []string{"garbagecollector"}, State: "paused", Reason: "its writes are held",
 			Workers: map[string]int{"delete": 20, "orphan": 20}, Held: 7,
-			Work: Work{Depth: 5, InFlight: 3, Retries: 4, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
+			Work: control.Work{Depth: 5, InFlight: 3, Retries: 4, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
 		{Name: "job-controller", State: "off", Reason: "turned off by --controllers"},
-		{Name: "kube-scheduler", State: "running", Work: Work{Depth: 1}},
+		{Name: "kube-scheduler", State: "running", Work: control.Work{Depth: 1}},
 	}
-	var bare []Controller
+	var bare []control.Controller
 	for _, c := range want {
-		bare = append(bare, Controller{Name: c.Name, Aliases: c.Aliases, State: c.State, Reason: c.Reason})
+		bare = append(bare, control.Controller{Name: c.Name, Aliases: c.Aliases, State: c.State, Reason: c.Reason})
 	}
-	srv := httptest.NewServer(Handler(Services{Controllers: func() []Controller { return bare }, Source: fakeSource{}, Interventions: &fakeInterventions{}, Nodes: fakeNodes{}}))
+	srv := httptest.NewServer(Handler(Services{Controllers: func() []control.Controller { return bare }, Source: fakeSource{}, Interventions: &fakeInterventions{}, Nodes: fakeNodes{}}))
 	defer srv.Close()
 	client, err := NewClient(&rest.Config{Host: srv.URL})
 	if err != nil {
@@ -40,7 +41,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// fakeSource is a source in which the garbage collector and the scheduler work.
+// fakeSource is a source in which the garbage collector and the scheduler have work.
 type fakeSource struct{ observe.Source }
 
 func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
@@ -49,7 +50,7 @@ func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
 	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries = "orphan", 3, 2, 0
 	return observe.Snapshot{
 		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8}},
-		Queues: []observe.Queue{gc, orphan, {Name: "somebody's", Depth: 1},
+		Queues: []observe.Queue{gc, orphan, {Name: "unowned", Depth: 1},
 			{Controller: "kube-scheduler", Name: "active", Depth: 1}, {Controller: "kube-scheduler", Name: "gated", Depth: 50, Parked: true}},
 	}, nil
 }
@@ -76,7 +77,7 @@ func TestClientReturnsServerErrors(t *testing.T) {
 }
 
 func TestHandlerRefusesUnknownPaths(t *testing.T) {
-	h := Handler(Services{Controllers: func() []Controller { return nil }, Nodes: fakeNodes{}})
+	h := Handler(Services{Controllers: func() []control.Controller { return nil }, Nodes: fakeNodes{}})
 	for target, want := range map[string]int{
 		"GET " + ControllersPath:  http.StatusOK,
 		"POST " + ControllersPath: http.StatusMethodNotAllowed,

@@ -1,4 +1,4 @@
-package control
+package rest
 
 import (
 	"errors"
@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/control"
 )
 
 func TestFlags(t *testing.T) {
-	want := []Flag{{Set: "job-controller", Name: "concurrent-job-syncs", Default: "5", Value: "7", Usage: "How many."}}
-	c := newTestClient(t, Services{Nodes: fakeNodes{}, Flags: func() ([]Flag, error) { return want, nil }})
+	want := []control.Flag{{Set: "job-controller", Name: "concurrent-job-syncs", Default: "5", Value: "7", Usage: "How many."}}
+	c := newTestClient(t, Services{Nodes: fakeNodes{}, Flags: func() ([]control.Flag, error) { return want, nil }})
 	got, err := c.Flags(t.Context())
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -20,13 +22,13 @@ func TestFlags(t *testing.T) {
 }
 
 func TestFlagsErrors(t *testing.T) {
-	c := newTestClient(t, Services{Nodes: fakeNodes{}, Flags: func() ([]Flag, error) { return nil, errors.New("no options") }})
+	c := newTestClient(t, Services{Nodes: fakeNodes{}, Flags: func() ([]control.Flag, error) { return nil, errors.New("no options") }})
 	if got, err := c.Flags(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "no options") {
 		t.Errorf("%v, %v", got, err)
 	}
 	w := httptest.NewRecorder()
 	Handler(Services{Nodes: fakeNodes{}}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, FlagsPath, nil))
 	if w.Code != http.StatusNotFound {
-		t.Errorf("code %d of a plane without flags", w.Code)
+		t.Errorf("got code %d without flags, want 404", w.Code)
 	}
 }

@@ -1,4 +1,4 @@
-package control
+package rest
 
 import (
 	"context"
@@ -12,23 +12,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// fakeNodes answers from what it is asked; a node called bad is refused.
+// fakeNodes refuses nodes called bad.
 type fakeNodes struct {
-	added *[]string // what Add has made; nil = it makes the same two always
+	added *[]string // by Add; nil = Add returns the same two each time
 }
 
-func (fakeNodes) List(context.Context) ([]Node, error) { return []Node{{Name: "node-1", Pods: 3}}, nil }
+func (fakeNodes) List(context.Context) ([]control.Node, error) {
+	return []control.Node{{Name: "node-1", Pods: 3}}, nil
+}
 
 func (f fakeNodes) Add(_ context.Context, n int) ([]string, error) {
 	switch {
 	case n < 1:
 		return nil, usage.Errorf("%d nodes: choose 1 or more", n)
 	case f.added != nil && len(*f.added) >= 200:
-		return nil, usage.Errorf("no room for more")
+		return nil, usage.Errorf("too many nodes")
 	case f.added == nil:
 		return []string{"node-2", "node-3"}[:n], nil
 	}
@@ -53,7 +56,7 @@ func (fakeNodes) Fail(_ context.Context, names ...string) error {
 		return usage.Errorf("no simulated node %q", name)
 	}
 	if name == "broken" {
-		return errors.New("etcd is gone")
+		return errors.New("etcd is unavailable")
 	}
 	return nil
 }
@@ -78,7 +81,7 @@ func newTestClient(t *testing.T, p Services) *Client {
 func TestNodes(t *testing.T) {
 	c, ctx := newTestClient(t, Services{Nodes: fakeNodes{}}), t.Context()
 	list, err := c.List(ctx)
-	if diff := cmp.Diff([]Node{{Name: "node-1", Pods: 3}}, list); err != nil || diff != "" {
+	if diff := cmp.Diff([]control.Node{{Name: "node-1", Pods: 3}}, list); err != nil || diff != "" {
 		t.Errorf("list: %v\n%s", err, diff)
 	}
 	names, err := c.Add(ctx, 2)
@@ -94,7 +97,7 @@ func TestNodes(t *testing.T) {
 		`no simulated node "bad"`:   c.Fail(ctx, "bad"),
 		`no simulated node "bad+c"`: c.Terminate(ctx, "bad", "c"),
 		"0 nodes: choose 1 or more": none,
-		"etcd is gone":              c.Recover(ctx, "broken"),
+		"etcd is unavailable":       c.Recover(ctx, "broken"),
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -102,22 +105,22 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// Many nodes are added in several requests, and all or none.
+// Many nodes are added in several requests; if one fails, none is left.
 func TestAddManyNodes(t *testing.T) {
 	var added []string
 	c := newTestClient(t, Services{Nodes: fakeNodes{&added}})
 	if names, err := c.Add(t.Context(), 150); err != nil || len(names) != 150 || !slices.Equal(names, added) {
 		t.Errorf("added %d of %d nodes, %v", len(names), len(added), err)
 	}
-	if names, err := c.Add(t.Context(), 250); err == nil || !strings.Contains(err.Error(), "no room for more") || names != nil {
-		t.Errorf("more than there is room for: %v, %v", names, err)
+	if names, err := c.Add(t.Context(), 250); err == nil || !strings.Contains(err.Error(), "too many nodes") || names != nil {
+		t.Errorf("more nodes than allowed: %v, %v", names, err)
 	}
 	if len(added) != 150 {
-		t.Errorf("%d nodes are left, want 150", len(added))
+		t.Errorf("got %d nodes, want 150", len(added))
 	}
 }
 
-// What is looked at from elsewhere is what is looked at here.
+// A client returns the same records as the source in the process.
 func TestClientMatchesLocalSource(t *testing.T) {
 	o := observe.New(observe.Options{Process: func() observe.Process { return observe.Process{Name: "x", State: observe.Ready} }})
 	defer o.Close()
@@ -146,7 +149,7 @@ func TestClientMatchesLocalSource(t *testing.T) {
 			want.Records, got.Records = nil, got.Records[:0:0]
 		}
 		if diff := cmp.Diff(want, got, same); diff != "" && len(want.Records)+len(got.Records) > 0 {
-			t.Errorf("%+v: -here +elsewhere:\n%s", q, diff)
+			t.Errorf("%+v: -local +client:\n%s", q, diff)
 		}
 	}
 	s, err := c.Snapshot(t.Context())

@@ -1,4 +1,4 @@
-package control
+package objectdiff
 
 import (
 	"encoding/json"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func TestDiff(t *testing.T) {
+func TestUnified(t *testing.T) {
 	web := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web"}
 	const first = `{"kind":"Pod","metadata":{"name":"web","resourceVersion":"7"},"spec":{"a":1,"big":9007199254740993}}`
 	second := strings.NewReplacer(`"7"`, `"8"`, `"a":1`, `"a":2`).Replace(first)
@@ -32,8 +33,8 @@ func TestDiff(t *testing.T) {
 		"nothing known":   {"", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := SteppedWrite{HeldWrite: HeldWrite{Object: web}, Before: json.RawMessage(test.before), After: json.RawMessage(test.after)}
-			got, err := s.Diff()
+			s := control.SteppedWrite{HeldWrite: control.HeldWrite{Object: web}, Before: json.RawMessage(test.before), After: json.RawMessage(test.after)}
+			got, err := Unified(&s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,8 +47,8 @@ func TestDiff(t *testing.T) {
 			}
 		})
 	}
-	s := SteppedWrite{HeldWrite: HeldWrite{Object: web}, After: json.RawMessage(`{"metadata":`)}
-	if diff, err := s.Diff(); err == nil || !strings.Contains(err.Error(), "Pod default/web") {
-		t.Errorf("of what is not JSON: %q, %v", diff, err)
+	s := control.SteppedWrite{HeldWrite: control.HeldWrite{Object: web}, After: json.RawMessage(`{"metadata":`)}
+	if diff, err := Unified(&s); err == nil || !strings.Contains(err.Error(), "Pod default/web") {
+		t.Errorf("invalid JSON: %q, %v", diff, err)
 	}
 }

@@ -1,4 +1,4 @@
-package control
+package rest
 
 import (
 	"bytes"
@@ -11,31 +11,31 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// fakeSnapshots has one state, and takes any but one that is bad.
+// fakeSnapshots has one state, and refuses to restore the state bad.
 type fakeSnapshots struct{ state []byte }
 
 func (f *fakeSnapshots) Save(context.Context) ([]byte, error) {
 	if f.state == nil {
-		return nil, errors.New("etcd is gone")
+		return nil, errors.New("etcd is unavailable")
 	}
 	return f.state, nil
 }
 
-func (f *fakeSnapshots) Restore(_ context.Context, file []byte) (RestoreResult, error) {
+func (f *fakeSnapshots) Restore(_ context.Context, file []byte) (control.RestoreResult, error) {
 	if string(file) == "bad" {
-		return RestoreResult{}, usage.Errorf("the snapshot is refused: it is damaged")
+		return control.RestoreResult{}, usage.Errorf("the snapshot is refused: it is damaged")
 	}
 	f.state = file
-	return RestoreResult{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}, nil
+	return control.RestoreResult{ObjectCounts: control.ObjectCounts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}, nil
 }
 
-func (f *fakeSnapshots) Reset(context.Context) (RestoreResult, error) {
+func (f *fakeSnapshots) Reset(context.Context) (control.RestoreResult, error) {
 	f.state = nil
-	return RestoreResult{Counts: snapshot.Counts{Deleted: 3}}, nil
+	return control.RestoreResult{ObjectCounts: control.ObjectCounts{Deleted: 3}}, nil
 }
 
 func TestSnapshots(t *testing.T) {
@@ -47,11 +47,11 @@ func TestSnapshots(t *testing.T) {
 	}
 	other := append(long, 'x')
 	done, err := c.Restore(ctx, other)
-	if want := (RestoreResult{Counts: snapshot.Counts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}); err != nil || done != want {
+	if want := (control.RestoreResult{ObjectCounts: control.ObjectCounts{Created: 1, Replaced: 2}, Revision: 7, Took: time.Second}); err != nil || done != want {
 		t.Errorf("restore: %+v, %v", done, err)
 	}
 	if !bytes.Equal(f.state, other) {
-		t.Errorf("%d bytes have arrived", len(f.state))
+		t.Errorf("the server received %d bytes", len(f.state))
 	}
 	if _, err := c.Restore(ctx, []byte("bad")); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "it is damaged") {
 		t.Errorf("refused: %v", err)
@@ -59,12 +59,11 @@ func TestSnapshots(t *testing.T) {
 	if done, err := c.Reset(ctx); err != nil || done.Deleted != 3 {
 		t.Errorf("reset: %+v, %v", done, err)
 	}
-	if _, err := c.Save(ctx); err == nil || !strings.Contains(err.Error(), "etcd is gone") {
-		t.Errorf("save of what is gone: %v", err)
+	if _, err := c.Save(ctx); err == nil || !strings.Contains(err.Error(), "etcd is unavailable") {
+		t.Errorf("save: got %v", err)
 	}
 }
 
-// A control plane that cannot be saved says so.
 func TestSnapshotsNotServed(t *testing.T) {
 	_, err := newTestClient(t, Services{Nodes: fakeNodes{}}).Snapshots().Save(t.Context())
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) || status.Status().Code != http.StatusNotFound {
