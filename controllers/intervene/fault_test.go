@@ -40,7 +40,7 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps"}, "GET", "/apis/apps/v1/deployments", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "nodes"}, "POST", pods, 0},
 	} {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		g.random = cyclingRandom()
 		g.SetFault(c.fault)
 		for range 20 {
@@ -56,7 +56,7 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 
 // A client takes what is made up for what it stands for.
 func TestClientsRecognizeInjectedErrors(t *testing.T) {
-	g, api := NewGate(), &fakeTransport{}
+	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
 		ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"}}, g))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestInvalidFaultsAreRefused(t *testing.T) {
 
 func TestDelayAppliesToEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		g.SetDelay(3 * time.Second)
 		began := time.Now()
 		for _, method := range []string{"GET", "POST"} {
@@ -115,7 +115,7 @@ func TestDelayAppliesToEveryCall(t *testing.T) {
 }
 
 func TestDescribeActiveInterventions(t *testing.T) {
-	g := NewGate()
+	g := NewGate(ObjectReader{})
 	if text, paused := g.Describe(); text != "" || paused || g.IsActive() {
 		t.Errorf("untouched: %q, %v", text, paused)
 	}

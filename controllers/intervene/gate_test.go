@@ -67,7 +67,7 @@ func mustPause(t *testing.T, g *Gate) {
 
 func TestPauseHoldsWritesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		mustPause(t, g)
 		lease := "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x"
 		for method, path := range map[string]string{"GET": pods, "HEAD": pods + "/x", "PUT": lease} {
@@ -104,7 +104,7 @@ func TestPauseHoldsWritesOnly(t *testing.T) {
 // What its caller has given up is never carried out.
 func TestHeldWriteOfCanceledRequestIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		mustPause(t, g)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -121,7 +121,7 @@ func TestHeldWriteOfCanceledRequestIsDropped(t *testing.T) {
 
 func TestPauseWaitsForInFlightWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{hold: make(chan struct{})}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{hold: make(chan struct{})}
 		sent, paused := make(chan error, 1), make(chan error, 1)
 		go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "POST", pods, "") }()
 		synctest.Wait()
@@ -146,7 +146,7 @@ func TestPauseWaitsForInFlightWrites(t *testing.T) {
 
 func TestStepsReleaseWritesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		mustPause(t, g)
 		var want []string
 		for i := range 5 {
@@ -175,7 +175,7 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 // A step waits for a write that comes, for a while, and ends when the gate opens.
 func TestStepWaitsForWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, api := NewGate(), &fakeTransport{}
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		if _, err := g.Step(t.Context(), t.Context()); !errors.As(err, new(usage.Error)) {
 			t.Errorf("of a gate that is open: %v", err)
 		}
@@ -215,7 +215,7 @@ func holdManyWrites(t *testing.T, n int) (g *Gate, done *sync.WaitGroup, carried
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(srv.Close)
-	g = NewGate()
+	g = NewGate(ObjectReader{})
 	mustPause(t, g)
 	client := &http.Client{Transport: gateTransport{&http.Transport{MaxConnsPerHost: 16}, g}}
 	for range n {
@@ -284,7 +284,7 @@ func TestCloseRefusesThousandsOfWrites(t *testing.T) {
 // Writers, givers-up, steps, pauses and resumes at once: each write is carried
 // out exactly when its caller is told so.
 func TestGateUnderConcurrentUse(t *testing.T) {
-	g, api := NewGate(), &fakeTransport{}
+	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	g.objects = ObjectReader{roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return newResponse(http.StatusOK, "application/json", "{}"), nil
 	})}
@@ -330,5 +330,21 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 	}
 	if g.inFlight != 0 || g.held.Len() != 0 {
 		t.Errorf("left: %d on their way, %d held", g.inFlight, g.held.Len())
+	}
+}
+
+func TestInterventionMovesToNewGate(t *testing.T) {
+	before, after := NewGate(ObjectReader{}), NewGate(ObjectReader{})
+	before.SetDelay(time.Second)
+	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
+	mustPause(t, before)
+	after.Apply(before.Intervention())
+	was, _ := before.Describe()
+	if is, paused := after.Describe(); is != was || !paused {
+		t.Errorf("got %q, %t, want %q", is, paused, was)
+	}
+	after.Apply(Intervention{})
+	if after.IsActive() || after.hasFaults.Load() {
+		t.Error(fmt.Sprint("no hand is one: ", after.Intervention()))
 	}
 }

@@ -148,7 +148,7 @@ func TestStepReportsBeforeAndAfter(t *testing.T) {
 			if test.there != "" {
 				api.objects[test.at] = test.there
 			}
-			g := NewGate()
+			g := NewGate(ObjectReader{})
 			g.objects = ObjectReader{api}
 			mustPause(t, g)
 			sent := make(chan error, 1)
@@ -199,7 +199,7 @@ func TestConcurrentStepsAreSerialized(t *testing.T) {
 		flying--
 		mu.Unlock()
 	}}
-	g := NewGate()
+	g := NewGate(ObjectReader{})
 	mustPause(t, g)
 	var writers, steppers sync.WaitGroup
 	for i := range n {
@@ -242,7 +242,7 @@ func (s *funcTransport) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestReviewsAreNotHeld(t *testing.T) {
-	g, api := NewGate(), &fakeTransport{}
+	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	mustPause(t, g)
 	for _, path := range []string{"/apis/authorization.k8s.io/v1/subjectaccessreviews", "/apis/authentication.k8s.io/v1/tokenreviews"} {
 		if err := sendRequest(t.Context(), gateTransport{api, g}, "POST", path, "{}"); err != nil {
@@ -282,7 +282,7 @@ func TestHeldSecretsAreMasked(t *testing.T) {
 func TestStepSkipsWriteCanceledWhileReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	api := &fakeAPIServer{objects: map[string]string{}, do: storeAndReply(strings.Replace(podJSON("1", "8", ""), `"a"`, `"b"`, 1))}
-	g := NewGate()
+	g := NewGate(ObjectReader{})
 	g.objects = ObjectReader{roundTripFunc(func(req *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(req.URL.Path, "/a") {
 			cancel()

@@ -71,33 +71,6 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 	}
 }
 
-// A controller's facade knows what it watches, and hands on what it watches for.
-func TestFacadeReportsWatchedResources(t *testing.T) {
-	o := observe.New(observe.Options{})
-	defer o.Close()
-	s, _ := newTestInformers(t, "old")
-	f := s.newFacade(o.Recorder("c"))
-	names := make(chan string, 1)
-	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
-		t.Fatal(err)
-	}
-	f.Start(nil)
-	if got := <-names; got != "old" {
-		t.Errorf("got %q", got)
-	}
-	if err := f.close(); err != nil { // waits for the handler
-		t.Fatal(err)
-	}
-	snapshot, err := o.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := snapshot.Controllers[0]
-	if c.Delivered != 1 || !cmp.Equal(c.Watches, []string{"pods"}) {
-		t.Errorf("%+v", c)
-	}
-}
-
 func behindHandlers(t *testing.T, o *observe.Observer) (all []observe.WatchLag) {
 	t.Helper()
 	s, err := o.Snapshot(t.Context())
@@ -108,41 +81,4 @@ func behindHandlers(t *testing.T, o *observe.Observer) (all []observe.WatchLag) 
 		all = append(all, c.Behind...)
 	}
 	return all
-}
-
-// A handler lacks what has been written since it was told, until it is removed.
-func TestFacadeReportsHandlersThatLagBehind(t *testing.T) {
-	o := observe.New(observe.Options{})
-	defer o.Close()
-	s, _ := newTestInformers(t, "old")
-	f := s.newFacade(o.Recorder("c"))
-	names := make(chan string, 1)
-	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Start(nil)
-	<-names
-	o.NoteVersion("pods", 1<<40)
-	if got := behindHandlers(t, o); len(got) != 1 || got[0].Resource != "pods" || got[0].Written != 1<<40 {
-		t.Errorf("behind: %+v", got)
-	}
-	if err := f.Core().V1().Pods().Informer().RemoveEventHandler(reg); err != nil {
-		t.Fatal(err)
-	}
-	if got := behindHandlers(t, o); len(got) != 0 {
-		t.Errorf("behind without a handler: %+v", got)
-	}
-	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
-		t.Fatal(err)
-	}
-	if got := behindHandlers(t, o); len(got) != 1 {
-		t.Errorf("behind with another: %+v", got)
-	}
-	if err := f.close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := behindHandlers(t, o); len(got) != 0 {
-		t.Errorf("behind of a controller that has ended: %+v", got)
-	}
 }
