@@ -1,12 +1,10 @@
 package recording
 
 import (
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,31 +12,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // The sink reads keys and failures of syncs from log lines whose texts are
 // upstream's. testdata/logtexts.txt lists, from upstream's source, all lines that
 // it reads: those about a sync, those about a failure, and those with the
-// attribute "key". If upstream changes one the list changes, and the difference
-// shows which controllers the sink would no longer understand.
+// attribute "key". If it differs, make sure that isAboutSync, isAboutFailure and
+// parseAttrs still find keys and errors in the changed lines before running -update.
 func TestLogTextsOfUpstream(t *testing.T) {
-	got := strings.Join(upstreamLogTexts(t), "\n") + "\n"
-	const golden = "testdata/logtexts.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("log lines of upstream have changed: see that isAboutSync, isAboutFailure and parseAttrs still read keys and errors, then run with -update: -golden +upstream:\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/logtexts.txt", []byte(strings.Join(upstreamLogTexts(t), "\n")+"\n"))
 }
 
 // upstreamLogTexts returns the log lines of upstream's controllers that the sink
