@@ -13,7 +13,9 @@ var _ garbageCollector = (*namedGarbageCollector)(nil)
 
 // namedGarbageCollector has the methods of upstream's type and, as upstream's
 // wrapper in cmd/kube-controller-manager/app, a name.
-type namedGarbageCollector struct{ *garbagecollector.GarbageCollector }
+type namedGarbageCollector struct {
+	*garbagecollector.GarbageCollector
+}
 
 func (namedGarbageCollector) Name() string        { return "" }
 func (namedGarbageCollector) Run(context.Context) {}
