@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
@@ -115,7 +116,7 @@ func (p *controlPlane) closeKubelets() error { return p.kubelets.Close() }
 func (p *controlPlane) serveControl(context.Context) error {
 	p.snapshots = p.newSnapshotService()
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(control.Services{
+	p.api.Handle(controlrest.Path, controlrest.Handler(controlrest.Services{
 		Controllers:   p.listControllers,
 		Source:        p.observer,
 		Nodes:         p.nodes,

@@ -108,7 +108,7 @@ func ExampleServer_Interventions() {
 	}
 
 	interventions := srv.Interventions()
-	if _, err := interventions.Pause(ctx, "deployment"); err != nil {
+	if _, err := interventions.Pause(ctx, []string{"deployment"}); err != nil {
 		log.Fatal(err)
 	}
 	if _, err := client.AppsV1().Deployments("default").Create(ctx, newDeployment("web"), metav1.CreateOptions{}); err != nil {

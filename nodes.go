@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
@@ -40,7 +40,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
 	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	return controllers.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
+	return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
 }
 
 // startNodes creates the nodes that the configuration asks for.

@@ -51,7 +51,7 @@ func (d OfflineDataDir) Restore(ctx context.Context, file []byte) (done control.
 		}
 		written, err := target.Replace(ctx, store, file, want)
 		if err == nil {
-			done.Counts, done.Revision = written.Counts, written.Revision
+			done.ObjectCounts, done.Revision = control.ObjectCounts(written.Counts), written.Revision
 		}
 		return err
 	})

@@ -87,7 +87,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err := target.removePending(); err != nil {
 		return done, crdsReplaced, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
 	}
-	done.Counts = written.Counts
+	done.ObjectCounts = control.ObjectCounts(written.Counts)
 	return done, crdsReplaced, nil
 }
 
