@@ -63,7 +63,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-func TestListHasEveryPage(t *testing.T) {
+func TestList(t *testing.T) {
 	home := setStateHome(t)
 	list := func(want ...string) {
 		t.Helper()

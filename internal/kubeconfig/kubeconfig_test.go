@@ -141,7 +141,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-func TestNewBindingModes(t *testing.T) {
+func TestNew(t *testing.T) {
 	cfg := sampleConfig("ctrlplane-default")
 	data, err := clientcmd.Write(*cfg)
 	if err != nil {

@@ -60,7 +60,7 @@ func readRecords(t *testing.T, path string) []map[string]any {
 	return all
 }
 
-func TestParseReadsAllParts(t *testing.T) {
+func TestParse(t *testing.T) {
 	for name, want := range map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "WARN": slog.LevelWarn,
 	} {
@@ -188,7 +188,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestCloseWithOpenWatch(t *testing.T) {
+func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.log")
 	for range 20 {
 		var warned int
