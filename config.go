@@ -19,9 +19,8 @@ type EtcdConfig struct {
 // APIServerConfig configures the API server.
 type APIServerConfig struct {
 	// FeatureGates is upstream's flag of that name, as Name=true|false with commas in
-	// between; empty = upstream's defaults. Gates belong to the process: the
-	// controllers and the scheduler have them, too, and what one Start sets the next
-	// one finds.
+	// between; empty = upstream's defaults. Gates belong to the process: they apply to
+	// all components, and Close restores them.
 	FeatureGates string
 	// RuntimeConfig is upstream's flag of that name, as group/version=true|false with
 	// commas in between; empty = upstream's defaults.
