@@ -50,8 +50,8 @@ type Config struct {
 	ReadyChecks, LiveChecks []healthz.HealthChecker
 	// DialKubelet replaces the network on the way to kubelets, if not nil.
 	DialKubelet KubeletDialer
-	// NoMetrics leaves metrics.k8s.io to others.
-	NoMetrics bool
+	// LocalAPIs are API groups that this process serves beside upstream's.
+	LocalAPIs []LocalAPI
 	// Grants are roles and who has them, kept beside those of upstream.
 	Grants []Grant
 }
