@@ -16,12 +16,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// sandboxEnv tells the test that it runs in the namespaces it asked for.
+// sandboxEnv is set in the process that runs in its own namespaces.
 const sandboxEnv = "PKI_TEST_SANDBOX"
 
-// runInSandbox runs the calling test again, as the user uid of a user namespace of
-// its own, and reports whether this is that run. Uid 0 may mount there; any
-// other has no privileges, even if root runs the tests.
+// runInSandbox runs the calling test again in a user namespace of its own, as user uid
+// of that namespace, and reports whether this is that run. Uid 0 may mount there. Other
+// users have no privileges, even if root runs the tests.
 func runInSandbox(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(sandboxEnv) != "" {
@@ -36,7 +36,7 @@ func runInSandbox(t *testing.T, uid int) bool {
 	}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
-		t.Skipf("no user namespaces here: %v", err)
+		t.Skipf("user namespaces are not available: %v", err)
 	}
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Errorf("%v\n%s", err, out)
@@ -44,7 +44,7 @@ func runInSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// chmodForTest changes the mode until the test is over.
+// chmodForTest changes the mode until the test ends.
 func chmodForTest(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
@@ -64,15 +64,15 @@ func TestReportsMissingPermissions(t *testing.T) {
 	tests := map[string]struct {
 		path string // below the folder
 		mode os.FileMode
-		when time.Duration // after start
+		when time.Duration // after startTime
 		want string        // DIR stands for the folder; empty = no error
 	}{
-		"CA key not readable":           {"ca.key", 0, 0, "pki: open DIR/ca.key: permission denied: make it yours, readable and writable"},
-		"CA certificate not readable":   {"ca.crt", 0, 0, "pki: open DIR/ca.crt: permission denied: make it yours, readable and writable"},
-		"leaf key not readable":         {"admin.key", 0, 0, "pki: open DIR/admin.key: permission denied: make it yours, readable and writable"},
-		"folder not readable":           {".", 0, 0, "pki: open DIR: permission denied: make it yours, readable and writable"},
+		"CA key not readable":           {"ca.key", 0, 0, "pki: open DIR/ca.key: permission denied: make it readable and writable by your user"},
+		"CA certificate not readable":   {"ca.crt", 0, 0, "pki: open DIR/ca.crt: permission denied: make it readable and writable by your user"},
+		"leaf key not readable":         {"admin.key", 0, 0, "pki: open DIR/admin.key: permission denied: make it readable and writable by your user"},
+		"folder not readable":           {".", 0, 0, "pki: open DIR: permission denied: make it readable and writable by your user"},
 		"not writable, nothing to do":   {".", 0o500, 0, ""},
-		"not writable, work to be done": {".", 0o500, LeafValidity, "pki: open DIR/.new-NUMBER: permission denied: make it yours, readable and writable"},
+		"not writable, work to be done": {".", 0o500, LeafValidity, "pki: open DIR/.new-NUMBER: permission denied: make it readable and writable by your user"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestReportsMissingPermissions(t *testing.T) {
 	}
 }
 
-// The disk may be full at any file; a first start leaves nothing behind then.
+// The disk may be full at any file. A first start that fails leaves no files.
 func TestDiskFullLeavesNothing(t *testing.T) {
 	if !runInSandbox(t, 0) {
 		return
@@ -124,7 +124,7 @@ func TestDiskFullLeavesNothing(t *testing.T) {
 				return
 			}
 			if got := errorLine(t, err); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "pki: ") ||
-				!strings.HasSuffix(got, ": no space left on device: the disk is full, make room") {
+				!strings.HasSuffix(got, ": no space left on device: free space on the disk") {
 				t.Errorf("got %s", got)
 			}
 			if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
