@@ -135,10 +135,10 @@ func TestRefusesInvalidConfig(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"not an IP":         {Config{Dir: "new", IPs: []net.IP{{1, 2}}}, "pki: [1 2] is not an IP address"},
+		"not an IP":       {Config{Dir: "new", IPs: []net.IP{{1, 2}}}, "pki: [1 2] is not an IP address"},
 		"not a host name": {Config{Dir: "new", DNSNames: []string{"ü"}}, `pki: ` + filepath.Join(parent, "new", "apiserver.crt") + `: x509: "ü" cannot be encoded as an IA5String`},
-		"file":              {Config{Dir: "file"}, "pki: " + filepath.Join(parent, "file") + " is a file, but the certificates need a folder of this name: move the file"},
-		"no parent":         {Config{Dir: "no/parent"}, "pki: mkdir " + filepath.Join(parent, "no/parent") + ": no such file or directory"},
+		"file":            {Config{Dir: "file"}, "pki: " + filepath.Join(parent, "file") + " is a file, but the certificates need a folder of this name: move the file"},
+		"no parent":       {Config{Dir: "no/parent"}, "pki: mkdir " + filepath.Join(parent, "no/parent") + ": no such file or directory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
