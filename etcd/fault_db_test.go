@@ -15,7 +15,7 @@ func TestRefusesDamagedDatabase(t *testing.T) {
 			func(t *testing.T, dir string) {
 				editFile(t, dbFile(dir), func(b []byte) []byte { return b[:len(b)/2] })
 			},
-			[]string{"snap/db is cut short", backupAdvice},
+			[]string{"snap/db is truncated", backupAdvice},
 		},
 		"database is no database": {
 			func(t *testing.T, dir string) {

@@ -34,7 +34,7 @@ func TestRefusesDamagedLog(t *testing.T) {
 				growLog(t, dir)
 				must(t, os.Remove(logFiles(t, dir)[1]))
 			},
-			[]string{".wal is damaged", "does not follow the file before it", backupAdvice},
+			[]string{".wal is damaged", "does not continue the file before it", backupAdvice},
 		},
 		"log torn before its end": {
 			func(t *testing.T, dir string) {

@@ -18,25 +18,25 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 	}{
 		"fatal": {
 			func(lg *zap.Logger) { lg.Fatal("failed to save\nentries", zap.Error(syscall.ENOSPC)) },
-			"etcd: failed to save entries: no space left on device; free space on the disk of ",
+			"etcd: failed to save entries: no space left on device: free space on the disk of ",
 		},
 		"quota": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EDQUOT)) },
-			"etcd: failed: disk quota exceeded; raise the disk quota for ",
+			"etcd: failed: disk quota exceeded: raise the disk quota of ",
 		},
 		"files": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Int("n", 1), zap.Error(syscall.EMFILE)) },
-			"etcd: failed: too many open files; raise the limit of open files",
+			"etcd: failed: too many open files: raise the limit of open files",
 		},
 		"panic": {
 			func(lg *zap.Logger) {
 				lg.Panic("execute job failed", zap.String("job", "x"), zap.Any("panic", "page 3"))
 			},
-			"etcd: execute job failed: page 3; see the log; ",
+			"etcd: execute job failed: page 3: see the log; ",
 		},
 		"child of the logger": {
 			func(lg *zap.Logger) { lg.Named("raft").Sugar().Panicf("tocommit(%d) is out of range", 7) },
-			"etcd: tocommit(7) is out of range; see the log; ",
+			"etcd: tocommit(7) is out of range: see the log; ",
 		},
 	}
 	for name, tt := range tests {
@@ -68,8 +68,8 @@ func TestUnexpectedStopIsReported(t *testing.T) {
 	must(t, err)
 	s.member.etcd.Server.HardStop()
 	<-s.Done()
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "stopped by itself") {
-		t.Errorf("Close: %v, want that the member stopped by itself", err)
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "stopped unexpectedly") {
+		t.Errorf("Close: %v, want that the member stopped unexpectedly", err)
 	}
 }
 
