@@ -130,8 +130,8 @@ func diagnoseRead(ctx context.Context, u *url.URL, secure *tls.Config, err error
 	return errors.New(rpctypes.ErrorDesc(err))
 }
 
-// checkHandshake returns what is wrong with the certificates of either side, if that
-// is found out within retryEvery.
+// checkHandshake returns what is wrong with the certificate of either side, if the
+// handshake fails within retryInterval.
 func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name string) error {
 	cfg := secure.Clone()
 	cfg.ServerName, cfg.NextProtos = name, []string{"h2"}

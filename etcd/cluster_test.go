@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// startCluster is an etcd on loopback ports, as a user would run it.
+// startCluster starts an etcd on a loopback port, like one that a user runs.
 func startCluster(t *testing.T, files *testFiles) (endpoint string) {
 	t.Helper()
 	l := newLifetime(t.Context())
@@ -46,7 +46,7 @@ func deadEndpoint(t *testing.T, scheme string) string {
 	return scheme + "://" + l.Addr().String()
 }
 
-// silentEndpoint takes connections and says nothing.
+// silentEndpoint accepts connections and never answers.
 func silentEndpoint(t *testing.T, scheme string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,7 +55,7 @@ func silentEndpoint(t *testing.T, scheme string) string {
 	return scheme + "://" + l.Addr().String()
 }
 
-// shortTimeout bounds the wait for an endpoint that will not answer.
+// shortTimeout limits the wait for an endpoint that does not answer.
 const shortTimeout = 300 * time.Millisecond
 
 func TestClusterConnects(t *testing.T) {
@@ -83,7 +83,7 @@ func TestClusterConnects(t *testing.T) {
 			}
 			closeServer(t, s)
 			<-s.Done()
-			must(t, connectCluster(testContext(t), cfg)) // the cluster does not mind
+			must(t, connectCluster(testContext(t), cfg)) // the cluster still runs
 		})
 	}
 }

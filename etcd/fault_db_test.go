@@ -17,7 +17,7 @@ func TestRefusesDamagedDatabase(t *testing.T) {
 			},
 			[]string{"snap/db is truncated", backupAdvice},
 		},
-		"database is no database": {
+		"not a database": {
 			func(t *testing.T, dir string) {
 				editFile(t, dbFile(dir), func(b []byte) []byte { return bytes.Repeat([]byte{7}, len(b)) })
 			},

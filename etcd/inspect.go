@@ -18,7 +18,7 @@ const minFreeBytes = 3 * segmentBytes
 
 // prepareDir creates the data folder and checks that it is writable. It returns the
 // path that a start has to remove if it fails, if any.
-func prepareDir(dir string) (made string, err error) {
+func prepareDir(dir string) (created string, err error) {
 	if dir == "" {
 		return "", errors.New("neither a data folder nor endpoints are given: give one of them")
 	}
@@ -28,22 +28,22 @@ func prepareDir(dir string) (made string, err error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", withAdvice(dir, err)
 		}
-		made = dir
+		created = dir
 	case err != nil:
 		return "", withAdvice(dir, err)
 	case !info.IsDir():
 		return "", fmt.Errorf("%s is a file, not a folder: use another data folder", dir)
 	}
 	if err := fileutil.IsDirWriteable(dir); err != nil {
-		return made, withAdvice(dir, err)
+		return created, withAdvice(dir, err)
 	}
 	if free, ok := freeBytes(dir); ok && free < minFreeBytes {
-		return made, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space and start again", dir, free>>20, minFreeBytes>>20)
+		return created, fmt.Errorf("the disk of %s has %d MiB free and a start needs %d MiB: free space and start again", dir, free>>20, minFreeBytes>>20)
 	}
-	if m := filepath.Join(dir, "member"); made == "" && !fileutil.Exist(m) {
-		made = m
+	if m := filepath.Join(dir, "member"); created == "" && !fileutil.Exist(m) {
+		created = m
 	}
-	return made, nil
+	return created, nil
 }
 
 // raftIndexes describes how far the files of a member reach, as indexes of raft

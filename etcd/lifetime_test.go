@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestFatalLogEntryEndsTheServer lets etcd's logger speak its last words in a goroutine of the
-// server, which must neither end the process nor be swallowed.
+// Etcd logs a fatal error in a goroutine of the server. That must not end the process,
+// and must be reported.
 func TestFatalLogEntryEndsTheServer(t *testing.T) {
 	tests := map[string]struct {
 		say  func(lg *zap.Logger)
@@ -51,7 +51,7 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 				ok = true
 			}()
 			if <-returned {
-				t.Error("etcd would go on after its last words")
+				t.Error("etcd continues after a fatal log entry")
 			}
 			<-s.Done()
 			for _, err := range []error{s.Err(), s.Close(), s.Close()} {
@@ -76,12 +76,12 @@ func TestUnexpectedStopIsReported(t *testing.T) {
 func TestFirstFailureWins(t *testing.T) {
 	l := newLifetime(t.Context())
 	if err := l.failure(); err != nil {
-		t.Errorf("fault of a life that goes on: %v", err)
+		t.Errorf("failure before the end: %v", err)
 	}
 	first := errors.New("first")
 	l.end(first)
 	l.end(errClosed)
 	if err := l.failure(); err != first {
-		t.Errorf("fault = %v, want %v", err, first)
+		t.Errorf("failure = %v, want %v", err, first)
 	}
 }

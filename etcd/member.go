@@ -49,13 +49,13 @@ type member struct {
 }
 
 func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
-	made, err := prepareDir(cfg.Dir)
-	gone := true
+	created, err := prepareDir(cfg.Dir)
+	stopped := true
 	defer func() {
-		if err == nil || made == "" || !gone {
+		if err == nil || created == "" || !stopped {
 			return
 		}
-		if rerr := os.RemoveAll(made); rerr != nil {
+		if rerr := os.RemoveAll(created); rerr != nil {
 			err = fmt.Errorf("%w (the new files could not be removed: %w)", err, rerr)
 		}
 	}()
@@ -74,15 +74,15 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	defer release()
 	segmentSize.acquire()
 	defer func() {
-		if err != nil && gone {
+		if err != nil && stopped {
 			segmentSize.release()
 		}
 	}()
-	if gone, err = m.openEtcd(ctx, cfg); err != nil {
+	if stopped, err = m.openEtcd(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	if err := m.waitReady(ctx, found); err != nil {
-		gone = m.close()
+		stopped = m.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	m.serve()
@@ -96,7 +96,7 @@ func (m *member) storeSize() (revision, bytes int64) {
 
 // openEtcd starts etcd in a goroutine of its own, because a fatal error ends the
 // goroutine in which it occurs. It reports whether an etcd that has failed has stopped.
-func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error) {
+func (m *member) openEtcd(ctx context.Context, cfg Config) (stopped bool, err error) {
 	settings, err := newEmbedConfig(cfg, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
 	if err != nil {
 		return true, err

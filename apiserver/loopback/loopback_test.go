@@ -317,7 +317,7 @@ func TestNestedRequestWithLogging(t *testing.T) {
 	resp.Body.Close()
 }
 
-// setVerbosity sets klog's until the test is over.
+// setVerbosity sets the verbosity of klog until the test ends.
 func setVerbosity(t *testing.T, level string) {
 	t.Helper()
 	var flags flag.FlagSet
