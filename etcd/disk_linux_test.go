@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,26 +12,16 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// withMountNamespace gives a child process a user namespace and a mount namespace, so
-// that it can mount without being root. It skips the test where that is not allowed.
-func withMountNamespace(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+// runSandboxed runs a child that may mount file systems.
+func runSandboxed(t *testing.T, role, dir string) {
 	t.Helper()
-	attr := func() *syscall.SysProcAttr {
-		return &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		}
-	}
-	probe := exec.CommandContext(t.Context(), "true")
-	probe.SysProcAttr = attr()
-	if err := probe.Run(); err != nil {
-		t.Skipf("namespaces are not available: %v", err)
-	}
-	cmd.SysProcAttr = attr()
-	return cmd
+	cmd := childCommand(t, role, dir)
+	testutil.Sandbox(t, cmd, 0)
+	runChild(t, cmd)
 }
 
 func mountTmpfs(t *testing.T, dir, options string, flags uintptr) {
@@ -48,7 +37,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast")
 	switch os.Getenv(roleEnv) {
 	case "":
-		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
+		runSandboxed(t, "disk", t.TempDir())
 
 	case "disk":
 		// Without the ballast there is enough space to replay the log.
@@ -93,7 +82,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 func TestReadOnlyDiskIsReported(t *testing.T) {
 	disk := os.Getenv(dirEnv)
 	if os.Getenv(roleEnv) == "" {
-		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
+		runSandboxed(t, "disk", t.TempDir())
 		return
 	}
 	mountTmpfs(t, disk, "", syscall.MS_RDONLY)

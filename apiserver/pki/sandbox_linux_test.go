@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,51 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// sandboxEnv is set in the process that runs in its own namespaces.
-const sandboxEnv = "PKI_TEST_SANDBOX"
-
-// runInSandbox runs the calling test again in a user namespace of its own, as user uid
-// of that namespace, and reports whether this is that run. Uid 0 may mount there. Other
-// users have no privileges, even if root runs the tests.
-func runInSandbox(t *testing.T, uid int) bool {
-	t.Helper()
-	if os.Getenv(sandboxEnv) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), sandboxEnv+"=1", "TMPDIR="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
-		t.Skipf("user namespaces are not available: %v", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
-
-// chmodForTest changes the mode until the test ends.
-func chmodForTest(t *testing.T, path string, mode os.FileMode) {
-	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chmod(path, 0o700); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestReportsMissingPermissions(t *testing.T) {
-	if !runInSandbox(t, 1000) {
+	if !testutil.InSandbox(t, 1000) {
 		return
 	}
 	tests := map[string]struct {
@@ -79,7 +38,7 @@ func TestReportsMissingPermissions(t *testing.T) {
 			cfg, _ := newPKI(t)
 			cfg.Now = fixedClock(startTime().Add(test.when))
 			path := filepath.Join(cfg.Dir, test.path)
-			chmodForTest(t, path, test.mode)
+			testutil.Chmod(t, path, test.mode)
 			_, err := Ensure(cfg)
 			if test.want == "" {
 				if err != nil {
@@ -101,21 +60,13 @@ func TestReportsMissingPermissions(t *testing.T) {
 
 // The disk may be full at any file. A first start that fails leaves no files.
 func TestDiskFullLeavesNothing(t *testing.T) {
-	if !runInSandbox(t, 0) {
+	if !testutil.InSandbox(t, 0) {
 		return
 	}
 	const needed = 15 // the folder and the files
 	for room := range needed + 1 {
 		t.Run(fmt.Sprintf("room for %d", room), func(t *testing.T) {
-			disk := t.TempDir()
-			if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("nr_inodes=%d", room+1)); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := syscall.Unmount(disk, 0); err != nil {
-					t.Error(err)
-				}
-			}()
+			disk := testutil.MountTmpfs(t, fmt.Sprintf("nr_inodes=%d", room+1))
 			_, err := Ensure(Config{Dir: filepath.Join(disk, "pki")})
 			if room == needed {
 				if err != nil {
