@@ -282,7 +282,7 @@ func (p *controlPlane) apiServerConfig() apiserver.Config {
 		FeatureGates:  p.config.FeatureGates,
 		RuntimeConfig: p.config.RuntimeConfig,
 		Args:          p.config.APIServerArgs,
-		NoMetrics:     p.config.NoMetrics,
+		LocalAPIs:     []apiserver.LocalAPI{metricsAPI(p.config.NoMetrics)},
 		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
 	}
 }

@@ -133,7 +133,7 @@ func TestDamagedDataFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeFile(t, filepath.Join(dir, "pki/ca.key"), string(data))
-		}, []string{"ca.crt does not belong to ca.key"}},
+		}, []string{"ca.crt does not match ca.key"}},
 		{"token key is gone", func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "pki/sa.key")); err != nil {
 				t.Fatal(err)
