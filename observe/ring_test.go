@@ -22,7 +22,7 @@ func TestJournalKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// A flood of deliveries pushes no write out.
+// A flood of deliveries does not evict writes.
 func TestJournalKeepsWritesLonger(t *testing.T) {
 	j := newJournal(4)
 	j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
@@ -44,7 +44,7 @@ func TestJournalKeepsWritesLonger(t *testing.T) {
 	}
 }
 
-// What even the ring of notable records has let go is counted.
+// Records dropped from the ring of notable records are counted as well.
 func TestJournalCountsDroppedNotableRecords(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
@@ -101,8 +101,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// Everybody who reads on gets each record once, in order, or is told that it
-// has missed it, while many write.
+// While many goroutines write, each reader gets every record once and in order, or
+// learns that it missed it.
 func TestConcurrentReadersAndWriters(t *testing.T) {
 	const writers, each = 8, 5000
 	j := newJournal(512)

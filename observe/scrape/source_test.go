@@ -53,7 +53,7 @@ func readSample(t *testing.T, name string) string {
 	return string(data)
 }
 
-// clock is a time that only the test moves.
+// clock is a clock that only the test advances.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time          { return c.Time }
@@ -63,7 +63,7 @@ func newClock() *clock {
 	return &clock{time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-// newTestSource returns a Source of a server, and the clock that it goes by.
+// newTestSource returns a Source of a server, and its clock.
 func newTestSource(t *testing.T, o Options) (*Source, *clock) {
 	t.Helper()
 	s, err := New(o)
@@ -112,7 +112,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 }
 
-// startCountingServer serves a queue with as many adds as it has been asked for.
+// startCountingServer serves a queue whose adds count the requests.
 func startCountingServer(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

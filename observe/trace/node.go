@@ -99,9 +99,9 @@ type Node struct {
 	queues []string // of an event: where its handler added keys
 	uid    string   // of a write's object, where its events or its answer tell
 
-	adds   []uint64        // of an event: the numbers of these adds, each in its queue
-	later  []observe.Later // of an event: the keys that its handler put off
-	record *observe.Synced // of a sync: what its record says
+	adds   []uint64             // of an event: the numbers of these adds, each in its queue
+	later  []observe.DelayedKey // of an event: the keys that its handler put off
+	record *observe.Synced      // of a sync: what its record says
 }
 
 // End is when it was over.

@@ -35,7 +35,7 @@ func syncedRecord(seq uint64, s observe.Synced) observe.Record {
 
 func TestLinksAddsReportedByQueues(t *testing.T) {
 	putOff := deliveredRecord(1, "a")
-	putOff.Event.(*observe.Delivered).Later = []observe.Later{{Queue: "q", Due: at(7)}}
+	putOff.Event.(*observe.Delivered).Later = []observe.DelayedKey{{Queue: "q", Due: at(7)}}
 	retry := func(seq uint64, key string, due float64) observe.Record {
 		return syncedRecord(seq, observe.Synced{ID: 70 + seq, Key: key, Retried: true, Due: at(due)})
 	}
