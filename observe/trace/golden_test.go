@@ -69,7 +69,7 @@ func writeString(t *testing.T, v writer, f Format, s Style) string {
 	return b.String()
 }
 
-// Each scenario as a tree.
+// TestTree draws each scenario as a tree.
 func TestTree(t *testing.T) {
 	greedy := deployment("greedy")
 	greedy.Namespace = "small"
@@ -91,7 +91,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Each format, of the same trace.
+// TestFormats writes the same trace in each format.
 func TestFormats(t *testing.T) {
 	for _, f := range formats {
 		t.Run(string(f), func(t *testing.T) {
