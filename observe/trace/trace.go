@@ -74,11 +74,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 }
 
 func noRecordsError(about observe.Object, o Options) error {
-	where := "since the control plane started"
-	if o.Missed > 0 {
-		where = fmt.Sprintf("as far back as records are kept (%d older ones have gone)", o.Missed)
-	}
-	return fmt.Errorf("%s: %w %s", about, ErrNoRecords, where)
+	return fmt.Errorf("%s: %w%s", about, ErrNoRecords, missedNote(o.Missed))
 }
 
 // isAbout reports whether n is about the object. UIDs are compared if both are known.
