@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// fakeSource is a source whose nth snapshot is the nth answer, and then the last.
+// fakeSource is a source whose nth snapshot is the nth answer, or else the last.
 type fakeSource struct {
 	answers []any // observe.Snapshot or error
 	n       int
@@ -39,10 +39,10 @@ func TestNeedsTwoQuietChecksInARow(t *testing.T) {
 		var told []string
 		err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) })
 		if err != nil || src.n != 5 || time.Since(began) != 2*pollInterval+2*recheckInterval {
-			t.Errorf("got %v after %d looks and %v", err, src.n, time.Since(began))
+			t.Errorf("got %v after %d checks and %v", err, src.n, time.Since(began))
 		}
-		if told != nil { // it was over before there was anything to say
-			t.Errorf("told %v", told)
+		if told != nil { // settled before the first report
+			t.Errorf("got progress %v, want none", told)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestErrorNamesThreePlaces(t *testing.T) {
 }
 
 func TestSourceErrorIsReturned(t *testing.T) {
-	gone := errors.New("it has ended")
+	gone := errors.New("stopped")
 	if err := Wait(t.Context(), &fakeSource{answers: []any{snapshotWithDepth(1), gone}}, time.Second, nil); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}

@@ -15,13 +15,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// fakeControlPlane is a control plane whose controller job-controller holds writes: each
-// entry is how many, after that many looks at a snapshot.
+// fakeControlPlane is a control plane whose job-controller has held writes.
 type fakeControlPlane struct {
 	control.Interventions
 	held    int
 	running bool
-	later   []int // held anew at each snapshot
+	later   []int // further held writes at each snapshot
 	stuck   bool  // another controller is always busy
 	paused  bool  // and is paused
 	looks   int
@@ -66,7 +65,7 @@ func TestStepsEveryHeldWrite(t *testing.T) {
 			t.Errorf("%d steps, %d left: %v", steps, p.held, err)
 		}
 		if want := 5 + requiredChecks; p.looks != want {
-			t.Errorf("%d looks, want %d", p.looks, want)
+			t.Errorf("%d checks, want %d", p.looks, want)
 		}
 	})
 }
@@ -89,7 +88,7 @@ func TestWaitsForOtherControllers(t *testing.T) {
 
 func TestRefusesControllerThatIsNotPaused(t *testing.T) {
 	_, err := stepUntilSettled(t, t.Context(), &fakeControlPlane{held: 1, running: true})
-	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller: it is not paused: pause it first" {
+	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller is not paused: pause it first" {
 		t.Errorf("got %v", err)
 	}
 }
