@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // containersProblem returns the first problem of a Pod's containers.
@@ -61,11 +63,4 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-func restartsText(c corev1.ContainerStatus) string { return "restarted " + timesText(c.RestartCount) }
-
-func timesText(n int32) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
+func restartsText(c corev1.ContainerStatus) string { return "restarted " + words.Times(c.RestartCount) }

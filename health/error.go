@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // NotHealthyError says which objects are not healthy, or not gone, and why.
@@ -34,9 +36,9 @@ func (e *NotHealthyError) Error() string {
 	if e.Gone {
 		not = "not gone"
 	}
-	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), count(e.Total, "object"), not, strings.Join(names, ", "))
+	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), words.Count(e.Total, "object"), not, strings.Join(names, ", "))
 	if e.Cause != nil {
-		text += ": " + oneLine(e.Cause.Error())
+		text += ": " + words.OneLine(e.Cause.Error())
 	}
 	return text
 }
@@ -48,15 +50,7 @@ func (e *NotHealthyError) Unwrap() error { return e.Cause }
 // it leaves out the URL, which is long and varies.
 func plainError(err error) string {
 	if lost, ok := errors.AsType[*url.Error](err); ok {
-		return "no answer from the API server: " + oneLine(lost.Err.Error())
+		return "no answer from the API server: " + words.OneLine(lost.Err.Error())
 	}
-	return oneLine(err.Error())
-}
-
-// count returns "1 Pod" or "2 Pods".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return words.OneLine(err.Error())
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // explainPods explains why the Pods of a workload are not healthy, or that there are
@@ -47,7 +49,7 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 	})
 	text := fmt.Sprintf("Pod %s: %s", all[0].pod.GetName(), s.withDetails(all[0].pod, all[0].problem))
 	if others := len(all) - 1; others > 0 {
-		text += fmt.Sprintf(" (and %s)", count(others, "other Pod"))
+		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
 	return text
 }

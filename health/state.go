@@ -2,7 +2,6 @@ package health
 
 import (
 	"fmt"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Status is the status of an object as defined by kstatus.
@@ -40,10 +41,10 @@ func StateOf(u *unstructured.Unstructured) State {
 	s := State{Ref: RefOf(u)}
 	result, err := status.Compute(u)
 	if err != nil {
-		s.Status, s.Message = Unknown, oneLine(err.Error())
+		s.Status, s.Message = Unknown, words.OneLine(err.Error())
 		return s
 	}
-	s.Status, s.Message = result.Status, oneLine(resultMessage(u, result))
+	s.Status, s.Message = result.Status, words.OneLine(resultMessage(u, result))
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
 	}
@@ -81,7 +82,7 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 	case apiServiceKind:
 		if c, ok := findCondition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
 			s.Status, s.Message = InProgress, "not available"
-			if why := oneLine(joinReason(c.Reason, c.Message)); why != "" {
+			if why := words.OneLine(joinReason(c.Reason, c.Message)); why != "" {
 				s.Message += ": " + why
 			}
 		}
@@ -141,6 +142,3 @@ func joinReason(reason, message string) string {
 	}
 	return reason + ": " + message
 }
-
-// oneLine replaces line breaks and repeated spaces with single spaces.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

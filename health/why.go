@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Why returns in one line why an object is not healthy. It examines the objects that it
@@ -20,7 +22,7 @@ func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
 // why returns why an object is not healthy or, if gone is set, why it still exists.
 func (w *Waiter) why(ctx context.Context, e *trackedObject, gone bool) string {
 	s := &reasonSearch{ctx: ctx, objects: w.objects}
-	reason := oneLine(s.findReason(e, gone))
+	reason := words.OneLine(s.findReason(e, gone))
 	switch {
 	case reason == "":
 		return e.Message

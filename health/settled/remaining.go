@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -100,7 +101,7 @@ func (l *workCollector) addQueue(q observe.Queue) {
 func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
 	for _, f := range failing {
 		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
-			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, timesText(f.Times), l.timeUntil(f.Due))
+			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), l.timeUntil(f.Due))
 			if f.Error != "" {
 				text += ": " + strings.Join(strings.Fields(f.Error), " ")
 			}
@@ -119,7 +120,7 @@ func (l *workCollector) addController(c observe.Controller) {
 		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
 	}
 	if c.Writing > 0 {
-		l.add(c.Name, countText(c.Writing, "write", "writes")+" in flight")
+		l.add(c.Name, words.Count(c.Writing, "write")+" in flight")
 	}
 }
 
@@ -163,18 +164,4 @@ func keyText(name string, basis observe.Basis) string {
 		return "likely " + name
 	}
 	return name
-}
-
-func timesText(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-func countText(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -10,7 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
-	"unicode"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // wsaConnRefused is how Windows reports a refused connection.
@@ -32,21 +33,21 @@ func explainNetworkError(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnRefused):
 		return errors.New("connection refused: start the process or correct --metrics")
 	case errors.As(err, &dns):
-		return fmt.Errorf("the host cannot be resolved (%s): correct --metrics", oneLine(dns.Err))
+		return fmt.Errorf("the host cannot be resolved (%s): correct --metrics", words.OneLine(dns.Err))
 	case errors.As(err, &unknown):
 		return errors.New("the server certificate is signed by an unknown authority: set --ca-file to the authority's certificate, or skip the check with --insecure-skip-tls-verify")
 	case errors.As(err, &name):
-		return fmt.Errorf("the server certificate is for another host: use one of its names in --metrics, or skip the check with --insecure-skip-tls-verify: %s", oneLine(name.Error()))
+		return fmt.Errorf("the server certificate is for another host: use one of its names in --metrics, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(name.Error()))
 	case errors.As(err, &invalid):
-		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", oneLine(invalid.Error()))
+		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(invalid.Error()))
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("the server does not use TLS: use http:// instead of https:// in --metrics")
 	case errors.As(err, &op) && op.Op == "remote error":
-		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", oneLine(op.Err.Error()))
+		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", words.OneLine(op.Err.Error()))
 	case errors.As(err, &wrapped):
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s: check that --metrics is the address of the process", oneLine(err.Error()))
+	return fmt.Errorf("%s: check that --metrics is the address of the process", words.OneLine(err.Error()))
 }
 
 // explainStatus turns an answer other than 200 into an error that says what to do.
@@ -64,7 +65,7 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 	case code == http.StatusNotFound:
 		return fmt.Errorf("no metrics at %s (%s): correct the path in --metrics", s.url.Path, status)
 	case code >= 300 && code < 400:
-		return fmt.Errorf("the server redirects to %q (%s): set --metrics to that address if you trust it", oneLine(resp.Header.Get("Location")), status)
+		return fmt.Errorf("the server redirects to %q (%s): set --metrics to that address if you trust it", words.OneLine(resp.Header.Get("Location")), status)
 	case strings.Contains(string(body), "HTTP request to an HTTPS server"):
 		return errors.New("the server requires TLS: use https:// instead of http:// in --metrics")
 	}
@@ -74,7 +75,7 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 // quoteStart returns the beginning of an answer in a form to append to a message.
 func quoteStart(body []byte) string {
 	const enough = 80
-	text := []rune(oneLine(string(body[:min(len(body), 4*enough)])))
+	text := []rune(words.OneLine(string(body[:min(len(body), 4*enough)])))
 	if len(text) == 0 {
 		return ""
 	}
@@ -82,14 +83,4 @@ func quoteStart(body []byte) string {
 		text = append(text[:enough], '…')
 	}
 	return fmt.Sprintf(" (%q)", string(text))
-}
-
-// oneLine removes line breaks and control characters from foreign text.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // parseMetrics parses an answer in the text or protobuf format.
@@ -27,7 +29,7 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 	case kind == expfmt.ProtoType:
 		families, err := parseDelimited(body)
 		if err != nil {
-			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", oneLine(err.Error()), advice)
+			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", words.OneLine(err.Error()), advice)
 		}
 		return families, nil
 	case kind == "text/html" || text[0] == '<':
@@ -38,7 +40,7 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("the answer is text that is not metrics%s: %s: %s", quoteStart(text), oneLine(err.Error()), advice)
+		return nil, fmt.Errorf("the answer is text that is not metrics%s: %s: %s", quoteStart(text), words.OneLine(err.Error()), advice)
 	}
 	families := make([]*dto.MetricFamily, 0, len(byName))
 	for _, f := range byName {

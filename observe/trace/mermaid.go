@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // writeMermaid draws a sequence diagram of writes, events and syncs.
@@ -65,5 +67,5 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 
 // escapeMermaid removes characters with a meaning in Mermaid.
 func escapeMermaid(s string) string {
-	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(oneLine(s))
+	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(words.OneLine(s))
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // The messages of opentelemetry/proto/trace/v1 in the JSON mapping of OTLP:
@@ -112,7 +114,7 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 		s.Attributes = append(s.Attributes, newAttribute("ctrlplane."+key, d[key]))
 	}
 	if n.failed() {
-		s.Status = &otlpStatus{Message: oneLine(n.Error), Code: otlpFailed}
+		s.Status = &otlpStatus{Message: words.OneLine(n.Error), Code: otlpFailed}
 	}
 	switch {
 	case n.Cause == nil || n.root:

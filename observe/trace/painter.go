@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Style describes how text is drawn.
@@ -96,7 +98,7 @@ func (p *painter) truncate(line string) string {
 // an object.
 func (p *painter) writeMissed(missed uint64, first *Node) {
 	if missed > 0 && (first == nil || first.Kind != Outside || first.Verb != "create") {
-		p.b.WriteString("Dropped " + pluralize(missed, "older record") + ": earlier causes may be missing.\n")
+		p.b.WriteString("Dropped " + words.Count(missed, "older record") + ": earlier causes may be missing.\n")
 	}
 }
 

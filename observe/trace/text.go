@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // writeText draws the tree, one line per write or sync.
@@ -79,10 +81,10 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 		notes = logNotes(n.LogLines)
 	}
 	if n.Empty > 0 {
-		notes = append(notes, "and "+pluralize(n.Empty, "collection delete")+" without events")
+		notes = append(notes, "and "+words.Count(n.Empty, "collection delete")+" without events")
 	}
 	if idle > 0 {
-		notes = append(notes, "and "+pluralize(idle, "sync")+" without changes")
+		notes = append(notes, "and "+words.Count(idle, "sync")+" without changes")
 	}
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
@@ -111,9 +113,9 @@ func logNotes(lines []string) (notes []string) {
 	const most = 3
 	for i, l := range lines {
 		if i == most {
-			return append(notes, "and "+pluralize(len(lines)-most, "more log line"))
+			return append(notes, "and "+words.Count(len(lines)-most, "more log line"))
 		}
-		notes = append(notes, `logs "`+oneLine(l)+`"`)
+		notes = append(notes, `logs "`+words.OneLine(l)+`"`)
 	}
 	return notes
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -151,14 +150,4 @@ func (g *graph) breakCycles() {
 			state[at] = done
 		}
 	}
-}
-
-// oneLine removes line breaks and control characters from foreign text.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }

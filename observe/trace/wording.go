@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -78,7 +79,7 @@ func (p phrases) describeWrite(n *Node) string {
 }
 
 func describeFailure(n *Node) string {
-	why := oneLine(n.Error)
+	why := words.OneLine(n.Error)
 	switch {
 	case n.Conflict:
 		return "conflict: the object has been modified"
@@ -123,7 +124,7 @@ func (p phrases) describeSync(n *Node) string {
 		s += "; requeued"
 	}
 	if n.Error != "" && !n.hasCallWithSameError() {
-		s += ": " + oneLine(n.Error)
+		s += ": " + words.OneLine(n.Error)
 	}
 	return s
 }
@@ -152,12 +153,4 @@ func (p phrases) formatDuration(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
-}
-
-// pluralize returns "1 sync" or "7 syncs".
-func pluralize[N int | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
