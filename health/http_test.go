@@ -126,10 +126,10 @@ func event(kind, object string) string {
 
 func TestResumesInterruptedWatch(t *testing.T) {
 	a, w := serve(t)
-	told := make(chan string, 10)
+	progress := make(chan string, 10)
 	ended := make(chan error)
 	go func() {
-		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { told <- string(s.Status) + ": " + s.Message }})
+		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { progress <- string(s.Status) + ": " + s.Message }})
 	}()
 	a.expectRequest(selector, list("5", ""))
 	watch := "allowWatchBookmarks=true&" + selector + "&resourceVersion="
@@ -142,9 +142,9 @@ func TestResumesInterruptedWatch(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	close(told)
+	close(progress)
 	var got []string
-	for s := range told {
+	for s := range progress {
 		got = append(got, s)
 	}
 	want := []string{"NotFound: does not exist", "InProgress: Pod is in the Pending phase", "Current: Pod is Ready"}

@@ -27,7 +27,7 @@ type queue struct {
 	delayed delayedKeys
 	head    atomic.Uint64 // no older add is pending
 	pending [pendingAdds]atomic.Pointer[queueAdd]
-	running [runningKeys]atomic.Pointer[work]
+	running [runningKeys]atomic.Pointer[syncRun]
 }
 
 func (q *queue) depth() int64    { return max(q.adds.Load()-q.gets.Load(), 0) }
@@ -41,14 +41,14 @@ func (q *queue) keyTaken() {
 		return
 	}
 	outer := currentScope()
-	if outer != nil && outer.work != nil {
+	if outer != nil && outer.run != nil {
 		outer = outer.outer
 	}
 	w := &struct {
 		scope
-		work
+		syncRun
 	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder, outer: outer}}
-	w.scope.work = &w.work
+	w.scope.run = &w.syncRun
 	w.id, w.queue, w.started = q.recorder.observer.syncs.Add(1), q, time.Now()
 	w.scope.enter()
 }
@@ -97,8 +97,8 @@ func (q *queue) keyDone(d time.Duration) {
 
 // oldestSync returns the sync in flight that began first. It is the best guess for
 // the one that ended if the worker passes keys to other goroutines.
-func (q *queue) oldestSync() *work {
-	var first *work
+func (q *queue) oldestSync() *syncRun {
+	var first *syncRun
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil && (first == nil || w.id < first.id) {
 			first = w

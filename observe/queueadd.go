@@ -64,7 +64,7 @@ func (q *queue) addSlot(number uint64) *atomic.Pointer[queueAdd] {
 
 // matchAdd finds the add of the key that w works on, from the time that the key
 // waited. The queue measured it after w began.
-func (q *queue) matchAdd(w *work, waited time.Duration, now time.Time) {
+func (q *queue) matchAdd(w *syncRun, waited time.Duration, now time.Time) {
 	const rounding = 2 * time.Nanosecond // the queue counts in seconds
 	first, last := w.started.Add(-waited-rounding), now.Add(-waited+rounding)
 	adds := uint64(q.adds.Load())

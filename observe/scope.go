@@ -13,7 +13,7 @@ type scope struct {
 	labels   []label
 	recorder *Recorder
 	outer    *scope    // the goroutine's scope before a sync
-	work     *work     // the sync that it works on, if any
+	run      *syncRun  // the sync that it works on, if any
 	delivery *delivery // the event that it handles, if any
 }
 
@@ -42,11 +42,11 @@ func (s *scope) enter() { setProfLabel(unsafe.Pointer(s)) }
 
 // activeSync returns the sync that the scope belongs to, nil if it has ended: a
 // goroutine that outlives its sync works for the controller only.
-func (s *scope) activeSync() *work {
-	if s == nil || s.work == nil || s.work.done.Load() {
+func (s *scope) activeSync() *syncRun {
+	if s == nil || s.run == nil || s.run.done.Load() {
 		return nil
 	}
-	return s.work
+	return s.run
 }
 
 // runInScope runs f in a scope and then restores the goroutine's previous labels.

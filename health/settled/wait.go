@@ -47,7 +47,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	var work []Work
-	told, last := "", time.Now()
+	reported, lastReport := "", time.Now()
 	for nothing := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
@@ -65,8 +65,8 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		if nothing == requiredChecks {
 			return nil
 		}
-		if who := placesOf(work); progress != nil && who != told && time.Since(last) >= progressInterval {
-			told, last = who, time.Now()
+		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {
+			reported, lastReport = places, time.Now()
 			progress(work)
 		}
 		select {

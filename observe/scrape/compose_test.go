@@ -64,7 +64,7 @@ func TestRecentCoversOneMinute(t *testing.T) {
 func TestRatesWithRareScrapes(t *testing.T) {
 	q := composeSnapshot(keepAll(scrapeAt(0, 0, 0), scrapeAt(300, 0, 300), scrapeAt(600, 0, 900))).Queues[0]
 	if q.DoneRate != 2 || q.Work.Recent.Count != 600 {
-		t.Errorf("%v a second, %d recent, want those since the previous scrape", q.DoneRate, q.Work.Recent.Count)
+		t.Errorf("%v per second, %d recent, want those since the previous scrape", q.DoneRate, q.Work.Recent.Count)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestNewQueueStartsAtZero(t *testing.T) {
 	delete(first.queues, deployment)
 	q := composeSnapshot(keepAll(first, scrapeAt(5, 1, 50))).Queues[0]
 	if q.DoneRate != 10 || q.Wait.Recent.Count != 50 {
-		t.Errorf("%v a second, %d recent, want it to start at zero", q.DoneRate, q.Wait.Recent.Count)
+		t.Errorf("%v per second, %d recent, want it to start at zero", q.DoneRate, q.Wait.Recent.Count)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestRestartResetsHistory(t *testing.T) {
 				t.Errorf("%+v, want no rates and no history", q)
 			}
 			if q.Done != int64(restarted.queues[deployment].work.count) {
-				t.Errorf("%d done, want what the new process says", q.Done)
+				t.Errorf("%d done, want the count of the new process", q.Done)
 			}
 		})
 	}

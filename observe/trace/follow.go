@@ -138,15 +138,15 @@ func (f *follower) writeNew(it item, depth int) error {
 
 // holdBack reports whether it is too early to write n.
 func (f *follower) holdBack(n *Node) bool {
-	looks := 0
+	polls := 0
 	switch {
 	case f.written[n.ID]:
 	case n.Open:
-		looks = syncPolls
+		polls = syncPolls
 	case n.Kind == Outside:
-		looks = outsidePolls
+		polls = outsidePolls
 	}
-	if f.polls[n.ID] >= looks {
+	if f.polls[n.ID] >= polls {
 		delete(f.polls, n.ID)
 		return false
 	}

@@ -63,18 +63,18 @@ func TestFollowLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[string]int{}
+		written := map[string]int{}
 		for line := range strings.SplitSeq(strings.TrimSpace(got), "\n") {
 			_, id, _ := strings.Cut(line, `"id":"`)
 			id, _, _ = strings.Cut(id, `"`)
-			told[id]++
+			written[id]++
 		}
 		for id := range want {
-			if told[id] == 0 {
+			if written[id] == 0 {
 				t.Errorf("in steps of %d: %s is missing", step, id)
 			}
 		}
-		for id, n := range told {
+		for id, n := range written {
 			if !want[id] && step > 1 || n > 1 {
 				t.Errorf("in steps of %d: %s is written %d times", step, id, n)
 			}

@@ -125,22 +125,22 @@ func compareEnd(x, y *Node) int { return cmp.Or(x.End().Compare(y.End()), cmp.Co
 
 // addingEvent returns the event whose handler added the key of s.
 func (a *addIndex) addingEvent(s *Node) (*Node, Certainty) {
-	told, running := a.bySeq[s.cause], a.runningEvents(s)
+	reported, running := a.bySeq[s.cause], a.runningEvents(s)
 	switch len(running) {
 	case 0:
 		return nil, ""
 	case 1:
-		if e := running[0]; s.record.Add == 0 && (e == told || s.isKeyOf(e) && a.addCountMatches(e, s)) {
+		if e := running[0]; s.record.Add == 0 && (e == reported || s.isKeyOf(e) && a.addCountMatches(e, s)) {
 			return e, Exact
 		}
 	}
-	return mostLikelyEvent(s, told, running), Likely
+	return mostLikelyEvent(s, reported, running), Likely
 }
 
 // mostLikelyEvent returns the event of the object itself, if there is one. Otherwise it
 // returns, of the events whose handler was still running, the one that the queue
 // reports or the one that began last.
-func mostLikelyEvent(s, told *Node, running []*Node) *Node {
+func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 	if i := slices.IndexFunc(running, s.isKeyOf); i >= 0 {
 		return running[i]
 	}
@@ -149,8 +149,8 @@ func mostLikelyEvent(s, told *Node, running []*Node) *Node {
 		over = func(*Node) bool { return false }
 	}
 	running = slices.DeleteFunc(slices.Clone(running), over)
-	if slices.Contains(running, told) {
-		return told
+	if slices.Contains(running, reported) {
+		return reported
 	}
 	return slices.MaxFunc(running, func(a, b *Node) int { return a.Time.Compare(b.Time) })
 }
@@ -179,8 +179,8 @@ func (a *addIndex) addCountMatches(e, s *Node) bool {
 // eventByPosition returns the event that s follows by its position in the queue, if the
 // times match except for a preempted thread.
 func (a *addIndex) eventByPosition(s *Node) *Node {
-	if told := a.bySeq[s.cause]; told != nil && within(s.addedAt(), told.Time, told.End().Add(maxAddDelay)) {
-		return told
+	if reported := a.bySeq[s.cause]; reported != nil && within(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
+		return reported
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// work is a sync in flight or a finished one.
-type work struct {
+// syncRun is a sync in flight or a finished one.
+type syncRun struct {
 	id      uint64
 	queue   *queue
 	started time.Time
@@ -24,7 +24,7 @@ type work struct {
 }
 
 // addRunning adds w to the syncs in flight, if there is room.
-func (w *work) addRunning(q *queue) {
+func (w *syncRun) addRunning(q *queue) {
 	for i := range q.running {
 		if q.running[i].CompareAndSwap(nil, w) {
 			return
@@ -38,7 +38,7 @@ type inferredKey struct {
 }
 
 // setKey sets the key, unless it is known on the same or a better basis.
-func (w *work) setKey(key string, basis Basis) {
+func (w *syncRun) setKey(key string, basis Basis) {
 	if key == "" {
 		return
 	}
@@ -64,7 +64,7 @@ func basisRank(b Basis) int {
 }
 
 // bestKey returns the key and how it is known.
-func (w *work) bestKey() (string, Basis) {
+func (w *syncRun) bestKey() (string, Basis) {
 	if n := w.key.Load(); n != nil {
 		return n.key, n.basis
 	}
@@ -74,7 +74,7 @@ func (w *work) bestKey() (string, Basis) {
 	return "", BasisUnknown
 }
 
-func (w *work) event(took time.Duration) *Synced {
+func (w *syncRun) event(took time.Duration) *Synced {
 	s := &Synced{
 		Queue:  w.queue.name,
 		ID:     w.id,
