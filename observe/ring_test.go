@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func TestQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := seqs(p); !equal(got, c.want) || p.Next != 7 {
+		if got := seqs(p); !slices.Equal(got, c.want) || p.Next != 7 {
 			t.Errorf("%s: got %v, next %d, want %v", name, got, p.Next, c.want)
 		}
 	}
@@ -145,16 +146,4 @@ func seqs(p Page) (list []uint64) {
 		list = append(list, r.Seq)
 	}
 	return list
-}
-
-func equal(a, b []uint64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
