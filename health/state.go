@@ -94,7 +94,7 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 		s.applyJobRules(u)
 	case deploymentKind:
 		c, _ := findCondition(u, string(appsv1.DeploymentProgressing))
-		s.Final = s.Status == Failed && c.Reason == "ProgressDeadlineExceeded"
+		s.Final = s.Status == Failed && c.Reason == progressDeadlineExceeded
 	}
 }
 

@@ -117,11 +117,14 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 	return text
 }
 
+// namespaceConditions is the prefix of the conditions that the namespace controller sets.
+const namespaceConditions = "Namespace"
+
 // remainingContent returns what remains in a Namespace according to its conditions.
 func remainingContent(u *unstructured.Unstructured) string {
 	var left []string
 	for _, c := range conditions(u) {
-		if strings.HasPrefix(c.Type, "Namespace") && c.Status == metav1.ConditionTrue {
+		if strings.HasPrefix(c.Type, namespaceConditions) && c.Status == metav1.ConditionTrue {
 			left = append(left, c.Message)
 		}
 	}

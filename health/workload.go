@@ -29,13 +29,20 @@ func (s *reasonSearch) explainDeployment(u *unstructured.Unstructured) string {
 	return "" // old ReplicaSets are the reason, which the Deployment itself reports
 }
 
+// These are constants of upstream's Deployment controller, which this package must not
+// import.
+const (
+	revisionAnnotation       = "deployment.kubernetes.io/revision"
+	progressDeadlineExceeded = "ProgressDeadlineExceeded"
+)
+
 // newestReplicaSet returns the ReplicaSet of the latest revision.
 func newestReplicaSet(sets []unstructured.Unstructured) *unstructured.Unstructured {
 	var found *unstructured.Unstructured
 	latest := -1
 	for i := range sets {
 		// A ReplicaSet without a revision was just created; 0 is before all others.
-		revision, err := strconv.Atoi(sets[i].GetAnnotations()["deployment.kubernetes.io/revision"])
+		revision, err := strconv.Atoi(sets[i].GetAnnotations()[revisionAnnotation])
 		if err != nil {
 			revision = 0
 		}

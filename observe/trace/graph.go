@@ -115,11 +115,15 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 	n.cause, n.record = s.Cause, s
 }
 
+// errorSyncing is part of the line, "Error syncing deployment" or the like, with which
+// a controller of Kubernetes logs a failed sync.
+const errorSyncing = "rror syncing"
+
 // addLog keeps the notable log lines of a sync: those of klog's V(2) and above, except
 // failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.byID[l.Sync]
-	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, "rror syncing") {
+	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
 	line := l.Message
