@@ -39,9 +39,8 @@ type Process struct {
 	// due within a second. Busy names the controllers that have work.
 	Settled bool     `json:"settled"`
 	Busy    []string `json:"busy,omitempty"`
-	// Quiet is set if no controller is busy, there was no write, delivery or sync in
-	// the last 10 ms, and no goroutine is runnable; or if there was none of these in
-	// the last half second.
+	// Quiet is set if no controller is busy, and there was no write, delivery or sync
+	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
 
 	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients

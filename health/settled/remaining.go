@@ -103,7 +103,7 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
 			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), l.timeUntil(f.Due))
 			if f.Error != "" {
-				text += ": " + strings.Join(strings.Fields(f.Error), " ")
+				text += ": " + words.OneLine(f.Error)
 			}
 			list = append(list, text)
 		}

@@ -11,7 +11,7 @@ import (
 type writeIndex struct {
 	answers   map[objectVersion][]*Node // answered with the version
 	byPlace   map[place][]*Node         // by object, or by collection if the name is empty
-	known     []knownVersion            // in order of time
+	known     []knownVersion            // in chronological order
 	seen      map[objectVersion]time.Time
 	deletions map[place][]*version
 }
