@@ -59,7 +59,7 @@ func TestFailureMessages(t *testing.T) {
 			defer stop()
 			cp.WaitSettled(tb)
 		}, []string{"not settled: "}},
-		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"the server does not serve kind gadget"}},
+		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"unknown kind gadget"}},
 		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
 		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &unknownObject{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
 		{"no such file", func(tb testing.TB) { cp.Apply(tb, "testdata/none.yaml") }, []string{"testdata/none.yaml"}},

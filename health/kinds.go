@@ -17,7 +17,7 @@ import (
 var errNotServed = errors.New("not served by the API server")
 
 // errNotWatchable is wrapped by the errors for kinds that cannot be watched.
-var errNotWatchable = errors.New("waiting is not supported")
+var errNotWatchable = errors.New("cannot be watched")
 
 // resource is the resource of a kind.
 type resource struct {

@@ -60,7 +60,7 @@ func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RES
 			return m, err
 		}
 		if bounded.Err() != nil {
-			return nil, fmt.Errorf("the server does not serve kind %s: correct the name or install its CustomResourceDefinition", kind)
+			return nil, fmt.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
 		}
 		n.reset(ctx)
 	}

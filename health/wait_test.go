@@ -169,7 +169,7 @@ func TestRefusesKindWithoutWatch(t *testing.T) {
 			w, done := c.start(t, Options{Gone: gone}, wid)
 			<-done
 			bad, ok := errors.AsType[*NotHealthyError](w.err)
-			want := "kind Widget in example.com/v1 has no verb list: waiting is not supported"
+			want := "kind Widget in example.com/v1 has no verb list: cannot be watched"
 			if !ok || bad.Objects[0].Reason != want || w.took != 0 {
 				t.Errorf("gone %v: got %+v after %v", gone, w.err, w.took)
 			}

@@ -199,7 +199,7 @@ func TestWhyObjectIsMissing(t *testing.T) {
 		{"no object", State{Ref: podP, Status: NotFound, Message: "does not exist"}, []string{namespace}, "does not exist"},
 		{"no namespace", State{Ref: podP, Status: NotFound, Message: "does not exist"}, nil, "namespace shop does not exist"},
 		{"no definition", notServedState, nil,
-			"the server does not serve kind Widget in example.com/v1: correct the name or install its CustomResourceDefinition"},
+			"unknown kind Widget in example.com/v1: correct the name or install its CustomResourceDefinition"},
 		{"definition that is not established", notServedState, []string{crd(`{type: NamesAccepted, status: "False", message: taken}`)},
 			"CustomResourceDefinition widgets.example.com: taken"},
 		{"another version", notServedState, []string{crd(`{type: Established, status: "True"}`)},

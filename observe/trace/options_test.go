@@ -48,7 +48,7 @@ func TestObjectWithoutRecords(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("nix"), Options{Missed: 7})
-	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "7 older records dropped") {
+	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "dropped 7 older records") {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("web"), Options{What: Deleted})

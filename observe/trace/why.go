@@ -69,7 +69,7 @@ func missedNote(missed uint64) string {
 	if missed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s dropped)", words.Count(missed, "older record"))
+	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
 // effect returns what a write did to its object, "" for a failed one and for other
