@@ -108,7 +108,7 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	})
 	for _, want := range []string{
 		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
-		"Widget w: it is being deleted, but nobody has taken away its finalizer",
+		"Widget w: being deleted; waiting for finalizer",
 		"example.com/stay",
 		"does the controller that takes finalizers away run until the namespace is deleted?",
 		"what controllers did in namespace " + name,

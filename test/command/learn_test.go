@@ -155,7 +155,7 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" has failed with code 1`},
 		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
 		"nothing to trace": {
-			"## One\n```show\ntrace: configmap/none\n```\n", "nobody touched it",
+			"## One\n```show\ntrace: configmap/none\n```\n", "no such object in the recorded history",
 		},
 		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
 	} {

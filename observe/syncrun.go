@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// work is a sync under way, or over.
-type work struct {
+// syncRun is a sync in flight or a finished one.
+type syncRun struct {
 	id      uint64
 	queue   *queue
 	started time.Time
 	waited  time.Duration // in the queue
-	add     *queueAdd     // that it follows; nil if unknown
-	lastAdd uint64        // the number of the last add that fits, if several do
-	sure    bool          // of what add comes of
+	add     *queueAdd     // that queued the key; nil if unknown
+	lastAdd uint64        // number of the last matching add, if there are several
+	sure    bool          // the cause of add is certain
 	done    atomic.Bool
 
 	key           atomic.Pointer[inferredKey]
-	loggedError   atomic.Pointer[string]    // that its log tells
-	callError     atomic.Pointer[string]    // what its last failed call met
-	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not put back
+	loggedError   atomic.Pointer[string]    // from its log
+	callError     atomic.Pointer[string]    // of its last failed call
+	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not requeued
 	reads, writes atomic.Int32
 }
 
-// addRunning puts w among the syncs that are under way, if there is room.
-func (w *work) addRunning(q *queue) {
+// addRunning adds w to the syncs in flight, if there is room.
+func (w *syncRun) addRunning(q *queue) {
 	for i := range q.running {
 		if q.running[i].CompareAndSwap(nil, w) {
 			return
@@ -37,9 +37,8 @@ type inferredKey struct {
 	basis Basis
 }
 
-// setKey notes a key, unless a surer one is known. Of two that are equally sure
-// the first counts.
-func (w *work) setKey(key string, basis Basis) {
+// setKey sets the key, unless it is known on the same or a better basis.
+func (w *syncRun) setKey(key string, basis Basis) {
 	if key == "" {
 		return
 	}
@@ -64,8 +63,8 @@ func basisRank(b Basis) int {
 	return 0
 }
 
-// bestKey is the key and how it is known.
-func (w *work) bestKey() (string, Basis) {
+// bestKey returns the key and how it is known.
+func (w *syncRun) bestKey() (string, Basis) {
 	if n := w.key.Load(); n != nil {
 		return n.key, n.basis
 	}
@@ -75,7 +74,7 @@ func (w *work) bestKey() (string, Basis) {
 	return "", BasisUnknown
 }
 
-func (w *work) event(took time.Duration) *Synced {
+func (w *syncRun) event(took time.Duration) *Synced {
 	s := &Synced{
 		Queue:  w.queue.name,
 		ID:     w.id,
@@ -97,7 +96,7 @@ func (w *work) event(took time.Duration) *Synced {
 			s.Cause = a.cause.seq.Load()
 		}
 	}
-	// A call may fail as expected; that the key is put back says that it was not.
+	// A controller may expect a call to fail. It did not if it requeues the key.
 	if f := w.loggedError.Load(); f != nil {
 		s.Error = *f
 	} else if f := w.callError.Load(); f != nil && s.Retried {
