@@ -230,7 +230,7 @@ func (h *randomIntervention) apply(t *testing.T) {
 	ctx := t.Context()
 	switch h.action {
 	case "pause":
-		mustSucceed(t)(h.interventions.Pause(ctx, h.controller))
+		mustSucceed(t)(h.interventions.Pause(ctx, []string{h.controller}))
 	case "stop":
 		mustSucceed(t)(h.interventions.Stop(ctx, h.controller))
 	case "delay":
