@@ -190,7 +190,7 @@ func TestStepAgainFromDiffOverlay(t *testing.T) {
 	}
 }
 
-func TestScreensOfHands(t *testing.T) {
+func TestInterventionScreens(t *testing.T) {
 	page := func(t *testing.T, m model) model {
 		return pullOnce(t, pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter", "enter"))
 	}
@@ -213,8 +213,7 @@ func TestScreensOfHands(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := newTestModel(t, Options{Source: sourceWithHeldWrites(), NoColor: !test.color, Purpose: testPurpose}, test.w, test.h)
 			m = test.do(t, m)
-			expectFits(t, m)
-			golden(t, m)
+			expectScreen(t, "interventions/"+test.name, m)
 		})
 	}
 }

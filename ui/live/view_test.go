@@ -3,12 +3,14 @@ package live
 import (
 	"errors"
 	"image/color"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -58,7 +60,7 @@ func TestScreens(t *testing.T) {
 		{"question", plain(still), 80, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
 		{"question narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
 		{"filter", plain(trouble), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "/", "j", "o", "b") }},
-		{"hold", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
+		{"frozen", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
 		{"all", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "tab", "a", "-", "-")) }},
 		{"controller", plain(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
 		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
@@ -85,8 +87,7 @@ func TestScreens(t *testing.T) {
 			if tt.do != nil {
 				m = tt.do(t, m)
 			}
-			expectFits(t, m)
-			golden(t, m)
+			expectScreen(t, tt.name, m)
 		})
 	}
 }
@@ -109,6 +110,13 @@ func bootingSnapshot() observe.Snapshot {
 	s.Process = observe.Process{Name: "dev", Version: "v0.3.0", State: observe.Starting, Started: startTime, MemoryBytes: 90_000_000, CPUPercent: 140}
 	s.Controllers = []observe.Controller{{Name: "deployment-controller", State: "building"}, {Name: "serviceaccount-token-controller", State: stateRunning}}
 	return s
+}
+
+// expectScreen compares the screen with a golden file.
+func expectScreen(t *testing.T, name string, m model) {
+	t.Helper()
+	expectFits(t, m)
+	testutil.Golden(t, "testdata/"+strings.ReplaceAll(name, " ", "_")+".golden", []byte(m.View().Content+"\n"))
 }
 
 // expectFits fails if the content is wider or higher than the screen.

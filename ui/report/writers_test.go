@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func timedOutOutcome() *Outcome {
@@ -40,7 +41,7 @@ func TestJUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "junit.xml", b.String())
+	testutil.Golden(t, "testdata/junit.xml.golden", b.Bytes())
 }
 
 // TestJUnitEscapesHostileText reads back what nobody should be able to break.
@@ -83,7 +84,7 @@ func TestSummary(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		testutil.Golden(t, "testdata/"+name+".golden", b.Bytes())
 	}
 }
 
@@ -171,7 +172,7 @@ stringData: {password: hunter2}`)
 	if err := writeObjects(&b, []unstructured.Unstructured{secret, config, odd}, errors.New("list widgets: no\nanswer")); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "objects.yaml", b.String())
+	testutil.Golden(t, "testdata/objects.yaml.golden", b.Bytes())
 	for _, value := range []string{"hunter2", "aHVudGVyMg", "not base64"} {
 		if strings.Contains(b.String(), value) {
 			t.Errorf("the value %s is there", value)
