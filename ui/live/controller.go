@@ -7,10 +7,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxSyncsShown is how many of a controller's latest syncs its page tells.
+// maxSyncsShown is how many recent syncs the page of a controller shows.
 const maxSyncsShown = 5
 
-// addControllerDetails tells what is known of a controller.
+// addControllerDetails adds the details of a controller.
 func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	m.addHeldDetails(s, sc.controller)
 	s.addField("", sc.purpose)
@@ -47,7 +47,7 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}
 	if len(c.Aliases) > 0 {
-		s.addField("also", sanitize(strings.Join(c.Aliases, ", ")))
+		s.addField("aliases", sanitize(strings.Join(c.Aliases, ", ")))
 	}
 	s.addField("watches", sanitize(orUnknown(strings.Join(c.Watches, ", "))))
 	var writes []string
@@ -60,13 +60,13 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 		}
 	}
 	s.addField("writes", sanitize(orNothing(strings.Join(writes, ", "))))
-	s.addField("so far", strings.Join([]string{
+	s.addField("totals", strings.Join([]string{
 		pluralize(c.Delivered, "event"), pluralize(c.Syncs, "sync") + " (" + formatCount(c.Failures) + " failed)", pluralize(c.Reads, "read"),
 		pluralize(c.Changes, "write"), pluralize(c.Errors, "error"), pluralize(c.Conflicts, "conflict"),
 	}, ", "))
 }
 
-// addQueueDetails draws a queue's numbers and, over three rows, its last minute.
+// addQueueDetails adds the numbers of a queue and a chart of its last minute.
 func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	const rows = 3
 	flight, _ := inFlightCell(q, m.theme)
@@ -75,7 +75,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	numbers := []string{
 		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), flight),
 		fmt.Sprintf("adds %s/s  done %s/s  retries %s", m.orZero(formatRate(q.AddRate)), m.orZero(formatRate(q.DoneRate)), formatCount(q.Retries)),
-		fmt.Sprintf("wait %s  work %s  longest now %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), m.orZero(m.formatTook(q.Longest))),
+		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), m.orZero(m.formatTook(q.Longest))),
 	}
 	if q.Delayed >= 0 {
 		numbers[1] += fmt.Sprintf("  delayed at most %s", formatShort(q.Delayed))
@@ -110,7 +110,7 @@ func (m model) formatQuantiles(d observe.Durations) string {
 	return fmt.Sprintf("p50 %s p99 %s", formatDuration(d.Recent.P50, m.theme.ascii), formatDuration(d.Recent.P99, m.theme.ascii))
 }
 
-// addSyncDetails tells the syncs under way, the keys that fail and the last syncs.
+// addSyncDetails adds the running syncs, failing keys and latest syncs.
 func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	tail := m.theme.ellipsis()
 	keyWidth := min(max(s.w/3, 16), 48)
@@ -123,7 +123,7 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	}
 	for i, k := range c.Failing {
 		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
-			{fmt.Sprintf("  %s, last %s ago", pluralize(int64(k.Times), "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
+			{fmt.Sprintf("  %s, last %s ago", pluralize(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
 			s.addField("", sanitize(k.Error))
 		}
@@ -139,7 +139,7 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 		}
 		it := describeRecord(f.entries[i].record)
 		s.addEntry("last syncs", shown, line{{alignLeft(it.subject, keyWidth, tail), it.textStyle()}, {"  " + alignLeft(it.status, 5, tail), plain},
-			{"  waited " + alignLeft(formatDuration(sync.Waited, m.theme.ascii), 6, "") + " worked " + alignLeft(formatDuration(sync.Took, m.theme.ascii), 6, ""), faint},
+			{"  wait " + alignLeft(formatDuration(sync.Waited, m.theme.ascii), 6, "") + " work " + alignLeft(formatDuration(sync.Took, m.theme.ascii), 6, ""), faint},
 			{" " + it.note, faint}})
 		shown++
 	}
@@ -154,7 +154,7 @@ func orUnknown(s string) string {
 
 func orNothing(s string) string {
 	if s == "" {
-		return "nothing so far"
+		return "none yet"
 	}
 	return s
 }

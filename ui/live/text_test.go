@@ -24,7 +24,7 @@ func TestSanitize(t *testing.T) {
 	}
 	for in, want := range tests {
 		if got := sanitize(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestTruncate(t *testing.T) {
 	for _, s := range []string{"", "a", "deployment", "日本語のテキスト", "a日b本c", "👩‍👩‍👧‍👦 family", "é"} {
 		for w := range 12 {
 			if got := textWidth(truncate(sanitize(s), w, "…")); got > w {
-				t.Errorf("shorten(%q, %d) is %d wide", s, w, got)
+				t.Errorf("truncate(%q, %d) is %d wide", s, w, got)
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestLineTruncate(t *testing.T) {
 	want := []string{"", "…", "a…", "ab…", "abc…", "abcd…", "abcde…", "abcdef…", "abcdefg…", "abcdefghi", "abcdefghi"}
 	for w, s := range want {
 		if got := l.truncate(w, "…").plainText(); got != s {
-			t.Errorf("cut(%d) = %q, want %q", w, got, s)
+			t.Errorf("truncate(%d) = %q, want %q", w, got, s)
 		}
 	}
 }
@@ -103,10 +103,10 @@ func TestBar(t *testing.T) {
 	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40} {
 		for w := range 10 {
 			if got := textWidth(th.depthBar(depth, w)); got > w {
-				t.Errorf("bar(%d, %d) is %d wide", depth, w, got)
+				t.Errorf("depthBar(%d, %d) is %d wide", depth, w, got)
 			}
 			if got := ascii.depthBar(depth, w); len(got) > w || depth > 0 && w > 0 && got == "" {
-				t.Errorf("bar(%d, %d) in ASCII is %q", depth, w, got)
+				t.Errorf("depthBar(%d, %d) in ASCII is %q", depth, w, got)
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// testSources are what the golden screens show.
+// testSources returns the sources of the golden screens.
 func testSources() (still, busy, trouble observe.Source) {
-	return &fixed{snapshot: idleSnapshot()},
-		&fixed{snapshot: burstSnapshot(), records: podCreations(1, 40), missed: 1234},
-		&inspectable{&fixed{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	return &fixedSource{snapshot: idleSnapshot()},
+		&fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 40), missed: 1234},
+		&inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
 }
 
 func webInspection() observe.Inspection {
@@ -42,7 +42,7 @@ func TestScreens(t *testing.T) {
 		{"before", plain(still), 100, 20, func(t *testing.T, m model) model {
 			return sendMsgs(t, newModel(t.Context(), plain(still)), tea.WindowSizeMsg{Width: 100, Height: 20})
 		}},
-		{"starting", plain(&fixed{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
+		{"starting", plain(&fixedSource{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
 		{"idle", plain(still), 140, 40, nil},
 		{"burst", plain(busy), 120, 30, nil},
 		{"failing", plain(trouble), 120, 40, nil},
@@ -97,14 +97,14 @@ func optionsWithWarnings(o Options, warnings ...string) Options {
 	return o
 }
 
-// openReplicaSet opens the object that the deployment controller has created.
+// openReplicaSet opens the ReplicaSet that the deployment controller created.
 func openReplicaSet(t *testing.T, m model) model {
 	t.Helper()
 	m = pressKeys(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter")
 	return pullOnce(t, m)
 }
 
-// bootingSnapshot is a control plane that has just begun.
+// bootingSnapshot is a control plane at the beginning of its start.
 func bootingSnapshot() observe.Snapshot {
 	s := observe.Snapshot{Time: startTime.Add(300 * time.Millisecond)}
 	s.Process = observe.Process{Name: "dev", Version: "v0.3.0", State: observe.Starting, Started: startTime, MemoryBytes: 90_000_000, CPUPercent: 140}
@@ -119,7 +119,7 @@ func expectScreen(t *testing.T, name string, m model) {
 	testutil.Golden(t, "testdata/"+strings.ReplaceAll(name, " ", "_")+".golden", []byte(m.View().Content+"\n"))
 }
 
-// expectFits fails if the content is wider or higher than the screen.
+// expectFits fails if the content exceeds the screen.
 func expectFits(t *testing.T, m model) {
 	t.Helper()
 	lines := m.drawScreen()
