@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	formatVersion  = 1                     // of docs/json.md
-	gatherInterval = 20 * time.Millisecond // from the first new record to the next look
-	drainTimeout   = time.Second           // for records whose writer is not done yet
+	formatVersion  = 1                     // of the format in docs/json.md
+	gatherInterval = 20 * time.Millisecond // between reads, so that each gets several records
+	drainTimeout   = time.Second           // for records that are still being appended
 )
 
-// Source is what can be followed: an [observe.Observer].
+// Source is a source that can be followed, such as an [observe.Observer].
 type Source interface {
 	observe.Source
 	// Wait returns when there is a record after the given Seq, or ctx ends.
 	Wait(ctx context.Context, after uint64) error
 }
 
-// recorder writes down every record of a source.
+// recorder writes every record of a source to a file.
 type recorder struct {
 	src    Source
 	file   *os.File
 	out    *bufio.Writer
 	digest *digest
 
-	after  uint64 // Seq of the last record that is written
+	after  uint64 // Seq of the last written record
 	missed uint64
-	err    error // why no more is written; the digest goes on
+	err    error // the first write error; the digest continues after it
 
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -51,7 +51,7 @@ type missedLine struct {
 	Missed uint64    `json:"missed"`
 }
 
-// startRecorder follows src until close is called.
+// startRecorder starts a recorder that follows src until close.
 func startRecorder(src Source, file *os.File, d *digest) *recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &recorder{src: src, file: file, out: bufio.NewWriterSize(file, 64<<10), digest: d, stop: stop, ended: make(chan struct{})}
@@ -75,7 +75,7 @@ func sleepContext(ctx context.Context, d time.Duration) {
 	}
 }
 
-// writeNew writes what is new.
+// writeNew writes the new records.
 func (r *recorder) writeNew() {
 	page, err := r.src.Records(context.Background(), observe.Query{After: r.after, Reads: true})
 	if err != nil {
@@ -110,7 +110,8 @@ func (r *recorder) keepError(err error) {
 	}
 }
 
-// close writes what is left. It returns the first error of all the writing.
+// close stops following and writes the remaining records. It returns the first
+// write error.
 func (r *recorder) close() error {
 	r.stop()
 	<-r.ended
@@ -118,7 +119,7 @@ func (r *recorder) close() error {
 	return errors.Join(r.err, r.out.Flush(), r.file.Close())
 }
 
-// drain writes the records up to the last that there is now.
+// drain writes the records up to the current last one.
 func (r *recorder) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
