@@ -88,7 +88,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -118,7 +118,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
 	do("controllers", "restore", "--all")
 	do("controllers", "stop", "deployment")
-	says(do("status"), "by hand: deployment-controller (stopped)")
+	says(do("status"), "changed manually: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")
@@ -127,7 +127,7 @@ func TestInterventionVerbs(t *testing.T) {
 		t.Errorf("exit code %d with writes held: %s", p.cmd.ProcessState.ExitCode(), p.stderr)
 	}
 	startUp(t, dir)
-	if text := do("status"); strings.Contains(text, "by hand") {
+	if text := do("status"); strings.Contains(text, "changed manually") {
 		t.Errorf("a hand outlives the process:\n%s", text)
 	}
 }
