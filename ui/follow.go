@@ -62,11 +62,11 @@ type eventWriter interface {
 	writeRecord(observe.Record) error
 	writeSnapshot(observe.Snapshot) error
 	// writeNotice reports a change of the connection to the source.
-	writeNotice(notice) error
+	writeNotice(Notice) error
 }
 
-// notice is an event of the connection to the source, not of the control plane.
-type notice struct {
+// Notice is an event of the connection to a source, not of the control plane.
+type Notice struct {
 	Kind   string    `json:"kind"` // missed, disconnected, connected or restarted
 	Time   time.Time `json:"time"`
 	Missed uint64    `json:"missed,omitempty"` // records
@@ -106,7 +106,7 @@ func (f *follower) pollSnapshot(ctx context.Context, now time.Time) error {
 	}
 	if !f.started.IsZero() && !s.Process.Started.Equal(f.started) {
 		f.after = 0
-		if err := f.out.writeNotice(notice{Kind: "restarted", Time: now}); err != nil {
+		if err := f.out.writeNotice(Notice{Kind: "restarted", Time: now}); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (f *follower) pollRecords(ctx context.Context, now time.Time) error {
 	}
 	f.after = page.Next
 	if page.Missed > 0 {
-		if err := f.out.writeNotice(notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
+		if err := f.out.writeNotice(Notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (f *follower) noteConnection(ctx context.Context, now time.Time, err error)
 	}
 	f.disconnected = err != nil
 	if f.disconnected {
-		return f.out.writeNotice(notice{Kind: "disconnected", Time: now, Error: err.Error()})
+		return f.out.writeNotice(Notice{Kind: "disconnected", Time: now, Error: err.Error()})
 	}
-	return f.out.writeNotice(notice{Kind: "connected", Time: now})
+	return f.out.writeNotice(Notice{Kind: "connected", Time: now})
 }

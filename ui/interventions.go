@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -29,9 +30,9 @@ func Interventions(s observe.Snapshot) []Intervention {
 	for _, c := range s.Controllers {
 		switch {
 		case c.State == "paused", c.State == "running" && c.Reason != "":
-			found = append(found, Intervention{sanitizeLine(c.Name), c.State, sanitizeLine(c.Reason)})
+			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
 		case c.State == "off" && c.Reason == "stopped":
-			found = append(found, Intervention{sanitizeLine(c.Name), "stopped", ""})
+			found = append(found, Intervention{words.OneLine(c.Name), "stopped", ""})
 		}
 	}
 	return found

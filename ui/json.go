@@ -20,11 +20,15 @@ type jsonWriter struct {
 	lastState snapshotState
 }
 
-type headerLine struct {
+// HeaderLine is the first line of events in JSON.
+type HeaderLine struct {
 	Kind    string    `json:"kind"`
 	Version int       `json:"version"`
 	Time    time.Time `json:"time"`
 }
+
+// NewHeaderLine returns the header line of the current format.
+func NewHeaderLine(now time.Time) HeaderLine { return HeaderLine{"ctrlplane", jsonVersion, now} }
 
 type snapshotLine struct {
 	Kind    string          `json:"kind"`
@@ -34,14 +38,14 @@ type snapshotLine struct {
 }
 
 func (j *jsonWriter) writeHeader(now time.Time) error {
-	return j.writeLine(headerLine{"ctrlplane", jsonVersion, now})
+	return j.writeLine(NewHeaderLine(now))
 }
 
 func (*jsonWriter) recordQuery() observe.Query { return observe.Query{Reads: true} }
 
 func (j *jsonWriter) writeRecord(r observe.Record) error { return j.writeLine(r) }
 
-func (j *jsonWriter) writeNotice(n notice) error { return j.writeLine(n) }
+func (j *jsonWriter) writeNotice(n Notice) error { return j.writeLine(n) }
 
 // writeSnapshot writes a snapshot that differs from the previous one.
 func (j *jsonWriter) writeSnapshot(s observe.Snapshot) error {

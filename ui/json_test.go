@@ -39,7 +39,7 @@ func documentedExamples(t *testing.T) []string {
 		s.Process.Started = at.Add(-125 * time.Second)
 		err = j.writeSnapshot(s)
 	}
-	for _, n := range []notice{
+	for _, n := range []Notice{
 		{Kind: "missed", Missed: 512},
 		{Kind: "disconnected", Error: "dial tcp 127.0.0.1:6443: connect: connection refused"},
 		{Kind: "connected"}, {Kind: "restarted"},
@@ -85,7 +85,7 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 		}
 	}
 	for section, v := range map[string]any{
-		"ctrlplane": headerLine{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
+		"ctrlplane": HeaderLine{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
 		"bootStep": observe.BootStep{}, "controllerChanged": observe.ControllerChanged{}, "queueChanged": observe.QueueChanged{}, "delivered": observe.Delivered{},
 		"called": observe.Called{}, "synced": observe.Synced{}, "logged": observe.Logged{},
 	} {

@@ -63,9 +63,9 @@ func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
 }
 
-func (p *plainWriter) writeNotice(n notice) error {
+func (p *plainWriter) writeNotice(n Notice) error {
 	text := map[string]string{
-		"missed":       fmt.Sprintf("missed %s: dropped before they could be read", pluralize(n.Missed, "record")),
+		"missed":       fmt.Sprintf("missed %s: dropped before they could be read", CountNoun(n.Missed, "record")),
 		"disconnected": "no response from the control plane, retrying: " + n.Error,
 		"connected":    "connected again",
 		"restarted":    "the control plane was restarted",

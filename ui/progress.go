@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const (
@@ -84,7 +86,7 @@ func (p *Progress) Warn(msg string) {
 }
 
 func formatWarning(m Mode, msg string) string {
-	return m.paintCaution("warning:") + " " + sanitizeLine(msg)
+	return m.paintCaution("warning:") + " " + words.OneLine(msg)
 }
 
 // Close writes the queued lines, marks running stages as not finished, and leaves
@@ -168,7 +170,7 @@ func (p *Progress) nextFrame(onScreen int) (picture string, lines int, last bool
 	stay, moving := p.queue, p.runningLines()
 	p.queue = nil
 	if p.droppedWarnings > 0 {
-		stay = append(stay, formatWarning(p.mode, "see the log for "+pluralize(p.droppedWarnings, "more warning")))
+		stay = append(stay, formatWarning(p.mode, "see the log for "+CountNoun(p.droppedWarnings, "more warning")))
 		p.droppedWarnings = 0
 	}
 	return composeFrame(onScreen, stay, moving, p.mode.Live), len(moving), p.closed

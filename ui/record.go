@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -37,7 +38,7 @@ func FormatRecord(r observe.Record) string {
 func joinFields(fields []string) string {
 	var line []string
 	for _, f := range fields {
-		if f = sanitizeLine(f); f != "" {
+		if f = words.OneLine(f); f != "" {
 			line = append(line, f)
 		}
 	}

@@ -33,10 +33,11 @@ func (s Shell) exportCommand(key, value string) string {
 	if s == PowerShell {
 		return fmt.Sprintf("$env:%s = %s", key, quotePowerShell(value))
 	}
-	return fmt.Sprintf("export %s=%s", key, quotePOSIX(value))
+	return fmt.Sprintf("export %s=%s", key, QuotePOSIX(value))
 }
 
-func quotePOSIX(s string) string {
+// QuotePOSIX quotes a word for a POSIX shell, if necessary.
+func QuotePOSIX(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
 	}

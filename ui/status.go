@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -77,7 +78,7 @@ func formatHeadline(s observe.Snapshot) string {
 	if name == "" {
 		name = "control plane"
 	}
-	return sanitizeLine(name+" is "+strings.Join(parts, "; ")) + "\n"
+	return words.OneLine(name+" is "+strings.Join(parts, "; ")) + "\n"
 }
 
 func formatUptime(d time.Duration) string {
@@ -140,7 +141,7 @@ func troubleRows(controllers []observe.Controller) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, "failing", pluralize(len(c.Failing)-i, "more key")})
+				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i, "more key")})
 				break
 			}
 			rows = append(rows, []string{c.Name, "failing", describeFailing(f)})
@@ -175,7 +176,7 @@ func formatTable(rows [][]string) string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = sanitizeLine(cell); row[i] == "" {
+			if row[i] = words.OneLine(cell); row[i] == "" {
 				row[i] = "-"
 			}
 		}

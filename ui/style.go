@@ -2,9 +2,7 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 )
@@ -74,22 +72,4 @@ func formatDuration(d time.Duration) string {
 	}
 	s := int(d.Round(time.Second).Seconds())
 	return fmt.Sprintf("%d m %02d s", s/60, s%60)
-}
-
-// pluralize returns "1 record" or "2 records".
-func pluralize[N int | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// sanitizeLine removes control characters and line breaks from untrusted text.
-func sanitizeLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }

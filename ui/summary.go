@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -20,9 +21,9 @@ func summarizeActivity(s observe.Snapshot) string {
 		text = "busy: " + describeWork(s)
 	}
 	if s.Process.RequestRate > 0 {
-		text += "; " + pluralize(int(math.Round(s.Process.RequestRate)), "request") + "/s"
+		text += "; " + CountNoun(int(math.Round(s.Process.RequestRate)), "request") + "/s"
 	}
-	return sanitizeLine(text)
+	return words.OneLine(text)
 }
 
 // describeWork names the deepest queues or, if all are empty, the busy controllers.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -86,7 +87,7 @@ func RenderTimings(mode Mode, t Timings) string {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
-		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(sanitizeLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
+		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(words.OneLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // maxSyncsShown is how many recent syncs the page of a controller shows.
@@ -52,7 +53,7 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 	s.addField("watches", sanitize(orUnknown(strings.Join(c.Watches, ", "))))
 	var writes []string
 	for _, w := range c.Writes {
-		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, formatCount(w.Count)))
+		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, ui.GroupDigits(w.Count)))
 	}
 	if m.theme.ascii {
 		for i := range writes {
@@ -61,8 +62,8 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 	}
 	s.addField("writes", sanitize(orNothing(strings.Join(writes, ", "))))
 	s.addField("totals", strings.Join([]string{
-		pluralize(c.Delivered, "event"), pluralize(c.Syncs, "sync") + " (" + formatCount(c.Failures) + " failed)", pluralize(c.Reads, "read"),
-		pluralize(c.Changes, "write"), pluralize(c.Errors, "error"), pluralize(c.Conflicts, "conflict"),
+		ui.CountNoun(c.Delivered, "event"), ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)", ui.CountNoun(c.Reads, "read"),
+		ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict"),
 	}, ", "))
 }
 
@@ -74,7 +75,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	s.addEntry("queue", 0, line{{sanitize(q.Name), strong}})
 	numbers := []string{
 		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), flight),
-		fmt.Sprintf("adds %s/s  done %s/s  retries %s", m.orZero(formatRate(q.AddRate)), m.orZero(formatRate(q.DoneRate)), formatCount(q.Retries)),
+		fmt.Sprintf("adds %s/s  done %s/s  retries %s", m.orZero(formatRate(q.AddRate)), m.orZero(formatRate(q.DoneRate)), ui.GroupDigits(q.Retries)),
 		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), m.orZero(m.formatTook(q.Longest))),
 	}
 	if q.Delayed >= 0 {
@@ -123,7 +124,7 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	}
 	for i, k := range c.Failing {
 		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
-			{fmt.Sprintf("  %s, last %s ago", pluralize(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
+			{fmt.Sprintf("  %s, last %s ago", ui.CountNoun(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
 			s.addField("", sanitize(k.Error))
 		}

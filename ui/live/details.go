@@ -2,6 +2,7 @@ package live
 
 import (
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // detail is a line in the upper pane of a controller or object page.
@@ -60,7 +61,7 @@ func (m model) detailLines(w, h int) []string {
 	l := s.view.clamp(len(all), h-1)
 	state := ""
 	if len(all) > h-1 {
-		state = formatCount(min(l.top+h-1, len(all))) + " of " + formatCount(len(all))
+		state = ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
 	name := "Controller " + s.controller
 	if s.kind == objectScreen {

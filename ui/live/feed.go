@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // feed is the lower pane: the records, newest last.
@@ -117,7 +119,7 @@ func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 	if !f.following {
 		state = "not following"
 		if below := len(visible) - l.top - h; below > 0 {
-			state = formatCount(below) + " newer below"
+			state = ui.GroupDigits(below) + " newer below"
 		}
 	}
 	if m.showAll {
@@ -134,7 +136,7 @@ func (m model) entryLine(e feedEntry, w int) line {
 	if e.record.Event == nil {
 		missed := "some records"
 		if e.missed > 0 {
-			missed = pluralize(e.missed, "record")
+			missed = ui.CountNoun(e.missed, "record")
 		}
 		return styledLine(m.theme.pickGlyph("…", "...")+" "+missed+" not shown", faint)
 	}

@@ -3,6 +3,8 @@ package live
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // noticeLine returns the message above the footer; nil if there is none.
@@ -34,7 +36,7 @@ func (m model) interventionsLine() line {
 	for _, h := range m.activeInterventions() {
 		s := h.String()
 		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
-			s += fmt.Sprintf(" (%s)", formatCount(m.held.list.Total))
+			s += fmt.Sprintf(" (%s)", ui.GroupDigits(m.held.list.Total))
 		}
 		words = append(words, sanitize(s))
 	}

@@ -7,23 +7,6 @@ import (
 	"time"
 )
 
-// formatCount formats a number with separators: 1,234,567.
-func formatCount[N int | int64 | uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// pluralize returns "1 thing" or "2,000 things".
-func pluralize[N int | int64 | uint64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return formatCount(n) + " " + thing + "s"
-}
-
 // formatShort formats a number in at most five columns: 12345 is 12.3k.
 func formatShort(n int64) string {
 	if n < 10_000 {

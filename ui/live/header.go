@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // headerField is a part of the header. Fields that do not fit are dropped, highest
@@ -142,10 +143,10 @@ func (m model) numberFields() []headerField {
 	}
 	if p.EtcdRevision > 0 {
 		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
-			labelledField("revision", alignLeft(formatCount(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
+			labelledField("revision", alignLeft(ui.GroupDigits(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
 	}
 	if d := m.snapshot.Journal.Dropped; d > 0 {
-		fields = append(fields, labelledField("dropped records", formatCount(d), 11))
+		fields = append(fields, labelledField("dropped records", ui.GroupDigits(d), 11))
 	}
 	return fields
 }

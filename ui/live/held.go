@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
@@ -44,7 +45,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 		case h.list.Total == 0:
 			s.addEntry("held", 0, styledLine("no writes yet", faint))
 		default:
-			s.addEntry("held", 0, line{{pluralize(h.list.Total, "write"), strong}, {", oldest first; ", plain}, {"s", strong}, {" releases the next", faint}})
+			s.addEntry("held", 0, line{{ui.CountNoun(h.list.Total, "write"), strong}, {", oldest first; ", plain}, {"s", strong}, {" releases the next", faint}})
 		}
 		for i, w := range h.list.Items[:min(len(h.list.Items), maxHeldShown)] {
 			verb, object, _ := strings.Cut(sanitize(describeWrite(w)), " ")
@@ -55,7 +56,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 			s.addEntry("", 1, line{{mark, highlight}, {alignLeft(verb, 7, ""), verbStyle(verb)}, {object, plain}, {"  for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
 		}
 		if more := h.list.Total - maxHeldShown; more > 0 {
-			s.addEntry("", 1, styledLine("  and "+formatCount(more)+" more", faint))
+			s.addEntry("", 1, styledLine("  and "+ui.GroupDigits(more)+" more", faint))
 		}
 		s.addLine(nil)
 	}
@@ -69,7 +70,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 			s.addEntry("", 1, l)
 		}
 		if more := len(lines) - maxDiffShown; more > 0 {
-			s.addEntry("", 1, line{{pluralize(more, "more line") + "; ", faint}, {"d", strong}, {" shows all", faint}})
+			s.addEntry("", 1, line{{ui.CountNoun(more, "more line") + "; ", faint}, {"d", strong}, {" shows all", faint}})
 		}
 		s.addLine(nil)
 	}

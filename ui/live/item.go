@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Levels of observe.Logged.
@@ -120,7 +121,7 @@ func (i *feedItem) setSync(e *observe.Synced) {
 		i.status = "ok"
 	}
 	if e.Reads+e.Writes > 0 && i.note == "" {
-		i.note = pluralize(e.Reads, "read") + ", " + pluralize(e.Writes, "write")
+		i.note = ui.CountNoun(e.Reads, "read") + ", " + ui.CountNoun(e.Writes, "write")
 	}
 }
 

@@ -1,6 +1,10 @@
 package live
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/ui"
+)
 
 // overlayScreen draws the overlay: a title, the visible lines, and the keys.
 func (m model) overlayScreen() []string {
@@ -8,7 +12,7 @@ func (m model) overlayScreen() []string {
 	l := m.overlayView.clamp(len(all), h)
 	state := ""
 	if len(all) > h {
-		state = formatCount(min(l.top+h, len(all))) + " of " + formatCount(len(all))
+		state = ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
 	title := "Help"
 	switch m.overlay {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func TestSanitize(t *testing.T) {
@@ -70,7 +71,7 @@ func TestRenderSelected(t *testing.T) {
 func TestFormatNumbers(t *testing.T) {
 	second := time.Second
 	got := []string{
-		formatCount(0), formatCount(1234), formatCount(int64(-1234567)), formatCount(uint64(999)),
+		ui.GroupDigits(0), ui.GroupDigits(1234), ui.GroupDigits(int64(-1234567)), ui.GroupDigits(uint64(999)),
 		formatShort(0), formatShort(9999), formatShort(10_000), formatShort(12_345), formatShort(1_200_000), formatShort(999_600_000),
 		formatRate(0), formatRate(0.04), formatRate(0.1), formatRate(99.9), formatRate(100.2), formatRate(9999), formatRate(12_345), formatRate(3e6),
 		formatSize(0), formatSize(999), formatSize(1500), formatSize(222_000_000), formatSize(5 << 30),
@@ -79,7 +80,7 @@ func TestFormatNumbers(t *testing.T) {
 		formatDuration(1234*time.Microsecond, false), formatDuration(45*time.Millisecond, false), formatDuration(999*time.Millisecond, false),
 		formatDuration(1200*time.Millisecond, false), formatDuration(45*second, false), formatDuration(125*second, false),
 		formatDuration(30*time.Minute, false), formatDuration(3*time.Hour+4*time.Minute, false), formatDuration(50*time.Hour, false),
-		pluralize(1, "read"), pluralize(2000, "read"),
+		ui.CountNoun(1, "read"), ui.CountNoun(2000, "read"),
 	}
 	want := []string{
 		"0", "1,234", "-1,234,567", "999",

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 var secretKind = schema.GroupKind{Kind: "Secret"}
@@ -17,7 +19,7 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 // writeObjects writes the objects as YAML documents. incomplete says which are
 // missing.
 func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete error) error {
-	if _, err := fmt.Fprintf(w, "# %s. Secret values are masked, managed fields are omitted.\n", pluralize(len(objects), "object")); err != nil {
+	if _, err := fmt.Fprintf(w, "# %s. Secret values are masked, managed fields are omitted.\n", ui.CountNoun(len(objects), "object")); err != nil {
 		return err
 	}
 	if incomplete != nil {
@@ -73,4 +75,4 @@ func maskSecret(u *unstructured.Unstructured) {
 	}
 }
 
-func maskedValue(n int) string { return fmt.Sprintf("*** (%s)", pluralize(n, "byte")) }
+func maskedValue(n int) string { return fmt.Sprintf("*** (%s)", ui.CountNoun(n, "byte")) }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Outcome is the result of a run.
@@ -44,7 +47,7 @@ func (o *Outcome) reasonLine() string {
 	if o.Err == nil {
 		return ""
 	}
-	return oneLine(o.Err.Error())
+	return words.OneLine(o.Err.Error())
 }
 
 // explain returns the verdict with the reason, if there is one.
@@ -57,14 +60,9 @@ func (o *Outcome) explain() string {
 
 // commandLine returns the command with shell quoting.
 func (o *Outcome) commandLine() string {
-	words := make([]string, len(o.Command))
+	quoted := make([]string, len(o.Command))
 	for i, w := range o.Command {
-		if w == "" || strings.ContainsAny(w, " \t\n\"'\\$`|&;<>()*?[]#~!{}") {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		words[i] = w
+		quoted[i] = ui.QuotePOSIX(w)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(quoted, " ")
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 //go:embed assets
@@ -22,7 +23,7 @@ var assets embed.FS
 var scripts = []string{"model", "span", "draw", "timeline", "overview", "queues", "records", "tables", "main"}
 
 var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
-	"span": formatDuration, "n": groupDigits[uint64], "i": groupDigits[int64], "count": func(n int, what string) string { return pluralize(n, what) },
+	"span": formatDuration, "n": ui.GroupDigits[uint64], "i": ui.GroupDigits[int64], "count": func(n int, what string) string { return ui.CountNoun(n, what) },
 }).ParseFS(assets, "assets/report.html"))
 
 // page is the data of the template.
@@ -83,16 +84,16 @@ func (p *page) Key(s slowSync) string { return formatKey(s.Synced) }
 func reportWarnings(r *Report) []string {
 	var all []string
 	if n := r.missedRecords(); n > 0 {
-		all = append(all, fmt.Sprintf("Missed %s: dropped before they could be read. Raise --observe-records.", pluralize(n, "record")))
+		all = append(all, fmt.Sprintf("Missed %s: dropped before they could be read. Raise --observe-records.", ui.CountNoun(n, "record")))
 	}
 	if n := r.digest.marks.dropped; n > 0 {
-		all = append(all, fmt.Sprintf("The timeline omits %s, short successful syncs first. %s has all records.", pluralize(n, "record"), EventsFile))
+		all = append(all, fmt.Sprintf("The timeline omits %s, short successful syncs first. %s has all records.", ui.CountNoun(n, "record"), EventsFile))
 	}
 	if n := r.digest.groups.dropped; n > 0 {
-		all = append(all, fmt.Sprintf("The list of errors omits %s. %s has all records.", pluralize(n, "error"), EventsFile))
+		all = append(all, fmt.Sprintf("The list of errors omits %s. %s has all records.", ui.CountNoun(n, "error"), EventsFile))
 	}
 	if n := r.final.droppedEvents; n > 0 {
-		all = append(all, fmt.Sprintf("The list of Events omits %s. %s has all Events.", pluralize(n, "older Event"), ObjectsFile))
+		all = append(all, fmt.Sprintf("The list of Events omits %s. %s has all Events.", ui.CountNoun(n, "older Event"), ObjectsFile))
 	}
 	if r.final.incomplete != nil {
 		for line := range strings.SplitSeq(r.final.incomplete.Error(), "\n") {
@@ -105,12 +106,12 @@ func reportWarnings(r *Report) []string {
 func runFacts(d *digest, s *finalState) []fact {
 	t := sumControllers(s.snapshot.Controllers)
 	number := func(n int64, what string, bad bool) fact {
-		value, name, _ := strings.Cut(pluralize(n, what), " ")
+		value, name, _ := strings.Cut(ui.CountNoun(n, what), " ")
 		return fact{value, name, bad && n > 0}
 	}
 	return []fact{
 		number(int64(len(s.objects)), "object", false),
-		{groupDigits(len(s.unhealthy)), "not healthy", len(s.unhealthy) > 0},
+		{ui.GroupDigits(len(s.unhealthy)), "not healthy", len(s.unhealthy) > 0},
 		number(t.Syncs, "sync", false),
 		number(t.Failures, "failed sync", true),
 		number(t.Changes, "write", false),
@@ -152,7 +153,7 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)
 	}
 	if n := r.missedRecords(); n > 0 {
-		s.numbers = append(s.numbers, pluralize(n, "record")+" missed")
+		s.numbers = append(s.numbers, ui.CountNoun(n, "record")+" missed")
 	}
 	return s
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
-	formatVersion  = 1                     // of the format in docs/json.md
 	gatherInterval = 20 * time.Millisecond // between reads, so that each gets several records
 	drainTimeout   = time.Second           // for records that are still being appended
 )
@@ -39,23 +39,11 @@ type recorder struct {
 	ended chan struct{}
 }
 
-type headerLine struct {
-	Kind    string    `json:"kind"`
-	Version int       `json:"version"`
-	Time    time.Time `json:"time"`
-}
-
-type missedLine struct {
-	Kind   string    `json:"kind"`
-	Time   time.Time `json:"time"`
-	Missed uint64    `json:"missed"`
-}
-
 // startRecorder starts a recorder that follows src until close.
 func startRecorder(src Source, file *os.File, d *digest) *recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &recorder{src: src, file: file, out: bufio.NewWriterSize(file, 64<<10), digest: d, stop: stop, ended: make(chan struct{})}
-	r.writeLine(headerLine{"ctrlplane", formatVersion, time.Now()})
+	r.writeLine(ui.NewHeaderLine(time.Now()))
 	go func() {
 		defer close(r.ended)
 		for src.Wait(ctx, r.after) == nil {
@@ -84,7 +72,7 @@ func (r *recorder) writeNew() {
 	}
 	if page.Missed > 0 {
 		r.missed += page.Missed
-		r.writeLine(missedLine{"missed", time.Now(), page.Missed})
+		r.writeLine(ui.Notice{Kind: "missed", Time: time.Now(), Missed: page.Missed})
 	}
 	for _, rec := range page.Records {
 		r.writeLine(rec)
@@ -130,6 +118,6 @@ func (r *recorder) drain() {
 	}
 	if r.after < now.Journal.Last {
 		r.missed += now.Journal.Last - r.after
-		r.writeLine(missedLine{"missed", time.Now(), now.Journal.Last - r.after})
+		r.writeLine(ui.Notice{Kind: "missed", Time: time.Now(), Missed: now.Journal.Last - r.after})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Report is the report of one run. Call Open before the run, Follow as soon as there
@@ -133,7 +134,7 @@ func (r *Report) writeFiles(o *Outcome) error {
 func (r *Report) finishEvents() error {
 	if r.recorder == nil {
 		return r.folder.writeFile(EventsFile, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(headerLine{"ctrlplane", formatVersion, time.Now()})
+			return json.NewEncoder(w).Encode(ui.NewHeaderLine(time.Now()))
 		})
 	}
 	if err := r.recorder.close(); err != nil {

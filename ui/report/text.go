@@ -29,23 +29,6 @@ func truncateText(s string, n int) string {
 	return s
 }
 
-// pluralize returns "1 object" or "2,000 objects".
-func pluralize[N int | int64 | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return groupDigits(n) + " " + what + "s"
-}
-
-// groupDigits formats a number with separators: 1,234,567.
-func groupDigits[N int | int64 | uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // formatDuration formats a duration with three digits.
 func formatDuration(d time.Duration) string {
 	switch {
