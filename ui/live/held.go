@@ -29,9 +29,9 @@ func (m model) pausedSelection() string {
 	return ""
 }
 
-func fetchHeld(ctx context.Context, gates control.Interventions, of string) *heldWrites {
+func fetchHeld(ctx context.Context, interventions control.Interventions, of string) *heldWrites {
 	h := &heldWrites{controller: of}
-	h.list, h.err = gates.HeldWrites(ctx, of, heldLimit)
+	h.list, h.err = interventions.HeldWrites(ctx, of, heldLimit)
 	return h
 }
 

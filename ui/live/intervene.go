@@ -88,8 +88,8 @@ func (m model) startIntervention(a action, name, verb string, do func(context.Co
 }
 
 func (m model) stepFunc(name string) func(context.Context, *interventionResult) {
-	gates := m.interventions
-	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = gates.Step(ctx, name) }
+	interventions := m.interventions
+	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = interventions.Step(ctx, name) }
 }
 
 // runIntervention returns a command that runs an intervention in the background.

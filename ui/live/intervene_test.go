@@ -101,10 +101,10 @@ func modelOnQueue(t *testing.T, h observe.Source, queue string) model {
 
 func TestInterventionKeys(t *testing.T) {
 	for _, test := range []struct {
-		queue string
-		keys  []string
-		asked []string
-		said  string
+		queue   string
+		keys    []string
+		asked   []string
+		message string
 	}{
 		{"endpoint_slice", []string{"p"}, []string{"pause endpointslice-controller"}, ""},
 		{"replicaset", []string{"p"}, []string{"resume replicaset-controller"}, ""},
@@ -120,7 +120,7 @@ func TestInterventionKeys(t *testing.T) {
 	} {
 		h := sourceWithHeldWrites()
 		m := pressAndRun(t, modelOnQueue(t, h, test.queue), test.keys...)
-		if !slices.Equal(h.calls, test.asked) || m.message != test.said || m.inProgress != "" || m.leave != Stop {
+		if !slices.Equal(h.calls, test.asked) || m.message != test.message || m.inProgress != "" || m.leave != Stop {
 			t.Errorf("%s %v: calls %v, message %q, in progress %q", test.queue, test.keys, h.calls, m.message, m.inProgress)
 		}
 	}

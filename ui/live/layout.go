@@ -26,21 +26,21 @@ func computeLayout(w, h, share, needs int, notice bool) areas {
 	if w < minWidth || h < minHeight {
 		return areas{tooSmall: true}
 	}
-	header, said := 2, 0
+	header, noticeRows := 2, 0
 	if h < 20 {
 		header = 1
 	}
 	if notice {
-		said = 1
+		noticeRows = 1
 	}
-	body := h - header - said - 1
+	body := h - header - noticeRows - 1
 	upper := min(max(min(body*share/100, needs), 3), body-3)
 	a := areas{}
 	y := 0
 	for _, part := range []struct {
 		r *rect
 		h int
-	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, said}, {&a.footer, 1}} {
+	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, noticeRows}, {&a.footer, 1}} {
 		*part.r = rect{0, y, w, part.h}
 		y += part.h
 	}

@@ -123,9 +123,9 @@ func (m model) leaveUnasked() Leave {
 // newModel returns the view before its first pull.
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
-	gates, _ := o.Source.(control.Interventions)
+	interventions, _ := o.Source.(control.Interventions)
 	m := model{
-		ctx: ctx, source: o.Source, inspector: inspector, interventions: gates,
+		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions,
 		purpose: o.Purpose, warn: o.Warnings,
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,

@@ -77,7 +77,7 @@ func (w pullRequest) isEmpty() bool { return !w.snapshot && len(w.queries) == 0 
 
 // pullCmd returns a command that pulls from the source.
 func (m model) pullCmd(w pullRequest) tea.Cmd {
-	outer, source, gates, warn := m.ctx, m.source, m.interventions, m.warn
+	outer, source, interventions, warn := m.ctx, m.source, m.interventions, m.warn
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
@@ -94,7 +94,7 @@ func (m model) pullCmd(w pullRequest) tea.Cmd {
 			p.snapshot = &s
 		}
 		if w.held != "" {
-			p.held = fetchHeld(ctx, gates, w.held)
+			p.held = fetchHeld(ctx, interventions, w.held)
 		}
 		for _, q := range w.queries {
 			page, err := source.Records(ctx, q.query)
