@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,7 +40,7 @@ func (m model) findController(name string) (observe.Controller, bool) {
 }
 
 func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
-	state := line{{sanitize(orUnknown(c.State)), stateStyle(c.State)}}
+	state := line{{sanitize(cmp.Or(c.State, "?")), stateStyle(c.State)}}
 	if c.Reason != "" {
 		state = append(state, span{": " + sanitize(c.Reason), plain})
 	}
@@ -50,7 +51,7 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 	if len(c.Aliases) > 0 {
 		s.addField("aliases", sanitize(strings.Join(c.Aliases, ", ")))
 	}
-	s.addField("watches", sanitize(orUnknown(strings.Join(c.Watches, ", "))))
+	s.addField("watches", sanitize(cmp.Or(strings.Join(c.Watches, ", "), "?")))
 	var writes []string
 	for _, w := range c.Writes {
 		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, ui.GroupDigits(w.Count)))
@@ -60,7 +61,7 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 			writes[i] = strings.Replace(writes[i], "×", "x", 1)
 		}
 	}
-	s.addField("writes", sanitize(orNothing(strings.Join(writes, ", "))))
+	s.addField("writes", sanitize(cmp.Or(strings.Join(writes, ", "), "none yet")))
 	s.addField("totals", strings.Join([]string{
 		ui.CountNoun(c.Delivered, "event"), ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)", ui.CountNoun(c.Reads, "read"),
 		ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict"),
@@ -70,15 +71,21 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 // addQueueDetails adds the numbers of a queue and a chart of its last minute.
 func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	const rows = 3
-	flight, _ := inFlightCell(q, m.theme)
+	inFlight := formatShort(q.InFlight)
+	if q.Workers > 0 {
+		inFlight += fmt.Sprintf("/%d", q.Workers)
+	}
 	s.addLine(nil)
 	s.addEntry("queue", 0, line{{sanitize(q.Name), strong}})
 	numbers := []string{
-		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), flight),
-		fmt.Sprintf("adds %s/s  done %s/s  retries %s", m.orZero(formatRate(q.AddRate)), m.orZero(formatRate(q.DoneRate)), ui.GroupDigits(q.Retries)),
-		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), m.orZero(m.formatTook(q.Longest))),
+		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), inFlight),
+		fmt.Sprintf("adds %s/s  done %s/s  retries %s", cmp.Or(formatRate(q.AddRate), "0"), cmp.Or(formatRate(q.DoneRate), "0"), ui.GroupDigits(q.Retries)),
+		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
 	}
-	if q.Delayed >= 0 {
+	switch {
+	case q.Delayed == 0:
+		numbers[1] += "  delayed 0"
+	case q.Delayed > 0:
 		numbers[1] += fmt.Sprintf("  delayed at most %s", formatShort(q.Delayed))
 	}
 	chart := m.theme.depthChart(q.History, m.snapshot.Time.Unix(), chartWidth(s.w-labelWidth-8), rows)
@@ -106,7 +113,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 
 func (m model) formatQuantiles(d observe.Durations) string {
 	if d.Recent.Count == 0 {
-		return m.theme.zeroMark()
+		return "-"
 	}
 	return fmt.Sprintf("p50 %s p99 %s", formatDuration(d.Recent.P50, m.theme.ascii), formatDuration(d.Recent.P99, m.theme.ascii))
 }
@@ -144,25 +151,4 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 			{" " + it.note, faint}})
 		shown++
 	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "?"
-	}
-	return s
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "none yet"
-	}
-	return s
-}
-
-func (m model) orZero(s string) string {
-	if s == "" {
-		return m.theme.zeroMark()
-	}
-	return s
 }

@@ -76,7 +76,7 @@ func (m model) stateLine(p observe.Process) line {
 	}
 	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
 		what := "changed manually  "
-		if m.width >= 100 {
+		if m.width >= 120 {
 			what = "controllers changed manually  "
 			if n == 1 {
 				what = "controller changed manually  "

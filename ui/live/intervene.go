@@ -59,7 +59,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	case name == "":
 		m.message = "no controller selected: select one in the list of queues, or open its page"
 	case state == "":
-		m.message = name + " cannot be paused, stepped or stopped: it is not a controller of this control plane"
+		m.message = name + " cannot be paused, stepped or stopped: it is not a controller"
 	case m.inProgress != "":
 		m.message = "still in progress: " + m.inProgress
 	case a == stepOnce && state != statePaused:
