@@ -85,6 +85,9 @@ func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVer
 			err = errors.Join(err, parseErr)
 			continue
 		}
+		if gv.Group == "events.k8s.io" {
+			continue // serves the Events of the core group in another form
+		}
 		for _, resource := range list.APIResources {
 			if slices.Contains(resource.Verbs, "list") && !strings.Contains(resource.Name, "/") {
 				all = append(all, gv.WithResource(resource.Name))

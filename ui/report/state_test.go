@@ -129,6 +129,7 @@ func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.Fa
 	serve(schema.GroupVersion{Version: "v1"}, "configmaps", "ConfigMap", "get", "list")
 	serve(schema.GroupVersion{Group: "example.com", Version: "v1"}, "widgets", "Widget", "list")
 	serve(schema.GroupVersion{Group: "copy.example.com", Version: "v1"}, "configmaps", "ConfigMap", "list")
+	serve(schema.GroupVersion{Group: "events.k8s.io", Version: "v1"}, "events", "Event", "list")
 	serve(schema.GroupVersion{Group: "authorization.k8s.io", Version: "v1"}, "subjectaccessreviews", "SubjectAccessReview", "create")
 	var there []runtime.Object
 	for _, text := range objects {
@@ -142,6 +143,7 @@ func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.Fa
 func TestListAll(t *testing.T) {
 	r, client := fakeLister(t, settings, ofSystem,
 		`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: a, name: w}}`,
+		`{apiVersion: events.k8s.io/v1, kind: Event, metadata: {namespace: a, name: e}}`,
 		`{apiVersion: copy.example.com/v1, kind: ConfigMap, metadata: {namespace: shop, name: settings, uid: uid-of-settings}}`)
 	names := func(list []unstructured.Unstructured) (names []string) {
 		for _, u := range list {
