@@ -17,7 +17,7 @@ func pod(name string) observe.Object {
 	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
 }
 
-func TestFollowLogs(t *testing.T) {
+func TestFollowWritesNotableEvents(t *testing.T) {
 	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")

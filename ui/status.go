@@ -71,8 +71,8 @@ func formatHeadline(s observe.Snapshot) string {
 	if p.MemoryBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d MiB memory", p.MemoryBytes>>20))
 	}
-	if hands := summarizeInterventions(s); hands != "" {
-		parts = append(parts, hands)
+	if changed := summarizeInterventions(s); changed != "" {
+		parts = append(parts, changed)
 	}
 	name := p.Name
 	if name == "" {

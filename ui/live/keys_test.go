@@ -111,7 +111,7 @@ func TestHideIdle(t *testing.T) {
 	}
 }
 
-func TestFollowLogs(t *testing.T) {
+func TestFeedFollowsNewEntries(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 100)}
 	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "tab")
 	last := func(m model, want string) {

@@ -78,7 +78,7 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 	}
 }
 
-func TestResourcePrefix(t *testing.T) {
+func TestFolderPublishesOnlyCompleteFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
