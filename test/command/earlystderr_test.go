@@ -3,14 +3,16 @@ package command_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestEarlyStderrIsInitializedFirst checks the order that cmd/ctrlplane/earlystderr relies on: it is
 // initialised before the package that it guards the standard error from.
 func TestEarlyStderrIsInitializedFirst(t *testing.T) {
-	cmd := newCommand(t, "version")
+	cmd := program.Command(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
-	_, trace, _ := runToEnd(t, cmd)
+	_, trace, _ := program.Run(t, cmd)
 	guard := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr ")
 	guarded := strings.Index(trace, "init k8s.io/apiserver/pkg/storage/storagebackend/factory ")
 	if guard < 0 || guarded < 0 || guard > guarded {

@@ -9,13 +9,14 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // explainOutput runs the verb, which has to succeed.
 func explainOutput(t *testing.T, args ...string) string {
 	t.Helper()
-	out, stderr, code := runToEnd(t, newCommand(t, args...))
+	out, stderr, code := program.Run(t, program.Command(t, args...))
 	if code != 0 || stderr != "" {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
@@ -61,25 +62,25 @@ func TestExplainOffline(t *testing.T) {
 func TestExplainColours(t *testing.T) {
 	t.Parallel()
 	for env, colour := range map[string]bool{"CLICOLOR_FORCE=1": true, "NO_COLOR=1": false} {
-		cmd := newCommand(t, "explain", "job")
+		cmd := program.Command(t, "explain", "job")
 		cmd.Env = append(cmd.Env, "TERM=xterm-256color", env)
-		if out, _, code := runToEnd(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
+		if out, _, code := program.Run(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
 			t.Errorf("%s: exit code %d, colours wanted: %v:\n%q", env, code, colour, out)
 		}
 	}
-	cmd := newCommand(t, "explain", "job")
+	cmd := program.Command(t, "explain", "job")
 	cmd.Env = append(cmd.Env, "LC_ALL=C")
-	if out, _, _ := runToEnd(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
+	if out, _, _ := program.Run(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
 		t.Errorf("no ASCII where the locale wants it:\n%s", out)
 	}
 }
 
 func TestExplainErrors(t *testing.T) {
 	t.Parallel()
-	requireFailure(t, newCommand(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
-	requireFailure(t, newCommand(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
-	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+	program.RequireFailure(t, program.Command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
+	program.RequireFailure(t, program.Command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
+	program.RequireFailure(t, program.Command(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
+	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
 }
 
 // The flags of "up" that pages name are there.
@@ -99,9 +100,9 @@ func TestExplainSettingsAreFlags(t *testing.T) {
 func TestExplainOfRunningControlPlane(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plane")
-	p := startUp(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+	p := program.Up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
 	var list explainList
-	p.await(t, "running", func() bool {
+	p.Await(t, "running", func() bool {
 		list = explainList{}
 		if err := json.Unmarshal([]byte(explainOutput(t, "--data-dir", dir, "explain", "job", "ttl", "-o", "json")), &list); err != nil || len(list.Items) != 2 {
 			t.Fatalf("%+v, %v", list, err)

@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
-
-var updateTraces = flag.Bool("update", false, "note what came of the lessons in learn/testdata")
 
 // Marks of a line: what comes of a lesson each time, and what may come of it.
 const (
@@ -30,7 +28,7 @@ func compareTrace(t *testing.T, name, file string) {
 	path := filepath.Join("..", "..", "ui", "learn", "testdata", name+".golden")
 	want := map[string]string{}
 	data, err := os.ReadFile(path)
-	if err != nil && !*updateTraces {
+	if err != nil && !testutil.Update() {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
@@ -38,7 +36,7 @@ func compareTrace(t *testing.T, name, file string) {
 			want[line[2:]] = line[:2]
 		}
 	}
-	if *updateTraces {
+	if testutil.Update() {
 		updateLinks(t, path, want, got)
 		return
 	}

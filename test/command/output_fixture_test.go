@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // lineBuffer takes what a program writes.
@@ -37,34 +39,27 @@ func cutLastLine(s string) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// outputFollower is the program when it writes a line an event.
+// outputFollower is a run of the program that prints lines as long as it runs.
 type outputFollower struct {
-	*controlPlane
+	*program.ControlPlane
 	out *lineBuffer
 }
 
-// startFollower runs the program; dir is the data folder of the control plane, if it
+// startFollower runs the program; dir is the data folder of the control plane if it
 // starts one.
 func startFollower(t *testing.T, dir string, args ...string) *outputFollower {
 	t.Helper()
-	f := &outputFollower{&controlPlane{cmd: newCommand(t, args...), dir: dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}, &lineBuffer{}}
-	f.cmd.Stdout, f.cmd.Stderr = f.out, f.stderr
-	if err := f.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(f.ended)
-		_ = f.cmd.Wait() // ProcessState tells
-	}()
-	t.Cleanup(f.kill)
-	return f
+	out := &lineBuffer{}
+	cmd := program.Command(t, args...)
+	cmd.Stdout = out
+	return &outputFollower{program.Start(t, cmd, dir), out}
 }
 
 // awaitLine waits for a line that ok takes.
 func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line string) bool) {
 	t.Helper()
 	seen := 0
-	f.await(t, what, func() bool {
+	f.Await(t, what, func() bool {
 		all := f.out.wholeLines()
 		for _, line := range all[seen:] {
 			if ok(line) {
@@ -100,8 +95,8 @@ func jsonKind(line string) string {
 // interrupt ends it as Ctrl-C does, and checks that it ends well.
 func (f *outputFollower) interrupt(t *testing.T) {
 	t.Helper()
-	f.stop(t, syscall.SIGINT)
-	if code := f.cmd.ProcessState.ExitCode(); code != 0 || f.stderr.Len() > 0 {
-		t.Errorf("exit code %d, stderr %q", code, f.stderr)
+	f.Stop(t, syscall.SIGINT)
+	if code := f.Cmd.ProcessState.ExitCode(); code != 0 || f.Stderr.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, f.Stderr)
 	}
 }

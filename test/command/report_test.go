@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
@@ -71,13 +72,13 @@ spec:
 
 func TestRunReport(t *testing.T) {
 	cmd := newRunCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
-		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, programPath)
+		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, program.Path())
 	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
-	stdout, stderr, code := runToEnd(t, cmd)
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 3 || stdout != "done\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
@@ -192,7 +193,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := newRunCommand(t, append([]string{"--report", "out"}, tc.args...)...)
 			cmd.Env = withoutCIEnv(cmd.Env)
-			if _, stderr, code := runToEnd(t, cmd); code != tc.code {
+			if _, stderr, code := program.Run(t, cmd); code != tc.code {
 				t.Errorf("exit code %d, want %d: %s", code, tc.code, stderr)
 			}
 			requireNothingLeft(t, cmd)
@@ -246,8 +247,8 @@ func TestRunReportErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	requireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
-	requireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
-	requireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
-	requireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
+	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
+	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
+	program.RequireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
+	program.RequireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
 }

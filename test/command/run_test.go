@@ -17,12 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // runProcess is a "ctrlplane run" under way.
@@ -37,7 +38,7 @@ type runProcess struct {
 // newRunCommand is the program without a terminal, wherever the test itself runs.
 func newRunCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := newCommand(t, append([]string{"run"}, args...)...)
+	cmd := program.Command(t, append([]string{"run"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }
@@ -93,8 +94,8 @@ func (r *runProcess) requireExit(t *testing.T, code int) {
 	t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(waitTimeout):
-		t.Fatalf("has not ended after %v", waitTimeout)
+	case <-time.After(program.Timeout):
+		t.Fatalf("has not ended after %v", program.Timeout)
 	}
 	if got := r.cmd.ProcessState.ExitCode(); got != code {
 		t.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
@@ -145,7 +146,7 @@ func TestRunExitCodes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := newRunCommand(t, tc.args...)
-			stdout, stderr, code := runToEnd(t, cmd)
+			stdout, stderr, code := program.Run(t, cmd)
 			if code != tc.code || stdout != "" {
 				t.Errorf("exit code %d, want %d; stdout %q: %s", code, tc.code, stdout, stderr)
 			}
@@ -217,9 +218,9 @@ func TestRunsInParallel(t *testing.T) {
 // TestRunWithoutStdinAndEnvironment has no stdin and no environment.
 func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 	t.Parallel()
-	cmd := newCommand(t)
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, programPath}
-	stdout, stderr, code := runToEnd(t, cmd)
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program.Path()}
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 || stdout != "end true\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
@@ -286,46 +287,16 @@ func processAlive(t *testing.T, pid string) bool {
 
 func awaitTrue(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(waitTimeout)
+	deadline := time.After(program.Timeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s: not after %v", what, waitTimeout)
+			t.Fatalf("%s: not after %v", what, program.Timeout)
 		}
 	}
-}
-
-// TestRunForwardsCtrlCOnce presses Ctrl-C: the command hears it once, and goes on
-// reading the terminal.
-func TestRunForwardsCtrlCOnce(t *testing.T) {
-	t.Parallel()
-	cmd := newCommand(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
-	screen, err := pty.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer screen.Close()
-	stop := time.AfterFunc(waitTimeout, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
-	heard := 0
-	for lines := bufio.NewScanner(screen); lines.Scan(); {
-		switch line := lines.Text(); {
-		case strings.Contains(line, "ready"):
-			if _, err := screen.WriteString("\x03line\n"); err != nil {
-				t.Error(err)
-			}
-		case strings.Contains(line, "heard"):
-			heard++
-		}
-	}
-	_ = cmd.Wait() // ProcessState tells
-	if code := cmd.ProcessState.ExitCode(); code != 4 || heard != 1 {
-		t.Errorf("exit code %d, heard %d times", code, heard)
-	}
-	requireNothingLeft(t, cmd)
 }
 
 // TestRunReportsLeftoverProcesses has a command that is killed, but not what it has started.
@@ -352,14 +323,14 @@ func TestRunSettle(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	kubectl := func(args string) []string {
-		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, programPath}
+		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, program.Path()}
 	}
 	create := kubectl("create deployment web --image=registry.invalid/web --replicas=3")
-	if _, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
+	if _, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	get := kubectl("get deployment web -o 'jsonpath={.status.readyReplicas}'")
-	stdout, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
+	stdout, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
 	if code != 0 || stdout != "3" {
 		t.Errorf("exit code %d, %q Pods were ready: %s", code, stdout, stderr)
 	}
@@ -368,7 +339,7 @@ func TestRunSettle(t *testing.T) {
 // TestRunSettleTimeout leaves a controller paused that has something to write.
 func TestRunSettleTimeout(t *testing.T) {
 	t.Parallel()
-	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", programPath)
+	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program.Path())
 	r := startRun(t, "--settle", "--timeout=5s", "--", "sh", "-c", script)
 	r.stdin.Close()
 	r.requireExit(t, 125)

@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // A control plane that is killed in the middle of a restore comes up with what
@@ -41,7 +43,7 @@ func TestRestoreSurvivesKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		kill.await()
-		p.kill()
+		p.Kill()
 		_ = restore.Wait() // it may have been told the end before
 		_, err := os.Stat(pending)
 		p = k.startUp("--nodes", "0")
@@ -80,7 +82,7 @@ func awaitExists(t *testing.T, path string, there bool) {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
-	limit := time.After(waitTimeout)
+	limit := time.After(program.Timeout)
 	for {
 		if _, err := os.Stat(path); (err == nil) == there {
 			return

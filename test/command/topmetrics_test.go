@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // testMetrics are those of a process with two queues, one of which is behind.
@@ -53,7 +55,7 @@ func TestTopMetricsErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, look := range []string{"plain", "json", "none"} {
-				requireFailure(t, newCommand(t, "top", "--metrics", tc.url, "--ui", look), 1, tc.says, tc.url)
+				program.RequireFailure(t, program.Command(t, "top", "--metrics", tc.url, "--ui", look), 1, tc.says, tc.url)
 			}
 		})
 	}

@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/kubernetes/pkg/controlplane"
-)
 
-var update = flag.Bool("update", false, "rewrite golden files")
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+)
 
 // isTestGroup tells an API group that another test has added.
 func isTestGroup(group string) bool {
@@ -50,19 +48,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	slices.Sort(lines)
 	got := strings.Join(lines, "\n") + "\n"
-	const golden = "testdata/resources.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-golden +got:\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/resources.txt", []byte(got))
 }
 
 // What upstream's code says is on by default is served, and nothing else is.

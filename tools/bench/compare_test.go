@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestCompareResults(t *testing.T) {
@@ -15,7 +17,7 @@ func TestCompareResults(t *testing.T) {
 	v["ctrlplane"]["ready"] = 0.25 // beyond the old range
 	v["ctrlplane"]["acts"] = 0.65  // within it
 	newer := newTestResults(3, v, "ctrlplane", "three", "three-lifted")
-	golden(t, "compare", compareResults(old, newer))
+	testutil.Golden(t, "testdata/compare.golden", []byte(compareResults(old, newer)))
 }
 
 func TestCompareResultsOfOtherMachine(t *testing.T) {
@@ -23,7 +25,7 @@ func TestCompareResultsOfOtherMachine(t *testing.T) {
 	newer := newTestResults(1, testValues(), "ctrlplane")
 	newer.Machine.CPUs = 64
 	newer.IdleSeconds = 1
-	golden(t, "compare-others", compareResults(old, newer))
+	testutil.Golden(t, "testdata/compare-others.golden", []byte(compareResults(old, newer)))
 }
 
 func TestSaveAndLoadResults(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func newGrowthResults(steps ...growthStep) *growthResults {
@@ -26,10 +28,12 @@ func growthWithBend() *growthResults {
 	)
 }
 
-func TestGrowthReport(t *testing.T) { golden(t, "growth", growthWithBend().formatReport()) }
+func TestGrowthReport(t *testing.T) {
+	testutil.Golden(t, "testdata/growth.golden", []byte(growthWithBend().formatReport()))
+}
 
 func TestGrowthPicture(t *testing.T) {
-	golden(t, "growth.svg", requireXML(t, growthWithBend().drawCharts()))
+	testutil.Golden(t, "testdata/growth.svg.golden", []byte(requireXML(t, growthWithBend().drawCharts())))
 }
 
 // requireXML fails unless a text is XML.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // startLines are what "up --ui json --timings" writes, shortened.
@@ -33,7 +35,7 @@ func TestReadStartProfile(t *testing.T) {
 		t.Error(diff)
 	}
 	p.version, p.cpu = "ctrlplane v0.1.0", 950*time.Millisecond
-	golden(t, "start.svg", requireXML(t, p.drawTimeline()))
+	testutil.Golden(t, "testdata/start.svg.golden", []byte(requireXML(t, p.drawTimeline())))
 }
 
 func TestReadStartProfileErrors(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package command_test
+package terminal_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
@@ -31,7 +32,7 @@ type terminal struct {
 // startTerminal runs the program in a terminal.
 func startTerminal(t *testing.T, cols, rows int, args ...string) *terminal {
 	t.Helper()
-	cmd := newCommand(t, args...)
+	cmd := program.Command(t, args...)
 	s, err := screen.Start(cmd, cols, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func startLiveView(t *testing.T, args ...string) *terminal {
 // awaitScreen waits for what ok is to find on the screen.
 func (v *terminal) awaitScreen(t *testing.T, what string, ok func(text string) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), program.Timeout)
 	defer cancel()
 	if err := v.Await(ctx, ok); err != nil {
 		t.Fatalf("no %s: %v", what, err)
@@ -120,8 +121,8 @@ func (v *terminal) requireExit(t *testing.T) {
 	t.Helper()
 	select {
 	case <-v.Done():
-	case <-time.After(waitTimeout):
-		t.Fatalf("still running after %v; the screen:\n%s", waitTimeout, v.Text())
+	case <-time.After(program.Timeout):
+		t.Fatalf("still running after %v; the screen:\n%s", program.Timeout, v.Text())
 	}
 	if code := v.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d; the screen:\n%s", code, v.Text())

@@ -1,12 +1,14 @@
 //go:build !windows
 
-package command_test
+package terminal_test
 
 import (
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestLiveView uses the live view of a control plane that is kept.
@@ -15,7 +17,7 @@ func TestLiveView(t *testing.T) {
 	v := startLiveView(t, "--data-dir", dir)
 	v.requireFullScreen(t)
 	v.awaitFilled(t, 160, 45)
-	createWeb(t, dir, 20)
+	program.CreateWeb(t, dir, 20)
 	for _, step := range []struct {
 		name string
 		do   func(*testing.T, *terminal)
@@ -104,7 +106,7 @@ func leaveRunning(t *testing.T, v *terminal, dir string) {
 	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
 		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
 	}
-	name := createWeb(t, dir, 3)
+	name := program.CreateWeb(t, dir, 3)
 	v.awaitRow(t, `default/`+name) // of what goes on afterwards; much of it has scrolled off by the time one looks
 	v.awaitRow(t, `  settled`)
 	v.pressKeys(t, keyCtrlC)
@@ -120,7 +122,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 		top.awaitText(t, "● settled")
 		top.requireFullScreen(t)
 	}
-	name := createWeb(t, dir, 3)
+	name := program.CreateWeb(t, dir, 3)
 	for _, looks := range []*terminal{v, first, second} {
 		looks.awaitRow(t, `^.[0-9:.]+ .* default/`+name) // whichever is the last that happened
 	}
@@ -130,7 +132,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 	second.requireExit(t)
 	third := startTerminal(t, 80, 24, "top", "--data-dir", dir)
 	third.awaitText(t, "● settled")
-	name = createWeb(t, dir, 2)
+	name = program.CreateWeb(t, dir, 2)
 	v.awaitRow(t, `^.[0-9:.]+ .* default/`+name)
 
 	// A start that fails leaves the terminal alone.
