@@ -43,7 +43,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.DurationVar(&o.idle, "idle", 10*time.Second, "how long a control plane is left alone before its memory is read")
 	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "longest wait for any one thing")
 	f.BoolVar(&o.quick, "quick", false, "two runs of each only, unless -runs and -rounds say otherwise")
-	f.StringVar(&o.json, "json", "bench/out.json", "`file` for all samples")
+	f.StringVar(&o.json, "json", "bin/bench.json", "`file` for all samples")
 	f.StringVar(&o.doc, "doc", "", "`file` of Markdown to write the result into, between the comments that mark its place; made if it is not there")
 	f.BoolVar(&o.growth, "growth", false, "measure instead what a Pod costs when there are many, and draw it; the figures go beside the picture, as .json")
 	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "how many Pods -growth looks at, as a comma-separated `list`")
