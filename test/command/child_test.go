@@ -17,14 +17,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// readyMessage is what "ctrlplane child" says.
+// readyMessage is the line that "ctrlplane child" prints.
 type readyMessage struct {
 	Protocol                                      int
 	Version, Kubernetes, URL, DataDir, Kubeconfig string
 	PID                                           int
 }
 
-// TestChild is the parent of a control plane, and lets go of it.
+// TestChild starts a control plane as a parent does, and closes its stdin.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	cmd := program.Command(t, "child", "--nodes=0")
@@ -53,16 +53,16 @@ func TestChild(t *testing.T) {
 		t.Errorf("kubeconfig is for %v, %v, want %s", cfg, err, r.URL)
 	}
 	if r.Protocol != 1 || r.Version == "" || r.Kubernetes != "v1.37.1" || r.PID != cmd.Process.Pid || filepath.Dir(r.Kubeconfig) != r.DataDir {
-		t.Errorf("it says %s", line)
+		t.Errorf("got %s", line)
 	}
 	if err := stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
-		t.Errorf("it says more: %q, %v", rest, err)
+		t.Errorf("more output: %q, %v", rest, err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("got %v, want success", err)
 	}
 	requireNothingLeft(t, cmd)
 }
@@ -72,8 +72,8 @@ func TestChildUsageErrors(t *testing.T) {
 	program.RequireFailure(t, program.Command(t, "child", "--pod-cidr=zz"), 2, "zz")
 }
 
-// TestRunSelectsItsControlPlane has two control planes beside that of the run, among
-// which the verbs that it calls must find their own.
+// TestRunSelectsItsControlPlane starts a run within a run: the verbs that the inner
+// command calls must use its own control plane.
 func TestRunSelectsItsControlPlane(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "data")
@@ -86,7 +86,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	}
 	requireNothingLeft(t, cmd)
 
-	// A flag counts more than the environment.
+	// A flag takes precedence over the environment.
 	p := program.Up(t, out, "--nodes=0")
 	for _, tc := range []struct{ env, args, want string }{
 		{out, "kubeconfig", out},
@@ -107,7 +107,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	p.Kill()
 }
 
-// TestKubeconfigSelectsControlPlane has two ephemeral ones in a folder.
+// TestKubeconfigSelectsControlPlane runs two ephemeral control planes in one folder.
 func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "--nodes=0", "--", "sh", "-c", `echo "$KUBECONFIG"; cat`)
@@ -123,6 +123,6 @@ func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	select {
 	case <-r.ended:
 	case <-time.After(program.Timeout):
-		t.Fatal("the run has not ended")
+		t.Fatal("the run did not end")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestAcknowledgedWritesSurviveKill kills a control plane while clients write, again
-// and again: what was acknowledged must be there after the next start.
+// TestAcknowledgedWritesSurviveKill repeatedly kills a control plane while clients
+// write: every acknowledged write must be there after the next start.
 func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	const rounds, writers = 6, 4
 	dir := filepath.Join(t.TempDir(), "data")

@@ -104,11 +104,11 @@ func TestInvalidManifestStopsStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir, "-f", manifest), 1, manifest, "Bad_Name")
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the data folder is left behind: %v", err)
+		t.Errorf("the data folder: got %v, want not found", err)
 	}
 }
 
-// TestDamagedDataFolder starts on a folder in which one thing is wrong at a time.
+// TestDamagedDataFolder starts on data folders that have one damage each.
 func TestDamagedDataFolder(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	program.Up(t, made).Stop(t, syscall.SIGTERM)

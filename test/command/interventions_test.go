@@ -46,7 +46,7 @@ func TestInterventionErrors(t *testing.T) {
 	}
 }
 
-// controllerList is what of "controllers -o json" is looked at here.
+// controllerList is the part of "controllers -o json" that the test checks.
 type controllerList struct {
 	Items []struct {
 		Name, State, Reason string
@@ -55,7 +55,7 @@ type controllerList struct {
 	}
 }
 
-// TestInterventionVerbs lays a hand on a controller, as a person does.
+// TestInterventionVerbs runs each verb that intervenes in a controller.
 func TestInterventionVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir)
@@ -76,7 +76,7 @@ func TestInterventionVerbs(t *testing.T) {
 		}
 	}
 	do("controllers", "pause", "replicaset")
-	do("controllers", "pause", "replicaset-controller") // twice is once
+	do("controllers", "pause", "replicaset-controller") // a second time changes nothing
 	name := program.CreateWeb(t, dir, 3)
 	says(do("controllers", "step", "replicaset"), "create Pod default/"+name, ": 201 Created\n--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n")
 	var stepped struct {
@@ -130,6 +130,6 @@ func TestInterventionVerbs(t *testing.T) {
 	}
 	program.Up(t, dir)
 	if text := do("status"); strings.Contains(text, "by hand") {
-		t.Errorf("a hand outlives the process:\n%s", text)
+		t.Errorf("an intervention outlives the process:\n%s", text)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// lessonsTimeout is how long all lessons together may take on a busy machine.
+// lessonsTimeout bounds all lessons together on a busy machine.
 const lessonsTimeout = 8 * time.Minute
 
 func TestLearnUsageErrors(t *testing.T) {
@@ -50,8 +50,8 @@ func TestLearnList(t *testing.T) {
 	}
 }
 
-// TestLearnAutoMatchesGoldenTraces does all lessons by themselves, on one control plane, and
-// compares what came of them with what came of them before.
+// TestLearnAutoMatchesGoldenTraces runs all lessons with --auto on one control plane
+// and compares their traces with earlier runs.
 func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	dir := t.TempDir()
 	cmd := program.Command(t, "learn", "--auto", "--traces", dir)
@@ -78,7 +78,7 @@ func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	}
 }
 
-// TestLearnWithoutGo does the lesson for which Go is of use on a machine without it.
+// TestLearnWithoutGo runs the lesson that uses Go on a machine without Go.
 func TestLearnWithoutGo(t *testing.T) {
 	cmd := program.Command(t, "learn", "own", "--auto")
 	cmd.Env = append(cmd.Env, "PATH="+pathWithoutGo())
@@ -88,7 +88,7 @@ func TestLearnWithoutGo(t *testing.T) {
 	}
 }
 
-// pathWithoutGo is the PATH without the folders that have a program of that name.
+// pathWithoutGo returns PATH without the folders that contain go.
 func pathWithoutGo() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -99,7 +99,8 @@ func pathWithoutGo() string {
 	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
-// goCacheEnv is where Go has its caches, which a home of one's own would hide.
+// goCacheEnv returns the environment that names Go's caches: a command has a home
+// folder of its own.
 func goCacheEnv(t *testing.T) (env []string) {
 	t.Helper()
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
@@ -112,7 +113,7 @@ func goCacheEnv(t *testing.T) (env []string) {
 	return env
 }
 
-// TestLearnDocumentedLesson does the lesson that docs/lessons.md has as its example.
+// TestLearnDocumentedLesson runs the example in docs/lessons.md.
 func TestLearnDocumentedLesson(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
 	if err != nil {
@@ -130,7 +131,7 @@ func TestLearnDocumentedLesson(t *testing.T) {
 	}
 }
 
-// TestLearnReportsFailedSteps does lessons by themselves that do not hold.
+// TestLearnReportsFailedSteps runs lessons with --auto whose checks fail.
 func TestLearnReportsFailedSteps(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	for name, tc := range map[string]struct{ steps, says string }{

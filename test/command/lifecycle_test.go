@@ -23,7 +23,7 @@ func TestStopsOnSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
 			p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-			// A watch that nobody ends must not hold it up.
+			// An open watch must not delay the end.
 			client, err := program.NewClient(p.Dir)
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestStopsOnSignals(t *testing.T) {
 	}
 }
 
-// TestRestartKeepsCluster checks that a second start on a folder is the same cluster.
+// TestRestartKeepsCluster checks that a second start with the same folder finds the same cluster.
 func TestRestartKeepsCluster(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	first := program.Up(t, dir)
@@ -53,7 +53,7 @@ func TestRestartKeepsCluster(t *testing.T) {
 	program.Up(t, dir)
 	after := loadKubeconfig(t, dir)
 	if before.Host != after.Host || string(before.CAData) != string(after.CAData) {
-		t.Errorf("%s has become %s, or its CA another", before.Host, after.Host)
+		t.Errorf("the URL changed from %s to %s, or the CA changed", before.Host, after.Host)
 	}
 	requirePrivateModes(t, dir)
 }
@@ -67,7 +67,7 @@ func loadKubeconfig(t *testing.T, dir string) *rest.Config {
 	return cfg
 }
 
-// requirePrivateModes checks that nobody else can read what is in the data folder.
+// requirePrivateModes checks that only the user can read the data folder.
 func requirePrivateModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -111,11 +111,11 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 			asked := program.Command(t, "--name", name, "kubectl", "get", "namespaces")
 			asked.Env = cmd.Env
 			if out, err := asked.CombinedOutput(); err != nil {
-				t.Errorf("by its name: %v: %s", err, out)
+				t.Errorf("kubectl by name: %v: %s", err, out)
 			}
 			p.Stop(t, end)
 			if end == syscall.SIGKILL {
-				// The next one clears up; it is refused itself, for speed.
+				// The next start cleans up, even one that fails on a flag.
 				next := program.Command(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
 				next.Env = cmd.Env
 				program.RequireFailure(t, next, 2, "zz")
@@ -127,7 +127,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAuthentication asks without, and with wrong, credentials.
+// TestAuthentication sends requests without and with wrong credentials.
 func TestAuthentication(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	cfg := loadKubeconfig(t, p.Dir)
@@ -160,7 +160,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestReadOnlyVerbs uses the other verbs on a control plane that lacks a controller.
+// TestReadOnlyVerbs runs the other verbs on a control plane without one of its controllers.
 func TestReadOnlyVerbs(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
 	ask := func(args ...string) string {
@@ -201,9 +201,9 @@ func TestReadOnlyVerbs(t *testing.T) {
 		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/web-") == 3
 	})
 	if _, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "pod", "nobody")); code != 1 {
-		t.Errorf("kubectl's exit code became %d", code)
+		t.Errorf("kubectl get of a missing object: exit code %d, want 1", code)
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // one is enough
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		watch := startFollower(t, p.Dir, "--data-dir", p.Dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
 		watch.awaitText(t, "kube-system")
 		watch.Stop(t, sig)
@@ -214,7 +214,7 @@ func TestReadOnlyVerbs(t *testing.T) {
 	}
 	for line := range strings.Lines(string(log)) {
 		if !json.Valid([]byte(line)) {
-			t.Fatalf("a line of the log is no JSON: %s", line)
+			t.Fatalf("a log line is not JSON: %s", line)
 		}
 	}
 }

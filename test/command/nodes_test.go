@@ -10,8 +10,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// Whatever is wrong with the nodes, the scheduler or the ranges that are asked
-// for is told before anything is made.
+// TestNodeFlagErrors checks that wrong flags of nodes, scheduler and address ranges
+// are reported before anything is created.
 func TestNodeFlagErrors(t *testing.T) {
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -62,8 +62,8 @@ func TestNodeFlagErrors(t *testing.T) {
 	}
 }
 
-// listNodes is what "nodes list" says, without the ages and the Pod ranges, which are
-// given out in any order; while the control plane starts, it is why it says nothing.
+// listNodes returns the output of "nodes list" without ages and Pod ranges, which
+// are assigned in any order; or its error, while the control plane starts.
 func listNodes(t *testing.T, dir string) string {
 	t.Helper()
 	stdout, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "nodes", "list"))
@@ -79,8 +79,8 @@ func listNodes(t *testing.T, dir string) string {
 	return strings.Join(lines[1:], "\n")
 }
 
-// What is done to nodes is done to all that are named, or to none, and a start
-// on the same folder finds it.
+// TestNodesVerbs checks that a verb changes all named nodes or none, and that the
+// changes survive a restart.
 func TestNodesVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
@@ -121,7 +121,7 @@ node-2 True 0/5 4 8Gi zone-b`)
 	listed("changed", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
 	p.Stop(t, syscall.SIGTERM)
-	p = program.Up(t, dir, flags...) // there are two, as asked for
+	p = program.Up(t, dir, flags...) // two nodes exist, so none is added
 	listed("the same again", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
 	program.MustRun(t, dir, "nodes", "recover", "node-2")
@@ -129,8 +129,8 @@ node-3 True 0/5 4 8Gi zone-a`)
 node-3 True 0/5 4 8Gi zone-a`)
 }
 
-// An exhausted range of addresses is told on the Service, and the address that
-// comes free goes to the one that waits.
+// TestLoadBalancerRangeExhausted checks that a Service without an address says why,
+// and gets the first address that is released.
 func TestLoadBalancerRangeExhausted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--load-balancer-range", "198.51.100.9/32")
@@ -149,7 +149,7 @@ func TestLoadBalancerRangeExhausted(t *testing.T) {
 		return strings.Contains(program.MustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
 	})
 	if got := address("second"); got != "" {
-		t.Errorf("an address that is in use was given: %q", got)
+		t.Errorf("the second Service has an address that is in use: %q", got)
 	}
 	program.MustRun(t, dir, "kubectl", "delete", "service", "first")
 	p.Await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })

@@ -9,7 +9,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// Metrics are served or not as each start on a folder says.
+// TestNoMetricsFlag checks that the flag of each start decides whether metrics are served.
 func TestNoMetricsFlag(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, step := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// lineBuffer takes what a program writes.
+// lineBuffer collects what a program prints.
 type lineBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -23,7 +23,7 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wholeLines returns the lines that are whole.
+// wholeLines returns the complete lines.
 func (l *lineBuffer) wholeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func startFollower(t *testing.T, dir string, args ...string) *outputFollower {
 	return &outputFollower{program.Start(t, cmd, dir), out}
 }
 
-// awaitLine waits for a line that ok takes.
+// awaitLine waits for a line for which ok returns true.
 func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line string) bool) {
 	t.Helper()
 	seen := 0
@@ -71,7 +71,7 @@ func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line strin
 	})
 }
 
-// awaitText waits for a line with these words.
+// awaitText waits for a line that contains a text.
 func (f *outputFollower) awaitText(t *testing.T, words string) {
 	t.Helper()
 	f.awaitLine(t, words, func(line string) bool { return strings.Contains(line, words) })
@@ -83,7 +83,7 @@ func (f *outputFollower) awaitKind(t *testing.T, kind string) {
 	f.awaitLine(t, kind, func(line string) bool { return jsonKind(line) == kind })
 }
 
-// jsonKind is the kind of a JSON line; none if it is not one.
+// jsonKind returns the kind of a JSON line; "" if it is not JSON.
 func jsonKind(line string) string {
 	var o struct{ Kind string }
 	if json.Unmarshal([]byte(line), &o) != nil {
@@ -92,7 +92,7 @@ func jsonKind(line string) string {
 	return o.Kind
 }
 
-// interrupt ends it as Ctrl-C does, and checks that it ends well.
+// interrupt stops it as Ctrl-C does and checks that it succeeds.
 func (f *outputFollower) interrupt(t *testing.T) {
 	t.Helper()
 	f.Stop(t, syscall.SIGINT)

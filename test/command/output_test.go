@@ -40,7 +40,7 @@ func TestViewUsageErrors(t *testing.T) {
 	}
 }
 
-// statusOutput is what of "status -o json" is looked at here.
+// statusOutput is the part of "status -o json" that the tests check.
 type statusOutput struct {
 	Process struct {
 		State   string
@@ -53,7 +53,7 @@ type statusOutput struct {
 	Controllers []struct{ Name, State string }
 }
 
-// queueAdds is how many keys a queue has had.
+// queueAdds returns how many keys were added to a queue; -1 if there is no such queue.
 func (s statusOutput) queueAdds(queue string) int {
 	for _, q := range s.Queues {
 		if q.Name == queue {
@@ -63,8 +63,8 @@ func (s statusOutput) queueAdds(queue string) int {
 	return -1
 }
 
-// awaitSettledAfterWork waits until a control plane has settled after some work of its
-// deployment controller.
+// awaitSettledAfterWork waits until a control plane has settled after its deployment
+// controller had work.
 func awaitSettledAfterWork(t *testing.T, p *program.ControlPlane) statusOutput {
 	t.Helper()
 	var s statusOutput
@@ -94,10 +94,10 @@ func TestStatus(t *testing.T) {
 		return asYAML.Process.Settled
 	})
 	if len(asYAML.Queues) != len(asJSON.Queues) || asYAML.queueAdds("replicaset") < 1 {
-		t.Errorf("as YAML it is another: %+v", asYAML)
+		t.Errorf("YAML and JSON differ: %+v", asYAML)
 	}
 	var brief, wide string
-	p.Await(t, "settled twice in a row", func() bool { // timers of the start come in between
+	p.Await(t, "settled twice in a row", func() bool { // timers of the start may interfere
 		brief, wide = program.Status(t, p.Dir), program.Status(t, p.Dir, "-o", "wide")
 		return strings.Contains(brief, "is ready and settled") && strings.Contains(wide, "is ready and settled")
 	})
@@ -155,12 +155,12 @@ func TestUIPlain(t *testing.T) {
 	f.interrupt(t)
 	for _, line := range f.out.wholeLines() {
 		if strings.ContainsAny(line, "\x1b\r") {
-			t.Errorf("a line is meant for a terminal: %q", line)
+			t.Errorf("a line contains control characters: %q", line)
 		}
 	}
 }
 
-// TestStatusWithoutRecords turns observation off: what is cheap is still known.
+// TestStatusWithoutRecords checks that queues are counted although no records are kept.
 func TestStatusWithoutRecords(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--observe-records=-1")
 	program.CreateWeb(t, p.Dir, 3)

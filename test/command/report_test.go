@@ -20,7 +20,7 @@ import (
 
 var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
 
-// readReport are the files of a report, by name; there are no others.
+// readReport returns the files of a report by name. There must be no others.
 func readReport(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -42,7 +42,7 @@ func readReport(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// withoutCIEnv is the environment without that of a CI service.
+// withoutCIEnv removes the variables of CI services.
 func withoutCIEnv(env []string) []string {
 	return slices.DeleteFunc(env, func(v string) bool {
 		return strings.HasPrefix(v, "GITHUB_") || strings.HasPrefix(v, "GITLAB_") || strings.HasPrefix(v, "CI_")
@@ -88,7 +88,7 @@ func TestRunReport(t *testing.T) {
 
 	for name, text := range files {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") {
-			t.Errorf("%s tells the value of a Secret", name)
+			t.Errorf("%s contains the value of a Secret", name)
 		}
 	}
 	for name, want := range map[string]string{
@@ -97,7 +97,7 @@ func TestRunReport(t *testing.T) {
 		"ctrlplane.log": "closed etcd server",
 	} {
 		if !strings.Contains(files[name], want) {
-			t.Errorf("%s does not have %q", name, want)
+			t.Errorf("%s does not contain %q", name, want)
 		}
 	}
 	objects, err := manifests.Load([]string{filepath.Join(cmd.Dir, "out", "objects.yaml")})
@@ -106,7 +106,7 @@ func TestRunReport(t *testing.T) {
 	}
 	for _, failure := range []string{"failed with exit code 3", "Insufficient cpu"} {
 		if !slices.ContainsFunc(junitFailures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
-			t.Errorf("junit.xml does not have %q: %s", failure, files["junit.xml"])
+			t.Errorf("junit.xml does not contain %q: %s", failure, files["junit.xml"])
 		}
 	}
 	if !strings.Contains(stderr, "::error title=ctrlplane run failed with exit code 3::") {
@@ -117,7 +117,7 @@ func TestRunReport(t *testing.T) {
 	}
 }
 
-// requireAllRecords checks that every record from the first on is there.
+// requireAllRecords checks that no record is missing.
 func requireAllRecords(t *testing.T, text string) {
 	t.Helper()
 	last, missed := uint64(0), uint64(0)
@@ -144,16 +144,16 @@ func requireAllRecords(t *testing.T, text string) {
 	records := uint64(0)
 	for _, kind := range []string{"bootStep", "controllerChanged", "queueChanged", "delivered", "called", "synced", "logged"} {
 		records += uint64(kinds[kind])
-		if kinds[kind] == 0 && kind != "queueChanged" { // of which there is one a second
+		if kinds[kind] == 0 && kind != "queueChanged" { // recorded once a second
 			t.Errorf("no record of kind %s", kind)
 		}
 	}
 	if records+missed != last || missed > 0 {
-		t.Errorf("%d records and %d missed, the last is %d", records, missed, last)
+		t.Errorf("%d records and %d missed, the last has number %d", records, missed, last)
 	}
 }
 
-// junitFailures are the messages of junit.xml.
+// junitFailures returns the failure messages in junit.xml.
 func junitFailures(t *testing.T, text string) (messages []string) {
 	t.Helper()
 	var junit struct {
@@ -176,13 +176,13 @@ func junitFailures(t *testing.T, text string) (messages []string) {
 	return messages
 }
 
-// TestRunReportOfEveryOutcome has runs that end in other ways; each leaves a report.
+// TestRunReportOfEveryOutcome runs commands that end in other ways: each leaves a report.
 func TestRunReportOfEveryOutcome(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
 		code int
-		says string // the page
+		says string // in the page
 	}{
 		{"passed", []string{"--", "true"}, 0, "passed"},
 		{"timed out", []string{"--timeout", "300ms", "--", "sleep", "60"}, 124, "timed out"},
@@ -198,7 +198,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 			}
 			requireNothingLeft(t, cmd)
 			if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {
-				t.Errorf("the page does not say %q", tc.says)
+				t.Errorf("the page does not contain %q", tc.says)
 			}
 		})
 	}
@@ -219,13 +219,13 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 			r.requireExit(t, 130)
 			page := readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
 			if want := "ended by signal 2"; !strings.Contains(page, want) {
-				t.Errorf("the page does not say %q", want)
+				t.Errorf("the page does not contain %q", want)
 			}
 		})
 	}
 }
 
-// awaitFolderEntry returns once there is something in a folder.
+// awaitFolderEntry returns as soon as a folder contains something.
 func awaitFolderEntry(t *testing.T, r *runProcess, dir string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

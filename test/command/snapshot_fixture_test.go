@@ -13,11 +13,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// snapshotFixture runs commands that share a state folder, and with it the snapshots.
+// snapshotFixture runs commands with one state folder, which holds the snapshots.
 type snapshotFixture struct {
 	t     *testing.T
 	state string
-	dir   string // the data folder that is meant
+	dir   string // the data folder of the control plane
 }
 
 func newSnapshotFixture(t *testing.T) snapshotFixture {
@@ -32,7 +32,7 @@ func (k snapshotFixture) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// mustRun runs a command that has to succeed.
+// mustRun runs a command, which must succeed, and returns its output.
 func (k snapshotFixture) mustRun(args ...string) string {
 	k.t.Helper()
 	stdout, stderr, code := program.Run(k.t, k.command(args...))
@@ -86,7 +86,7 @@ func requireContains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, w := range wanted {
 		if !strings.Contains(text, w) {
-			t.Errorf("%q does not say %q", text, w)
+			t.Errorf("%q does not contain %q", text, w)
 		}
 	}
 }

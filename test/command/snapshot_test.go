@@ -36,12 +36,12 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	}
 	requireContains(t, k.mustRun("snapshot", "restore", "later"), "later restored: ")
 	if strings.Contains(k.mustRun("snapshot", "diff", "later", "-o", "name"), "added") {
-		t.Error("there is more than was restored")
+		t.Error("objects were added after the restore")
 	}
 	requireContains(t, k.mustRun("reset"), "reset: ", " deleted, ")
 	running.Await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.countConfigMaps() == 1 })
 
-	// It is started from on its own, and by run.
+	// A new control plane can be started from the snapshot, also by run.
 	other := k
 	other.dir = filepath.Join(t.TempDir(), "other")
 	p := other.startUp("--from", "later")
@@ -58,18 +58,18 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 
 	k.mustRun("snapshot", "delete", "base", "later")
 	if got := k.mustRun("snapshot", "list"); strings.Count(got, "\n") != 1 {
-		t.Errorf("left: %s", got)
+		t.Errorf("snapshots are left: %s", got)
 	}
 }
 
-// commandWithoutDataDir is a command that means no data folder.
+// commandWithoutDataDir returns a command without --data-dir.
 func (k snapshotFixture) commandWithoutDataDir(args ...string) *exec.Cmd {
 	cmd := program.Command(k.t, args...)
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+k.state)
 	return cmd
 }
 
-// hasOwnCA is whether the CA that Pods are told is the control plane's.
+// hasOwnCA reports whether Pods receive the CA of their control plane.
 func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
 	m, err := k.newClient().CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 	ca, fileErr := os.ReadFile(filepath.Join(k.dir, "pki", "ca.crt"))
@@ -151,10 +151,10 @@ func TestSnapshotErrors(t *testing.T) {
 	}
 	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has form 9")
 	if now := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
-		t.Errorf("version %s, was %s", now, revision)
+		t.Errorf("resource version %s, was %s", now, revision)
 	}
 
-	// A disk without room, and a folder that cannot be made.
+	// A full disk, and a state folder that cannot be created.
 	full := k.command()
 	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, program.Path(), "--data-dir", k.dir, "snapshot", "save", "big"}
 	full.Path = "/bin/sh"

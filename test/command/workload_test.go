@@ -17,8 +17,8 @@ metadata: {name: web}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 `
 
-// A person's way through a rollout, a roll-back and the maintenance of a node:
-// kubectl's own commands end when they should, with what they should say.
+// TestKubectlRollout runs a rollout, a rollback and the maintenance of a node with
+// kubectl: each command must end and print what it does on a real cluster.
 func TestKubectlRollout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "2", "--node-zones", "2")
@@ -55,7 +55,7 @@ func TestKubectlRollout(t *testing.T) {
 			t.Errorf("kubectl %s: %q, want %q", step.args, got, step.says)
 		}
 	}
-	// A drain beyond the budget waits until its time is up, and evicts nobody.
+	// A drain beyond the budget times out and evicts no Pod.
 	client, err := program.NewClient(p.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +73,6 @@ func TestKubectlRollout(t *testing.T) {
 		t.Errorf("a drain beyond the budget: exit code %d: %s", code, stderr)
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {
-		t.Errorf("the pod that the budget keeps: %v", err)
+		t.Errorf("the pod that the budget protects: %v", err)
 	}
 }

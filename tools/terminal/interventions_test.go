@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestInterventionKeys does so with the keys of the live view.
+// TestInterventionKeys uses the keys of the live view that intervene in a controller.
 func TestInterventionKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)

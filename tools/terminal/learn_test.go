@@ -56,7 +56,7 @@ choices:
 ` + "```" + `
 `
 
-// TestLearnInteractively does a lesson as a person does, leaves it, and goes on.
+// TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
 func TestLearnInteractively(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", program.WriteLesson(t, ownLesson))
@@ -68,7 +68,7 @@ func TestLearnInteractively(t *testing.T) {
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
 	v.awaitText(t, `configmaps "nothing" not found`)
 
-	// Done in another shell.
+	// The step is done in another shell.
 	kubectl := program.Command(t, "--data-dir", p.Dir, "kubectl", "-n", "lesson-mine", "create", "configmap", "note")
 	if _, stderr, code := program.Run(t, kubectl); code != 0 {
 		t.Fatal(stderr)
@@ -102,7 +102,7 @@ func TestLearnInteractively(t *testing.T) {
 	program.RequireLessonCleanedUp(t, p)
 }
 
-// TestLearnInterrupted ends lessons in the middle.
+// TestLearnInterrupted interrupts lessons.
 func TestLearnInterrupted(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)

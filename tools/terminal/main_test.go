@@ -1,5 +1,5 @@
-// Package terminal_test uses the built program in a pseudo terminal, as a user does
-// who sits in front of one.
+// Package terminal_test uses the built program in a pseudo terminal. Its tests need
+// a terminal emulator, so they are not in test/command.
 package terminal_test
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestRunForwardsCtrlCOnce presses Ctrl-C: the command hears it once, and goes on
-// reading the terminal.
+// TestRunForwardsCtrlCOnce presses Ctrl-C: the command receives one signal and can
+// still read from the terminal.
 func TestRunForwardsCtrlCOnce(t *testing.T) {
 	t.Parallel()
 	cmd := program.Command(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
@@ -37,7 +37,7 @@ func TestRunForwardsCtrlCOnce(t *testing.T) {
 			heard++
 		}
 	}
-	_ = cmd.Wait() // ProcessState tells
+	_ = cmd.Wait() // its ProcessState has the result
 	if code := cmd.ProcessState.ExitCode(); code != 4 || heard != 1 {
 		t.Errorf("exit code %d, heard %d times", code, heard)
 	}
