@@ -89,6 +89,7 @@ func formatActivity(records []observe.Record, namespace string) string {
 		}
 	}
 	if len(lines) == 0 {
+		return "    nothing: no write and no failure is recorded"
 	}
 	var b strings.Builder
 	began := lines[0].first

@@ -200,7 +200,7 @@ func TestReadOnlyVerbs(t *testing.T) {
 	p.Await(t, "three Pods", func() bool {
 		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/web-") == 3
 	})
-	if _, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "pod", "nobody")); code != 1 {
+	if _, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "pod", "missing")); code != 1 {
 		t.Errorf("kubectl get of a missing object: exit code %d, want 1", code)
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

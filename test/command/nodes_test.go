@@ -97,7 +97,7 @@ func TestNodesVerbs(t *testing.T) {
 		{"fail", "say which"},
 		{"fail node-1 node-9", `there is no node "node-9"`},
 		{"recover ../node-1", `there is no node "../node-1"`},
-		{"terminate node-1 nobody", `there is no node "nobody"`},
+		{"terminate node-1 missing", `there is no node "missing"`},
 		{"remove node-2 node-9", `there is no node "node-9"`},
 		{"list -o xml", `"xml" is not known`},
 		{"forget node-1", "unknown verb"},
