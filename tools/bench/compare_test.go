@@ -14,8 +14,8 @@ import (
 func TestCompareResults(t *testing.T) {
 	old := newTestResults(3, testValues(), "ctrlplane", "three")
 	v := testValues()
-	v["ctrlplane"]["ready"] = 0.25 // beyond the old range
-	v["ctrlplane"]["acts"] = 0.65  // within it
+	v["ctrlplane"]["ready"] = 0.25 // outside the old range
+	v["ctrlplane"]["acts"] = 0.65  // within the old range
 	newer := newTestResults(3, v, "ctrlplane", "three", "three-lifted")
 	testutil.Golden(t, "testdata/compare.golden", []byte(compareResults(old, newer)))
 }
@@ -45,9 +45,9 @@ func TestSaveAndLoadResults(t *testing.T) {
 
 func TestLoadResultsRefusesBadFile(t *testing.T) {
 	tests := map[string]string{
-		"not json":                    "is no results file",
+		"not json":                    "is not a results file",
 		`{"format":2,"samples":[{}]}`: "has format 2",
-		`{"format":1,"samples":[]}`:   "with 0 samples",
+		`{"format":1,"samples":[]}`:   "format 1 and 0 samples",
 	}
 	for content, want := range tests {
 		path := filepath.Join(t.TempDir(), "out.json")

@@ -36,7 +36,7 @@ func TestGrowthPicture(t *testing.T) {
 	testutil.Golden(t, "testdata/growth.svg.golden", []byte(requireXML(t, growthWithBend().drawCharts())))
 }
 
-// requireXML fails unless a text is XML.
+// requireXML fails the test unless a text is well-formed XML, and returns it.
 func requireXML(t *testing.T, text string) string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))

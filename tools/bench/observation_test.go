@@ -9,8 +9,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// observationResults makes results of all looks, in rounds of which the second is slower
-// for all and dearer for those that look.
+// observationResults returns results of two rounds; in the second, everything is slower
+// and observation costs more.
 func observationResults() *results {
 	r := newTestResults(2, map[string]map[string]float64{
 		hooksOff:     {"ready": 0.5, "rss": 240, "cpuIdle": 0, "pods100x10": 1, "cpu100x10": 1.8, "pods500x10": 5, "cpu500x10": 9},

@@ -8,8 +8,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// newTestResults makes results in which run n of a contestant took n/10 more than
-// the values given.
+// newTestResults returns results in which run n of a contestant took n/10 more than the
+// given values.
 func newTestResults(runs int, values map[string]map[string]float64, contestants ...string) *results {
 	r := &results{
 		Format:      resultsFormat,
@@ -89,7 +89,7 @@ func TestEveryContestantIsDescribed(t *testing.T) {
 			t.Errorf("contestant(%q) is %q", name, got)
 		}
 		if describeContestant(name) == describeContestant("no such") {
-			t.Errorf("%s has no explanation", name)
+			t.Errorf("%s has no description", name)
 		}
 	}
 }
