@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 Endpoints are deprecated, and served.
-
 package e2e_test
 
 import (

@@ -192,17 +192,17 @@ func TestSettleRandomWorkloads(t *testing.T) {
 			lifted := h.scheduleRemoval(t)
 			found, err := waitUntilSettled(t, src, h.settleTimeout())
 			if _, ok := errors.AsType[*settled.BusyError](err); ok && h.action != "" { // the intervention may keep it from settling
-				t.Logf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Log(formatBusy(err))
 				<-lifted
 				mustSucceed(t)(h.undo(t.Context()))
 				found, err = waitUntilSettled(t, src, time.Minute)
 			}
 			if err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
 			if <-lifted; h.removedAt.After(found.Time) { // settled except for the stopped controller
 				if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
-					t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+					t.Fatal(formatBusy(err))
 				}
 			}
 			window := retryHorizon + retryHorizon/5
@@ -212,11 +212,11 @@ func TestSettleRandomWorkloads(t *testing.T) {
 			requireNoWrites(t, src, found, window)
 			mustSucceed(t)(h.undo(t.Context()))
 			if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
 			deleteObject(t, controlPlane.client.CoreV1().Namespaces(), s.ns)
 			if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
 			requireNoWrites(t, src, found, retryHorizon/4)
 		})
@@ -301,6 +301,15 @@ func TestSettleReportsBusyControllers(t *testing.T) {
 	})
 }
 
+// formatBusy formats an error with the work of the busy controllers.
+func formatBusy(err error) string {
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+		return fmt.Sprintf("%v: %v", err, busy.Work)
+	}
+	return err.Error()
+}
+
+// requireBusy checks that an error names work that contains all parts.
 func requireBusy(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	busy, ok := errors.AsType[*settled.BusyError](err)

@@ -70,14 +70,14 @@ func startAndClose() error {
 	}
 	second := &ctrlplane.Server{}
 	if err := second.Start(ctx); !errors.Is(err, ctrlplane.ErrRunning) {
-		return fmt.Errorf("start of a second control plane: got %v", err)
+		return fmt.Errorf("start of a second control plane: got %q, want %w", fmt.Sprint(err), ctrlplane.ErrRunning)
 	}
 	dir := srv.DataDir()
 	if err := errors.Join(srv.Close(), srv.Close()); err != nil {
 		return err
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		return fmt.Errorf("%s still exists: %v", dir, err)
+		return fmt.Errorf("%s: got %q, want %w", dir, fmt.Sprint(err), os.ErrNotExist)
 	}
 	select {
 	case <-srv.Done():
