@@ -1,21 +1,23 @@
 //go:build !windows
 
-package command_test
+package terminal_test
 
 import (
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestLiveView uses the live view of a control plane that is kept.
+// TestLiveView uses the live view of a persistent control plane.
 func TestLiveView(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)
 	v.requireFullScreen(t)
 	v.awaitFilled(t, 160, 45)
-	createWeb(t, dir, 20)
+	program.CreateWeb(t, dir, 20)
 	for _, step := range []struct {
 		name string
 		do   func(*testing.T, *terminal)
@@ -24,7 +26,7 @@ func TestLiveView(t *testing.T) {
 		{"sizes", changeSize}, {"help", readHelp},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.do(t, v) }) {
-			return // the next would begin on a screen that it does not know
+			return // the next step expects the screen that this one leaves
 		}
 	}
 	t.Run("leave it running", func(t *testing.T) { leaveRunning(t, v, dir) })
@@ -32,7 +34,7 @@ func TestLiveView(t *testing.T) {
 
 func checkQueues(t *testing.T, v *terminal) {
 	for _, queue := range []string{"deployment", "replicaset", "endpoint_slice"} {
-		// How long keys waited is known only of a queue that had some.
+		// The waiting time is shown only for queues that had keys.
 		v.awaitRow(t, `^.\S+-controller +`+queue+` +running .* [0-9.]+(µs|ms|s)\b`)
 	}
 	v.awaitText(t, "● settled")
@@ -43,7 +45,7 @@ func filterFeed(t *testing.T, v *terminal) {
 	v.awaitRow(t, `deployment-controller +create  ReplicaSet default/web-`)
 	v.awaitTextGone(t, "create  Pod ")
 	v.pressEscape(t, "/deployment create, ")
-	v.pressKeys(t, "/replicaset-c create"+keyEnter) // without the bindings of the same Pods, which fill the screen
+	v.pressKeys(t, "/replicaset-c create"+keyEnter) // hides the bindings of the same Pods, which fill the screen
 	v.awaitRow(t, `replicaset-controller +create  Pod default/web-`)
 	v.awaitTextGone(t, "create  ReplicaSet ")
 	v.pressEscape(t, "/replicaset-c create, ")
@@ -102,16 +104,16 @@ func leaveRunning(t *testing.T, v *terminal, dir string) {
 	v.awaitText(t, "It runs on: ")
 	v.requireRestored(t)
 	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
-		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
+		t.Errorf("earlier output hides how to continue:\n%s", now)
 	}
-	name := createWeb(t, dir, 3)
-	v.awaitRow(t, `default/`+name) // of what goes on afterwards; much of it has scrolled off by the time one looks
+	name := program.CreateWeb(t, dir, 3)
+	v.awaitRow(t, `default/`+name) // of later output; the first lines may have scrolled off
 	v.awaitRow(t, `  settled`)
 	v.pressKeys(t, keyCtrlC)
 	v.requireExit(t)
 }
 
-// TestTopInSeveralTerminals looks at one control plane from several terminals.
+// TestTopInSeveralTerminals watches one control plane in several terminals.
 func TestTopInSeveralTerminals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)
@@ -120,9 +122,9 @@ func TestTopInSeveralTerminals(t *testing.T) {
 		top.awaitText(t, "● settled")
 		top.requireFullScreen(t)
 	}
-	name := createWeb(t, dir, 3)
+	name := program.CreateWeb(t, dir, 3)
 	for _, looks := range []*terminal{v, first, second} {
-		looks.awaitRow(t, `^.[0-9:.]+ .* default/`+name) // whichever is the last that happened
+		looks.awaitRow(t, `^.[0-9:.]+ .* default/`+name) // any record of it
 	}
 	first.pressKeys(t, "q")
 	first.requireExit(t)
@@ -130,10 +132,10 @@ func TestTopInSeveralTerminals(t *testing.T) {
 	second.requireExit(t)
 	third := startTerminal(t, 80, 24, "top", "--data-dir", dir)
 	third.awaitText(t, "● settled")
-	name = createWeb(t, dir, 2)
+	name = program.CreateWeb(t, dir, 2)
 	v.awaitRow(t, `^.[0-9:.]+ .* default/`+name)
 
-	// A start that fails leaves the terminal alone.
+	// A start that fails does not change the terminal.
 	again := startTerminal(t, 200, 24, "up", "--data-dir", dir)
 	again.awaitText(t, "in use by process")
 	<-again.Done()
@@ -148,7 +150,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 	third.requireExit(t)
 }
 
-// TestLiveViewEnds ends control planes under their live views.
+// TestLiveViewEnds stops control planes that show their live views.
 func TestLiveViewEnds(t *testing.T) {
 	signal := func(s syscall.Signal) func(*testing.T, *terminal) {
 		return func(t *testing.T, v *terminal) {
@@ -164,10 +166,10 @@ func TestLiveViewEnds(t *testing.T) {
 		args []string
 		end  func(*testing.T, *terminal)
 	}{
-		"q, of one that is not kept": {[]string{"--ephemeral"}, press("q")},
-		"Ctrl-C":                     {nil, press(keyCtrlC)},
-		"SIGTERM":                    {nil, signal(syscall.SIGTERM)},
-		"SIGINT":                     {nil, signal(syscall.SIGINT)},
+		"q, ephemeral": {[]string{"--ephemeral"}, press("q")},
+		"Ctrl-C":       {nil, press(keyCtrlC)},
+		"SIGTERM":      {nil, signal(syscall.SIGTERM)},
+		"SIGINT":       {nil, signal(syscall.SIGINT)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := startLiveView(t, tc.args...)
@@ -175,7 +177,7 @@ func TestLiveViewEnds(t *testing.T) {
 			tc.end(t, v)
 			v.requireExit(t)
 			if screen := v.Text(); !strings.Contains(screen, "Ctrl-C stops it.") {
-				t.Errorf("what was on the screen before the view is gone:\n%s", screen)
+				t.Errorf("the screen from before the view is not restored:\n%s", screen)
 			}
 		})
 	}

@@ -1,12 +1,14 @@
 //go:build !windows
 
-package command_test
+package terminal_test
 
 import (
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 const ownLesson = `## One
@@ -54,10 +56,10 @@ choices:
 ` + "```" + `
 `
 
-// TestLearnInteractively does a lesson as a person does, leaves it, and goes on.
+// TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
 func TestLearnInteractively(t *testing.T) {
-	p := startUp(t, filepath.Join(t.TempDir(), "data"))
-	v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", writeLesson(t, ownLesson))
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "Not yet: configmap/note has to be there; now it is not there.")
@@ -66,9 +68,9 @@ func TestLearnInteractively(t *testing.T) {
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
 	v.awaitText(t, `configmaps "nothing" not found`)
 
-	// Done in another shell.
-	kubectl := newCommand(t, "--data-dir", p.dir, "kubectl", "-n", "lesson-mine", "create", "configmap", "note")
-	if _, stderr, code := runToEnd(t, kubectl); code != 0 {
+	// The step is done in another shell.
+	kubectl := program.Command(t, "--data-dir", p.Dir, "kubectl", "-n", "lesson-mine", "create", "configmap", "note")
+	if _, stderr, code := program.Run(t, kubectl); code != 0 {
 		t.Fatal(stderr)
 	}
 	v.awaitText(t, "✓ There is a note.")
@@ -88,32 +90,32 @@ func TestLearnInteractively(t *testing.T) {
 	v.pressKeys(t, "quit"+keyEnter)
 	v.awaitText(t, "learn --resume goes on at step 3.")
 	v.requireExit(t)
-	requireLessonCleanedUp(t, p)
+	program.RequireLessonCleanedUp(t, p)
 
-	again := newCommand(t, "--data-dir", p.dir, "learn", "--resume")
+	again := program.Command(t, "--data-dir", p.Dir, "learn", "--resume")
 	again.Env = v.cmd.Env // the same progress
 	again.Stdin = strings.NewReader("b\nA\n")
-	stdout, stderr, code := runToEnd(t, again)
+	stdout, stderr, code := program.Run(t, again)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "Doing again") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "That was lesson") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
-	requireLessonCleanedUp(t, p)
+	program.RequireLessonCleanedUp(t, p)
 }
 
-// TestLearnInterrupted ends lessons in the middle.
+// TestLearnInterrupted interrupts lessons.
 func TestLearnInterrupted(t *testing.T) {
-	p := startUp(t, filepath.Join(t.TempDir(), "data"))
-	file := writeLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
 		v.awaitText(t, "Enter goes on lesson-mine $")
 		v.pressKeys(t, keyCtrlC)
 		v.awaitText(t, "learn --resume goes on at step 1.")
 		v.requireExit(t)
-		requireLessonCleanedUp(t, p)
+		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
 		v.awaitText(t, "Enter goes on lesson-mine $")
 		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -121,10 +123,10 @@ func TestLearnInterrupted(t *testing.T) {
 		v.awaitText(t, "interrupted")
 		<-v.Done()
 		v.requireRestored(t)
-		requireLessonCleanedUp(t, p)
+		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("Ctrl-C is the command's", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
 		v.awaitText(t, "Enter goes on lesson-mine $")
 		v.pressKeys(t, `echo beg""un; exec sleep 1000`+keyEnter)
 		v.awaitText(t, "begun")
@@ -132,18 +134,18 @@ func TestLearnInterrupted(t *testing.T) {
 		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Enter goes on lesson-mine $") == 2 })
 		v.pressKeys(t, "quit"+keyEnter)
 		v.requireExit(t)
-		requireLessonCleanedUp(t, p)
+		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("end of input", func(t *testing.T) {
-		cmd := newCommand(t, "--data-dir", p.dir, "learn", file)
+		cmd := program.Command(t, "--data-dir", p.Dir, "learn", file)
 		cmd.Stdin = strings.NewReader("")
-		requireFailure(t, cmd, 1, "the input ended")
-		requireLessonCleanedUp(t, p)
+		program.RequireFailure(t, cmd, 1, "the input ended")
+		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("end of the control plane", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
 		v.awaitText(t, "Enter goes on lesson-mine $")
-		p.stop(t, syscall.SIGTERM)
+		p.Stop(t, syscall.SIGTERM)
 		v.pressKeys(t, keyEnter)
 		v.awaitText(t, "the control plane has ended meanwhile")
 		<-v.Done()

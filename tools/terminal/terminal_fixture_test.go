@@ -1,6 +1,6 @@
 //go:build !windows
 
-package command_test
+package terminal_test
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
-// The keys that are no letters, as a terminal sends them.
+// Special keys, as a terminal sends them.
 const (
 	keyEnter = "\r"
 	keyEsc   = "\x1b"
@@ -31,7 +32,7 @@ type terminal struct {
 // startTerminal runs the program in a terminal.
 func startTerminal(t *testing.T, cols, rows int, args ...string) *terminal {
 	t.Helper()
-	cmd := newCommand(t, args...)
+	cmd := program.Command(t, args...)
 	s, err := screen.Start(cmd, cols, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,8 @@ func startTerminal(t *testing.T, cols, rows int, args ...string) *terminal {
 	return &terminal{s, cmd}
 }
 
-// startLiveView starts a control plane and returns when its live view shows it settled.
+// startLiveView starts a control plane and returns when its live view shows that it
+// has settled.
 func startLiveView(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	v := startTerminal(t, 160, 45, append([]string{"up"}, args...)...)
@@ -52,13 +54,13 @@ func startLiveView(t *testing.T, args ...string) *terminal {
 	return v
 }
 
-// awaitScreen waits for what ok is to find on the screen.
+// awaitScreen waits for a screen for which ok returns true.
 func (v *terminal) awaitScreen(t *testing.T, what string, ok func(text string) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), program.Timeout)
 	defer cancel()
 	if err := v.Await(ctx, ok); err != nil {
-		t.Fatalf("no %s: %v", what, err)
+		t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
 
@@ -85,8 +87,8 @@ func (v *terminal) pressKeys(t *testing.T, keys string) {
 	}
 }
 
-// pressEscape presses esc and waits for the end of what it ends: of esc and another
-// key at once a terminal makes one key, pressed with alt.
+// pressEscape presses esc and waits until its effect is visible: a terminal takes
+// esc followed at once by another key for one key with alt.
 func (v *terminal) pressEscape(t *testing.T, from string) {
 	t.Helper()
 	v.awaitText(t, from)
@@ -101,9 +103,9 @@ func (v *terminal) resize(t *testing.T, cols, rows int) {
 	}
 }
 
-// awaitFilled waits until the view has drawn the whole screen for a new size: the
-// title of a pane is as wide as the screen, and neither there nor elsewhere is a
-// row that was wider, for what goes beyond the edge comes down on the next row.
+// awaitFilled waits until the view fills the screen after a change of its size: the
+// titles of the panes are as wide as the screen, and no row was wider, since the
+// rest of such a row would wrap to the next one.
 func (v *terminal) awaitFilled(t *testing.T, cols, rows int) {
 	t.Helper()
 	v.awaitScreen(t, "screen that is filled", func(text string) bool {
@@ -115,13 +117,13 @@ func (v *terminal) awaitFilled(t *testing.T, cols, rows int) {
 	})
 }
 
-// requireExit waits for the end of the program, and checks that it was a good one.
+// requireExit waits for the end of the program and checks that it succeeded.
 func (v *terminal) requireExit(t *testing.T) {
 	t.Helper()
 	select {
 	case <-v.Done():
-	case <-time.After(waitTimeout):
-		t.Fatalf("still running after %v; the screen:\n%s", waitTimeout, v.Text())
+	case <-time.After(program.Timeout):
+		t.Fatalf("still running after %v; the screen:\n%s", program.Timeout, v.Text())
 	}
 	if code := v.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d; the screen:\n%s", code, v.Text())
@@ -137,11 +139,11 @@ func (v *terminal) requireRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(changes) > 0 {
-		t.Errorf("the terminal is left with: %s", strings.Join(changes, ", "))
+		t.Errorf("the terminal is not restored: %s", strings.Join(changes, ", "))
 	}
 }
 
-// requireFullScreen checks that the view uses the terminal as it should: for the whole screen.
+// requireFullScreen checks that the view uses the whole screen.
 func (v *terminal) requireFullScreen(t *testing.T) {
 	t.Helper()
 	changes, err := v.StateChanges()
@@ -150,7 +152,7 @@ func (v *terminal) requireFullScreen(t *testing.T) {
 	}
 	for _, want := range []string{"mode 1049 is on", "mode 25 is off"} {
 		if !slices.Contains(changes, want) {
-			t.Errorf("got %q, want %q among it", changes, want)
+			t.Errorf("got %q, want it to contain %q", changes, want)
 		}
 	}
 }
