@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -51,6 +52,7 @@ type raftIndexes struct {
 	applied    uint64 // the last entry the database holds
 	replayFrom uint64 // the entry after which the log has to be replayed
 	logged     uint64 // the last entry the log holds
+	neverBegan bool   // there is a log, but the first write to it was cut short
 }
 
 // inspectFiles reads the files of the member in dir and returns an error for what
@@ -79,6 +81,7 @@ func inspectFiles(dir string) (raftIndexes, error) {
 	if err := c.inspectLog(logDir); err != nil {
 		return c, damageError(dir, err)
 	}
+	c.neverBegan = c.neverBegan && c.applied == 0
 	if c.applied < c.replayFrom {
 		return c, damageError(dir, fmt.Errorf("%s is missing or older than the write-ahead log: it ends at entry %d, the log begins at %d", dbPath, c.applied, c.replayFrom))
 	}
@@ -89,7 +92,7 @@ func damageError(dir string, err error) error {
 	if advised := (*adviceError)(nil); errors.As(err, &advised) {
 		return err
 	}
-	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {
+	if refused := (*fs.PathError)(nil); errors.As(err, &refused) || errors.Is(err, syscall.ENOMEM) {
 		return withAdvice(dir, err)
 	}
 	return &adviceError{err: err, advice: "restore " + dir + " from a backup or remove it to start empty"}

@@ -21,6 +21,9 @@ const (
 	// asking for leadership: raft refuses, and warns, while the entry that
 	// makes this member a voter is not applied.
 	firstEntryTries = 10
+	// leaderTimeout bounds the wait for leadership, which takes milliseconds, or on a
+	// very slow disk seconds.
+	leaderTimeout = time.Minute
 )
 
 // waitReady returns when the member answers linearised reads.
@@ -58,6 +61,8 @@ func waitFirstRead(ctx context.Context, srv *etcdserver.EtcdServer) error {
 // becomeLeader makes the only member leader at once instead of when its election timer
 // runs out, by the message with which a leader hands over.
 func becomeLeader(ctx context.Context, srv *etcdserver.EtcdServer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, leaderTimeout, errNoLeader)
+	defer cancel()
 	t := time.NewTicker(electInterval)
 	defer t.Stop()
 	for n := 0; srv.Leader() != srv.MemberID(); n++ {
@@ -79,11 +84,13 @@ func becomeLeader(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
+
+var errNoLeader = fmt.Errorf("the member did not become its own leader within %v: see the log; if it happens again, restore the folder from a backup", leaderTimeout)
 
 // readRaftStatus is what raft knows of itself. Etcd shows that in one place of the
 // process, of the member it opened last: the caller has to have the turn.
@@ -102,7 +109,7 @@ func readRaftStatus(ctx context.Context) (raft.Status, error) {
 		}
 		return status, nil
 	case <-ctx.Done():
-		return raft.Status{}, ctx.Err()
+		return raft.Status{}, context.Cause(ctx)
 	}
 }
 
