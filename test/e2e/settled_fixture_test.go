@@ -264,11 +264,11 @@ func (h *randomIntervention) scheduleRemoval(t *testing.T) <-chan struct{} {
 func (h *randomIntervention) undo(ctx context.Context) ([]string, error) {
 	switch h.action {
 	case "pause":
-		return h.interventions.Resume(ctx, h.controller)
+		return h.interventions.Resume(ctx, []string{h.controller})
 	case "stop":
-		return h.interventions.Start(ctx, h.controller)
+		return h.interventions.Start(ctx, []string{h.controller})
 	case "delay", "fail":
-		return h.interventions.Clear(ctx, h.controller)
+		return h.interventions.Clear(ctx, []string{h.controller})
 	}
 	return nil, nil
 }
