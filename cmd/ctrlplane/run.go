@@ -126,10 +126,10 @@ func (r *runCommand) validate() error {
 	if r.timeout < 0 {
 		return usage.Errorf("--timeout: %v is less than 0", r.timeout)
 	}
-	if r.settle && r.up.server.Records < 0 {
-		return usage.Errorf("--settle looks at what is observed, --observe-records %d turns that off: use one of them", r.up.server.Records)
+	if r.settle && r.up.server.Observe.Records < 0 {
+		return usage.Errorf("--settle looks at what is observed, --observe-records %d turns that off: use one of them", r.up.server.Observe.Records)
 	}
-	if err := r.report.validate(r.up.server.Records); err != nil {
+	if err := r.report.validate(r.up.server.Observe.Records); err != nil {
 		return err
 	}
 	return r.up.prepareServer()

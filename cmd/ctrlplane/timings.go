@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/birth"
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -17,7 +16,7 @@ var mainStart = time.Now()
 
 // startMoments are those of the start that has just succeeded.
 func startMoments() ui.StartTimes {
-	born, _ := birth.StartTime() // where the system does not tell, all counts from main
+	born, _ := procstat.StartTime() // where the system does not tell, all counts from main
 	return ui.StartTimes{Process: born, Main: mainStart, Ready: time.Now()}
 }
 

@@ -73,31 +73,31 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Hosts, "host", nil, "further name or address that the serving certificate covers (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
 	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
-	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
-	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
-	f.StringVar(&s.RuntimeConfig, "runtime-config", "", "APIs to turn on or off, as group/version=true|false,…")
-	f.StringArrayVar(&s.APIServerArgs, "kube-apiserver-arg", nil, "further flag of kube-apiserver, as name=value (repeatable)")
-	f.StringArrayVar(&s.ControllerManagerArgs, "kube-controller-manager-arg", nil, "further flag of kube-controller-manager, as name=value (repeatable)")
-	f.IntVar(&s.Nodes, "nodes", 1, "simulated nodes that Pods run on; 0 = none")
-	f.StringVar(&s.NodeCPU, "node-cpu", "", "CPU of each (default 32)")
-	f.StringVar(&s.NodeMemory, "node-memory", "", "memory of each (default 256Gi)")
-	f.IntVar(&s.NodePods, "node-pods", 0, "Pods that each takes (default 110)")
-	f.StringSliceVar(&s.NodeLabels, "node-label", nil, "further label of each, as key=value (repeatable)")
-	f.StringSliceVar(&s.NodeTaints, "node-taint", nil, "taint of each, as key=value:Effect (repeatable)")
-	f.IntVar(&s.NodeZones, "node-zones", 0, "zones that they spread over (default 1)")
-	f.BoolVar(&s.NoScheduler, "no-scheduler", false, "run no scheduler")
-	f.StringVar(&s.SchedulerConfig, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
-	f.StringArrayVar(&s.SchedulerArgs, "kube-scheduler-arg", nil, "further flag of kube-scheduler, as name=value (repeatable)")
-	f.StringVar(&s.LoadBalancerRange, "load-balancer-range", "", "CIDRs that Services of type LoadBalancer get addresses from (default "+cloud.DefaultRanges+")")
-	f.BoolVar(&s.NoMetrics, "no-metrics", false, "do not serve metrics.k8s.io for simulated nodes and Pods")
-	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
-	f.StringVar(&s.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.128.0.0/9)")
-	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")
-	f.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "CA of that cluster")
-	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate for that cluster")
-	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key for that cluster")
-	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
-	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
+	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: all that kubeadm turns on)`)
+	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
+	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to turn on or off, as group/version=true|false,…")
+	f.StringArrayVar(&s.APIServer.Args, "kube-apiserver-arg", nil, "further flag of kube-apiserver, as name=value (repeatable)")
+	f.StringArrayVar(&s.Controllers.Args, "kube-controller-manager-arg", nil, "further flag of kube-controller-manager, as name=value (repeatable)")
+	f.IntVar(&s.Nodes.Count, "nodes", 1, "simulated nodes that Pods run on; 0 = none")
+	f.StringVar(&s.Nodes.CPU, "node-cpu", "", "CPU of each (default 32)")
+	f.StringVar(&s.Nodes.Memory, "node-memory", "", "memory of each (default 256Gi)")
+	f.IntVar(&s.Nodes.Pods, "node-pods", 0, "Pods that each takes (default 110)")
+	f.StringSliceVar(&s.Nodes.Labels, "node-label", nil, "further label of each, as key=value (repeatable)")
+	f.StringSliceVar(&s.Nodes.Taints, "node-taint", nil, "taint of each, as key=value:Effect (repeatable)")
+	f.IntVar(&s.Nodes.Zones, "node-zones", 0, "zones that they spread over (default 1)")
+	f.BoolVar(&s.Scheduler.Disabled, "no-scheduler", false, "run no scheduler")
+	f.StringVar(&s.Scheduler.ConfigFile, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
+	f.StringArrayVar(&s.Scheduler.Args, "kube-scheduler-arg", nil, "further flag of kube-scheduler, as name=value (repeatable)")
+	f.StringVar(&s.Network.LoadBalancerRange, "load-balancer-range", "", "CIDRs that Services of type LoadBalancer get addresses from (default "+cloud.DefaultRanges+")")
+	f.BoolVar(&s.Nodes.NoMetrics, "no-metrics", false, "do not serve metrics.k8s.io for simulated nodes and Pods")
+	f.StringVar(&s.Network.ServiceCIDR, "service-cidr", "", "range of Service addresses (default 10.96.0.0/12)")
+	f.StringVar(&s.Network.PodCIDR, "pod-cidr", "", "range that nodes get their Pod ranges from (default 10.128.0.0/9)")
+	f.StringSliceVar(&s.Etcd.Endpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use in place of the embedded one")
+	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA of that cluster")
+	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate for that cluster")
+	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key for that cluster")
+	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in one only of the processes that share an etcd cluster")
+	f.IntVar(&s.Observe.Records, "observe-records", observe.DefaultRecords, "how many records of what happened to keep; -1 turns observation off")
 	f.BoolVar(&u.showsTimings, "timings", false, "once ready, say where the time of the start went (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "where all components log (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
@@ -124,10 +124,10 @@ func (u *upCommand) prepareServer() error {
 	if u.port < 0 || u.port > 65535 {
 		return usage.Errorf("--port: %d is not between 0 and 65535", u.port)
 	}
-	if len(s.EtcdEndpoints) == 0 && s.EtcdCAFile+s.EtcdCertFile+s.EtcdKeyFile != "" {
+	if len(s.Etcd.Endpoints) == 0 && s.Etcd.CAFile+s.Etcd.CertFile+s.Etcd.KeyFile != "" {
 		return usage.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile are for --etcd-endpoints, which is not given")
 	}
-	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
+	if (s.Etcd.CertFile == "") != (s.Etcd.KeyFile == "") {
 		return usage.Errorf("--etcd-certfile and --etcd-keyfile go together: give both or none")
 	}
 	if u.from != "" {
@@ -157,8 +157,7 @@ func (u *upCommand) prepareLog() error {
 	if err != nil {
 		return usage.Errorf("--log-format: %w", err)
 	}
-	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format}
-	u.server.Verbosity = u.verbosity
+	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format, Verbosity: u.verbosity}
 	return nil
 }
 

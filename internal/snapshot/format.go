@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the form that this program writes, and the highest
+// FormatVersion is the version of the format that this program writes, and the highest
 // that it reads.
 const FormatVersion = 1
 
 const fileMagic = "ctrlplane snapshot "
 
-// maxEntryBytes bounds what a length in a file may ask for; etcd takes 1.5 MiB.
+// maxEntryBytes bounds the lengths in a file; etcd accepts values of up to 1.5 MiB.
 const maxEntryBytes = 64 << 20
 
 // maxStateBytes and maxKeyBytes bound all values and all keys of a snapshot, so that
@@ -30,9 +30,9 @@ const (
 	maxKeyBytes   int64 = 256 << 20
 )
 
-// Header is what a file says of itself.
+// Header describes the content of a file.
 type Header struct {
-	// Kubernetes and Program are the versions of what has written it.
+	// Kubernetes and Program are the versions of the program that has written the file.
 	Kubernetes string    `json:"kubernetes"`
 	Program    string    `json:"program,omitempty"`
 	Created    time.Time `json:"created"`
@@ -42,17 +42,17 @@ type Header struct {
 	Origin       string `json:"origin,omitempty"`
 	// Revision is the store's.
 	Revision int64 `json:"revision"`
-	// Objects is how many entries there are, Bytes how long their values are.
+	// Objects is the number of entries, Bytes the total length of their values.
 	Objects int   `json:"objects"`
 	Bytes   int64 `json:"bytes"`
 	// TTLs are those of the State, in seconds.
 	TTLs []int64 `json:"ttls,omitempty"`
 }
 
-// errDamaged is why a file is not taken.
-var errDamaged = errors.New("it is damaged: take another one, or save it again")
+// errDamaged is why a file is rejected.
+var errDamaged = errors.New("it is damaged: use another file, or save it again")
 
-// Encode writes a state down. What h says of the state is filled in.
+// Encode returns a state as a file. It sets the fields of h that describe the state.
 func Encode(h Header, s State) ([]byte, error) {
 	h.Revision, h.Objects, h.Bytes, h.TTLs = s.Revision, len(s.Entries), 0, nil
 	for _, e := range s.Entries {
@@ -92,25 +92,26 @@ func Encode(h Header, s State) ([]byte, error) {
 	return append(out.Bytes(), sum[:]...), nil
 }
 
-// DecodeHeader checks all of a file and returns what it says of itself.
+// DecodeHeader checks a whole file and returns its header.
 func DecodeHeader(data []byte) (Header, error) {
 	h, _, err := checkFile(data)
 	return h, err
 }
 
-// checkFile checks the form and the checksum and returns what is compressed.
+// checkFile checks the format and the checksum, and returns the header and the
+// compressed entries.
 func checkFile(data []byte) (h Header, body []byte, err error) {
 	first, rest, ok := bytes.Cut(data, []byte("\n"))
 	text, ours := strings.CutPrefix(string(first), fileMagic)
 	if !ok || !ours || len(text) > 9 {
-		return h, nil, errors.New("it is no snapshot: take a file that \"ctrlplane snapshot save\" has written")
+		return h, nil, errors.New("it is not a snapshot: use a file that \"ctrlplane snapshot save\" has written")
 	}
 	var format int
 	if _, err := fmt.Sscanf(text, "%d", &format); err != nil || fmt.Sprint(format) != text || format < 1 {
 		return h, nil, errDamaged
 	}
 	if format > FormatVersion {
-		return h, nil, fmt.Errorf("it has form %d, this program reads up to %d: use the ctrlplane that wrote it, or a newer one", format, FormatVersion)
+		return h, nil, fmt.Errorf("it has format %d, this program reads up to %d: use the version of ctrlplane that wrote it, or a newer one", format, FormatVersion)
 	}
 	if len(rest) < sha256.Size {
 		return h, nil, errDamaged
@@ -126,7 +127,7 @@ func checkFile(data []byte) (h Header, body []byte, err error) {
 	return h, body, nil
 }
 
-// Decode reads what Encode has written, or says why it cannot be used.
+// Decode reads a file that Encode has written, or says why it cannot be used.
 func Decode(data []byte) (Header, State, error) {
 	return decodeWithin(data, maxStateBytes, maxKeyBytes)
 }

@@ -51,7 +51,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// No file with one bit that is not as it was is taken, and none that is cut short.
+// TestDecodeRefusesDamagedFiles flips each bit of a file, and truncates it.
 func TestDecodeRefusesDamagedFiles(t *testing.T) {
 	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sampleState())
 	for i := range file {
@@ -71,7 +71,8 @@ func TestDecodeRefusesDamagedFiles(t *testing.T) {
 	}
 }
 
-// What has a good checksum, but was not written by Encode, is refused, too.
+// TestDecodeRefusesMalformedFiles decodes files with a valid checksum that Encode has not
+// written.
 func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	signed := func(text string) []byte {
 		sum := sha256.Sum256([]byte(text))
@@ -82,26 +83,26 @@ func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	nowhere := sampleState()
 	nowhere.Entries[0].TTL = 3
 	for name, file := range map[string][]byte{
-		"no header":             signed("ctrlplane snapshot 1\n"),
-		"header is no JSON":     signed("ctrlplane snapshot 1\nx\n"),
-		"no entries":            signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
-		"form 0":                signed("ctrlplane snapshot 0\n{}\n"),
-		"form is no number":     signed("ctrlplane snapshot 1x\n{}\n"),
-		"unsorted":              mustEncode(t, Header{}, unsorted),
-		"TTL that is not there": mustEncode(t, Header{}, nowhere),
+		"no header":           signed("ctrlplane snapshot 1\n"),
+		"header is no JSON":   signed("ctrlplane snapshot 1\nx\n"),
+		"no entries":          signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
+		"format 0":            signed("ctrlplane snapshot 0\n{}\n"),
+		"format not a number": signed("ctrlplane snapshot 1x\n{}\n"),
+		"unsorted":            mustEncode(t, Header{}, unsorted),
+		"unknown TTL":         mustEncode(t, Header{}, nowhere),
 	} {
 		if _, _, err := Decode(file); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, text := range []string{"", "\n", "x", "ctrlplane snapshot", "ctrlplane snapshot 1", "ctrlplane snapshot 99999999999999999999\n"} {
-		if _, _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "no snapshot") {
+		if _, _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "not a snapshot") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", FormatVersion+1)))
-	if err == nil || !strings.Contains(err.Error(), "it has form 2, this program reads up to 1") {
-		t.Errorf("newer form: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "it has format 2, this program reads up to 1") {
+		t.Errorf("newer format: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func takeSnapshot(t *testing.T, s *Source) observe.Snapshot {
 	return got
 }
 
-func TestSnapshotAndRestore(t *testing.T) {
+func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"kube-controller-manager", "controller-runtime"} {
 		t.Run(name, func(t *testing.T) {
 			body := readSample(t, name)

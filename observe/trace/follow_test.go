@@ -52,7 +52,7 @@ func runFollow(t *testing.T, p *playback, f Format) (string, error) {
 }
 
 // In whatever parts the records arrive, Follow writes the nodes of a complete trace.
-func TestFollowLogs(t *testing.T) {
+func TestFollow(t *testing.T) {
 	records := loadJournal(t, "scale")
 	want := map[string]bool{}
 	for n := range buildTree(t, "scale", deployment("web"), Options{}).All() {

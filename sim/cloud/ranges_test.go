@@ -11,7 +11,7 @@ import (
 
 const podCIDR, serviceCIDR = "10.244.0.0/16", "10.96.0.0/12"
 
-func TestNewRefusesInvalidFlags(t *testing.T) {
+func TestNewRefusesInvalidRanges(t *testing.T) {
 	for _, tc := range []struct{ ranges, want string }{
 		{"203.0.113.0", `--load-balancer-range "203.0.113.0": not a CIDR: write it like 203.0.113.0/24`},
 		{"203.0.113.0/33", `--load-balancer-range "203.0.113.0/33": not a CIDR`},

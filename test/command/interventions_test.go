@@ -92,7 +92,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -125,7 +125,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "resume", "deployment"), "resumed: none\n")
 	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
-	says(do("status"), "by hand: deployment-controller (stopped)")
+	says(do("status"), "changed manually: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")
@@ -134,7 +134,7 @@ func TestInterventionVerbs(t *testing.T) {
 		t.Errorf("exit code %d with writes held: %s", p.Cmd.ProcessState.ExitCode(), p.Stderr)
 	}
 	program.Up(t, dir)
-	if text := do("status"); strings.Contains(text, "by hand") {
+	if text := do("status"); strings.Contains(text, "changed manually") {
 		t.Errorf("an intervention outlives the process:\n%s", text)
 	}
 }

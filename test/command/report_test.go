@@ -247,7 +247,7 @@ func TestRunReportErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
+	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "use another folder")
 	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
 	program.RequireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
 	program.RequireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")

@@ -127,8 +127,8 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "restore", "../../base"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "restore", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "restore", "cut"}, 1, "it is damaged"},
-		{[]string{"snapshot", "restore", "empty"}, 1, "it is no snapshot"},
-		{[]string{"snapshot", "restore", "newer"}, 1, "it has form 9"},
+		{[]string{"snapshot", "restore", "empty"}, 1, "it is not a snapshot"},
+		{[]string{"snapshot", "restore", "newer"}, 1, "it has format 9"},
 		{[]string{"snapshot", "diff"}, 2, "one or two names"},
 		{[]string{"snapshot", "diff", "base", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "diff", "base", "-o", "xml"}, 2, "--output"},
@@ -149,7 +149,7 @@ func TestSnapshotErrors(t *testing.T) {
 	if _, err := os.Stat(broken.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
 	}
-	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has form 9")
+	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has format 9")
 	if now := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
 		t.Errorf("resource version %s, was %s", now, revision)
 	}

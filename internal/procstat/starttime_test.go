@@ -1,4 +1,4 @@
-package birth
+package procstat
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ func TestStartTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const exact = 50 * time.Millisecond // of clocks that are read one after the other
+	const exact = 50 * time.Millisecond // the two clocks are not read at the same moment
 	if got.After(testsStarted.Add(exact)) || got.Before(testsStarted.Add(-time.Minute)) {
-		t.Errorf("got %v, %v before the first line of Go ran", got, testsStarted.Sub(got))
+		t.Errorf("got %v, which is %v before the tests started", got, testsStarted.Sub(got))
 	}
 }

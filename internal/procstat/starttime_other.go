@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !windows
 
-package birth
+package procstat
 
 import (
 	"errors"

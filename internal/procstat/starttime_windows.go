@@ -1,4 +1,4 @@
-package birth
+package procstat
 
 import (
 	"time"

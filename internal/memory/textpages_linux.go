@@ -1,4 +1,4 @@
-package ctrlplane
+package memory
 
 import (
 	"bufio"
@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTextPages takes the pages of the program's own file out of this process's
-// memory: most are code that runs once, while starting. Those that are needed
-// again come back from the page cache, a minor fault each. Mappings that hold
-// anything but the file's content are left alone.
+// dropTextPages removes the pages of the executable file from this process's
+// resident memory: most are code that runs only during the start. Those that are
+// needed again come back from the page cache, with one minor fault each. Mappings
+// that hold anything but the file's content stay as they are.
 func dropTextPages() error {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -23,7 +23,7 @@ func dropTextPages() error {
 		return err
 	}
 	defer f.Close()
-	var start, end uintptr // of the mapping that the following lines tell of; 0 = not ours
+	var start, end uintptr // of the mapping that the following lines describe; 0 = not of the executable
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())

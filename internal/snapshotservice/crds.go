@@ -1,4 +1,4 @@
-package ctrlplane
+package snapshotservice
 
 import (
 	"context"
@@ -11,30 +11,27 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-const (
-	crdPrefix = "apiextensions.k8s.io/customresourcedefinitions"
-	// kindPollInterval is how often to ask whether a kind is served.
-	kindPollInterval = 2 * time.Millisecond
-)
+// discoveryPollInterval is how often discovery is read until it has changed.
+const discoveryPollInterval = 2 * time.Millisecond
 
-// changedCRD is a custom kind whose definition a restore has changed.
+// changedCRD is a CustomResourceDefinition that a restore has changed.
 type changedCRD struct {
-	prefix   string // see snapshot.Folder
+	prefix   string // of the objects that it defines: see storekeys.Key
 	resource string
-	versions map[string]bool // GROUP/VERSION → whether it is to be served
-	replaced bool            // it came, went or is another one under the same name
+	versions map[string]bool // GROUP/VERSION → whether it should be served now
+	replaced bool            // created, deleted, or another object with the same name
 }
 
-func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (kinds []changedCRD) {
+func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (crds []changedCRD) {
 	for key := range written.Revisions {
-		if snapshot.ResourcePrefix(key) != crdPrefix {
+		if storekeys.ResourcePrefix(key) != storekeys.CustomResourceDefinitions {
 			continue
 		}
 		was, is := decodeCRD(before, key), decodeCRD(want, key)
@@ -43,19 +40,20 @@ func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (kinds [
 			if d == nil {
 				continue
 			}
-			k.resource, k.prefix = d.Spec.Names.Plural, d.Spec.Group+"/"+d.Spec.Names.Plural
+			k.resource, k.prefix = d.Spec.Names.Plural, storekeys.PrefixOf(d.Spec.Group, d.Spec.Names.Plural)
 			for _, v := range d.Spec.Versions {
 				k.versions[d.Spec.Group+"/"+v.Name] = d == is && v.Served && isEstablished(d)
 			}
 		}
 		if k.resource != "" {
-			kinds = append(kinds, k)
+			crds = append(crds, k)
 		}
 	}
-	return kinds
+	return crds
 }
 
-// decodeCRD reads one that is stored; nil if it is not there or cannot be read.
+// decodeCRD returns the CustomResourceDefinition at a key; nil if there is none, or if
+// it is encrypted.
 func decodeCRD(s snapshot.State, key string) *apiextensionsv1.CustomResourceDefinition {
 	i, ok := slices.BinarySearchFunc(s.Entries, key, func(e snapshot.Entry, key string) int { return strings.Compare(e.Key, key) })
 	if !ok {
@@ -63,7 +61,7 @@ func decodeCRD(s snapshot.State, key string) *apiextensionsv1.CustomResourceDefi
 	}
 	d := &apiextensionsv1.CustomResourceDefinition{}
 	if json.Unmarshal(s.Entries[i].Value, d) != nil {
-		return nil // encrypted: nobody can tell
+		return nil
 	}
 	return d
 }
@@ -74,27 +72,27 @@ func isEstablished(d *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// waitForKind returns when the kind is served, or not, as it should be.
-func (p *controlPlane) waitForKind(ctx context.Context, kind changedCRD) error {
-	who := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	client, err := discovery.NewDiscoveryClientForConfig(p.clientConfig(who))
+// waitForCRD returns when the API server serves the versions that it should serve,
+// and no others.
+func (s *Service) waitForCRD(ctx context.Context, crd changedCRD) error {
+	client, err := discovery.NewDiscoveryClientForConfig(s.cfg.Client)
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(kindPollInterval)
+	tick := time.NewTicker(discoveryPollInterval)
 	defer tick.Stop()
-	for version, served := range kind.versions {
+	for version, served := range crd.versions {
 		for {
 			list, err := client.ServerResourcesForGroupVersion(version)
 			if err == nil || apierrors.IsNotFound(err) {
-				if listsResource(list, kind.resource) == served {
+				if listsResource(list, crd.resource) == served {
 					break
 				}
 			}
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
-				return fmt.Errorf("%s of %s is not as it was restored: %w", kind.resource, version, context.Cause(ctx))
+				return fmt.Errorf("discovery does not show the restored state of %s in %s: %w", crd.resource, version, context.Cause(ctx))
 			}
 		}
 	}

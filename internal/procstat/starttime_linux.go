@@ -1,4 +1,4 @@
-package birth
+package procstat
 
 import (
 	"bytes"
@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clockTick is the unit of time in /proc, USER_HZ, the same on all of Go's Linuxes.
+// clockTick is the unit of time in /proc (USER_HZ), the same on every architecture
+// that Go supports.
 const clockTick = 10 * time.Millisecond
 
 func processStartTime() (time.Time, error) {
@@ -26,8 +27,8 @@ func processStartTime() (time.Time, error) {
 	return time.Now().Add(since - time.Duration(up.Nano())), err
 }
 
-// sinceBoot reads the field starttime of proc_pid_stat(5), the 22nd. The second
-// is the name of the program in parentheses, which may hold anything.
+// sinceBoot reads the 22nd field, starttime, of proc_pid_stat(5). The second field
+// is the program's name in parentheses, which may contain spaces and parentheses.
 func sinceBoot(stat []byte) (time.Duration, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const at = 22 - 3
