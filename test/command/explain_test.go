@@ -36,12 +36,12 @@ func TestExplainOffline(t *testing.T) {
 		}
 	}
 	out = explainOutput(t, "explain", "nodelifecycle")
-	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane runs", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
+	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane is running", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not have %q:\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes, so far") {
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes so far") {
 		t.Errorf("colours in a pipe, or something observed:\n%s", out)
 	}
 
