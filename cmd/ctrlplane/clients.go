@@ -14,16 +14,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
 
-// viewSource is a control plane that can be looked at, with its objects, and whose
-// controllers a hand can be laid on.
+// viewSource is what the live view needs of a control plane: its records, its objects
+// and interventions.
 type viewSource struct {
 	observe.Source
 	observe.Inspector
 	control.Interventions
 }
 
-// newViewSource shows the objects and lays a hand on the controllers that cfg reaches,
-// beside what src knows.
+// newViewSource combines src with the objects and interventions that cfg gives access
+// to.
 func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
@@ -36,7 +36,7 @@ func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
 	return viewSource{src, objects, client.Interventions()}, nil
 }
 
-// restConfig is the way in to the control plane that runs.
+// restConfig is the client configuration of the running control plane.
 func (t *target) restConfig() (*rest.Config, error) {
 	dir, err := t.runningDataDir()
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *target) restConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// controlClient is the running control plane's own API.
+// controlClient is a client of the running control plane's own API.
 func (t *target) controlClient() (*control.Client, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
@@ -59,7 +59,7 @@ func (t *target) controlClient() (*control.Client, error) {
 	return control.NewClient(cfg)
 }
 
-// attach reaches the control plane that runs, and asks it once.
+// attach connects to the running control plane and takes a first snapshot of it.
 func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, error) {
 	cfg, err := t.restConfig()
 	if err != nil {

@@ -79,7 +79,7 @@ func TestExplainErrors(t *testing.T) {
 	requireFailure(t, newCommand(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
 	requireFailure(t, newCommand(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
 	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
-	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
 }
 
 // The flags of "up" that pages name are there.

@@ -86,7 +86,7 @@ func TestLearnInteractively(t *testing.T) {
 	v.pressKeys(t, "b"+keyEnter)
 	v.awaitText(t, "No. It is not that one.")
 	v.pressKeys(t, "quit"+keyEnter)
-	v.awaitText(t, "learn --resume goes on at step 3.")
+	v.awaitText(t, "To continue at step 3: ")
 	v.requireExit(t)
 	requireLessonCleanedUp(t, p)
 
@@ -94,7 +94,7 @@ func TestLearnInteractively(t *testing.T) {
 	again.Env = v.cmd.Env // the same progress
 	again.Stdin = strings.NewReader("b\nA\n")
 	stdout, stderr, code := runToEnd(t, again)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "Doing again") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "That was lesson") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "Repeating the earlier steps") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "That was lesson") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 	requireLessonCleanedUp(t, p)
@@ -106,15 +106,15 @@ func TestLearnInterrupted(t *testing.T) {
 	file := writeLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, keyCtrlC)
-		v.awaitText(t, "learn --resume goes on at step 1.")
+		v.awaitText(t, "To continue at step 1: ")
 		v.requireExit(t)
 		requireLessonCleanedUp(t, p)
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -125,11 +125,11 @@ func TestLearnInterrupted(t *testing.T) {
 	})
 	t.Run("Ctrl-C is the command's", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, `echo beg""un; exec sleep 1000`+keyEnter)
 		v.awaitText(t, "begun")
 		v.pressKeys(t, keyCtrlC)
-		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Enter goes on lesson-mine $") == 2 })
+		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Press Enter to continue. lesson-mine $") == 2 })
 		v.pressKeys(t, "quit"+keyEnter)
 		v.requireExit(t)
 		requireLessonCleanedUp(t, p)
@@ -142,7 +142,7 @@ func TestLearnInterrupted(t *testing.T) {
 	})
 	t.Run("end of the control plane", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		p.stop(t, syscall.SIGTERM)
 		v.pressKeys(t, keyEnter)
 		v.awaitText(t, "the control plane has ended meanwhile")

@@ -27,7 +27,7 @@ func TestLearnUsageErrors(t *testing.T) {
 		"learn 1 2":                {2, "one lesson"},
 		"learn --resume":           {1, "nothing to resume"},
 		"learn --resume --auto":    {2, "use one of them"},
-		"learn --dir x":            {2, "say which"},
+		"learn --dir x":            {2, "--dir needs a lesson"},
 		"--name demo learn 1":      {1, "--name demo up"},
 		"learn 1 --boil":           {2, "unknown flag"},
 		"--name Demo learn --auto": {2, "--name"},

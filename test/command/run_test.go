@@ -404,7 +404,7 @@ func TestRunGracePeriods(t *testing.T) {
 		t.Errorf("the command printed %q", got)
 	}
 	r.requireExit(t, 125)
-	requireLastLine(t, r.stderr.String(), "the control plane has ended")
+	requireLastLine(t, r.stderr.String(), "the control plane has exited")
 	stubborn.requireExit(t, 124)
 	requireLastLine(t, stubborn.stderr.String(), "longer than 200ms")
 }
