@@ -60,7 +60,7 @@ func TestLearnInteractively(t *testing.T) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.dir, "learn", writeLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Not yet: configmap/note has to be there; now it is not there.")
+	v.awaitText(t, "Not yet: configmap/note has to exist; now it does not exist.")
 	v.pressKeys(t, "hint"+keyEnter)
 	v.awaitText(t, "Hint: Use kubectl.")
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
@@ -94,7 +94,7 @@ func TestLearnInteractively(t *testing.T) {
 	again.Env = v.cmd.Env // the same progress
 	again.Stdin = strings.NewReader("b\nA\n")
 	stdout, stderr, code := runToEnd(t, again)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "Repeating the earlier steps") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "That was lesson") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "Repeating the earlier steps") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "You have completed lesson") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 	requireLessonCleanedUp(t, p)
@@ -145,7 +145,7 @@ func TestLearnInterrupted(t *testing.T) {
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		p.stop(t, syscall.SIGTERM)
 		v.pressKeys(t, keyEnter)
-		v.awaitText(t, "the control plane has ended meanwhile")
+		v.awaitText(t, "the control plane has exited")
 		<-v.Done()
 	})
 }

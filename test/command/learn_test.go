@@ -21,7 +21,7 @@ func TestLearnUsageErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		"learn 99":                 {2, `there is no lesson "99"`},
+		"learn 99":                 {2, `unknown lesson "99"`},
 		"learn quueue":             {2, `did you mean "queue"?`},
 		"learn nowhere.md":         {2, "nowhere.md"},
 		"learn 1 2":                {2, "one lesson"},
@@ -146,18 +146,18 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`line 11: this does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`line 11: a check does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
-			"line 7: the checks hold before anything was done",
+			"line 7: the checks hold before the task is done",
 		},
-		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" has failed with code 1`},
+		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" failed with exit code 1`},
 		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
 		"nothing to trace": {
 			"## One\n```show\ntrace: configmap/none\n```\n", "nobody touched it",
 		},
-		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
+		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is not a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireFailure(t, newCommand(t, "--data-dir", p.dir, "learn", "--auto", writeLesson(t, tc.steps)), 1, tc.says)
