@@ -43,7 +43,7 @@ func TestLearnUsageErrors(t *testing.T) {
 func TestLearnList(t *testing.T) {
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
 		stdout, stderr, code := runToEnd(t, newCommand(t, args...))
-		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "Who says no") {
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "what refuses a request") {
 			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 		}
 	}
