@@ -31,7 +31,7 @@ type runReport struct {
 
 func (r *runReport) validate(records int) error {
 	if r.flagGiven() && r.dir == "" {
-		return usage.Errorf("--report: the folder is empty: name one, or leave the flag out")
+		return usage.Errorf("--report: missing folder: name one, or leave the flag out")
 	}
 	if r.dir != "" && records < 0 {
 		return usage.Errorf("--report needs observation, which --observe-records %d turns off: use one of them", records)
