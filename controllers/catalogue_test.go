@@ -36,13 +36,13 @@ func TestCheckList(t *testing.T) {
 		case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)):
 			t.Errorf("%s: got %v, want %s", tc.list, err, tc.err)
 		case tc.err != "" && !errors.As(err, new(usage.Error)):
-			t.Errorf("%s: %T is no usage error", tc.list, err)
+			t.Errorf("%s: %T is not a usage error", tc.list, err)
 		}
 	}
 }
 
-// The golden file is upstream's whole catalogue with what our default list
-// makes of it: a new release of upstream shows as a difference here.
+// The golden file is upstream's catalogue with the state of each controller under
+// DefaultList. It changes if a release of upstream adds or removes controllers.
 func TestCatalogue(t *testing.T) {
 	var b strings.Builder
 	for _, c := range buildCatalogue(DefaultList, nil) {
@@ -104,7 +104,7 @@ func TestNewRefusesInvalidFlags(t *testing.T) {
 			t.Errorf("%s: got %v, want a usage error with %s", arg, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: more than a line: %v", arg, err)
+			t.Errorf("%s: more than one line: %v", arg, err)
 		}
 	}
 }
@@ -128,8 +128,7 @@ func TestNewKeepsOurDefaultsAndTheUsersFlags(t *testing.T) {
 	}
 }
 
-// A controller of ours is listed, found by its alias, and turned off like one of
-// upstream's.
+// An extra controller is listed, found by its alias, and turned off as upstream's are.
 func TestExtraControllers(t *testing.T) {
 	extra := []ExtraController{{Name: "service-lb-controller", Aliases: []string{"service"}}, {Name: "never", OffReason: "because"}}
 	reason := func(name string, list ...string) string {

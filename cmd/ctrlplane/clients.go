@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
@@ -22,18 +23,13 @@ type viewSource struct {
 	control.Interventions
 }
 
-// newViewSource combines src with the objects and interventions that cfg gives access
-// to.
-func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
+// newViewSource combines src and interventions with the objects that cfg gives access to.
+func newViewSource(src observe.Source, interventions control.Interventions, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	client, err := control.NewClient(cfg)
-	if err != nil {
-		return viewSource{}, err
-	}
-	return viewSource{src, objects, client.Interventions()}, nil
+	return viewSource{src, objects, interventions}, nil
 }
 
 // restConfig is the client configuration of the running control plane.
@@ -51,12 +47,12 @@ func (t *target) restConfig() (*rest.Config, error) {
 }
 
 // controlClient is a client of the running control plane's own API.
-func (t *target) controlClient() (*control.Client, error) {
+func (t *target) controlClient() (*controlrest.Client, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
 		return nil, err
 	}
-	return control.NewClient(cfg)
+	return controlrest.NewClient(cfg)
 }
 
 // attach connects to the running control plane and takes a first snapshot of it.
@@ -65,7 +61,7 @@ func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, erro
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
@@ -73,6 +69,6 @@ func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, erro
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, cfg)
+	src, err := newViewSource(client, client.Interventions(), cfg)
 	return src, s, err
 }

@@ -13,39 +13,29 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// controllersAction applies an intervention and returns the names of the controllers.
-type controllersAction func(ctx context.Context, gates control.Interventions, names string) ([]string, error)
+// controllersAction is a method expression of control.Interventions, or a function like it.
+type controllersAction func(i control.Interventions, ctx context.Context, names []string) ([]string, error)
 
 // addControllersVerbs adds the verbs that intervene in running controllers.
 func addControllersVerbs(cmd *cobra.Command, t *target) {
 	addGroup(cmd, "writes", "Hold writes:",
-		newControllersVerb(t, "pause", "paused", "Hold the writes of controllers; they keep reading, and their queues keep filling",
-			func(ctx context.Context, c control.Interventions, names string) ([]string, error) {
-				return c.Pause(ctx, names)
-			}),
+		newControllersVerb(t, "pause", "paused", "Hold the writes of controllers; they keep reading, and their queues keep filling", control.Interventions.Pause),
 		newControllersStep(t), newControllersHeld(t),
-		newControllersVerb(t, "resume", "resumed", "Release held writes and resume",
-			func(ctx context.Context, c control.Interventions, names string) ([]string, error) {
-				return c.Resume(ctx, names)
-			}))
-	clear := func(ctx context.Context, c control.Interventions, names string) ([]string, error) {
-		return c.Clear(ctx, names)
-	}
+		newControllersVerb(t, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
 	addGroup(cmd, "faults", "Inject faults:", newControllersDelay(t), newControllersFail(t),
-		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", clear))
-	old := newControllersVerb(t, "restore", "cleared", "Remove delays and faults; the old name of clear", clear)
-	old.Hidden = true
-	cmd.AddCommand(old)
+		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
+	cmd.AddCommand(formerControllersRestore(t))
 	addGroup(cmd, "run", "Start, stop and scale:",
-		newControllersVerb(t, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail",
-			func(ctx context.Context, c control.Interventions, names string) ([]string, error) {
-				return c.Stop(ctx, names)
-			}),
-		newControllersVerb(t, "start", "started", "Start stopped controllers again",
-			func(ctx context.Context, c control.Interventions, names string) ([]string, error) {
-				return c.Start(ctx, names)
-			}),
+		newControllersVerb(t, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
+		newControllersVerb(t, "start", "started", "Start stopped controllers again", control.Interventions.Start),
 		newControllersScale(t))
+}
+
+// formerControllersRestore is clear by its former name, which scripts may use.
+func formerControllersRestore(t *target) *cobra.Command {
+	cmd := newControllersVerb(t, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
+	cmd.Hidden = true
+	return cmd
 }
 
 func newControllersVerb(t *target, verb, past, short string, do controllersAction) *cobra.Command {
@@ -72,27 +62,28 @@ func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
 }
 
-// parseControllerNames turns the arguments of a verb into what the API expects.
-func parseControllerNames(verb string, args []string, all bool) (string, error) {
+// parseControllerNames returns the names in the arguments, which may be separated by
+// commas.
+func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
-		return "", usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
+		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
 	case all:
-		return control.AllControllers, nil
+		return []string{control.AllControllers}, nil
 	case len(args) == 0 || slices.Contains(args, ""):
-		return "", usage.Errorf(`controllers %s: missing controller name: "ctrlplane controllers" lists them`, verb)
+		return nil, usage.Errorf(`controllers %s: missing controller name: "ctrlplane controllers" lists them`, verb)
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return "", usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
+		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
 	}
-	return strings.Join(args, ","), nil
+	return strings.Split(strings.Join(args, ","), ","), nil
 }
 
-func runControllersAction(cmd *cobra.Command, t *target, past, names string, do controllersAction) error {
+func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
 	client, err := t.controlClient()
 	if err != nil {
 		return err
 	}
-	done, err := do(cmd.Context(), client.Interventions(), names)
+	done, err := do(client.Interventions(), cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -124,8 +115,8 @@ func newControllersDelay(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Delay(ctx, names, d)
+			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Delay(ctx, names, d)
 			})
 		},
 	}
@@ -152,8 +143,8 @@ the controller retries them. The number applies until the control plane stops.`,
 			if !cmd.Flags().Changed("workers") {
 				return usage.Errorf("controllers scale: missing number of workers: use --workers 3")
 			}
-			return runControllersAction(cmd, t, "scaled", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Scale(ctx, names, workers)
+			return runControllersAction(cmd, t, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Scale(ctx, names, workers)
 			})
 		},
 	}
@@ -178,8 +169,8 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "failing", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Fail(ctx, names, f)
+			return runControllersAction(cmd, t, "failing", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Fail(ctx, names, f)
 			})
 		},
 	}
