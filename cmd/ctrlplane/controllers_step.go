@@ -117,9 +117,9 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 
 // stepWrites releases one write per request, so that at most one is in flight when this
 // process is interrupted.
-func (s *stepCommand) stepWrites(ctx context.Context, gates control.Interventions, each func(*control.SteppedWrite) error) error {
+func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, each func(*control.SteppedWrite) error) error {
 	for n := s.n; n > 0; {
-		done, err := gates.Step(ctx, s.name)
+		done, err := interventions.Step(ctx, s.name)
 		if err != nil {
 			return err
 		}

@@ -70,21 +70,21 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	gates := p.control.Interventions()
+	interventions := p.control.Interventions()
 	for _, c := range list {
 		was := h.controllers[c.Name]
 		if c.State == was.State && c.Reason == was.Reason {
 			continue
 		}
 		if was.State == "running" && was.Reason == "" {
-			_, err = gates.Clear(ctx, []string{c.Name})
+			_, err = interventions.Clear(ctx, []string{c.Name})
 			errs = append(errs, err)
 		}
 		switch {
 		case was.State == "running" && c.State == "paused":
-			_, err = gates.Resume(ctx, []string{c.Name})
+			_, err = interventions.Resume(ctx, []string{c.Name})
 		case was.State == "running" && c.State == "off":
-			_, err = gates.Start(ctx, []string{c.Name})
+			_, err = interventions.Start(ctx, []string{c.Name})
 		default:
 			err = nil
 		}
