@@ -78,7 +78,7 @@ func TestExplainErrors(t *testing.T) {
 	t.Parallel()
 	requireFailure(t, newCommand(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
 	requireFailure(t, newCommand(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
+	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `unknown format "xml"`)
 	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
 }
 
