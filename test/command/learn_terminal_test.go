@@ -3,7 +3,6 @@
 package command_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -134,21 +133,6 @@ func TestLearnInterrupted(t *testing.T) {
 		v.pressKeys(t, "quit"+keyEnter)
 		v.requireExit(t)
 		requireLessonCleanedUp(t, p)
-	})
-	// timeout(1) sends its signal to the process and then to the whole group.
-	t.Run("timeout", func(t *testing.T) {
-		timeout, err := exec.LookPath("timeout")
-		if err != nil {
-			t.Skip(err)
-		}
-		cmd := newCommand(t, "--data-dir", p.dir, "learn", "--auto", writeLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n"))
-		cmd.Args = append([]string{timeout, "5"}, append([]string{programPath}, cmd.Args[1:]...)...)
-		cmd.Path = timeout
-		requireFailure(t, cmd, 124, "interrupted")
-		requireLessonCleanedUp(t, p)
-		if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
-			t.Errorf("left behind: %v, %v", left, err)
-		}
 	})
 	t.Run("end of input", func(t *testing.T) {
 		cmd := newCommand(t, "--data-dir", p.dir, "learn", file)
