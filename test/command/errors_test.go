@@ -27,7 +27,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --ephemeral --data-dir x", "use one of them"},
 		{"up --ephemeral --service-cidr 1.2.3", "1.2.3"},
 		{"up --ephemeral --pod-cidr zz", "zz"},
-		{"up --bind-address nowhere", "no IP address"},
+		{"up --bind-address nowhere", "not an IP address"},
 		{"up --port 99999", "99999"},
 		{"up --ui nope", "auto, plain, json or none"},
 		{"up --log-level nope", "debug, info, warn or error"},
@@ -71,7 +71,7 @@ func TestStartErrors(t *testing.T) {
 		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},
 		{"up --ephemeral -f " + file, file},
 		{"up --ephemeral -f /no/such/file", "/no/such/file"},
-		{"kubeconfig", "does not run: start it with"},
+		{"kubeconfig", "is not running: start it with"},
 		{"--name other controllers", "--name other up"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

@@ -186,7 +186,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 	}{
 		{"passed", []string{"--", "true"}, 0, "passed"},
 		{"timed out", []string{"--timeout", "300ms", "--", "sleep", "60"}, 124, "timed out"},
-		{"not found", []string{"--", "no-such-command"}, 127, "cannot be run"},
+		{"not found", []string{"--", "no-such-command"}, 127, "cannot run"},
 		{"no control plane", []string{"--bind-address", "192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
 	} {

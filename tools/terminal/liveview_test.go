@@ -101,10 +101,10 @@ func leaveRunning(t *testing.T, v *terminal, dir string) {
 	v.pressKeys(t, "q")
 	v.awaitText(t, "Stop the control plane?")
 	v.pressKeys(t, "l")
-	v.awaitText(t, "It runs on: ")
+	v.awaitText(t, "The control plane keeps running.")
 	v.requireRestored(t)
-	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
-		t.Errorf("earlier output hides how to continue:\n%s", now)
+	if now := v.Text(); !strings.Contains(now, "The control plane keeps running.") {
+		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
 	}
 	name := program.CreateWeb(t, dir, 3)
 	v.awaitRow(t, `default/`+name) // of later output; the first lines may have scrolled off
