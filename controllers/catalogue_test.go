@@ -2,19 +2,16 @@ package controllers
 
 import (
 	"errors"
-	"flag"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestCheckList(t *testing.T) {
 	for _, tc := range []struct {
@@ -52,19 +49,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		b.WriteString(c.Name + " [" + strings.Join(c.Aliases, ",") + "] " + reason + "\n")
 	}
-	const golden = "testdata/catalogue.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("-golden +got:\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/catalogue.txt", []byte(b.String()))
 }
 
 func TestOffReason(t *testing.T) {

@@ -3,7 +3,6 @@ package controllers
 import (
 	"encoding/json"
 	"log/slog"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -139,24 +139,12 @@ func flagNamesIn(text string) (found []string) {
 
 // docs/controllers.md is generated from the explain pages.
 func TestControllersDocumentIsUpToDate(t *testing.T) {
-	const path = "../docs/controllers.md"
 	flags, err := DefaultFlags()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := explain.Markdown(explain.Facts{Flags: flags, Versions: moduleVersions(t)})
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf(`run "make golden": -want +got:%s`, diff)
-	}
+	testutil.Golden(t, "../docs/controllers.md", []byte(got))
 }
 
 // moduleVersions returns the versions of upstream's modules in this build.

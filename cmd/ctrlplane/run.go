@@ -113,10 +113,10 @@ func (r *runCommand) validate() error {
 	if r.timeout < 0 {
 		return usage.Errorf("--timeout: %v is negative", r.timeout)
 	}
-	if r.settle && r.up.server.Records < 0 {
-		return usage.Errorf("--settle needs observation, which --observe-records %d turns off: use one of them", r.up.server.Records)
+	if r.settle && r.up.server.Observe.Records < 0 {
+		return usage.Errorf("--settle needs observation, which --observe-records %d turns off: use one of them", r.up.server.Observe.Records)
 	}
-	if err := r.report.validate(r.up.server.Records); err != nil {
+	if err := r.report.validate(r.up.server.Observe.Records); err != nil {
 		return err
 	}
 	return r.up.prepareServer()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/birth"
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -17,7 +16,7 @@ var mainStart = time.Now()
 
 // startMoments returns the moments of the start that has just succeeded.
 func startMoments() ui.StartTimes {
-	born, _ := birth.StartTime() // if it is unknown, times count from main
+	born, _ := procstat.StartTime() // if it is unknown, times count from main
 	return ui.StartTimes{Process: born, Main: mainStart, Ready: time.Now()}
 }
 

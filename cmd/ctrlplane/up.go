@@ -73,31 +73,31 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
 	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
-	f.StringSliceVar(&s.Controllers, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
-	f.StringVar(&s.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
-	f.StringVar(&s.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
-	f.StringArrayVar(&s.APIServerArgs, "kube-apiserver-arg", nil, "additional flag of kube-apiserver, as name=value (repeatable)")
-	f.StringArrayVar(&s.ControllerManagerArgs, "kube-controller-manager-arg", nil, "additional flag of kube-controller-manager, as name=value (repeatable)")
-	f.IntVar(&s.Nodes, "nodes", 1, "number of simulated nodes")
-	f.StringVar(&s.NodeCPU, "node-cpu", "", "CPU of each simulated node (default 32)")
-	f.StringVar(&s.NodeMemory, "node-memory", "", "memory of each simulated node (default 256Gi)")
-	f.IntVar(&s.NodePods, "node-pods", 0, "maximum number of Pods on each simulated node (default 110)")
-	f.StringSliceVar(&s.NodeLabels, "node-label", nil, "additional label of each simulated node, as key=value (repeatable)")
-	f.StringSliceVar(&s.NodeTaints, "node-taint", nil, "taint of each simulated node, as key=value:Effect (repeatable)")
-	f.IntVar(&s.NodeZones, "node-zones", 0, "number of zones of the simulated nodes (default 1)")
-	f.BoolVar(&s.NoScheduler, "no-scheduler", false, "run no scheduler")
-	f.StringVar(&s.SchedulerConfig, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
-	f.StringArrayVar(&s.SchedulerArgs, "kube-scheduler-arg", nil, "additional flag of kube-scheduler, as name=value (repeatable)")
-	f.StringVar(&s.LoadBalancerRange, "load-balancer-range", "", "CIDRs for the addresses of Services of type LoadBalancer (default "+cloud.DefaultRanges+")")
-	f.BoolVar(&s.NoMetrics, "no-metrics", false, "do not serve metrics.k8s.io for simulated nodes and Pods")
-	f.StringVar(&s.ServiceCIDR, "service-cidr", "", "CIDR of Service addresses (default 10.96.0.0/12)")
-	f.StringVar(&s.PodCIDR, "pod-cidr", "", "CIDR that the nodes' Pod CIDRs are taken from (default 10.128.0.0/9)")
-	f.StringSliceVar(&s.EtcdEndpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use instead of the embedded member")
-	f.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "CA file of that etcd cluster")
-	f.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "client certificate file for that etcd cluster")
-	f.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
-	f.BoolVar(&s.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
-	f.IntVar(&s.Records, "observe-records", observe.DefaultRecords, "number of records of events, calls and syncs to keep; -1 turns observation off")
+	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
+	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
+	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
+	f.StringArrayVar(&s.APIServer.Args, "kube-apiserver-arg", nil, "additional flag of kube-apiserver, as name=value (repeatable)")
+	f.StringArrayVar(&s.Controllers.Args, "kube-controller-manager-arg", nil, "additional flag of kube-controller-manager, as name=value (repeatable)")
+	f.IntVar(&s.Nodes.Count, "nodes", 1, "number of simulated nodes")
+	f.StringVar(&s.Nodes.CPU, "node-cpu", "", "CPU of each simulated node (default 32)")
+	f.StringVar(&s.Nodes.Memory, "node-memory", "", "memory of each simulated node (default 256Gi)")
+	f.IntVar(&s.Nodes.Pods, "node-pods", 0, "maximum number of Pods on each simulated node (default 110)")
+	f.StringSliceVar(&s.Nodes.Labels, "node-label", nil, "additional label of each simulated node, as key=value (repeatable)")
+	f.StringSliceVar(&s.Nodes.Taints, "node-taint", nil, "taint of each simulated node, as key=value:Effect (repeatable)")
+	f.IntVar(&s.Nodes.Zones, "node-zones", 0, "number of zones of the simulated nodes (default 1)")
+	f.BoolVar(&s.Scheduler.Disabled, "no-scheduler", false, "run no scheduler")
+	f.StringVar(&s.Scheduler.ConfigFile, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
+	f.StringArrayVar(&s.Scheduler.Args, "kube-scheduler-arg", nil, "additional flag of kube-scheduler, as name=value (repeatable)")
+	f.StringVar(&s.Network.LoadBalancerRange, "load-balancer-range", "", "CIDRs for the addresses of Services of type LoadBalancer (default "+cloud.DefaultRanges+")")
+	f.BoolVar(&s.Nodes.NoMetrics, "no-metrics", false, "do not serve metrics.k8s.io for simulated nodes and Pods")
+	f.StringVar(&s.Network.ServiceCIDR, "service-cidr", "", "CIDR of Service addresses (default 10.96.0.0/12)")
+	f.StringVar(&s.Network.PodCIDR, "pod-cidr", "", "CIDR that the nodes' Pod CIDRs are taken from (default 10.128.0.0/9)")
+	f.StringSliceVar(&s.Etcd.Endpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use instead of the embedded member")
+	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA file of that etcd cluster")
+	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate file for that etcd cluster")
+	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
+	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
+	f.IntVar(&s.Observe.Records, "observe-records", observe.DefaultRecords, "number of records of events, calls and syncs to keep; -1 turns observation off")
 	f.BoolVar(&u.showsTimings, "timings", false, "once ready, show how long each part of the start took (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "log file of all components (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
@@ -124,10 +124,10 @@ func (u *upCommand) prepareServer() error {
 	if u.port < 0 || u.port > 65535 {
 		return usage.Errorf("--port: %d is not between 0 and 65535", u.port)
 	}
-	if len(s.EtcdEndpoints) == 0 && s.EtcdCAFile+s.EtcdCertFile+s.EtcdKeyFile != "" {
+	if len(s.Etcd.Endpoints) == 0 && s.Etcd.CAFile+s.Etcd.CertFile+s.Etcd.KeyFile != "" {
 		return usage.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-endpoints: add it, or leave them out")
 	}
-	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
+	if (s.Etcd.CertFile == "") != (s.Etcd.KeyFile == "") {
 		return usage.Errorf("--etcd-certfile and --etcd-keyfile need each other: use both or neither")
 	}
 	if u.from != "" {
@@ -157,8 +157,7 @@ func (u *upCommand) prepareLog() error {
 	if err != nil {
 		return usage.Errorf("--log-format: %w", err)
 	}
-	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format}
-	u.server.Verbosity = u.verbosity
+	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format, Verbosity: u.verbosity}
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// cyclingRandom is a random source that goes through 0, 0.1 … 0.9.
+// cyclingRandom returns a source of random numbers that cycles through 0, 0.1 … 0.9.
 func cyclingRandom() func() float64 {
 	n := -1
 	return func() float64 { n++; return float64(n%10) / 10 }
@@ -49,12 +49,12 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 			}
 		}
 		if got := 20 - len(api.sentPaths()); got != c.want {
-			t.Errorf("%+v: %d of 20 %s %s have failed, want %d", c.fault, got, c.method, c.path, c.want)
+			t.Errorf("%+v: %d of 20 %s %s failed, want %d", c.fault, got, c.method, c.path, c.want)
 		}
 	}
 }
 
-// A client takes what is made up for what it stands for.
+// Clients recognize injected errors as those of an API server.
 func TestClientsRecognizeInjectedErrors(t *testing.T) {
 	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
@@ -69,7 +69,7 @@ func TestClientsRecognizeInjectedErrors(t *testing.T) {
 		}
 	}
 	if got := api.sentPaths(); len(got) != 0 {
-		t.Errorf("carried out: %v", got)
+		t.Errorf("sent: %v", got)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestDelayAppliesToEveryCall(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := sendRequest(ctx, gateTransport{api, g}, "POST", pods, ""); !errors.Is(err, context.DeadlineExceeded) || len(api.sentPaths()) != 2 {
-			t.Errorf("got %v; carried out: %v", err, api.sentPaths())
+			t.Errorf("got %v; sent: %v", err, api.sentPaths())
 		}
 		g.SetDelay(time.Hour)
 		began = time.Now()
@@ -109,7 +109,7 @@ func TestDelayAppliesToEveryCall(t *testing.T) {
 		synctest.Wait()
 		g.ClearFaults()
 		if err := <-sent; err != nil || time.Since(began) != 0 {
-			t.Errorf("after restore: %v, %v", err, time.Since(began))
+			t.Errorf("after clear: %v, %v", err, time.Since(began))
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestDelayAppliesToEveryCall(t *testing.T) {
 func TestDescribeActiveInterventions(t *testing.T) {
 	g := NewGate(ObjectReader{})
 	if text, paused := g.Describe(); text != "" || paused || g.IsActive() {
-		t.Errorf("untouched: %q, %v", text, paused)
+		t.Errorf("without an intervention: %q, %v", text, paused)
 	}
 	mustPause(t, g)
 	g.SetDelay(2 * time.Second)

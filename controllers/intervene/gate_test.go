@@ -16,14 +16,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// fakeTransport is a transport that notes what it carries out.
+// fakeTransport is a transport that notes the paths of its requests.
 type fakeTransport struct {
 	mu    sync.Mutex
 	paths []string
-	hold  chan struct{} // answers when closed; nil = at once
+	hold  chan struct{} // it answers when this is closed; nil = at once
 }
 
 func (c *fakeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -56,6 +57,9 @@ func sendRequest(ctx context.Context, rt http.RoundTripper, method, path, body s
 	return errors.Join(err, resp.Body.Close())
 }
 
+// errClosed is the error of a gate that the tests close.
+var errClosed = errors.New("closed")
+
 const pods = "/api/v1/namespaces/default/pods"
 
 func mustPause(t *testing.T, g *Gate) {
@@ -76,7 +80,7 @@ func TestPauseHoldsWritesOnly(t *testing.T) {
 			}
 		}
 		if got := len(api.sentPaths()); got != 3 {
-			t.Errorf("%d of 3 have passed", got)
+			t.Errorf("%d of 3 requests were sent", got)
 		}
 		ended := make(chan error, 1)
 		go func() {
@@ -85,9 +89,9 @@ func TestPauseHoldsWritesOnly(t *testing.T) {
 		synctest.Wait()
 		list, total := g.HeldWrites(10)
 		if total != 1 || len(api.sentPaths()) != 3 {
-			t.Fatalf("%d held, carried out: %v", total, api.sentPaths())
+			t.Fatalf("%d held, sent: %v", total, api.sentPaths())
 		}
-		got := list[0].describe()
+		got := list[0]
 		if got.Verb != "create" || got.Object.String() != "Pod default/web-" || got.Since.IsZero() || !strings.Contains(string(got.Body), `"generateName":"web-"`) {
 			t.Errorf("held: %+v", got)
 		}
@@ -96,12 +100,12 @@ func TestPauseHoldsWritesOnly(t *testing.T) {
 			t.Error(err)
 		}
 		if _, total := g.HeldWrites(10); total != 0 || len(api.sentPaths()) != 4 {
-			t.Errorf("%d held, carried out: %v", total, api.sentPaths())
+			t.Errorf("%d held, sent: %v", total, api.sentPaths())
 		}
 	})
 }
 
-// What its caller has given up is never carried out.
+// A held write whose request is canceled is never sent.
 func TestHeldWriteOfCanceledRequestIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
@@ -114,7 +118,7 @@ func TestHeldWriteOfCanceledRequestIsDropped(t *testing.T) {
 		g.Resume()
 		synctest.Wait()
 		if got := api.sentPaths(); len(got) != 0 {
-			t.Errorf("carried out: %v", got)
+			t.Errorf("sent: %v", got)
 		}
 	})
 }
@@ -134,7 +138,7 @@ func TestPauseWaitsForInFlightWrites(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-paused:
-			t.Fatalf("paused too early: %v", err)
+			t.Fatalf("Pause has returned too early: %v", err)
 		default:
 		}
 		close(api.hold)
@@ -152,7 +156,7 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 		for i := range 5 {
 			path := fmt.Sprintf("%s/%d", pods, i)
 			want = append(want, path)
-			go sendRequest(t.Context(), gateTransport{api, g}, "PUT", path, "") //nolint:errcheck // the end of it is not looked at
+			go sendRequest(t.Context(), gateTransport{api, g}, "PUT", path, "") //nolint:errcheck // the steps are checked instead
 			synctest.Wait()
 		}
 		for i := range 3 {
@@ -167,17 +171,17 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 		g.Resume()
 		synctest.Wait()
 		if got := api.sentPaths(); len(got) != 5 {
-			t.Errorf("carried out: %v", got)
+			t.Errorf("sent: %v", got)
 		}
 	})
 }
 
-// A step waits for a write that comes, for a while, and ends when the gate opens.
+// A step waits for a write until its time is up, and fails when the gate opens.
 func TestStepWaitsForWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		if _, err := g.Step(t.Context(), t.Context()); !errors.As(err, new(usage.Error)) {
-			t.Errorf("of a gate that is open: %v", err)
+			t.Errorf("step through an open gate: %v", err)
 		}
 		mustPause(t, g)
 		wait, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -206,7 +210,47 @@ func TestStepWaitsForWrite(t *testing.T) {
 	})
 }
 
-// holdManyWrites holds writes of many clients of a server.
+// A step that is canceled while its write is in flight blocks further steps until
+// the write has been answered.
+func TestCanceledStepBlocksNextStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, api := NewGate(ObjectReader{}), &fakeTransport{hold: make(chan struct{})}
+		mustPause(t, g)
+		sent := make(chan error, 2)
+		for _, name := range []string{"/a", "/b"} {
+			go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "PUT", pods+name, "") }()
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := g.Step(ctx, ctx)
+			first <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled step: %v", err)
+		}
+		go func() {
+			s, err := g.Step(t.Context(), t.Context())
+			if err == nil && s.Object.Name != "b" {
+				err = fmt.Errorf("stepped %s", s.Object)
+			}
+			second <- err
+		}()
+		synctest.Wait()
+		if _, total := g.HeldWrites(0); total != 1 {
+			t.Errorf("%d held while the first write is in flight, want 1", total)
+		}
+		close(api.hold)
+		if err := errors.Join(<-second, <-sent, <-sent); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// holdManyWrites sends n writes through a paused gate, and waits until all are held.
 func holdManyWrites(t *testing.T, n int) (g *Gate, done *sync.WaitGroup, carriedOut, refused *atomic.Int64) {
 	t.Helper()
 	carriedOut, refused, done = &atomic.Int64{}, &atomic.Int64{}, &sync.WaitGroup{}
@@ -223,7 +267,7 @@ func holdManyWrites(t *testing.T, n int) (g *Gate, done *sync.WaitGroup, carried
 			resp, err := client.Post(srv.URL+pods, "application/json", strings.NewReader("{}"))
 			if err != nil {
 				refused.Add(1)
-				if !errors.Is(err, errStopped) {
+				if !errors.Is(err, errClosed) {
 					t.Error(err)
 				}
 				return
@@ -256,40 +300,40 @@ const manyWrites = 5000
 func TestResumeReleasesThousandsOfWrites(t *testing.T) {
 	g, done, carriedOut, refused := holdManyWrites(t, manyWrites)
 	if got := carriedOut.Load(); got != 0 {
-		t.Errorf("%d were carried out while paused", got)
+		t.Errorf("%d writes were sent while paused", got)
 	}
 	g.Resume()
 	done.Wait()
 	if carriedOut.Load() != manyWrites || refused.Load() != 0 {
-		t.Errorf("%d carried out, %d refused", carriedOut.Load(), refused.Load())
+		t.Errorf("%d sent, %d refused", carriedOut.Load(), refused.Load())
 	}
-	mustPause(t, g) // nothing is counted as on its way
+	mustPause(t, g) // would wait for writes in flight
 }
 
 func TestCloseRefusesThousandsOfWrites(t *testing.T) {
 	g, done, carriedOut, refused := holdManyWrites(t, manyWrites)
-	g.CloseWithError(errStopped)
+	g.CloseWithError(errClosed)
 	done.Wait()
 	if carriedOut.Load() != 0 || refused.Load() != manyWrites {
-		t.Errorf("%d carried out, %d refused", carriedOut.Load(), refused.Load())
+		t.Errorf("%d sent, %d refused", carriedOut.Load(), refused.Load())
 	}
-	if err := sendRequest(t.Context(), gateTransport{&fakeTransport{}, g}, "POST", pods, ""); !errors.Is(err, errStopped) {
-		t.Errorf("after the end: %v", err)
+	if err := sendRequest(t.Context(), gateTransport{&fakeTransport{}, g}, "POST", pods, ""); !errors.Is(err, errClosed) {
+		t.Errorf("write after the close: %v", err)
 	}
-	if err := g.Pause(t.Context()); !errors.Is(err, errStopped) {
-		t.Errorf("pause after the end: %v", err)
+	if err := g.Pause(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("pause after the close: %v", err)
 	}
 }
 
-// Writers, givers-up, steps, pauses and resumes at once: each write is carried
-// out exactly when its caller is told so.
+// With concurrent writes, cancellations, steps, pauses and resumes, a write is
+// sent exactly if its caller receives no error.
 func TestGateUnderConcurrentUse(t *testing.T) {
 	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	g.objects = ObjectReader{roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return newResponse(http.StatusOK, "application/json", "{}"), nil
 	})}
-	var told atomic.Int64
-	var writers, hands sync.WaitGroup
+	var succeeded atomic.Int64
+	var writers, steppers sync.WaitGroup
 	for i := range 50 {
 		writers.Go(func() {
 			for j := range 40 {
@@ -299,7 +343,7 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 				}
 				switch err := sendRequest(ctx, gateTransport{api, g}, "POST", pods, "{}"); {
 				case err == nil:
-					told.Add(1)
+					succeeded.Add(1)
 				case !errors.Is(err, context.Canceled):
 					t.Error(err)
 				}
@@ -309,7 +353,7 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 	}
 	over, stop := context.WithCancel(t.Context())
 	for range 4 {
-		hands.Go(func() {
+		steppers.Go(func() {
 			for over.Err() == nil {
 				if err := g.Pause(over); err != nil && over.Err() == nil {
 					t.Error(err)
@@ -324,12 +368,12 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 	}
 	writers.Wait()
 	stop()
-	hands.Wait()
-	if got := int64(len(api.sentPaths())); got != told.Load() {
-		t.Errorf("%d carried out, %d told so", got, told.Load())
+	steppers.Wait()
+	if got := int64(len(api.sentPaths())); got != succeeded.Load() {
+		t.Errorf("%d sent, %d succeeded", got, succeeded.Load())
 	}
 	if g.inFlight != 0 || g.held.Len() != 0 {
-		t.Errorf("left: %d on their way, %d held", g.inFlight, g.held.Len())
+		t.Errorf("left: %d in flight, %d held", g.inFlight, g.held.Len())
 	}
 }
 
@@ -339,12 +383,12 @@ func TestInterventionMovesToNewGate(t *testing.T) {
 	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
 	mustPause(t, before)
 	after.Apply(before.Intervention())
-	was, _ := before.Describe()
-	if is, paused := after.Describe(); is != was || !paused {
-		t.Errorf("got %q, %t, want %q", is, paused, was)
+	want, _ := before.Describe()
+	if got, paused := after.Describe(); got != want || !paused {
+		t.Errorf("got %q, %t, want %q", got, paused, want)
 	}
 	after.Apply(Intervention{})
 	if after.IsActive() || after.hasFaults.Load() {
-		t.Error(fmt.Sprint("no hand is one: ", after.Intervention()))
+		t.Errorf("after clearing: %+v", after.Intervention())
 	}
 }

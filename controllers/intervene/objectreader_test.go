@@ -21,15 +21,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// fakeAPIServer is an API server of sorts: GETs are answered from what is there, writes
-// by what do says. Every path has the object that is there.
+// fakeAPIServer answers GETs with the object at that path, and writes by calling do.
 type fakeAPIServer struct {
 	mu      sync.Mutex
 	objects map[string]string // JSON by path
 	do      func(s *fakeAPIServer, req *http.Request) (status int, body string)
 	media   string // of the answers to writes; "" = JSON
 	gets    []string
-	broken  bool // GETs are refused
+	broken  bool // GETs are forbidden
 }
 
 func (s *fakeAPIServer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -58,7 +57,7 @@ func newResponse(status int, media, body string) *http.Response {
 		Header: http.Header{"Content-Type": {media}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// storeAndReply is a write that leaves an object and is answered with it.
+// storeAndReply answers a write with the object that it stores.
 func storeAndReply(object string) func(*fakeAPIServer, *http.Request) (int, string) {
 	return func(s *fakeAPIServer, req *http.Request) (int, string) {
 		s.objects[req.URL.Path] = object
@@ -70,12 +69,12 @@ func podJSON(uid, version, more string) string {
 	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":%q,"resourceVersion":%q,"managedFields":[{"manager":"x"}]}%s}`, uid, version, more)
 }
 
-// shownPodJSON is the same as it is shown.
+// shownPodJSON returns the same without managed fields.
 func shownPodJSON(uid, version, more string) string {
 	return strings.Replace(podJSON(uid, version, more), `,"managedFields":[{"manager":"x"}]`, "", 1)
 }
 
-// encodeProtobuf is an object as API servers send it.
+// encodeProtobuf returns an object as API servers send it.
 func encodeProtobuf(t *testing.T, obj kruntime.Object) string {
 	t.Helper()
 	info, _ := kruntime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), kruntime.ContentTypeProtobuf)
@@ -95,17 +94,17 @@ func TestStepReportsBeforeAndAfter(t *testing.T) {
 	pods, secrets := pods, "/api/v1/namespaces/default/secrets"
 	for name, test := range map[string]struct {
 		method, path  string
-		there         string // at the path of the object
-		at            string // that path, if it is not the path of the write
+		stored        string // the object before the write
+		at            string // its path, if that is not the path of the write
 		do            func(*fakeAPIServer, *http.Request) (int, string)
 		media         string
 		before, after string
 		unseen        string
 		broken        bool
 	}{
-		"update": {method: "PUT", path: pods + "/a", there: podJSON("1", "7", ""), do: storeAndReply(podJSON("1", "8", `,"spec":{"a":1}`)),
+		"update": {method: "PUT", path: pods + "/a", stored: podJSON("1", "7", ""), do: storeAndReply(podJSON("1", "8", `,"spec":{"a":1}`)),
 			before: shownPodJSON("1", "7", ""), after: shownPodJSON("1", "8", `,"spec":{"a":1}`)},
-		"status, and another writer at once": {method: "PUT", path: pods + "/a/status", at: pods + "/a", there: podJSON("1", "7", ""),
+		"status, with a concurrent write": {method: "PUT", path: pods + "/a/status", at: pods + "/a", stored: podJSON("1", "7", ""),
 			do: func(s *fakeAPIServer, _ *http.Request) (int, string) {
 				s.objects[pods+"/a"] = podJSON("1", "9", "")
 				return http.StatusOK, podJSON("1", "8", "")
@@ -114,39 +113,39 @@ func TestStepReportsBeforeAndAfter(t *testing.T) {
 		"create, in protobuf": {method: "POST", path: pods, media: kruntime.ContentTypeProtobuf,
 			do:    func(*fakeAPIServer, *http.Request) (int, string) { return http.StatusCreated, made },
 			after: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-x"},"spec":{"containers":null},"status":{}}`},
-		"delete": {method: "DELETE", path: pods + "/a", there: podJSON("1", "7", ""),
+		"delete": {method: "DELETE", path: pods + "/a", stored: podJSON("1", "7", ""),
 			do: func(s *fakeAPIServer, _ *http.Request) (int, string) {
 				delete(s.objects, pods+"/a")
 				return 200, podJSON("1", "7", "")
 			},
 			before: shownPodJSON("1", "7", "")},
-		"delete that finalizers hold up": {method: "DELETE", path: pods + "/a", there: podJSON("1", "7", ""),
+		"delete with finalizers": {method: "DELETE", path: pods + "/a", stored: podJSON("1", "7", ""),
 			do:     storeAndReply(podJSON("1", "8", `,"deletionGracePeriodSeconds":0`)),
 			before: shownPodJSON("1", "7", ""), after: shownPodJSON("1", "8", `,"deletionGracePeriodSeconds":0`)},
-		"delete, and another of that name at once": {method: "DELETE", path: pods + "/a", there: podJSON("1", "7", ""),
+		"delete, with a new object of that name": {method: "DELETE", path: pods + "/a", stored: podJSON("1", "7", ""),
 			do:     storeAndReply(podJSON("2", "9", "")),
 			before: shownPodJSON("1", "7", "")},
-		"binding": {method: "POST", path: pods + "/a/binding", at: pods + "/a", there: podJSON("1", "7", ""),
+		"binding": {method: "POST", path: pods + "/a/binding", at: pods + "/a", stored: podJSON("1", "7", ""),
 			do: func(s *fakeAPIServer, _ *http.Request) (int, string) {
 				s.objects[pods+"/a"] = podJSON("1", "8", "")
 				return http.StatusCreated, status
 			},
 			before: shownPodJSON("1", "7", ""), after: shownPodJSON("1", "8", "")},
-		"refused": {method: "PUT", path: pods + "/a", there: podJSON("1", "7", ""),
+		"refused": {method: "PUT", path: pods + "/a", stored: podJSON("1", "7", ""),
 			do: func(*fakeAPIServer, *http.Request) (int, string) { return http.StatusForbidden, refused }},
-		"many at once": {method: "DELETE", path: pods, do: func(*fakeAPIServer, *http.Request) (int, string) { return 200, status },
-			unseen: "the write is to many objects"},
-		"what nobody may read": {method: "PUT", path: pods + "/a", there: podJSON("1", "7", ""), broken: true, do: storeAndReply(podJSON("1", "8", "")),
+		"delete of a collection": {method: "DELETE", path: pods, do: func(*fakeAPIServer, *http.Request) (int, string) { return 200, status },
+			unseen: "the write is to more than one object"},
+		"object that cannot be read": {method: "PUT", path: pods + "/a", stored: podJSON("1", "7", ""), broken: true, do: storeAndReply(podJSON("1", "8", "")),
 			unseen: "it cannot be read: 403 Forbidden"},
-		"secret": {method: "PUT", path: secrets + "/a", there: secret, do: storeAndReply(secret), before: masked, after: masked},
+		"secret": {method: "PUT", path: secrets + "/a", stored: secret, do: storeAndReply(secret), before: masked, after: masked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := &fakeAPIServer{objects: map[string]string{}, do: test.do, media: test.media, broken: test.broken}
 			if test.at == "" {
 				test.at = test.path
 			}
-			if test.there != "" {
-				api.objects[test.at] = test.there
+			if test.stored != "" {
+				api.objects[test.at] = test.stored
 			}
 			g := NewGate(ObjectReader{})
 			g.objects = ObjectReader{api}
@@ -181,8 +180,7 @@ func compareJSON(t *testing.T, what, want string, got json.RawMessage) {
 	}
 }
 
-// Two people who step at once get every write once, and one is let through at a
-// time.
+// Concurrent steps return each write once, and release one at a time.
 func TestConcurrentStepsAreSerialized(t *testing.T) {
 	const n = 100
 	var mu sync.Mutex
@@ -193,7 +191,7 @@ func TestConcurrentStepsAreSerialized(t *testing.T) {
 		most = max(most, flying)
 		mu.Unlock()
 		for range 100 {
-			runtime.Gosched() // whoever else is let through goes on
+			runtime.Gosched() // let other writes proceed
 		}
 		mu.Lock()
 		flying--
@@ -211,7 +209,7 @@ func TestConcurrentStepsAreSerialized(t *testing.T) {
 	}
 	seen := make(chan *control.SteppedWrite, n)
 	for range 2 {
-		mustPause(t, g) // both have
+		mustPause(t, g) // each of two users pauses
 		steppers.Go(func() {
 			for range n / 2 {
 				s, err := g.Step(t.Context(), t.Context())
@@ -230,7 +228,7 @@ func TestConcurrentStepsAreSerialized(t *testing.T) {
 		names[s.Object.Name] = true
 	}
 	if len(names) != n || most != 1 {
-		t.Errorf("%d of %d writes were seen, at most %d at once", len(names), n, most)
+		t.Errorf("%d of %d writes were stepped, at most %d at once", len(names), n, most)
 	}
 }
 
@@ -250,7 +248,7 @@ func TestReviewsAreNotHeld(t *testing.T) {
 		}
 	}
 	if got := api.sentPaths(); len(got) != 2 {
-		t.Errorf("carried out: %v", got)
+		t.Errorf("sent: %v", got)
 	}
 }
 
@@ -277,8 +275,8 @@ func TestHeldSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// A caller that gives up while its object is being looked at gets its context's
-// error; the write is never carried out, and the step takes the next one.
+// If a request is canceled while its object is read, the write is not sent, the
+// caller receives the context's error, and the step releases the next write.
 func TestStepSkipsWriteCanceledWhileReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	api := &fakeAPIServer{objects: map[string]string{}, do: storeAndReply(strings.Replace(podJSON("1", "8", ""), `"a"`, `"b"`, 1))}
@@ -300,13 +298,13 @@ func TestStepSkipsWriteCanceledWhileReading(t *testing.T) {
 	}
 	g.Resume()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("its caller got %v", err)
+		t.Errorf("the canceled request: %v", err)
 	}
 	if err := <-second; err != nil {
 		t.Error(err)
 	}
 	if _, ok := api.objects[pods+"/a"]; ok || api.objects[pods+"/b"] == "" {
-		t.Errorf("carried out: %v", api.objects)
+		t.Errorf("sent: %v", api.objects)
 	}
 }
 

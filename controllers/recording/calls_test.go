@@ -22,7 +22,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// encodeObject is an API server's answer in JSON or in protobuf.
+// encodeObject returns an API server's response in JSON or in protobuf.
 func encodeObject(t *testing.T, obj runtime.Object, media string) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media)
@@ -40,8 +40,8 @@ func encodeObject(t *testing.T, obj runtime.Object, media string) []byte {
 	return data
 }
 
-// recordCall sends a request through a caller to a server that answers with body, and
-// returns what was taken down and what the client has got.
+// recordCall sends a request through a callRecorder to a server that responds with
+// body. It returns the record and the body that the client has received.
 func recordCall(t *testing.T, method, path string, status int, media string, body []byte) (*observe.Called, []byte) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -117,7 +117,7 @@ func TestCallsAreRecorded(t *testing.T) {
 			body := encodeObject(t, c.answer, media)
 			got, received := recordCall(t, c.method, c.path, c.status, media, body)
 			if string(received) != string(body) {
-				t.Errorf("%s %s in %s: the client has got %d bytes of %d", c.method, c.path, media, len(received), len(body))
+				t.Errorf("%s %s in %s: the client received %d of %d bytes", c.method, c.path, media, len(received), len(body))
 			}
 			if got.Took <= 0 {
 				t.Errorf("%s %s: took %v", c.method, c.path, got.Took)
@@ -133,7 +133,7 @@ func TestCallsAreRecorded(t *testing.T) {
 	}
 }
 
-// What cannot be understood is handed on as it is.
+// A response that cannot be parsed reaches the client unchanged.
 func TestUnparsableResponsesPassUnchanged(t *testing.T) {
 	pod := encodeObject(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, "application/vnd.kubernetes.protobuf")
 	for name, body := range map[string][]byte{
@@ -142,7 +142,7 @@ func TestUnparsableResponsesPassUnchanged(t *testing.T) {
 	} {
 		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf", "text/plain"} {
 			if _, got := recordCall(t, "POST", "/api/v1/namespaces/default/pods", 500, media, body); string(got) != string(body) {
-				t.Errorf("%s as %s: the client has got %q", name, media, got)
+				t.Errorf("%s as %s: the client received %q", name, media, got)
 			}
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Every kind of event that a handler is given is taken down, whatever the
-// handler does with it.
+// Every kind of event is recorded and reaches the handler.
 func TestDeliveriesAreRecorded(t *testing.T) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
@@ -43,7 +42,7 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/a", Obj: pod("a", "2")})
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/b"})
 	if want := []string{"add", "add", "update", "update", "delete", "delete", "delete"}; !cmp.Equal(handled, want) {
-		t.Errorf("the handler was given %v", handled)
+		t.Errorf("the handler received %v", handled)
 	}
 	a := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "ns", Name: "a", UID: "u"}
 	b := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "ns", Name: "b"}

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// recordSync runs a sync of the key "default/web" and returns its record.
+// recordSync runs a sync of the key "default/web", and returns its record.
 func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observe.Synced {
 	t.Helper()
 	all := observe.NewQueues()
@@ -46,7 +46,7 @@ func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observ
 	return page.Records[0].Event.(*observe.Synced)
 }
 
-// The ways in which upstream's controllers say which key they work on.
+// The ways in which upstream's controllers log the key that they sync.
 func TestSyncKeyIsReadFromLog(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	for name, line := range map[string]func(logr.Logger){
@@ -70,9 +70,9 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		}
 	}
 	for name, line := range map[string]func(logr.Logger){
-		"an object in passing":      func(l logr.Logger) { l.V(4).Info("Updating replica set revision", "replicaSet", klog.KObj(pod)) },
-		"below what is listened to": func(l logr.Logger) { l.V(5).Info("Finished syncing", "key", "default/web") },
-		"no object":                 func(l logr.Logger) { l.V(4).Info("Syncing", "count", 3) },
+		"object of a line that is not about a sync": func(l logr.Logger) { l.V(4).Info("Updating replica set revision", "replicaSet", klog.KObj(pod)) },
+		"verbosity that is not recorded":            func(l logr.Logger) { l.V(5).Info("Finished syncing", "key", "default/web") },
+		"no object":                                 func(l logr.Logger) { l.V(4).Info("Syncing", "count", 3) },
 	} {
 		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { line(l) }); s.Key != "" || s.KeyBasis != observe.BasisUnknown {
 			t.Errorf("%s: %+v", name, s)
@@ -80,21 +80,21 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 	}
 }
 
-// The ways in which they say that a sync has failed.
+// The ways in which upstream's controllers log that a sync has failed.
 func TestSyncErrorIsReadFromLog(t *testing.T) {
 	no := errors.New("no")
 	for name, c := range map[string]struct {
 		work func(logr.Logger, *observe.Recorder)
 		want string
 	}{
-		"error":       {func(l logr.Logger, _ *observe.Recorder) { l.Error(no, "Unhandled Error") }, "no"},
-		"error alone": {func(l logr.Logger, _ *observe.Recorder) { l.Error(nil, "it broke") }, "it broke"},
-		"quiet":       {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Error syncing deployment", "err", no) }, "no"},
-		"only a word": {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Ignoring", "err", no) }, ""},
+		"error":                    {func(l logr.Logger, _ *observe.Recorder) { l.Error(no, "Unhandled Error") }, "no"},
+		"error alone":              {func(l logr.Logger, _ *observe.Recorder) { l.Error(nil, "it broke") }, "it broke"},
+		"quiet":                    {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Error syncing deployment", "err", no) }, "no"},
+		"other line with an error": {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Ignoring", "err", no) }, ""},
 		"failed call": {func(_ logr.Logger, r *observe.Recorder) {
 			r.RecordCall(&observe.Called{Verb: "get", Status: 404, Error: "none"})
 		}, ""},
-		"nothing said": {func(logr.Logger, *observe.Recorder) {}, ""},
+		"no line": {func(logr.Logger, *observe.Recorder) {}, ""},
 	} {
 		if s := recordSync(t, c.work); s.Error != c.want {
 			t.Errorf("%s: got error %q, want %q", name, s.Error, c.want)
@@ -102,14 +102,13 @@ func TestSyncErrorIsReadFromLog(t *testing.T) {
 	}
 }
 
-// What the log's level leaves out is taken down all the same, and nothing more
-// reaches the log.
+// Lines that the log's level excludes are recorded, too, and do not reach the log.
 func TestRecordingDoesNotChangeLog(t *testing.T) {
 	var log bytes.Buffer
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	l := NewLogger(slog.NewTextHandler(&log, nil), o.Recorder("c")).WithName("x").WithValues("controller", "c", "a", 1)
-	l.V(4).Info("quieter, and of no sync")
+	l.V(4).Info("quieter, outside of a sync")
 	l.V(3).Info("quiet", "list", []*corev1.Pod{{}, {}}, "long", strings.Repeat("x", 1000))
 	l.Info("loud", "nothing", (*corev1.Pod)(nil))
 	if got := log.String(); strings.Contains(got, "quiet") || !strings.Contains(got, "loud") || !strings.Contains(got, "a=1") {
@@ -152,12 +151,12 @@ func TestLogMarshalersAreFormatted(t *testing.T) {
 	var e expectations
 	var group sync.WaitGroup
 	group.Go(func() { e.add.Store(1) })
-	got, _ := formatValue(&e) // the race detector looks on
+	got, _ := formatValue(&e) // while another goroutine writes: for the race detector
 	group.Wait()
 	if got != "{add:0}" && got != "{add:1}" {
 		t.Errorf("got %q", got)
 	}
 	if got, _ := formatValue((*expectations)(nil)); !strings.Contains(got, "nil") {
-		t.Errorf("nothing at all: got %q", got)
+		t.Errorf("nil: got %q", got)
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestInterventionErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	startUp(t, dir)
+	program.Up(t, dir)
 	for _, tc := range []struct {
 		args string
 		code int
@@ -41,12 +43,12 @@ func TestInterventionErrors(t *testing.T) {
 		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
-			requireFailure(t, newCommand(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
+			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
 		})
 	}
 }
 
-// controllerList is what of "controllers -o json" is looked at here.
+// controllerList is the part of "controllers -o json" that the test checks.
 type controllerList struct {
 	Items []struct {
 		Name, State, Reason string
@@ -55,13 +57,13 @@ type controllerList struct {
 	}
 }
 
-// TestInterventionVerbs lays a hand on a controller, as a person does.
+// TestInterventionVerbs runs each verb that intervenes in a controller.
 func TestInterventionVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := startUp(t, dir)
+	p := program.Up(t, dir)
 	do := func(args ...string) string {
 		t.Helper()
-		stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", dir}, args...)...))
+		stdout, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", dir}, args...)...))
 		if code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 		}
@@ -76,8 +78,8 @@ func TestInterventionVerbs(t *testing.T) {
 		}
 	}
 	do("controllers", "pause", "replicaset")
-	do("controllers", "pause", "replicaset-controller") // twice is once
-	name := createWeb(t, dir, 3)
+	do("controllers", "pause", "replicaset-controller") // a second time changes nothing
+	name := program.CreateWeb(t, dir, 3)
 	says(do("controllers", "step", "replicaset"), "create Pod default/"+name, ": 201 Created\n--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n")
 	var stepped struct {
 		Verb          string
@@ -90,7 +92,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -123,54 +125,16 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "resume", "deployment"), "resumed: none\n")
 	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
-	says(do("status"), "by hand: deployment-controller (stopped)")
+	says(do("status"), "changed manually: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")
-	createWeb(t, dir, 3)
-	if p.stop(t, syscall.SIGTERM); p.cmd.ProcessState.ExitCode() != 0 {
-		t.Errorf("exit code %d with writes held: %s", p.cmd.ProcessState.ExitCode(), p.stderr)
+	program.CreateWeb(t, dir, 3)
+	if p.Stop(t, syscall.SIGTERM); p.Cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("exit code %d with writes held: %s", p.Cmd.ProcessState.ExitCode(), p.Stderr)
 	}
-	startUp(t, dir)
-	if text := do("status"); strings.Contains(text, "by hand") {
-		t.Errorf("a hand outlives the process:\n%s", text)
+	program.Up(t, dir)
+	if text := do("status"); strings.Contains(text, "changed manually") {
+		t.Errorf("an intervention outlives the process:\n%s", text)
 	}
-}
-
-// TestInterventionKeys does so with the keys of the live view.
-func TestInterventionKeys(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	v := startLiveView(t, "--data-dir", dir)
-	v.pressKeys(t, "/replicaset"+keyEnter)
-	v.awaitRow(t, `^.replicaset-controller +replicaset +running`)
-	v.pressKeys(t, "p")
-	v.awaitText(t, "1 by hand")
-	v.awaitRow(t, `^.replicaset-controller +replicaset +paused`)
-	name := createWeb(t, dir, 3)
-	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Controller replicaset-controller ")
-	v.awaitRow(t, `→ create Pod default/`+name)
-	v.pressKeys(t, "s")
-	v.awaitRow(t, `last step +create Pod default/`+name+`.*: 201 Created`)
-	v.awaitRow(t, `^ +\+kind: Pod`)
-	v.pressKeys(t, "d")
-	v.awaitText(t, "+++ Pod default/"+name)
-	v.pressKeys(t, "s")
-	v.awaitScreen(t, "next step", func(text string) bool { return strings.Contains(text, "+  generateName: "+name) })
-	v.pressEscape(t, "+++ Pod default/"+name)
-	v.pressKeys(t, "p")
-	v.awaitTextGone(t, "by hand")
-	v.awaitText(t, "● settled")
-	v.pressKeys(t, "x")
-	v.pressEscape(t, "Stop replicaset-controller?")
-	v.pressKeys(t, "x")
-	v.awaitText(t, "Stop replicaset-controller?")
-	v.pressKeys(t, "y")
-	v.awaitRow(t, `by hand: replicaset-controller is stopped`)
-	v.pressKeys(t, "x")
-	v.awaitText(t, "Start replicaset-controller?")
-	v.pressKeys(t, "y")
-	v.awaitTextGone(t, "by hand")
-	v.pressKeys(t, keyCtrlC)
-	v.requireExit(t)
 }

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestLearnUnderTimeout checks that a lesson under timeout(1) cleans up: timeout sends its
@@ -13,13 +15,13 @@ func TestLearnUnderTimeout(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	p := startUp(t, filepath.Join(t.TempDir(), "data"))
-	lesson := writeLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n")
-	cmd := newCommand(t, "--data-dir", p.dir, "learn", "--auto", lesson)
-	cmd.Args = append([]string{timeout, "5", programPath}, cmd.Args[1:]...)
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n")
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
+	cmd.Args = append([]string{timeout, "5", program.Path()}, cmd.Args[1:]...)
 	cmd.Path = timeout
-	requireFailure(t, cmd, 124, "interrupted")
-	requireLessonCleanedUp(t, p)
+	program.RequireFailure(t, cmd, 124, "interrupted")
+	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -3,14 +3,16 @@ package command_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestVersionFlag(t *testing.T) {
-	want, _, code := runToEnd(t, newCommand(t, "version"))
+	want, _, code := program.Run(t, program.Command(t, "version"))
 	if code != 0 || !strings.HasPrefix(want, "ctrlplane ") {
 		t.Fatalf("version: exit code %d, stdout %q", code, want)
 	}
-	got, stderr, code := runToEnd(t, newCommand(t, "--version"))
+	got, stderr, code := program.Run(t, program.Command(t, "--version"))
 	if code != 0 || stderr != "" || got != want {
 		t.Errorf("--version: exit code %d, stderr %q, stdout %q, want %q", code, stderr, got, want)
 	}
@@ -20,19 +22,19 @@ func TestVersionFlag(t *testing.T) {
 // whole process do not show in the help, and are refused.
 func TestHelpHasOnlyOwnFlags(t *testing.T) {
 	for _, verb := range []string{"", "up", "run", "status", "controllers pause", "snapshot save", "trace"} {
-		help, _, code := runToEnd(t, newCommand(t, append(strings.Fields(verb), "--help")...))
+		help, _, code := program.Run(t, program.Command(t, append(strings.Fields(verb), "--help")...))
 		if code != 0 || strings.Contains(help, "reported version") || verb != "" && strings.Contains(help, "--version") {
 			t.Errorf("%q: exit code %d, help:\n%s", verb, code, help)
 		}
 	}
-	requireFailure(t, newCommand(t, "status", "--version"), 2, "unknown flag: --version")
+	program.RequireFailure(t, program.Command(t, "status", "--version"), 2, "unknown flag: --version")
 }
 
 // TestHelpGroups checks that the verbs are grouped, and that old names work but are not
 // shown.
 func TestHelpGroups(t *testing.T) {
 	for args, want := range map[string]string{"--help": "Start and stop:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
-		help, _, code := runToEnd(t, newCommand(t, strings.Fields(args)...))
+		help, _, code := program.Run(t, program.Command(t, strings.Fields(args)...))
 		if code != 0 || !strings.Contains(help, "\n"+want+"\n") || strings.Contains(help, "Available Commands") || strings.Contains(help, "Additional Commands") {
 			t.Errorf("%q: exit code %d, want %q:\n%s", args, code, want, help)
 		}
@@ -40,6 +42,6 @@ func TestHelpGroups(t *testing.T) {
 			t.Errorf("%q shows the old name of clear:\n%s", args, help)
 		}
 	}
-	requireFailure(t, newCommand(t, "controllers", "restore"), 2, "missing controller name")
-	requireFailure(t, newCommand(t, "controllers", "clear"), 2, "missing controller name")
+	program.RequireFailure(t, program.Command(t, "controllers", "restore"), 2, "missing controller name")
+	program.RequireFailure(t, program.Command(t, "controllers", "clear"), 2, "missing controller name")
 }

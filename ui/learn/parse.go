@@ -3,14 +3,17 @@ package learn
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
+
+// maxLessonBytes bounds the file of a lesson.
+const maxLessonBytes = 4 << 20
 
 // Parse parses a lesson. Its error is a *ParseError.
 func Parse(file string, data []byte) (*Lesson, error) {
@@ -29,7 +32,7 @@ func Parse(file string, data []byte) (*Lesson, error) {
 
 // ReadFile parses a lesson in a file.
 func ReadFile(path string) (*Lesson, error) {
-	data, err := os.ReadFile(path)
+	data, err := limitread.File(path, maxLessonBytes)
 	if err != nil {
 		return nil, err
 	}
