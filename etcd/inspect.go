@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -52,6 +53,7 @@ type raftIndexes struct {
 	applied    uint64 // the last entry that the database has
 	replayFrom uint64 // the entry after which the log must be replayed
 	logged     uint64 // the last entry that the log has
+	neverBegan bool   // there is a log, but the first write to it was cut short
 }
 
 // inspectFiles reads the files of the member in dir. It returns an error for damage on
@@ -80,6 +82,7 @@ func inspectFiles(dir string) (raftIndexes, error) {
 	if err := c.inspectLog(logDir); err != nil {
 		return c, damageError(dir, err)
 	}
+	c.neverBegan = c.neverBegan && c.applied == 0
 	if c.applied < c.replayFrom {
 		return c, damageError(dir, fmt.Errorf("%s is missing or older than the write-ahead log: it ends at entry %d, and the log begins at entry %d", dbPath, c.applied, c.replayFrom))
 	}
@@ -90,7 +93,7 @@ func damageError(dir string, err error) error {
 	if advised := (*adviceError)(nil); errors.As(err, &advised) {
 		return err
 	}
-	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {
+	if refused := (*fs.PathError)(nil); errors.As(err, &refused) || errors.Is(err, syscall.ENOMEM) {
 		return withAdvice(dir, err)
 	}
 	return &adviceError{err: err, advice: recoverAdvice(dir)}

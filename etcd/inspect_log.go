@@ -40,6 +40,9 @@ func (c *raftIndexes) inspectLog(dir string) (err error) {
 			c.replayFrom = index
 		}
 	}
+	// A member writes its own configuration as the first entry and commits it in the
+	// same write. Without that it can never become leader, and has acknowledged nothing.
+	c.neverBegan = r.committed == 0 && c.replayFrom == 0
 	c.logged = c.replayFrom
 	if r.entry != nil {
 		c.logged = max(c.replayFrom, wal.MustUnmarshalEntry(r.entry).GetIndex())

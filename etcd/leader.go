@@ -21,6 +21,9 @@ const (
 	// to become leader. Raft refuses, with a warning, until it has applied the entry
 	// that makes this member a voter.
 	firstEntryTries = 10
+	// leaderTimeout bounds the wait for leadership, which takes milliseconds, or on a
+	// very slow disk seconds.
+	leaderTimeout = time.Minute
 )
 
 // waitReady returns when the member answers linearised reads.
@@ -58,6 +61,8 @@ func waitFirstRead(ctx context.Context, srv *etcdserver.EtcdServer) error {
 // becomeLeader makes the only member leader without waiting for its election timer, by
 // sending it the message with which a leader transfers leadership.
 func becomeLeader(ctx context.Context, srv *etcdserver.EtcdServer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, leaderTimeout, errNoLeader)
+	defer cancel()
 	t := time.NewTicker(electInterval)
 	defer t.Stop()
 	for n := 0; srv.Leader() != srv.MemberID(); n++ {
@@ -79,11 +84,13 @@ func becomeLeader(ctx context.Context, srv *etcdserver.EtcdServer) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
+
+var errNoLeader = fmt.Errorf("the member did not become its own leader within %v: see the log; if it happens again, restore the folder from a backup", leaderTimeout)
 
 // readRaftStatus returns the status of raft. Etcd publishes that of the member that it
 // opened last, so the caller must hold the start slot.
@@ -102,7 +109,7 @@ func readRaftStatus(ctx context.Context) (raft.Status, error) {
 		}
 		return status, nil
 	case <-ctx.Done():
-		return raft.Status{}, ctx.Err()
+		return raft.Status{}, context.Cause(ctx)
 	}
 }
 

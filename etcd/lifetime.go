@@ -83,6 +83,8 @@ func withAdvice(dir string, err error) error {
 		advice = "make " + dir + " writable and start again"
 	case errors.Is(err, syscall.ENOTDIR):
 		advice = "use another data folder"
+	case errors.Is(err, syscall.ENOMEM):
+		advice = "free memory or raise the memory limit of the process (ulimit -v) and start again; the data is not damaged"
 	case errors.Is(err, syscall.EMFILE):
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}

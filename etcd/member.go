@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -66,6 +67,13 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	found, err := inspectFiles(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
+	}
+	if found.neverBegan {
+		created = filepath.Join(cfg.Dir, "member")
+		if err := os.RemoveAll(created); err != nil {
+			return nil, fmt.Errorf("open: %w", withAdvice(cfg.Dir, err))
+		}
+		found = raftIndexes{}
 	}
 	release, err := acquireStartSlot(ctx)
 	if err != nil {

@@ -85,6 +85,9 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
+	// The API server warns its own components, too, of deprecated APIs and unsafe
+	// values, which no user can act on: client-go would log each of them.
+	resp.Header.Del("Warning")
 	resp.Body = &responseBody{w: w, cancel: cancel}
 	return resp, nil
 }

@@ -71,6 +71,20 @@ func TestRequestAndResponse(t *testing.T) {
 	}
 }
 
+func TestResponseHasNoWarnings(t *testing.T) {
+	resp, err := doGet(t, t.Context(), newClient(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated"`)
+		w.Header().Set("A", "b")
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := resp.Header.Values("Warning"); len(got) > 0 || resp.Header.Get("A") != "b" {
+		t.Errorf("got warnings %q and headers %v, want all headers but the warnings", got, resp.Header)
+	}
+}
+
 func TestHandlerThatWritesNothingIsOK(t *testing.T) {
 	resp, err := doGet(t, t.Context(), newClient(func(http.ResponseWriter, *http.Request) {}))
 	if err != nil {

@@ -10,33 +10,29 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
 
-// viewSource is a control plane that can be looked at, with its objects, and whose
-// controllers a hand can be laid on.
+// viewSource is what the live view needs of a control plane: its records, its objects
+// and interventions.
 type viewSource struct {
 	observe.Source
 	observe.Inspector
 	control.Interventions
 }
 
-// newViewSource shows the objects and lays a hand on the controllers that cfg reaches,
-// beside what src knows.
-func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
+// newViewSource combines src and interventions with the objects that cfg gives access to.
+func newViewSource(src observe.Source, interventions control.Interventions, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	client, err := control.NewClient(cfg)
-	if err != nil {
-		return viewSource{}, err
-	}
-	return viewSource{src, objects, client.Interventions()}, nil
+	return viewSource{src, objects, interventions}, nil
 }
 
-// restConfig is the way in to the control plane that runs.
+// restConfig is the client configuration of the running control plane.
 func (t *target) restConfig() (*rest.Config, error) {
 	dir, err := t.runningDataDir()
 	if err != nil {
@@ -50,22 +46,22 @@ func (t *target) restConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// controlClient is the running control plane's own API.
-func (t *target) controlClient() (*control.Client, error) {
+// controlClient is a client of the running control plane's own API.
+func (t *target) controlClient() (*controlrest.Client, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
 		return nil, err
 	}
-	return control.NewClient(cfg)
+	return controlrest.NewClient(cfg)
 }
 
-// attach reaches the control plane that runs, and asks it once.
+// attach connects to the running control plane and takes a first snapshot of it.
 func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
@@ -73,6 +69,6 @@ func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, erro
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, cfg)
+	src, err := newViewSource(client, client.Interventions(), cfg)
 	return src, s, err
 }

@@ -50,7 +50,11 @@ func generateSeed(ctx context.Context, out string) (err error) {
 // runControlPlane runs a control plane until it is settled. A control plane with flags
 // for the API server does not use the seed.
 func runControlPlane(ctx context.Context, dir string) error {
-	server := &ctrlplane.Server{Dir: dir, NoScheduler: true, APIServerArgs: []string{"etcd-prefix=/registry"}}
+	server := &ctrlplane.Server{
+		Dir:       dir,
+		Scheduler: ctrlplane.SchedulerConfig{Disabled: true},
+		APIServer: ctrlplane.APIServerConfig{Args: []string{"etcd-prefix=/registry"}},
+	}
 	if err := server.Start(ctx); err != nil {
 		return err
 	}
