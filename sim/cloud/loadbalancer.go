@@ -13,12 +13,9 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
-)
 
-// AddressAnnotation asks for a Service's load balancer to have certain
-// addresses, one of a family, with a comma between them. It goes before
-// spec.loadBalancerIP, which is deprecated and holds one only.
-const AddressAnnotation = "ctrlplane/load-balancer-ips"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
 
 // retryInterval is how soon a Service that got no address asks again. Upstream
 // would wait for longer each time, up to 5 minutes.
@@ -97,8 +94,8 @@ func ownerOf(s *corev1.Service) owner { return owner{s.UID, s.Namespace + "/" + 
 // wantedAddresses reads the addresses that a Service asks for.
 func wantedAddresses(s *corev1.Service) ([]netip.Addr, error) {
 	source, list := "spec.loadBalancerIP", s.Spec.LoadBalancerIP
-	if annotation := s.Annotations[AddressAnnotation]; annotation != "" {
-		source, list = "annotation "+AddressAnnotation, annotation
+	if key, value, _ := annotations.Lookup(s.Annotations, annotations.LoadBalancerIPs); value != "" {
+		source, list = "annotation "+key, value
 	}
 	if list == "" {
 		return nil, nil

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func newProvider(t *testing.T, ranges string) *Provider {
@@ -45,7 +47,7 @@ func withIP(ip string) func(*corev1.Service) {
 }
 
 func withAnnotation(ips string) func(*corev1.Service) {
-	return func(s *corev1.Service) { s.Annotations = map[string]string{AddressAnnotation: ips} }
+	return func(s *corev1.Service) { s.Annotations = map[string]string{annotations.LoadBalancerIPs: ips} }
 }
 
 func withStatusIPs(ips ...string) func(*corev1.Service) {
@@ -142,7 +144,7 @@ func TestRequestedAddress(t *testing.T) {
 		"192.168.1.1 cannot be given to a load balancer: choose an address of 203.0.113.0/24", false)
 	wantError(t, p, newService("d", withIP("here")), `spec.loadBalancerIP: "here" is no IP address`, false)
 	wantError(t, p, newService("d", withAnnotation("203.0.113.1,203.0.113.2")),
-		`annotation ctrlplane/load-balancer-ips: "203.0.113.1,203.0.113.2" has two addresses of IPv4: give one`, false)
+		`annotation ctrlplane.local/load-balancer-ips: "203.0.113.1,203.0.113.2" has two addresses of IPv4: give one`, false)
 	wantError(t, p, newService("d", withIP("2001:db8::1")), "2001:db8::1 is an IPv6 address, and the Service is for IPv4", false)
 
 	wantError(t, p, newService("a", withIP("203.0.113.7")), "203.0.113.7 is not free: Service default/b has it", true)

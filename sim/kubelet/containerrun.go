@@ -8,10 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// logAnnotation of a pod is what each of its containers writes when it starts.
-const logAnnotation = "ctrlplane/log"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
 
 // containerRun is a run of a container: from one start to its end.
 type containerRun struct {
@@ -75,7 +74,7 @@ type logLine struct {
 // logLines are the log of a run. Nothing runs, so nothing is written but what the
 // pod's annotation says; without it, the log says just that.
 func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
-	if text, ok := pod.Annotations[logAnnotation]; ok {
+	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine
 		for text := range strings.Lines(text) {
 			lines = append(lines, logLine{r.started.Time, strings.TrimSuffix(text, "\n")})
@@ -85,7 +84,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	status, _ := containerStatus(pod, container)
 	lines := []logLine{{r.started.Time, fmt.Sprintf(
 		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output (the annotation %s of its pod can give it some).",
-		status.Image, formatTime(r.started), logAnnotation)}}
+		status.Image, formatTime(r.started), annotations.Log)}}
 	if r.end != nil {
 		lines = append(lines, r.lastLine())
 	}

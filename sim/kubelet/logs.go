@@ -16,6 +16,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/core/install" // how to read the options
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
@@ -56,7 +58,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if run.end, err = a.waitForEnd(r.Context(), run, pod, container); err != nil {
 		return abortedError{err}
 	}
-	if _, ok := pod.Annotations[logAnnotation]; ok || run.end == nil {
+	if _, _, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok || run.end == nil {
 		return nil
 	}
 	return write([]logLine{run.lastLine()})

@@ -14,11 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var startTime = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output (the annotation ctrlplane/log of its pod can give it some).\n"
+const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output (the annotation ctrlplane.local/log of its pod can give it some).\n"
 
 func runningState() corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: startTime}}
@@ -48,7 +50,7 @@ func newPod(name string, now, last corev1.ContainerState) *corev1.Pod {
 func TestLogs(t *testing.T) {
 	none := corev1.ContainerState{}
 	speaking := newPod("speaking", runningState(), none)
-	speaking.Annotations = map[string]string{logAnnotation: "one\ntwo\nthree"}
+	speaking.Annotations = map[string]string{annotations.Log: "one\ntwo\nthree"}
 	elsewhere := newPod("elsewhere", runningState(), none)
 	elsewhere.Spec.NodeName = "node-2"
 	_, client := startKubelets(t,

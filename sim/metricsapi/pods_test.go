@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/metrics/pkg/apis/metrics"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // A cluster with one pod for each reason to be left out.
@@ -22,7 +24,7 @@ func newMixedPods(t *testing.T) podStorage {
 		newPod("b", "two", "fake"),
 		newPod("a", "two", "fake"),
 		newPod("a", "one", "fake"),
-		newPod("a", "wrong", "fake", withAnnotation(CPUAnnotation, "x")),
+		newPod("a", "wrong", "fake", withAnnotation(annotations.UsageCPU, "x")),
 		newPod("a", "pending", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }),
 		newPod("a", "done", "fake", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		newPod("a", "real", "real"),

@@ -8,13 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/metrics/pkg/apis/metrics"
-)
 
-// Annotations of a pod that say what its containers use: QUANTITY of each, or
-// CONTAINER=QUANTITY,….
-const (
-	CPUAnnotation    = "kwok.x-k8s.io/usage-cpu"
-	MemoryAnnotation = "kwok.x-k8s.io/usage-memory"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // requestDivisor is what part of its request a container uses by default.
@@ -32,14 +27,14 @@ type measuredResource struct {
 
 func measuredResources() [2]measuredResource {
 	return [2]measuredResource{{
-		corev1.ResourceCPU, CPUAnnotation, "250m",
+		corev1.ResourceCPU, annotations.UsageCPU, "250m",
 		resource.NewMilliQuantity(5, resource.DecimalSI),
 		resource.NewQuantity(100_000, resource.DecimalSI),
 		func(r resource.Quantity) *resource.Quantity {
 			return resource.NewMilliQuantity(max(1, r.MilliValue()/requestDivisor), resource.DecimalSI)
 		},
 	}, {
-		corev1.ResourceMemory, MemoryAnnotation, "64Mi",
+		corev1.ResourceMemory, annotations.UsageMemory, "64Mi",
 		resource.NewQuantity(32<<20, resource.BinarySI),
 		resource.NewQuantity(1<<50, resource.BinarySI),
 		func(r resource.Quantity) *resource.Quantity {
@@ -51,8 +46,8 @@ func measuredResources() [2]measuredResource {
 
 // CheckAnnotations says what is wrong with the usage annotations of a pod.
 func CheckAnnotations(pod *corev1.Pod) error {
-	_, cpu := pod.Annotations[CPUAnnotation]
-	if _, memory := pod.Annotations[MemoryAnnotation]; !cpu && !memory {
+	_, cpu := pod.Annotations[annotations.UsageCPU]
+	if _, memory := pod.Annotations[annotations.UsageMemory]; !cpu && !memory {
 		return nil
 	}
 	_, err := readUsage(pod)

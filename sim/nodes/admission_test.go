@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func withRequest(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
@@ -159,13 +161,13 @@ func TestAnnotationErrorIsReportedOnce(t *testing.T) {
 		{"", "", ""},
 		{"bad", "", "usage is bad"},
 		{"bad", "", ""},
-		{"bad", "x", `annotation ctrlplane/exit-code: "x" is no exit code: write a number from 0 to 255; usage is bad`},
+		{"bad", "x", `annotation ctrlplane.local/exit-code: "x" is no exit code: write a number from 0 to 255; usage is bad`},
 		{"good", "1", ""},
 		{"bad", "1", "usage is bad"},
 	} {
 		pod.Annotations = map[string]string{"usage": c.usage}
 		if c.exit != "" {
-			pod.Annotations[exitCodeAnnotation] = c.exit
+			pod.Annotations[annotations.ExitCode] = c.exit
 		}
 		got := ""
 		if err := l.updatePod(pod, false, nil).annotationError; err != nil {

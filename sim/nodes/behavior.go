@@ -8,16 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// Annotations of a pod that say what its containers do. Without them a pod of a
-// Job ends with exit code 0 at once and any other pod runs on.
-const (
-	exitCodeAnnotation   = "ctrlplane/exit-code"   // CODE of all main containers, or CONTAINER=CODE,…
-	runForAnnotation     = "ctrlplane/run-for"     // how long they run before they exit; with no exit code, with 0
-	failuresAnnotation   = "ctrlplane/failures"    // how often they exit with the exit code, before they do as without
-	readyAfterAnnotation = "ctrlplane/ready-after" // how long they run before they are ready
-	stopAfterAnnotation  = "ctrlplane/stop-after"  // how long they take to stop; at most the grace period
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // podBehavior is what the containers of a pod do.
@@ -42,13 +34,13 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 		return b, nil
 	}
 	var wrong []string
-	read := func(annotation string, parse func(string) error) {
-		value, ok := pod.Annotations[annotation]
+	read := func(name string, parse func(string) error) {
+		key, value, ok := annotations.Lookup(pod.Annotations, name)
 		if !ok {
 			return
 		}
 		if err := parse(value); err != nil {
-			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", annotation, err))
+			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", key, err))
 		}
 	}
 	duration := func(to *time.Duration) func(string) error {
@@ -62,11 +54,11 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 		}
 	}
 	runFor := time.Duration(-1)
-	read(runForAnnotation, duration(&runFor))
-	read(readyAfterAnnotation, duration(&b.readyAfter))
-	read(stopAfterAnnotation, duration(&b.stopAfter))
-	read(exitCodeAnnotation, func(value string) error { return b.parseExitCodes(pod, value) })
-	read(failuresAnnotation, func(value string) error {
+	read(annotations.RunFor, duration(&runFor))
+	read(annotations.ReadyAfter, duration(&b.readyAfter))
+	read(annotations.StopAfter, duration(&b.stopAfter))
+	read(annotations.ExitCode, func(value string) error { return b.parseExitCodes(pod, value) })
+	read(annotations.Failures, func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil || n < 0 {
 			return fmt.Errorf("%q is no count: write a number from 0", value)

@@ -4,19 +4,21 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func TestPodBehaviorErrors(t *testing.T) {
 	for _, c := range []struct{ annotation, value, want string }{
-		{exitCodeAnnotation, "0", ""},
-		{exitCodeAnnotation, "a=1, i=2", ""},
-		{exitCodeAnnotation, "256", `annotation ctrlplane/exit-code: "256" is no exit code: write a number from 0 to 255`},
-		{exitCodeAnnotation, "b=1", `annotation ctrlplane/exit-code: the pod has no container "b"`},
-		{exitCodeAnnotation, "a=x", `annotation ctrlplane/exit-code: "x" is no exit code: write a number from 0 to 255`},
-		{failuresAnnotation, "-1", `annotation ctrlplane/failures: "-1" is no count: write a number from 0`},
-		{runForAnnotation, "5", `annotation ctrlplane/run-for: "5" is no duration: write it like 5s or 1m30s`},
-		{readyAfterAnnotation, "-5s", `annotation ctrlplane/ready-after: "-5s" is no duration: write it like 5s or 1m30s`},
-		{stopAfterAnnotation, "soon", `annotation ctrlplane/stop-after: "soon" is no duration: write it like 5s or 1m30s`},
+		{annotations.ExitCode, "0", ""},
+		{annotations.ExitCode, "a=1, i=2", ""},
+		{annotations.ExitCode, "256", `annotation ctrlplane.local/exit-code: "256" is no exit code: write a number from 0 to 255`},
+		{annotations.ExitCode, "b=1", `annotation ctrlplane.local/exit-code: the pod has no container "b"`},
+		{annotations.ExitCode, "a=x", `annotation ctrlplane.local/exit-code: "x" is no exit code: write a number from 0 to 255`},
+		{annotations.Failures, "-1", `annotation ctrlplane.local/failures: "-1" is no count: write a number from 0`},
+		{annotations.RunFor, "5", `annotation ctrlplane.local/run-for: "5" is no duration: write it like 5s or 1m30s`},
+		{annotations.ReadyAfter, "-5s", `annotation ctrlplane.local/ready-after: "-5s" is no duration: write it like 5s or 1m30s`},
+		{annotations.StopAfter, "soon", `annotation ctrlplane.local/stop-after: "soon" is no duration: write it like 5s or 1m30s`},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{
 			InitContainers: []corev1.Container{{Name: "i"}},

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // The stages through which kwok plays what is due. A feed names the stage in an
@@ -22,9 +25,6 @@ const (
 	podStatusLater  = "pod-status-later"
 	podDeleteNow    = "pod-delete"
 	podDeleteLater  = "pod-delete-later"
-
-	stageAnnotation = "ctrlplane/stage"
-	timeAnnotation  = "ctrlplane/stage-at"
 )
 
 var (
@@ -55,12 +55,12 @@ func builtinStage(ref internalversion.StageResourceRef, name string, later bool,
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: internalversion.StageSpec{
 			ResourceRef: ref,
-			Selector:    &internalversion.StageSelector{MatchAnnotations: map[string]string{stageAnnotation: name}},
+			Selector:    &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: name}},
 			Steps:       steps,
 		},
 	}
 	if later {
-		from := `.metadata.annotations["` + timeAnnotation + `"]`
+		from := `.metadata.annotations["` + annotations.StageTime + `"]`
 		stage.Spec.Delay = &internalversion.StageDelay{
 			DurationFrom: &internalversion.ExpressionFrom{JQ: &internalversion.ExpressionJQ{Expression: from}},
 		}
@@ -68,18 +68,16 @@ func builtinStage(ref internalversion.StageResourceRef, name string, later bool,
 	return stage
 }
 
-// setDueStage says in the object's annotations what is due of it.
+// setDueStage names what is due in the object's annotations.
 func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
-	annotations := make(map[string]string, len(meta.Annotations)+2)
-	for key, value := range meta.Annotations {
-		annotations[key] = value
-	}
-	delete(annotations, stageAnnotation)
+	set := make(map[string]string, len(meta.Annotations)+2)
+	maps.Copy(set, meta.Annotations)
+	delete(set, annotations.Stage)
 	if what.name != "" {
-		annotations[stageAnnotation] = what.name
-		annotations[timeAnnotation] = what.at.Format(time.RFC3339Nano)
+		set[annotations.Stage] = what.name
+		set[annotations.StageTime] = what.at.Format(time.RFC3339Nano)
 	}
-	meta.Annotations = annotations
+	meta.Annotations = set
 }
 
 // templateFunctions are what stages' templates call: ours, and in place of kwok's own

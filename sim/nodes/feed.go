@@ -18,6 +18,7 @@ type nodeFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
+	warnings *deprecationLog
 	events   chan informer.Event[*corev1.Node]
 	onLive   func(*corev1.Node) // a node has come to life
 	onDead   func(name string)
@@ -44,6 +45,7 @@ func (f *nodeFeed) Add(obj any) error {
 		kind = informer.Added
 	}
 	if is {
+		f.warnings.check("Node", &node.ObjectMeta)
 		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
 			what = users
 		}
@@ -105,6 +107,7 @@ type podFeed struct {
 	ctx           context.Context
 	registry      *podRegistry
 	stages        *stageSet
+	warnings      *deprecationLog
 	events        chan informer.Event[*corev1.Pod]
 	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // as the server has it
 	recordWarning func(pod *corev1.Pod, reason, message string)                // makes a warning of it
@@ -128,6 +131,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, again bool) {
 	if !seen.accepted {
 		return
 	}
+	f.warnings.check("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
 		f.recordWarning(pod, "InvalidAnnotation", seen.annotationError.Error())
 	}

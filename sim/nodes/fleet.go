@@ -30,7 +30,6 @@ type Fleet struct {
 	client     kubernetes.Interface
 	registry   *podRegistry
 	simulation *simulation
-	cancel     context.CancelFunc
 	addMu      sync.Mutex // one at a time: names are chosen from those that are free
 }
 
@@ -66,11 +65,9 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	running, cancel := context.WithCancel(context.Background())
-	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now), cancel: cancel}
+	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
 	f.registry.checkPod = cfg.CheckPod
-	if f.simulation, err = startSimulation(running, client, stages, f.registry, log); err != nil {
-		cancel()
+	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
 	if err := f.createMissing(ctx, cfg.Count); err != nil {
@@ -95,8 +92,7 @@ func (t retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Close ends the simulation. The nodes stay: another fleet finds them.
 func (f *Fleet) Close() error {
-	f.cancel()
-	f.simulation.wait()
+	f.simulation.stop()
 	return nil
 }
 

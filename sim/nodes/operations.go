@@ -88,14 +88,14 @@ func (f *Fleet) Remove(ctx context.Context, names ...string) error {
 // none fails.
 func (f *Fleet) Fail(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Failed, new(annotations.True))
+		return f.setState(ctx, node, annotations.Failed, true)
 	})
 }
 
 // Recover undoes Fail. If one of the nodes cannot recover, none does.
 func (f *Fleet) Recover(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, checkRecoverable, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Failed, nil)
+		return f.setState(ctx, node, annotations.Failed, false)
 	})
 }
 
@@ -112,7 +112,7 @@ func checkRecoverable(node *corev1.Node) error {
 // is terminated.
 func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Terminated, new(annotations.True))
+		return f.setState(ctx, node, annotations.Terminated, true)
 	})
 }
 
@@ -141,15 +141,22 @@ func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*cor
 	return nil
 }
 
-// setAnnotation gives an annotation of a node that value; nil removes it.
-func (f *Fleet) setAnnotation(ctx context.Context, node *corev1.Node, key string, value *string) error {
-	if was, ok := node.Annotations[key]; ok == (value != nil) && (!ok || was == *value) {
+// setState sets an annotation of a node to "true", or removes it. Either way it
+// also removes the annotation's deprecated name.
+func (f *Fleet) setState(ctx context.Context, node *corev1.Node, name string, on bool) error {
+	values := map[string]*string{name: nil, annotations.Deprecated(name): nil}
+	if on {
+		values[name] = new(annotations.True)
+	}
+	changed := false
+	for key, value := range values {
+		was, ok := node.Annotations[key]
+		changed = changed || ok != (value != nil) || ok && was != *value
+	}
+	if !changed {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         node.UID,
-		"annotations": map[string]*string{key: value},
-	}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": values}})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // userPrefix keeps the names of users' stages apart from ours.
@@ -138,12 +140,12 @@ func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	}
 	plays := *stage
 	plays.Name = userPrefix + object.Name
-	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{stageAnnotation: plays.Name}}
+	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: plays.Name}}
 	// kwok compiles at the first match. This one compiles the expressions, and
 	// the label that nothing has keeps it from evaluating them.
 	trial := *stage
 	selector := *stage.Spec.Selector
-	selector.MatchLabels = map[string]string{stageAnnotation: "none"}
+	selector.MatchLabels = map[string]string{annotations.Stage: "none"}
 	trial.Spec.Selector = &selector
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
 		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)

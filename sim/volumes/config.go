@@ -13,11 +13,20 @@ const (
 	Name = "volume-provisioner-controller"
 	// Alias is the controller's short name.
 	Alias = "volumes"
-	// DriverName is what a StorageClass names as its provisioner to get such volumes.
-	DriverName = "simulated.ctrlplane.dev"
+	// DriverName is the CSI driver of simulated volumes, and the provisioner that a
+	// StorageClass names to get them.
+	DriverName = "csi.ctrlplane.local"
 	// ClassName is the name of the StorageClass that is made the default.
 	ClassName = "standard"
 )
+
+// deprecatedDriverName is the driver of earlier releases. Data directories and
+// snapshots have it in StorageClasses, whose provisioner is immutable, in claims
+// and in volumes. It ends in a domain that is not ours, so nothing new gets it.
+const deprecatedDriverName = "simulated.ctrlplane" + ".dev"
+
+// isOurDriver reports whether the simulation provides the volumes of a CSI driver.
+func isOurDriver(name string) bool { return name == DriverName || name == deprecatedDriverName }
 
 // Config says what the default StorageClass is like.
 type Config struct {

@@ -23,7 +23,7 @@ func needsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if !ok {
 		by = c.Annotations[storagehelpers.AnnBetaStorageProvisioner]
 	}
-	return by == DriverName
+	return isOurDriver(by)
 }
 
 // provisionClaim creates the volume of a claim that waits for one.
@@ -41,7 +41,7 @@ func (l *controller) provisionClaim(ctx context.Context, key cache.ObjectName) e
 	}
 	node := claim.Annotations[storagehelpers.AnnSelectedNode]
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
-	if class.Provisioner != DriverName || waits && node == "" {
+	if !isOurDriver(class.Provisioner) || waits && node == "" {
 		return nil
 	}
 	if why := unsupportedReason(claim); why != "" {

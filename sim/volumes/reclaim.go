@@ -12,7 +12,7 @@ import (
 
 // isOurs reports whether the driver of a volume is the simulated one.
 func isOurs(v *corev1.PersistentVolume) bool {
-	return v.Spec.CSI != nil && v.Spec.CSI.Driver == DriverName
+	return v.Spec.CSI != nil && isOurDriver(v.Spec.CSI.Driver)
 }
 
 // isReclaimable reports whether a volume's claim is gone and its policy is to go too.
