@@ -38,7 +38,7 @@ func testPod(change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// timeline lives through what a pod does by itself, in a line a step.
+// timeline returns one line for each change of a Pod that nothing triggers.
 func timeline(pod *corev1.Pod, at placement, steps int) []string {
 	var lines []string
 	now := epoch
@@ -182,17 +182,17 @@ func TestPodTimelines(t *testing.T) {
 	}
 }
 
-// A status that is in step is not written again, and one that is not is.
+// A status is written again only if it has to change.
 func TestNextPodStageAfterChange(t *testing.T) {
 	pod := testPod(nil)
 	timeline(pod, testPlacement, 9)
 	if what := nextPodStage(pod, testPlacement, epoch.Add(time.Hour)); what.name != "" {
-		t.Errorf("due of a pod that is in step: %+v", what)
+		t.Errorf("due for an up-to-date Pod: %+v", what)
 	}
 	pod.Generation++
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if what := nextPodStage(pod, testPlacement, epoch); what.name != podStatusNow {
-		t.Fatalf("due of a pod that was resized: %+v", what)
+		t.Fatalf("due for a resized Pod: %+v", what)
 	}
 	pod.Status, _ = podStatus(pod, testPlacement, epoch)
 	if pod.Status.ObservedGeneration != 2 || pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String() != "2" {
@@ -219,7 +219,7 @@ func TestNextPodStageOfDeletion(t *testing.T) {
 		}
 		pod.Status, _ = podStatus(pod, testPlacement, epoch)
 		if got := describePod(pod); got != "Failed, a: exit 143" {
-			t.Errorf("a deleted pod is %s", got)
+			t.Errorf("status of a deleted Pod: %s", got)
 		}
 	}
 }

@@ -27,9 +27,9 @@ const component = "ctrlplane-nodes"
 // once unless kwok has changed.
 const stopTimeout = 5 * time.Second
 
-// simulation acts for the kubelets of a fleet.
+// simulation does the work of the kubelets of a fleet.
 type simulation struct {
-	ctx        context.Context // kwok's too
+	ctx        context.Context // also of kwok's controllers
 	cancel     context.CancelFunc
 	client     kubernetes.Interface
 	registry   *podRegistry
@@ -150,7 +150,7 @@ func (s *simulation) startKwok() error {
 	return nil
 }
 
-// watchNodes and watchPods feed the stores until the context ends.
+// watchNodes and watchPods fill the feeds until the context ends.
 func (s *simulation) watchNodes() {
 	api := s.client.CoreV1().Nodes()
 	s.runReflector("nodes", &corev1.Node{}, s.nodes, &cache.ListWatch{
@@ -182,8 +182,8 @@ func (s *simulation) runReflector(what string, kind any, to cache.ReflectorStore
 	cache.NewReflectorWithOptions(from, kind, to, cache.ReflectorOptions{Name: component + "/" + what}).RunWithContext(s.ctx)
 }
 
-// onNodeLive is called when a node has come to life. Its pods may have been seen, but
-// not heeded, before.
+// onNodeLive is called when a node has become live. The feed ignored its Pods until
+// now.
 func (s *simulation) onNodeLive(node *corev1.Node) {
 	s.heartbeats.startRenewing(node)
 	if s.registry.hasPods(node.Name) {
@@ -191,8 +191,8 @@ func (s *simulation) onNodeLive(node *corev1.Node) {
 	}
 }
 
-// reprocessPods looks at the pods of a node, or at all if it is empty, in the light of
-// what else has changed.
+// reprocessPods passes all Pods of a node to the feed again, because something else
+// that they depend on has changed. An empty name means all nodes.
 func (s *simulation) reprocessPods(node string) {
 	options := metav1.ListOptions{FieldSelector: boundPods}
 	if node != "" {
@@ -202,7 +202,7 @@ func (s *simulation) reprocessPods(node string) {
 		err := wait.PollUntilContextCancel(s.ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 			list, err := s.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
 			if err != nil {
-				s.log.Warn("cannot list pods: trying again in a second", "selector", options.FieldSelector, "err", err)
+				s.log.Warn("cannot list pods: retrying in 1 s", "selector", options.FieldSelector, "err", err)
 				return false, nil
 			}
 			for i := range list.Items {
