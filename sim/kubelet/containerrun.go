@@ -12,15 +12,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// containerRun is a run of a container: from one start to its end.
+// containerRun is one run of a container, from its start to its exit.
 type containerRun struct {
-	id      string // the container's ID
+	id      string // the container ID
 	started metav1.Time
-	end     *corev1.ContainerStateTerminated // nil while it runs
+	end     *corev1.ContainerStateTerminated // nil while it is running
 }
 
-// findRun is the run whose log is asked for: the newest that has started, or the
-// one before the current. Where there is none, the error is a kubelet's.
+// findRun returns the run whose log is requested: the last that has started, or with
+// previous the one before the current. Its errors are those of a kubelet.
 func findRun(pod *corev1.Pod, container string, previous bool) (containerRun, error) {
 	none := func(format string, args ...any) (containerRun, error) {
 		return containerRun{}, statusError{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q ", container, pod.Name) + fmt.Sprintf(format, args...)}
@@ -53,8 +53,8 @@ func endedRun(end *corev1.ContainerStateTerminated) containerRun {
 	return containerRun{id: end.ContainerID, started: end.StartedAt, end: end}
 }
 
-// findEnd is how a run has ended, as the pod's status remembers it; false while it
-// goes on.
+// findEnd returns how a run has ended, if the status of the Pod still contains it;
+// false while the run lasts.
 func (r containerRun) findEnd(pod *corev1.Pod, container string) (*corev1.ContainerStateTerminated, bool) {
 	status, _ := containerStatus(pod, container)
 	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
@@ -65,14 +65,14 @@ func (r containerRun) findEnd(pod *corev1.Pod, container string) (*corev1.Contai
 	return nil, status.ContainerID != r.id || status.State.Running == nil
 }
 
-// logLine is one of a log.
+// logLine is a line of a log.
 type logLine struct {
 	at   time.Time
 	text string
 }
 
-// logLines are the log of a run. Nothing runs, so nothing is written but what the
-// pod's annotation says; without it, the log says just that.
+// logLines returns the log of a run: what the annotation of the Pod contains, or else
+// lines that say that there is no output.
 func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine
@@ -83,7 +83,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	}
 	status, _ := containerStatus(pod, container)
 	lines := []logLine{{r.started.Time, fmt.Sprintf(
-		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output (the annotation %s of its pod can give it some).",
+		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output. To give it output, set the annotation %s of its Pod.",
 		status.Image, formatTime(r.started), annotations.Log)}}
 	if r.end != nil {
 		lines = append(lines, r.lastLine())
@@ -92,7 +92,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 }
 
 func (r containerRun) lastLine() logLine {
-	return logLine{r.end.FinishedAt.Time, fmt.Sprintf("It ended at %s with exit code %d.", formatTime(r.end.FinishedAt), r.end.ExitCode)}
+	return logLine{r.end.FinishedAt.Time, fmt.Sprintf("The container exited at %s with code %d.", formatTime(r.end.FinishedAt), r.end.ExitCode)}
 }
 
 func formatTime(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -41,7 +41,7 @@ type Server struct {
 	mu          sync.Mutex
 	server      *http.Server // nil before Start
 	serveDone   chan struct{}
-	connections sync.WaitGroup // the goroutines of open connections
+	connections connTracker
 }
 
 // New returns a Server that does not serve yet.
@@ -72,16 +72,7 @@ func (s *Server) Start(client kubernetes.Interface) {
 		Handler:     (&kubeletAPI{client: client}).routes(),
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return contextWithNodes(ctx, c.(*tls.Conn)) },
-		// net/http calls this once with each of the two states, from Serve and at
-		// the end of the connection's goroutine.
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				s.connections.Add(1)
-			case http.StateClosed:
-				s.connections.Done()
-			}
-		},
+		ConnState:   s.connections.connState,
 	}
 	// Every request dials again and so finds the nodes that exist by then.
 	s.server.SetKeepAlivesEnabled(false)
@@ -104,7 +95,7 @@ func (s *Server) Close() error {
 	}
 	err := s.server.Close()
 	<-s.serveDone
-	s.connections.Wait()
+	s.connections.wait()
 	s.server = nil
 	return err
 }
