@@ -64,17 +64,17 @@ func TestCheckAnnotations(t *testing.T) {
 	for _, tc := range []struct{ annotation, value, want string }{
 		{annotations.UsageCPU, "250m", ""},
 		{annotations.UsageCPU, "app=1,proxy=2,init=3", ""},
-		{annotations.UsageCPU, "", `annotation kwok.x-k8s.io/usage-cpu: "" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{annotations.UsageCPU, "much", `annotation kwok.x-k8s.io/usage-cpu: "much" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{annotations.UsageCPU, "250m,300m", `annotation kwok.x-k8s.io/usage-cpu: "250m,300m" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{annotations.UsageCPU, "-1", `annotation kwok.x-k8s.io/usage-cpu: "-1" is less than nothing`},
-		{annotations.UsageCPU, "1M", `annotation kwok.x-k8s.io/usage-cpu: "1M" is too much: at most 100k`},
-		{annotations.UsageCPU, "app=1,app=2", `annotation kwok.x-k8s.io/usage-cpu: container "app" stands twice`},
+		{annotations.UsageCPU, "", `annotation kwok.x-k8s.io/usage-cpu: "" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "much", `annotation kwok.x-k8s.io/usage-cpu: "much" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "250m,300m", `annotation kwok.x-k8s.io/usage-cpu: "250m,300m" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "-1", `annotation kwok.x-k8s.io/usage-cpu: "-1" is negative`},
+		{annotations.UsageCPU, "1M", `annotation kwok.x-k8s.io/usage-cpu: "1M" is too large: at most 100k`},
+		{annotations.UsageCPU, "app=1,app=2", `annotation kwok.x-k8s.io/usage-cpu: container "app" is listed twice`},
 		{annotations.UsageCPU, "app=1,", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
 		{annotations.UsageCPU, "=1", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
 		{annotations.UsageMemory, "other=1Gi", `annotation kwok.x-k8s.io/usage-memory: the pod has no container "other"`},
-		{annotations.UsageMemory, "app=", `annotation kwok.x-k8s.io/usage-memory: "" is no quantity: write it like 64Mi, or CONTAINER=64Mi,…`},
-		{annotations.UsageMemory, "2Pi", `annotation kwok.x-k8s.io/usage-memory: "2Pi" is too much: at most 1Pi`},
+		{annotations.UsageMemory, "app=", `annotation kwok.x-k8s.io/usage-memory: "" is not a quantity: write it like 64Mi, or CONTAINER=64Mi,…`},
+		{annotations.UsageMemory, "2Pi", `annotation kwok.x-k8s.io/usage-memory: "2Pi" is too large: at most 1Pi`},
 	} {
 		got := ""
 		if err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(tc.annotation, tc.value))); err != nil {
@@ -89,7 +89,7 @@ func TestCheckAnnotations(t *testing.T) {
 // Both annotations are reported, on one line.
 func TestCheckReportsBothAnnotations(t *testing.T) {
 	err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(annotations.UsageCPU, "-1"), withAnnotation(annotations.UsageMemory, "-2")))
-	want := `annotation kwok.x-k8s.io/usage-cpu: "-1" is less than nothing; annotation kwok.x-k8s.io/usage-memory: "-2" is less than nothing`
+	want := `annotation kwok.x-k8s.io/usage-cpu: "-1" is negative; annotation kwok.x-k8s.io/usage-memory: "-2" is negative`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

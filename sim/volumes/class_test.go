@@ -46,12 +46,12 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 
 func TestDefaultClassIsRetried(t *testing.T) {
 	runInCluster(t, func(c *testCluster) {
-		forbidden := errors.New("there is no such role yet")
+		forbidden := errors.New("forbidden")
 		c.failCalls(2, "create", "csidrivers", forbidden)
 		c.failCalls(3, "create", "storageclasses", forbidden)
 		c.runProvisioner()
 		if n := len(c.listVolumes()); n != 0 {
-			c.t.Fatalf("%d volumes before there is a driver", n)
+			c.t.Fatalf("%d volumes before the CSIDriver exists", n)
 		}
 		c.advance(5 * time.Second)
 		_, err := c.client.StorageV1().StorageClasses().Get(c.t.Context(), ClassName, metav1.GetOptions{})
@@ -69,7 +69,7 @@ func TestStopWhileDefaultsAreRetried(t *testing.T) {
 		c.advance(time.Hour)
 		stop()
 		if n := len(c.writesTo("csidrivers")); n < 100 || n > 200 {
-			c.t.Errorf("%d tries in an hour", n)
+			c.t.Errorf("%d attempts in an hour", n)
 		}
 	})
 }

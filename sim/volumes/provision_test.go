@@ -51,7 +51,7 @@ func newRetainClass() *storagev1.StorageClass {
 	return s
 }
 
-// newForeignClass is a class of somebody else's.
+// newForeignClass returns a StorageClass of another provisioner.
 func newForeignClass() *storagev1.StorageClass {
 	s := newImmediateClass("other")
 	s.Provisioner = "example.com/disk"

@@ -41,7 +41,7 @@ func TestReleasedVolumesAreDeleted(t *testing.T) {
 			runInCluster(t, func(c *testCluster) {
 				c.runProvisioner()
 				if got := len(c.listVolumes()) == 1; got != test.stays {
-					c.t.Errorf("it is there: %v, want %v", got, test.stays)
+					c.t.Errorf("the volume exists: %v, want %v", got, test.stays)
 				}
 			}, test.volume)
 		})

@@ -44,7 +44,7 @@ func TestNodeFlagErrors(t *testing.T) {
 		{"--kube-scheduler-arg=no-such-flag=1", "no-such-flag"},
 		{"--kube-scheduler-arg=leader-elect=true", "use --leader-elect"},
 		{"--kube-scheduler-arg=config=x", "use --scheduler-config"},
-		{"--load-balancer-range=zz", `--load-balancer-range "zz": no CIDR`},
+		{"--load-balancer-range=zz", `--load-balancer-range "zz": not a CIDR`},
 		{"--load-balancer-range=203.0.113.7/24", "did you mean 203.0.113.0/24?"},
 		{"--load-balancer-range=10.96.0.0/24", "overlaps with the range of the Services"},
 		{"--load-balancer-range=10.128.1.0/24", "overlaps with the range of the Pods"},
