@@ -28,7 +28,7 @@ import (
 type Config struct {
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
-	// ConfigFile is a KubeSchedulerConfiguration; empty = upstream's defaults.
+	// ConfigFile is a KubeSchedulerConfiguration; empty means upstream's defaults.
 	ConfigFile string
 	// Args are further flags of kube-scheduler, as name=value.
 	Args []string

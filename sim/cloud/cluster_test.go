@@ -70,7 +70,7 @@ func (c *testCluster) runController(p *Provider, name string) (stop func()) {
 		c.t.Cleanup(stop)
 		return stop
 	}
-	c.t.Fatalf("no loop %s", name)
+	c.t.Fatalf("no controller %s", name)
 	return nil
 }
 

@@ -71,8 +71,8 @@ type logLine struct {
 	text string
 }
 
-// logLines returns the log of a run: what the annotation of the Pod contains, or else
-// lines that say that there is no output.
+// logLines returns the log of a run: the annotation of the Pod, or else lines that
+// explain why the log is empty.
 func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine

@@ -157,8 +157,8 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	return used, nil
 }
 
-// requestsOf returns the requests of a container of a Pod; false if there is no such
-// container.
+// requestsOf returns the requests of a container of a Pod; false if the Pod does not
+// have that container.
 func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {

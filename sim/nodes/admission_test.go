@@ -138,7 +138,7 @@ func TestResizeIsDeferredUntilItFits(t *testing.T) {
 		t.Errorf("due for a Pod with a deferred resize: %+v", what)
 	}
 	l.deletePod("other")
-	check("when the other has gone", "1500m", "")
+	check("after the other Pod was deleted", "1500m", "")
 	pod.Generation++
 	withRequest(corev1.ResourceCPU, "100m")(pod)
 	check("less", "100m", "")

@@ -11,9 +11,8 @@ import (
 
 // cancelableClock is the clock of one kwok controller. It exists because the
 // goroutine of kwok's delaying queue loops over After forever and nothing ends it:
-// once the context has ended, After ends its caller. This relies on nobody else
-// calling After (TestOnlyQueuesCallAfter) and on the queue's goroutine having no
-// deferred work.
+// once the context has ended, After ends its caller. No other
+// goroutine may call After (TestOnlyQueuesCallAfter).
 type cancelableClock struct {
 	clock.RealClock
 	ctx   context.Context

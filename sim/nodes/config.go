@@ -103,7 +103,7 @@ func (c Config) parseCapacity() (corev1.ResourceList, error) {
 		}
 		quantity, err := resource.ParseQuantity(q.value)
 		if err != nil || quantity.Sign() <= 0 {
-			return nil, usage.Errorf("node %s %q is not a quantity greater than zero: write it like %s", q.name, q.value, q.fallback)
+			return nil, usage.Errorf("node %s %q is not a quantity above zero: write it like %s", q.name, q.value, q.fallback)
 		}
 		list[q.name] = quantity
 	}

@@ -127,7 +127,7 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 	if len(list.Items)+n > MaxCount {
-		return nil, usage.Errorf("cannot add %d nodes to %d: at most %d nodes can be simulated", n, len(list.Items), MaxCount)
+		return nil, usage.Errorf("cannot add %d nodes to %d: no more than %d can be simulated", n, len(list.Items), MaxCount)
 	}
 	taken := map[string]bool{}
 	for i := range list.Items {

@@ -165,14 +165,14 @@ func TestFleetRejectsPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
+	isRejection := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
 	for _, e := range list.Items {
-		if told(&e) {
+		if isRejection(&e) {
 			return
 		}
 	}
 	for e := range w.ResultChan() {
-		if e, ok := e.Object.(*corev1.Event); ok && told(e) {
+		if e, ok := e.Object.(*corev1.Event); ok && isRejection(e) {
 			return
 		}
 	}

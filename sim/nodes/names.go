@@ -31,7 +31,7 @@ func nodeName(i int) string { return "node-" + strconv.Itoa(i) }
 func zoneOf(name string, n int) string {
 	i, err := strconv.Atoi(name[len("node-"):])
 	if err != nil {
-		panic("nodes: not a name of ours: " + name)
+		panic("nodes: not the name of a fleet node: " + name)
 	}
 	return "zone-" + string(rune('a'+(i-1)%n))
 }

@@ -84,11 +84,11 @@ func (r *podRegistry) newAnnotationError(pod *corev1.Pod, e *podEntry) error {
 	if r.checkPod != nil {
 		wrong = joinErrors(wrong, r.checkPod(pod))
 	}
-	told := e.reportedError
+	reported := e.reportedError
 	if e.reportedError = ""; wrong != nil {
 		e.reportedError = wrong.Error()
 	}
-	if e.reportedError == told {
+	if e.reportedError == reported {
 		return nil
 	}
 	return wrong

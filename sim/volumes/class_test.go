@@ -22,12 +22,12 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 		have []runtime.Object
 		want []storagev1.StorageClass
 	}{
-		"none":                    {nil, []storagev1.StorageClass{*wanted}},
-		"ours":                    {[]runtime.Object{wanted}, []storagev1.StorageClass{*wanted}},
-		"another default":         {[]runtime.Object{other}, []storagev1.StorageClass{*other}},
-		"no default":              {[]runtime.Object{newImmediateClass("now")}, []storagev1.StorageClass{*newImmediateClass("now"), *wanted}},
-		"of that name, not ours":  {[]runtime.Object{changed}, []storagev1.StorageClass{*changed}},
-		"the driver, not a class": {[]runtime.Object{newCSIDriver()}, []storagev1.StorageClass{*wanted}},
+		"none":                         {nil, []storagev1.StorageClass{*wanted}},
+		"default of an earlier run":    {[]runtime.Object{wanted}, []storagev1.StorageClass{*wanted}},
+		"another default":              {[]runtime.Object{other}, []storagev1.StorageClass{*other}},
+		"no default":                   {[]runtime.Object{newImmediateClass("now")}, []storagev1.StorageClass{*newImmediateClass("now"), *wanted}},
+		"same name, other provisioner": {[]runtime.Object{changed}, []storagev1.StorageClass{*changed}},
+		"the driver, not a class":      {[]runtime.Object{newCSIDriver()}, []storagev1.StorageClass{*wanted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *testCluster) {

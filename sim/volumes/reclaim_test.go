@@ -28,7 +28,7 @@ func TestReleasedVolumesAreDeleted(t *testing.T) {
 		stays  bool
 	}{
 		"released":          {newReleasedVolume(), false},
-		"made by hand":      {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
+		"created manually":  {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
 		"retained":          {newReleasedVolume(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
 		"deprecated driver": {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = deprecatedDriverName }), false},
 		"bound":             {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
