@@ -22,6 +22,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
@@ -330,7 +331,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) error {
 	kubelets.Start(client)
 	p.onClose(kubelets.Close)
 	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(control.Path, control.Handler(control.Services{Controllers: p.listControllers, Source: p.observer, Nodes: p.nodes, Interventions: p.supervisor.Interventions(), Snapshots: p.snapshots, Flags: p.supervisor.Flags}))
+	p.api.Handle(controlrest.Path, controlrest.Handler(controlrest.Services{Controllers: p.listControllers, Source: p.observer, Nodes: p.nodes, Interventions: p.supervisor.Interventions(), Snapshots: p.snapshots, Flags: p.supervisor.Flags}))
 	p.url = "https://" + localAddress(listener.Addr())
 	return nil
 }

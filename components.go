@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -92,7 +93,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 		Args:       p.config.SchedulerArgs,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
-			return controllers.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorder(scheduler.Name))
+			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorder(scheduler.Name))
 		},
 	}
 	if _, err := scheduler.New(cfg); err != nil { // tells what is wrong before anything is served

@@ -2,9 +2,8 @@ package ctrlplane
 
 import "github.com/ctrlplane/ctrlplane/control"
 
-// Interventions is the hand on the controllers: it pauses and steps them, stops and
-// starts them, makes their calls slow or fail. It is nil before Start has got as
-// far as the options.
+// Interventions pauses, steps, stops, starts and scales controllers, and delays
+// their calls or makes them fail. It is nil until Start has checked the options.
 func (s *Server) Interventions() control.Interventions {
 	if p := s.instance(); p != nil && p.supervisor != nil {
 		return p.supervisor.Interventions()

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
@@ -47,7 +47,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		Connect: func(agent string) *rest.Config {
 			// A kubelet may touch its own node only; this one is all of them.
 			who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-			return controllers.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
+			return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
 		},
 	}
 }

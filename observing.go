@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -61,12 +61,13 @@ func (p *controlPlane) recorder(name string) *observe.Recorder {
 // process: then it knows who has not been told yet.
 func (p *controlPlane) observeWrites() {
 	err := p.etcd.server.ObserveWrites(func(key []byte, revision int64, deleted bool) {
-		resource, name := controllers.Stored(key)
+		stored, _ := storekeys.ParseBelow(storekeys.DefaultPrefix, string(key))
+		resource := stored.Resource()
 		switch {
 		case resource == "" || unobservedResources[resource]:
 			return
 		case deleted && resource == crdResource:
-			p.observer.ForgetResource(name) // is RESOURCE.GROUP
+			p.observer.ForgetResource(stored.Name()) // is RESOURCE.GROUP
 		}
 		p.observer.NoteVersion(resource, revision)
 	})

@@ -63,7 +63,7 @@ func (s OfflineDataDir) Restore(ctx context.Context, file []byte) (done control.
 		if err != nil {
 			return fmt.Errorf("a part was restored, the next start restores the rest: %w", err)
 		}
-		done.Counts, done.Revision = written.Counts, written.Revision
+		done.ObjectCounts, done.Revision = control.ObjectCounts(written.Counts), written.Revision
 		return durable.Remove(dir.Join(PendingRestoreFile), true)
 	})
 	done.Took = time.Since(began)

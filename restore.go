@@ -99,7 +99,7 @@ func (s *snapshotService) writeState(ctx context.Context, file []byte, want snap
 	if err := durable.Remove(p.pendingRestorePath(), lasting); err != nil {
 		return done, moved, fmt.Errorf("it was restored, but would be once more at the next start: %w: remove that file", err)
 	}
-	done.Counts = written.Counts
+	done.ObjectCounts = control.ObjectCounts(written.Counts)
 	return done, moved, nil
 }
 

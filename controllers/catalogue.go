@@ -16,12 +16,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// DefaultList is the list that is used where the user gives none: upstream's own
-// defaults and, as kubeadm has it, the two that bootstrap tokens need.
+// DefaultList is the list of controllers if the user gives none: upstream's own
+// defaults and, as with kubeadm, the two controllers of bootstrap tokens.
 var DefaultList = []string{"*", names.BootstrapSignerController, names.TokenCleanerController}
 
-// CheckList refuses a name in a list of controllers (upstream's syntax: "*",
-// "name", "-name"; aliases work) that no controller has.
+// CheckList returns a usage error if a list of controllers has an unknown name.
+// Its entries are "*", "NAME" and "-NAME", as upstream's; aliases are allowed.
 func CheckList(list []string, extra []ExtraController) error {
 	known, aliases := knownControllers(extra)
 	for _, entry := range list {
@@ -29,16 +29,20 @@ func CheckList(list []string, extra []ExtraController) error {
 		if name == "*" && entry == "*" || slices.Contains(known, name) || aliases[name] != "" {
 			continue
 		}
-		hint := `"ctrlplane controllers" lists them`
-		if near, ok := suggest.Nearest(name, append(slices.Collect(maps.Keys(aliases)), known...)); ok {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return usage.Errorf("--controllers: unknown controller %q: %s", name, hint)
+		return usage.Errorf("--controllers: unknown controller %q: %s", name, suggestController(name, known, aliases))
 	}
 	return nil
 }
 
-// knownControllers are the names of all controllers, in order, and what their aliases stand for.
+// suggestController says what to do about an unknown name.
+func suggestController(name string, known []string, aliases map[string]string) string {
+	if near, ok := suggest.Nearest(name, append(slices.Collect(maps.Keys(aliases)), known...)); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return `"ctrlplane controllers" lists them`
+}
+
+// knownControllers returns the names of all controllers, sorted, and their names by alias.
 func knownControllers(extra []ExtraController) (all []string, aliases map[string]string) {
 	all, aliases = slices.Collect(maps.Keys(app.NewControllerDescriptors())), maps.Clone(app.ControllerAliases())
 	for _, e := range extra {
@@ -51,8 +55,9 @@ func knownControllers(extra []ExtraController) (all []string, aliases map[string
 	return all, aliases
 }
 
-// Catalogue lists, by name, every controller and why list (nil = Default) or a
-// feature gate keeps it off; an empty reason is that of one that would run.
+// Catalogue returns every controller, sorted by name, with the reason for which
+// list (nil = DefaultList) or a feature gate turns it off. The reason is empty if
+// the controller would run.
 func Catalogue(list []string, extra []ExtraController) []Status {
 	if list == nil {
 		list = DefaultList
@@ -78,7 +83,7 @@ func buildCatalogue(list []string, extra []ExtraController) []Status {
 	return all
 }
 
-// resolveAliases replaces aliases by names.
+// resolveAliases replaces the aliases in a list of controllers by names.
 func resolveAliases(list []string, extra []ExtraController) []string {
 	_, aliases := knownControllers(extra)
 	var out []string
@@ -95,8 +100,8 @@ func resolveAliases(list []string, extra []ExtraController) []string {
 	return out
 }
 
-// offReason says why the list or a feature gate keeps a controller off; empty if
-// nothing does. A controller that is on may still decline when it is built.
+// offReason returns why the list or a feature gate turns a controller off; empty
+// if neither does. The controller may still decline to run when it is built.
 func offReason(d *app.ControllerDescriptor, list []string) string {
 	for _, gate := range d.GetRequiredFeatureGates() {
 		if !utilfeature.DefaultFeatureGate.Enabled(gate) {
@@ -106,7 +111,7 @@ func offReason(d *app.ControllerDescriptor, list []string) string {
 	return unlistedReason(d.Name(), d.IsDisabledByDefault(), list)
 }
 
-// unlistedReason says why the list keeps a controller off; empty if it does not.
+// unlistedReason returns why the list turns a controller off; empty if it does not.
 func unlistedReason(name string, offByDefault bool, list []string) string {
 	defaults := sets.NewString()
 	if offByDefault {

@@ -2,19 +2,16 @@ package controllers
 
 import (
 	"errors"
-	"flag"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestCheckList(t *testing.T) {
 	for _, tc := range []struct {
@@ -36,13 +33,13 @@ func TestCheckList(t *testing.T) {
 		case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)):
 			t.Errorf("%s: got %v, want %s", tc.list, err, tc.err)
 		case tc.err != "" && !errors.As(err, new(usage.Error)):
-			t.Errorf("%s: %T is no usage error", tc.list, err)
+			t.Errorf("%s: %T is not a usage error", tc.list, err)
 		}
 	}
 }
 
-// The golden file is upstream's whole catalogue with what our default list
-// makes of it: a new release of upstream shows as a difference here.
+// The golden file is upstream's catalogue with the state of each controller under
+// DefaultList. It changes if a release of upstream adds or removes controllers.
 func TestCatalogue(t *testing.T) {
 	var b strings.Builder
 	for _, c := range buildCatalogue(DefaultList, nil) {
@@ -52,19 +49,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		b.WriteString(c.Name + " [" + strings.Join(c.Aliases, ",") + "] " + reason + "\n")
 	}
-	const golden = "testdata/catalogue.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("-golden +got:\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/catalogue.txt", []byte(b.String()))
 }
 
 func TestOffReason(t *testing.T) {
@@ -104,7 +89,7 @@ func TestNewRefusesInvalidFlags(t *testing.T) {
 			t.Errorf("%s: got %v, want a usage error with %s", arg, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: more than a line: %v", arg, err)
+			t.Errorf("%s: more than one line: %v", arg, err)
 		}
 	}
 }
@@ -128,8 +113,7 @@ func TestNewKeepsOurDefaultsAndTheUsersFlags(t *testing.T) {
 	}
 }
 
-// A controller of ours is listed, found by its alias, and turned off like one of
-// upstream's.
+// An extra controller is listed, found by its alias, and turned off as upstream's are.
 func TestExtraControllers(t *testing.T) {
 	extra := []ExtraController{{Name: "service-lb-controller", Aliases: []string{"service"}}, {Name: "never", OffReason: "because"}}
 	reason := func(name string, list ...string) string {

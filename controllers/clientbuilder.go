@@ -11,16 +11,18 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/controller-manager/pkg/clientbuilder"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // clientBuilder builds the clients of one controller. Each acts as the service
-// account in kube-system that bears its name, as with upstream's
-// --use-service-account-credentials, but without fetching a token.
+// account of that name in kube-system, as with upstream's
+// --use-service-account-credentials, but without a token.
 type clientBuilder struct {
 	connect  func(who user.Info) *rest.Config
 	recorder *observe.Recorder // of their calls; may be nil
-	gate     *Gate
+	gate     *intervene.Gate
 }
 
 var _ clientbuilder.ControllerClientBuilder = clientBuilder{}
@@ -28,7 +30,7 @@ var _ clientbuilder.ControllerClientBuilder = clientBuilder{}
 func (c clientBuilder) Config(name string) (*rest.Config, error) {
 	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
-	return ObserveCalls(InterceptCalls(rest.AddUserAgent(c.connect(who), name), c.gate), c.recorder), nil
+	return recording.ObserveCalls(intervene.InterceptCalls(rest.AddUserAgent(c.connect(who), name), c.gate), c.recorder), nil
 }
 
 func (c clientBuilder) Client(name string) (kubernetes.Interface, error) {
@@ -47,8 +49,8 @@ func (c clientBuilder) DiscoveryClient(name string) (discovery.DiscoveryInterfac
 	return discovery.NewDiscoveryClientForConfig(cfg)
 }
 
-// The OrDie forms panic where upstream's exit: the supervisor turns a panic
-// while building into the unit's failure.
+// The OrDie methods panic where upstream's exit: a panic of a constructor is a
+// failure of that controller only.
 
 func (c clientBuilder) ConfigOrDie(name string) *rest.Config { return must(c.Config(name)) }
 
@@ -65,9 +67,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// managerUser is who reads for all controllers at once. It is the user that
-// upstream's controller manager is; the privileged group lets it list before
-// the bootstrap policy exists.
+// managerUser returns the user of the shared informers, which is that of
+// upstream's controller manager. The privileged group allows it to list before
+// the RBAC policy is loaded.
 func managerUser() user.Info {
 	return &user.DefaultInfo{
 		Name:   user.KubeControllerManager,

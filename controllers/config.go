@@ -18,42 +18,43 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Config says which controllers run, and how.
+// Config is the configuration of a Supervisor.
 type Config struct {
-	// List selects the controllers, in upstream's syntax; nil = Default.
+	// List selects the controllers, in upstream's syntax; nil = DefaultList.
 	List []string
-	// Args are further flags of kube-controller-manager, as name=value.
+	// Args are additional flags of kube-controller-manager, as name=value.
 	Args []string
 
-	// Extra are further controllers.
+	// Extra are controllers that upstream does not have.
 	Extra []ExtraController
 
-	// CACert and CAKey are files: what certificate requests are signed with and
-	// namespaces are told to trust.
+	// CACert and CAKey are the files of the certificate authority that signs
+	// certificate requests, and that is published in every namespace.
 	CACert, CAKey string
 	// ServiceAccountKey is the file of the key that signs legacy token Secrets.
 	ServiceAccountKey string
-	// PodCIDR is what nodes get their ranges from; ServiceCIDR is kept out of it.
+	// PodCIDR is the range that nodes get their Pod ranges from; ServiceCIDR is
+	// excluded from it.
 	PodCIDR, ServiceCIDR string
 
-	// Standby says that the controllers may have to wait for others to end: until
-	// they are started, they do not hold readiness up.
+	// Standby is set if another process may hold the lease: until the controllers
+	// are started, they do not delay readiness.
 	Standby bool
-	// SingleAPIServer says that no other API server uses the same storage.
+	// SingleAPIServer is set if no other API server uses the same storage.
 	SingleAPIServer bool
 
-	// Logger is where each controller's own logger writes.
+	// Logger receives the logs of all controllers, with the name of each.
 	Logger *slog.Logger
 
-	// Recorder returns who takes down what a controller does; nil = nobody.
+	// Recorder returns the recorder of a controller; nil = nothing is recorded.
 	Recorder func(controller string) *observe.Recorder
 
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
 }
 
-// reservedFlags are the upstream flags that mean nothing in one process, or that a flag
-// of ours sets, with what to do instead.
+// reservedFlags are upstream's flags that have no effect within one process, or
+// that a flag of ctrlplane sets, with what to do instead.
 var reservedFlags = map[string]string{
 	"controllers":               "use --controllers",
 	"feature-gates":             "use --feature-gates",
@@ -68,7 +69,7 @@ var reservedFlags = map[string]string{
 	"leader-elect":              "use --leader-elect",
 }
 
-// sharedInformersName is whom the shared informers' calls are put down to.
+// sharedInformersName is the name under which calls of the shared informers are recorded.
 const sharedInformersName = "shared-informers"
 
 func (c Config) recorderFor(name string) *observe.Recorder {
@@ -78,7 +79,7 @@ func (c Config) recorderFor(name string) *observe.Recorder {
 	return c.Recorder(name)
 }
 
-// componentConfig turns the options into upstream's configuration.
+// componentConfig returns the options as upstream's configuration.
 func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfiguration, error) {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -93,7 +94,7 @@ func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfi
 	}
 	all, aliases := knownControllers(c.Extra)
 	off := app.ControllersDisabledByDefault()
-	flags := o.Flags(all, off, aliases) // before the fields below: it resets some
+	flags := o.Flags(all, off, aliases) // before the fields below are set: it resets some
 
 	o.Generic.Controllers = list
 	o.Generic.LeaderElection.LeaderElect = false

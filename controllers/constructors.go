@@ -15,11 +15,15 @@ import (
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 	serviceaccountcontroller "k8s.io/kubernetes/pkg/controller/serviceaccount"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 )
 
-// constructorFor returns what builds a controller: upstream's descriptor, but for
-// those that are extra, for the token controller, which has no client to build
-// with in the public map, and for what is quicker beside a lone API server.
+// constructorFor returns the constructor of a controller: upstream's descriptor,
+// except for extra controllers, for the token controller, whose descriptor has no
+// public constructor, and for the namespace controller, which has a faster
+// implementation for a single API server.
 func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constructFunc {
 	if name == names.ServiceAccountTokenController {
 		return func(ctx context.Context) (app.Controller, error) { return s.newTokenController(ctx, c) }
@@ -42,7 +46,7 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 	}
 }
 
-// buildOwnerGraph makes the graph of owners, if the garbage collector is to run.
+// buildOwnerGraph creates the graph of owners, if the garbage collector is to run.
 func (s *Supervisor) buildOwnerGraph() {
 	gc := s.units[names.GarbageCollectorController]
 	s.informers.graphFacade = s.informers.newFacade(gc.recorder)
@@ -54,18 +58,19 @@ func (s *Supervisor) buildOwnerGraph() {
 		ignored[schema.GroupResource{Group: r.Group, Resource: r.Resource}] = struct{}{}
 	}
 	ctx := klog.NewContext(s.informers.ctx, gc.logger())
-	gc.runRecorded(func() {
+	gc.recorder.Do(func() {
 		s.informers.graph = garbagecollector.NewDependencyGraphBuilder(ctx, s.informers.metadataClient, s.informers.mapper, ignored,
 			objectOrMetadata{s.informers.graphFacade}, s.informers.started)
 	})
 }
 
-// newTokenController fills Secrets of type service-account-token. It acts as the
-// manager: it is the one controller that upstream gives full power.
+// newTokenController returns the controller of Secrets of type
+// service-account-token. It acts as the controller manager: it is the one
+// controller that upstream runs with full privileges.
 func (s *Supervisor) newTokenController(ctx context.Context, c app.ControllerContext) (app.Controller, error) {
 	sa := c.ComponentConfig.SAController
 	if sa.ServiceAccountKeyFile == "" {
-		klog.FromContext(ctx).Info("there is no private key to sign tokens with")
+		klog.FromContext(ctx).Info("no private key to sign tokens with")
 		return nil, nil
 	}
 	key, err := keyutil.PrivateKeyFromFile(sa.ServiceAccountKeyFile)
@@ -77,7 +82,7 @@ func (s *Supervisor) newTokenController(ctx context.Context, c app.ControllerCon
 		return nil, fmt.Errorf("root CA: %w", err)
 	}
 	u := s.units[names.ServiceAccountTokenController]
-	client, err := kubernetes.NewForConfig(ObserveCalls(InterceptCalls(rest.AddUserAgent(s.cfg.Connect(managerUser()), "tokens-controller"), u.currentGate()), u.recorder))
+	client, err := kubernetes.NewForConfig(recording.ObserveCalls(intervene.InterceptCalls(rest.AddUserAgent(s.cfg.Connect(managerUser()), "tokens-controller"), u.currentGate()), u.recorder))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +102,7 @@ func (s *Supervisor) newTokenController(ctx context.Context, c app.ControllerCon
 	}}, nil
 }
 
-// funcController makes a controller of a function that blocks until its context ends.
+// funcController is a controller that runs a function until the context ends.
 type funcController struct {
 	name string
 	run  func(context.Context)

@@ -9,20 +9,20 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
-// ExtraController is a controller that upstream's controller manager does not have. It is
-// built, run, named in lists and watched like its own.
+// ExtraController is a controller that upstream's controller manager does not
+// have. It is built, run, listed and observed as the others are.
 type ExtraController struct {
 	Name    string
 	Aliases []string
-	// OffReason says why it does not run, whatever the list of controllers says; empty
-	// if it may.
+	// OffReason says why it cannot run, whatever the list of controllers says;
+	// empty if it can.
 	OffReason string
-	// Build makes the controller; what it returns runs it until the context ends.
-	// The context carries its logger.
+	// Build builds the controller; run runs it until the context ends. The context
+	// has its logger.
 	Build func(context.Context, Environment) (run func(context.Context), err error)
 }
 
-// Environment is what an Extra is given to work with.
+// Environment is what an ExtraController is built with.
 type Environment struct {
 	Informers informers.SharedInformerFactory
 	// Client returns a client that acts as the service account of that name.

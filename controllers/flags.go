@@ -13,8 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// Flags are those of kube-controller-manager with the values that they have
-// here, in upstream's order; of a controller that was scaled, what it runs with.
+// Flags returns the flags of kube-controller-manager with their current values,
+// in upstream's order. A controller that was scaled has its present number of workers.
 func (s *Supervisor) Flags() ([]control.Flag, error) {
 	list, err := readFlags(s.config)
 	for name, u := range s.units {
@@ -29,18 +29,18 @@ func (s *Supervisor) Flags() ([]control.Flag, error) {
 	return list, err
 }
 
-// DefaultFlags are the same, with upstream's defaults for values.
+// DefaultFlags returns the same flags with upstream's defaults as values.
 func DefaultFlags() ([]control.Flag, error) { return readFlags(nil) }
 
-// readFlags puts the configuration back into upstream's own options, and reads it
-// off their flags. Without one, these have their defaults.
+// readFlags copies a configuration into upstream's options, and returns the values
+// of their flags. Without a configuration these are the defaults.
 func readFlags(component *kubectrlmgrconfig.KubeControllerManagerConfiguration) ([]control.Flag, error) {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, err
 	}
 	all, aliases := knownControllers(nil)
-	sets := o.Flags(all, app.ControllersDisabledByDefault(), aliases) // before the values: it resets some
+	sets := o.Flags(all, app.ControllersDisabledByDefault(), aliases) // before the options are set: it resets some
 	if component != nil {
 		fillOptions(reflect.ValueOf(o).Elem(), configSections(component.DeepCopy()))
 	}
@@ -58,12 +58,12 @@ func readFlags(component *kubectrlmgrconfig.KubeControllerManagerConfiguration) 
 	return list, nil
 }
 
-// trimBrackets leaves out the brackets that pflag puts around lists.
+// trimBrackets removes the brackets that pflag prints around lists.
 func trimBrackets(value string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
 }
 
-// configSections are the sections of a configuration, by their type.
+// configSections returns the sections of a configuration by their types.
 func configSections(component *kubectrlmgrconfig.KubeControllerManagerConfiguration) map[reflect.Type]reflect.Value {
 	all := map[reflect.Type]reflect.Value{}
 	v := reflect.ValueOf(component).Elem()
@@ -73,8 +73,8 @@ func configSections(component *kubectrlmgrconfig.KubeControllerManagerConfigurat
 	return all
 }
 
-// fillOptions writes the sections into the options, each of which embeds a pointer to
-// one: what the flags point into stays where it is.
+// fillOptions copies the sections into the options, each of which embeds a pointer
+// to one. It does not replace the pointers, as the flags refer to their targets.
 func fillOptions(o reflect.Value, parts map[reflect.Type]reflect.Value) {
 	for i := range o.NumField() {
 		section := o.Field(i)

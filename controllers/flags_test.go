@@ -3,7 +3,6 @@ package controllers
 import (
 	"encoding/json"
 	"log/slog"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -58,7 +58,7 @@ func TestFlags(t *testing.T) {
 	}
 	for _, f := range got {
 		if f.Usage == "" || f.Set == "" {
-			t.Errorf("nothing is said of %+v", f)
+			t.Errorf("no usage or set: %+v", f)
 		}
 	}
 }
@@ -96,8 +96,8 @@ func TestDefaultFlags(t *testing.T) {
 	}
 }
 
-// Every flag that a page names is upstream's, and every controller whose flags
-// upstream lists has a page.
+// Every flag that an explain page names exists upstream, and every controller with
+// flags has a page.
 func TestExplainPagesNameExistingFlags(t *testing.T) {
 	list, err := DefaultFlags()
 	if err != nil {
@@ -106,7 +106,7 @@ func TestExplainPagesNameExistingFlags(t *testing.T) {
 	for _, p := range explain.Pages() {
 		for _, name := range p.Flags {
 			if f := findFlag(t, list, name); f.Set == p.Name {
-				t.Errorf("%s: %s is listed under its name anyway", p.Name, name)
+				t.Errorf("%s: --%s is one of its own flags, which the page lists in any case", p.Name, name)
 			}
 		}
 		for _, text := range append(p.Decides, p.Purpose) {
@@ -119,15 +119,15 @@ func TestExplainPagesNameExistingFlags(t *testing.T) {
 	}
 	for _, f := range list {
 		if _, ok := explain.FindPage(f.Set); !ok && strings.HasSuffix(f.Set, "-controller") {
-			t.Errorf("%s has flags but no page", f.Set)
+			t.Errorf("%s has flags, but no page", f.Set)
 		}
 	}
 }
 
-// upFlags are flags of "ctrlplane up" that pages speak of.
+// upFlags are flags of "ctrlplane up" that pages mention.
 var upFlags = []string{"leader-elect", "no-scheduler", "load-balancer-range", "pod-cidr"}
 
-// flagNamesIn are the names behind two dashes.
+// flagNamesIn returns the names in a text that follow two dashes.
 func flagNamesIn(text string) (found []string) {
 	for _, word := range strings.Fields(text) {
 		if name, ok := strings.CutPrefix(strings.Trim(word, "().,;:\""), "--"); ok {
@@ -137,29 +137,17 @@ func flagNamesIn(text string) (found []string) {
 	return found
 }
 
-// docs/controllers.md has what the pages have.
+// docs/controllers.md is generated from the explain pages.
 func TestControllersDocumentIsUpToDate(t *testing.T) {
-	const path = "../docs/controllers.md"
 	flags, err := DefaultFlags()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := explain.Markdown(explain.Facts{Flags: flags, Versions: moduleVersions(t)})
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf(`run "make golden": -want +got:%s`, diff)
-	}
+	testutil.Golden(t, "../docs/controllers.md", []byte(got))
 }
 
-// moduleVersions are those of all modules of the build.
+// moduleVersions returns the versions of upstream's modules in this build.
 func moduleVersions(t *testing.T) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-json=Path,Version", "k8s.io/kubernetes", "k8s.io/cloud-provider",

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,77 +14,83 @@ import (
 )
 
 const (
-	// A kind is served a moment after its definition says so: the garbage
-	// collector looks for it collectAfter a change, then each collectEvery for
-	// collectFor.
+	// A kind is served a moment after its definition says so. The garbage
+	// collector reads the kinds crdSyncDelay after a change, and then every
+	// crdSyncPeriod until crdSyncTimeout.
 	crdSyncDelay   = 250 * time.Millisecond
 	crdSyncPeriod  = time.Second
 	crdSyncTimeout = 3500 * time.Millisecond
 )
 
-// garbageCollector is what upstream's garbage collector can do.
+// garbageCollector has the methods of upstream's garbage collector that crdAwareGC uses.
 type garbageCollector interface {
 	app.Controller
 	controller.Debuggable
 	Sync(ctx context.Context, kinds discovery.ServerResourcesInterface, period time.Duration)
 }
 
-// crdAwareGC looks for new kinds when there are some. Upstream's looks every
-// 30 s, and until then leaves behind what their objects own.
+// crdAwareGC is upstream's garbage collector, which monitors objects of new kinds
+// soon after their custom resource definitions have changed. Upstream reads the
+// kinds every 30 s, and does not collect what their objects own until then.
 type crdAwareGC struct {
 	garbageCollector
 	discovery discovery.ServerResourcesInterface
-	crds      cache.SharedIndexInformer // of custom resource definitions
+	crds      cache.SharedIndexInformer
 }
 
-// newCRDAwareGC wraps upstream's garbage collector; anything else stays as it is.
-func newCRDAwareGC(c app.ControllerContext, made app.Controller) (app.Controller, error) {
-	upstream, ok := made.(garbageCollector)
+// newCRDAwareGC wraps upstream's garbage collector; nil if that declines to run.
+// It returns an error if upstream's type has lost a method: without Sync, custom
+// resources would be collected late, and nothing else would show it.
+func newCRDAwareGC(c app.ControllerContext, built app.Controller) (app.Controller, error) {
+	if built == nil {
+		return nil, nil
+	}
+	upstream, ok := built.(garbageCollector)
 	if !ok {
-		return made, nil
+		return nil, fmt.Errorf("%T has no method Sync of the expected type", built)
 	}
 	kinds, err := c.ClientBuilder.DiscoveryClient("generic-garbage-collector")
 	if err != nil {
 		return nil, err
 	}
-	changes, err := c.ObjectOrMetadataInformerFactory.ForResource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	crds, err := c.ObjectOrMetadataInformerFactory.ForResource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	if err != nil {
 		return nil, err
 	}
-	return &crdAwareGC{upstream, kinds, changes.Informer()}, nil
+	return &crdAwareGC{upstream, kinds, crds.Informer()}, nil
 }
 
 // Run implements app.Controller.
-func (e *crdAwareGC) Run(ctx context.Context) {
+func (gc *crdAwareGC) Run(ctx context.Context) {
 	changed := make(chan struct{}, 1)
-	tell := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
-	registered, err := e.crds.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(_ any, listed bool) {
-			if !listed { // upstream's first look sees those
-				tell()
+	registered, err := gc.crds.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(_ any, isInInitialList bool) {
+			if !isInInitialList { // upstream reads those kinds when it starts
+				notify()
 			}
 		},
-		UpdateFunc: func(_, _ any) { tell() },
-		DeleteFunc: func(any) { tell() },
+		UpdateFunc: func(_, _ any) { notify() },
+		DeleteFunc: func(any) { notify() },
 	})
-	if err != nil { // the informer has ended: so does ctx
-		e.garbageCollector.Run(ctx)
+	if err != nil { // the informer has stopped, and ctx ends with it
+		gc.garbageCollector.Run(ctx)
 		return
 	}
-	defer e.crds.RemoveEventHandler(registered)
+	defer gc.crds.RemoveEventHandler(registered)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { e.watchCRDs(ctx, changed) })
-	e.garbageCollector.Run(ctx)
+	wg.Go(func() { gc.watchCRDs(ctx, changed) })
+	gc.garbageCollector.Run(ctx)
 }
 
-// watchCRDs has upstream look again after each change.
-func (e *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
+// watchCRDs makes upstream read the kinds again after each change.
+func (gc *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -96,26 +103,26 @@ func (e *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
 				return
 			case <-time.After(crdSyncDelay):
 			}
-			again = e.resync(ctx, changed)
+			again = gc.resync(ctx, changed)
 		}
 	}
 }
 
-// resync returns when upstream has looked for a while, or at the next change;
-// again says which.
-func (e *crdAwareGC) resync(ctx context.Context, changed <-chan struct{}) (again bool) {
+// resync makes upstream read the kinds until crdSyncTimeout, or until the next
+// change. It reports whether there was one.
+func (gc *crdAwareGC) resync(ctx context.Context, changed <-chan struct{}) (changedAgain bool) {
 	ctx, cancel := context.WithTimeout(ctx, crdSyncTimeout)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e.garbageCollector.Sync(ctx, e.discovery, crdSyncPeriod)
+		gc.garbageCollector.Sync(ctx, gc.discovery, crdSyncPeriod)
 	}()
 	select {
 	case <-changed:
-		again = true
+		changedAgain = true
 	case <-ended:
 	}
 	cancel()
 	<-ended
-	return again
+	return changedAgain
 }

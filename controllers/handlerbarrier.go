@@ -14,41 +14,41 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
-// handlerBarrier makes the events for a controller's handlers wait while it is
-// being built: constructors add handlers before they are through, as upstream's
-// informers start later. Here they may run already.
+// handlerBarrier blocks a controller's event handlers while it is being built.
+// Upstream starts informers after the constructors, which therefore add handlers
+// before these can run. Here the informers may be running.
 type handlerBarrier struct {
 	mu        sync.RWMutex // held while the controller is being built
-	discarded bool         // it could not be built
+	discarded bool         // the controller was not built: its events are discarded
 }
 
-// wrapInformers makes f's handlers wait until they are let go.
-func (c *handlerBarrier) wrapInformers(f *facade) { f.typed = deferredFactory{f.typed, c} }
+// wrapInformers makes the handlers that are added to f wait for the barrier.
+func (b *handlerBarrier) wrapInformers(f *facade) { f.typed = deferredFactory{f.typed, b} }
 
-func (c *handlerBarrier) runHandler(f func()) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if !c.discarded {
+func (b *handlerBarrier) runHandler(f func()) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if !b.discarded {
 		f()
 	}
 }
 
-// deferredFactory has informers whose events may wait.
+// deferredFactory provides informers whose handlers wait for the barrier.
 type deferredFactory struct {
 	informers.SharedInformerFactory
 	barrier *handlerBarrier
 }
 
-func (l deferredFactory) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	return deferredInformer{l.SharedInformerFactory.InformerFor(obj, build), l.barrier}
+func (f deferredFactory) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
+	return deferredInformer{f.SharedInformerFactory.InformerFor(obj, build), f.barrier}
 }
 
-func (l deferredFactory) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
-	generic, err := l.SharedInformerFactory.ForResource(gvr)
+func (f deferredFactory) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
+	generic, err := f.SharedInformerFactory.ForResource(gvr)
 	if err != nil {
 		return nil, err
 	}
-	return ownedGenericInformer{generic, deferredInformer{generic.Informer(), l.barrier}}, nil
+	return ownedGenericInformer{generic, deferredInformer{generic.Informer(), f.barrier}}, nil
 }
 
 type deferredInformer struct {
@@ -68,35 +68,35 @@ func (i deferredInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandle
 	return i.SharedIndexInformer.AddEventHandlerWithOptions(deferredHandler{h, i.barrier}, o)
 }
 
-// deferredHandler is a handler whose events may wait.
+// deferredHandler is an event handler that waits for the barrier.
 type deferredHandler struct {
 	next    cache.ResourceEventHandler
 	barrier *handlerBarrier
 }
 
-func (l deferredHandler) OnAdd(obj any, listed bool) {
-	l.barrier.runHandler(func() { l.next.OnAdd(obj, listed) })
+func (h deferredHandler) OnAdd(obj any, isInInitialList bool) {
+	h.barrier.runHandler(func() { h.next.OnAdd(obj, isInInitialList) })
 }
-func (l deferredHandler) OnUpdate(before, obj any) {
-	l.barrier.runHandler(func() { l.next.OnUpdate(before, obj) })
+func (h deferredHandler) OnUpdate(before, obj any) {
+	h.barrier.runHandler(func() { h.next.OnUpdate(before, obj) })
 }
-func (l deferredHandler) OnDelete(obj any) { l.barrier.runHandler(func() { l.next.OnDelete(obj) }) }
+func (h deferredHandler) OnDelete(obj any) { h.barrier.runHandler(func() { h.next.OnDelete(obj) }) }
 
-// wrapConstructor runs a constructor while the events wait. Those of a controller
-// that there is not in the end are dropped.
-func (c *handlerBarrier) wrapConstructor(construct constructFunc) constructFunc {
-	return func(ctx context.Context) (made app.Controller, err error) {
-		c.mu.Lock()
+// wrapConstructor blocks the handlers while the constructor runs. If it does not
+// return a controller their events are discarded.
+func (b *handlerBarrier) wrapConstructor(construct constructFunc) constructFunc {
+	return func(ctx context.Context) (built app.Controller, err error) {
+		b.mu.Lock()
 		defer func() {
-			c.discarded = made == nil
-			c.mu.Unlock()
+			b.discarded = built == nil
+			b.mu.Unlock()
 		}()
 		return construct(ctx)
 	}
 }
 
-// GetIndexer returns a store to which a controller can add the indexers of its
-// earlier lives again.
+// GetIndexer returns a store that accepts the indexers that an earlier run of the
+// controller has added.
 func (i deferredInformer) GetIndexer() cache.Indexer {
 	return idempotentIndexer{i.SharedIndexInformer.GetIndexer()}
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
-// An informer that runs already tells a controller nothing before it is built,
-// and nothing at all if it could not be.
+// An informer that already runs delivers no events to a controller before it is
+// built, and none at all if building fails.
 func TestHandlersWaitForConstructor(t *testing.T) {
 	for name, refused := range map[string]error{"built": nil, "refused": errors.New("no")} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 				ready := false
 				made, err := under.wrapConstructor(func(context.Context) (app.Controller, error) {
 					pods := f.Core().V1().Pods().Informer()
-					for range 2 { // as in another life
+					for range 2 { // as in a later run
 						if err := pods.GetIndexer().AddIndexers(cache.Indexers{"x": cache.MetaNamespaceIndexFunc}); err != nil {
 							t.Error(err)
 						}
@@ -56,7 +56,7 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 				got := 0
 				for ready := range events {
 					if got++; !ready {
-						t.Error("an event for a controller that was not built yet")
+						t.Error("the handler ran before the controller was built")
 					}
 				}
 				if want := map[bool]int{true: 1, false: 0}[refused == nil]; got != want {

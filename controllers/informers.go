@@ -17,18 +17,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/pkg/informerfactory"
 
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// facade is one controller's own view of the shared informers. It remembers the
-// event handlers that the controller adds, so that they go when it stops, and
-// it alone decides when informers start. Reads go to the shared stores.
+// facade is one controller's view of the shared informers. It tracks the event
+// handlers that the controller adds, to remove them when it stops, and decides
+// when informers start. The stores are shared.
 type facade struct {
 	typed          informers.SharedInformerFactory
 	metadata       metadatainformer.SharedInformerFactory
 	ctx            context.Context   // of the shared informers, not of the controller
-	sharedRecorder *observe.Recorder // whose work the shared informers are; may be nil
-	recorder       *observe.Recorder // of the events that the handlers are given; may be nil
+	sharedRecorder *observe.Recorder // of the shared informers' own calls; may be nil
+	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
 
 	mu       sync.Mutex
 	handlers []ownedHandler
@@ -37,7 +38,7 @@ type facade struct {
 type ownedHandler struct {
 	informer     cache.SharedIndexInformer
 	registration cache.ResourceEventHandlerRegistration
-	deliveries   *observe.Handler // nil if nobody looks
+	deliveries   *observe.Handler // nil without a recorder
 }
 
 var (
@@ -45,23 +46,18 @@ var (
 	_ informerfactory.InformerFactory = objectOrMetadata{}
 )
 
-// Start starts the informers that nobody has started yet. It ignores the
-// channel: some controllers pass their own, and would end the others' informers.
+// Start starts the informers that do not run yet. It ignores the channel: some
+// controllers pass their own, which would stop the informers of all.
 func (f *facade) Start(<-chan struct{}) { f.StartWithContext(f.ctx) }
 
 func (f *facade) StartWithContext(context.Context) {
-	start := func() {
+	f.sharedRecorder.Do(func() {
 		f.typed.StartWithContext(f.ctx)
 		f.metadata.Start(f.ctx.Done())
-	}
-	if f.sharedRecorder == nil {
-		start()
-		return
-	}
-	f.sharedRecorder.Do(start)
+	})
 }
 
-// Shutdown does nothing: the supervisor ends the shared informers.
+// Shutdown does nothing: the supervisor stops the shared informers.
 func (f *facade) Shutdown() {}
 
 func (f *facade) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {
@@ -75,7 +71,7 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
 
 func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	return f.wrapInformer(f.typed.InformerFor(obj, build), ResourceOf(obj))
+	return f.wrapInformer(f.typed.InformerFor(obj, build), recording.ResourceOf(obj))
 }
 
 func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
@@ -90,7 +86,7 @@ func (f *facade) wrapInformer(informer cache.SharedIndexInformer, of schema.Grou
 	return ownedInformer{informer, f, of}
 }
 
-// close removes the controller's handlers and returns when none of them runs.
+// close removes the controller's handlers, and returns when none of them runs.
 func (f *facade) close() error {
 	f.mu.Lock()
 	handlers := f.handlers
@@ -106,8 +102,8 @@ func (f *facade) close() error {
 	return errors.Join(errs...)
 }
 
-// objectOrMetadata gives typed informers where there is a type, and metadata
-// informers for the rest, through the facade.
+// objectOrMetadata provides typed informers of built-in resources, and metadata
+// informers of all others, through the facade.
 type objectOrMetadata struct{ *facade }
 
 func (o objectOrMetadata) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {
@@ -125,7 +121,7 @@ type ownedGenericInformer struct {
 
 func (g ownedGenericInformer) Informer() cache.SharedIndexInformer { return g.informer }
 
-// ownedInformer is a shared informer that notes whose handlers are added.
+// ownedInformer is a shared informer that adds handlers on behalf of a facade.
 type ownedInformer struct {
 	cache.SharedIndexInformer
 	facade   *facade
@@ -148,18 +144,17 @@ func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, 
 	})
 }
 
-// addHandler adds a handler, and notes whose it is.
-func (i ownedInformer) addHandler(h cache.ResourceEventHandler, to func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	told := i.newDeliveryHandler() // before the handler can be told anything
-	reg, err := to(i.recordDeliveries(h, told))
+func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
+	h, deliveries := recording.ObserveEvents(h, i.resource, i.facade.recorder)
+	reg, err := add(h)
 	if err != nil {
-		told.Close()
+		deliveries.Close()
 		return reg, err
 	}
-	told.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
+	deliveries.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
 	i.facade.mu.Lock()
 	defer i.facade.mu.Unlock()
-	i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg, told})
+	i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg, deliveries})
 	return reg, nil
 }
 
@@ -176,8 +171,8 @@ func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistra
 	return i.SharedIndexInformer.RemoveEventHandler(reg)
 }
 
-// AddIndexers leaves out what an earlier run of the controller has added: the
-// shared informer takes each name once.
+// AddIndexers skips the indexers that an earlier run of the controller has added:
+// the shared informer accepts each name once.
 func (i ownedInformer) AddIndexers(indexers cache.Indexers) error {
 	have := i.GetIndexer().GetIndexers()
 	fresh := cache.Indexers{}

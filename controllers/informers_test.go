@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,9 +14,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// newTestInformers returns shared informers over a fake API server that holds pods.
+// newTestInformers returns shared informers of a fake API server that has the pods.
 func newTestInformers(t *testing.T, pods ...string) (*sharedInformers, *fake.Clientset) {
 	t.Helper()
 	client := fake.NewClientset()
@@ -36,8 +39,8 @@ func sendPodNames(names chan<- string) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) { names <- obj.(*corev1.Pod).Name }}
 }
 
-// One controller's handlers go with it, and the others' stay; started again, it
-// is told of all that is there.
+// The handlers of one controller are removed when it stops, and the others' remain.
+// When it starts again it receives all objects.
 func TestFacadeOwnsItsHandlers(t *testing.T) {
 	s, client := newTestInformers(t, "old")
 	one, two := s.newFacade(nil), s.newFacade(nil)
@@ -59,7 +62,7 @@ func TestFacadeOwnsItsHandlers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-toTwo; got != "new" {
-		t.Errorf("the other: got %q", got)
+		t.Errorf("the other facade's handler got %q", got)
 	}
 	if len(toOne) != 0 {
 		t.Errorf("a closed facade's handler got %q", <-toOne)
@@ -114,12 +117,12 @@ func TestFacadeRemoveEventHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.handlers) != 0 {
-		t.Error("a handler that its controller removed is still owned")
+		t.Error("the facade still has a handler that its controller has removed")
 	}
 }
 
-// Controllers add indexers each time that they are built; the shared informer
-// takes a name once.
+// Controllers add indexers each time they are built; the shared informer accepts
+// each name once.
 func TestFacadeAddIndexersTwice(t *testing.T) {
 	s, _ := newTestInformers(t)
 	index := cache.Indexers{"byNode": func(any) ([]string, error) { return nil, nil }}
@@ -130,18 +133,94 @@ func TestFacadeAddIndexersTwice(t *testing.T) {
 	}
 }
 
-// Every accessor of a group must lead back to the facade.
+// Every accessor of an API group has to use the facade.
 func TestFacadeAccessors(t *testing.T) {
 	want := reflect.TypeFor[informers.SharedInformerFactory]()
 	facadeType := reflect.TypeFor[*facade]()
 	for i := range facadeType.Elem().NumField() {
 		if f := facadeType.Elem().Field(i); f.Anonymous {
-			t.Errorf("facade embeds %s: its accessors would go round the facade", f.Name)
+			t.Errorf("facade embeds %s, whose accessors would bypass the facade", f.Name)
 		}
 	}
 	for i := range want.NumMethod() {
 		if _, ok := facadeType.MethodByName(want.Method(i).Name); !ok {
 			t.Errorf("facade lacks %s", want.Method(i).Name)
 		}
+	}
+}
+
+// A facade records which resources its controller watches, and passes on the events.
+func TestFacadeReportsWatchedResources(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	s, _ := newTestInformers(t, "old")
+	f := s.newFacade(o.Recorder("c"))
+	names := make(chan string, 1)
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
+		t.Fatal(err)
+	}
+	f.Start(nil)
+	if got := <-names; got != "old" {
+		t.Errorf("got %q", got)
+	}
+	if err := f.close(); err != nil { // waits for the handler
+		t.Fatal(err)
+	}
+	snapshot, err := o.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := snapshot.Controllers[0]
+	if c.Delivered != 1 || !cmp.Equal(c.Watches, []string{"pods"}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func behindHandlers(t *testing.T, o *observe.Observer) (all []observe.WatchLag) {
+	t.Helper()
+	s, err := o.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Controllers {
+		all = append(all, c.Behind...)
+	}
+	return all
+}
+
+// A handler is behind if it has not received the last write, until it is removed.
+func TestFacadeReportsHandlersThatLagBehind(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	s, _ := newTestInformers(t, "old")
+	f := s.newFacade(o.Recorder("c"))
+	names := make(chan string, 1)
+	reg, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Start(nil)
+	<-names
+	o.NoteVersion("pods", 1<<40)
+	if got := behindHandlers(t, o); len(got) != 1 || got[0].Resource != "pods" || got[0].Written != 1<<40 {
+		t.Errorf("behind: %+v", got)
+	}
+	if err := f.Core().V1().Pods().Informer().RemoveEventHandler(reg); err != nil {
+		t.Fatal(err)
+	}
+	if got := behindHandlers(t, o); len(got) != 0 {
+		t.Errorf("behind without a handler: %+v", got)
+	}
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(sendPodNames(names)); err != nil {
+		t.Fatal(err)
+	}
+	if got := behindHandlers(t, o); len(got) != 1 {
+		t.Errorf("behind with another: %+v", got)
+	}
+	if err := f.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := behindHandlers(t, o); len(got) != 0 {
+		t.Errorf("behind after the facade was closed: %+v", got)
 	}
 }

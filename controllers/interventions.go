@@ -4,28 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// Interventions is the hand on the controllers.
+// Interventions returns the interventions in the controllers of this supervisor.
+// They resolve names and apply to units; package intervene does the work.
 func (s *Supervisor) Interventions() control.Interventions { return interventions{s} }
 
-// InterceptCalls makes cfg's calls pass the gate of the controller that is being built:
-// for those that do not get their clients from here.
+// InterceptCalls makes the calls of cfg's clients pass the gate of the
+// controller that is being built, and returns cfg. It is for controllers that do
+// not get their clients from the supervisor.
 func (s *Supervisor) InterceptCalls(controller string, cfg *rest.Config) *rest.Config {
 	if u := s.units[controller]; u != nil {
 		if g := u.currentGate(); g != nil {
-			return InterceptCalls(cfg, g)
+			return intervene.InterceptCalls(cfg, g)
 		}
 	}
 	return cfg
@@ -33,69 +35,63 @@ func (s *Supervisor) InterceptCalls(controller string, cfg *rest.Config) *rest.C
 
 type interventions struct{ *Supervisor }
 
-// isActive says whether All stands for a controller too where one that runs is meant.
-func isActive(s Status) bool { return s.State == Running || s.State == Paused || s.State == Failed }
-
-// Stop implements control.Gates.
-func (g interventions) Stop(_ context.Context, spec string) ([]string, error) {
-	list, err := g.resolveNames(spec, isActive)
+// Stop implements control.Interventions.
+func (i interventions) Stop(_ context.Context, names []string) ([]string, error) {
+	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() || s.State == Failed })
 	if err != nil {
 		return nil, err
 	}
-	return list, g.stopUnits(list)
+	return i.stopUnits(list)
 }
 
-// Start implements control.Gates. All are those that were stopped or have failed.
-func (g interventions) Start(_ context.Context, spec string) ([]string, error) {
-	list, err := g.resolveNames(spec, func(s Status) bool {
+// Start implements control.Interventions.
+func (i interventions) Start(_ context.Context, names []string) ([]string, error) {
+	list, err := i.resolveNames(names, func(s Status) bool {
 		return s.State == Failed || s.State == Off && s.Reason == stoppedReason
 	})
 	if err != nil {
 		return nil, err
 	}
-	return list, g.startUnits(list)
+	return i.startUnits(list)
 }
 
-// Pause implements control.Gates.
-func (g interventions) Pause(ctx context.Context, spec string) ([]string, error) {
-	return g.forEach(spec, func(u *unit) error {
-		return u.applyIntervention(func(g *Gate) error { return g.Pause(ctx) })
-	})
+// Pause implements control.Interventions.
+func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
+	return i.apply(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
 }
 
-// Resume implements control.Gates.
-func (g interventions) Resume(_ context.Context, spec string) ([]string, error) {
-	return g.forEach(spec, func(u *unit) error { return u.clearIntervention((*Gate).Resume) })
+// Resume implements control.Interventions.
+func (i interventions) Resume(_ context.Context, names []string) ([]string, error) {
+	return i.clear(names, (*intervene.Gate).Resume)
 }
 
-// Clear implements control.Gates.
-func (g interventions) Clear(_ context.Context, spec string) ([]string, error) {
-	return g.forEach(spec, func(u *unit) error { return u.clearIntervention((*Gate).ClearFaults) })
-}
-
-// Delay implements control.Gates.
-func (g interventions) Delay(_ context.Context, spec string, d time.Duration) ([]string, error) {
+// Delay implements control.Interventions.
+func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
 	if d <= 0 {
-		return nil, usage.Errorf("delay %v: choose a longer one, or restore the controller", d)
+		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
 	}
-	return g.forEach(spec, func(u *unit) error {
-		return u.applyIntervention(func(g *Gate) error { g.SetDelay(d); return nil })
-	})
+	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
 }
 
-// Fail implements control.Gates.
-func (g interventions) Fail(_ context.Context, spec string, f control.Fault) ([]string, error) {
-	if err := ValidateFault(f); err != nil {
+// Fail implements control.Interventions.
+func (i interventions) Fail(_ context.Context, names []string, f control.Fault) ([]string, error) {
+	if err := intervene.ValidateFault(f); err != nil {
 		return nil, err
 	}
-	return g.forEach(spec, func(u *unit) error {
-		return u.applyIntervention(func(g *Gate) error { g.SetFault(f); return nil })
-	})
+	if err := i.checkResource(f.Resource); err != nil {
+		return nil, err
+	}
+	return i.apply(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
 }
 
-// Step implements control.Gates.
-func (g interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	u, err := g.resolveOne(name)
+// Clear implements control.Interventions.
+func (i interventions) Clear(_ context.Context, names []string) ([]string, error) {
+	return i.clear(names, (*intervene.Gate).ClearFaults)
+}
+
+// Step implements control.Interventions.
+func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	u, err := i.resolveOne(name)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +99,7 @@ func (g interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	defer cancel()
 	gate := u.currentGate()
 	if gate == nil {
-		return nil, usage.Errorf("controller %s: %w", u.name, ErrNotPaused)
+		return nil, usage.Errorf("controller %s: %w", u.name, intervene.ErrNotPaused)
 	}
 	step, err := gate.Step(ctx, wait)
 	if err != nil {
@@ -112,37 +108,32 @@ func (g interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	return step, nil
 }
 
-// HeldWrites implements control.Gates.
-func (g interventions) HeldWrites(_ context.Context, name string, limit int) (list control.HeldWriteList, err error) {
-	u, err := g.resolveOne(name)
+// HeldWrites implements control.Interventions.
+func (i interventions) HeldWrites(_ context.Context, name string, limit int) (list control.HeldWriteList, err error) {
+	u, err := i.resolveOne(name)
 	if err != nil {
 		return list, err
 	}
 	list = control.HeldWriteList{Controller: u.name, Paused: u.status().State == Paused, Items: []control.HeldWrite{}}
-	gate := u.currentGate()
-	if gate == nil {
-		return list, nil
-	}
-	held, total := gate.HeldWrites(limit)
-	list.Total = total
-	for _, h := range held {
-		list.Items = append(list.Items, h.describe())
+	if gate := u.currentGate(); gate != nil {
+		list.Items, list.Total = gate.HeldWrites(limit)
 	}
 	return list, nil
 }
 
-// forEach does something to controllers, all at once; All are those that run.
-func (g interventions) forEach(spec string, do func(*unit) error) ([]string, error) {
-	list, err := g.resolveNames(spec, func(s Status) bool { return s.State == Running || s.State == Paused })
+// apply changes the gates of controllers in parallel, and returns the names of
+// these controllers.
+func (i interventions) apply(names []string, apply func(*intervene.Gate) error) ([]string, error) {
+	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
-	for i, name := range list {
+	for n, name := range list {
 		wg.Go(func() {
-			if err := do(g.units[name]); err != nil {
-				errs[i] = fmt.Errorf("controller %s: %w", name, err)
+			if err := i.units[name].applyIntervention(apply); err != nil {
+				errs[n] = fmt.Errorf("controller %s: %w", name, err)
 			}
 		})
 	}
@@ -150,39 +141,80 @@ func (g interventions) forEach(spec string, do func(*unit) error) ([]string, err
 	return list, errors.Join(errs...)
 }
 
-func (g interventions) resolveOne(spec string) (*unit, error) {
-	list, err := g.resolveNames(spec, nil)
+// clear removes an intervention from the gates of controllers, and returns the
+// names of the controllers that had it.
+func (i interventions) clear(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
+	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err
 	}
-	if len(list) != 1 {
-		return nil, usage.Errorf("%q: name one controller", spec)
+	for _, name := range list {
+		if i.units[name].clearIntervention(remove) {
+			cleared = append(cleared, name)
+		}
 	}
-	return g.units[list[0]], nil
+	return cleared, nil
 }
 
-// resolveNames lists the controllers that names or aliases with commas between them
-// stand for; all is which of them control.All stands for, nil that it may not.
-func (g interventions) resolveNames(spec string, all func(Status) bool) (list []string, err error) {
-	if spec == control.AllControllers && all != nil {
-		for _, s := range g.Statuses() {
+// checkResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API
+// server does not serve: a fault in it would never occur. It accepts any while
+// controllers start or a snapshot is restored, and if discovery fails.
+func (i interventions) checkResource(resource string) error {
+	if resource == "" || !i.mu.TryLock() {
+		return nil
+	}
+	informers := i.informers
+	i.mu.Unlock()
+	if informers == nil {
+		return nil
+	}
+	want := schema.ParseGroupResource(resource)
+	served, err := informers.mapper.ResourcesFor(want.WithVersion(""))
+	if err == nil {
+		for _, gvr := range served {
+			if gvr.Resource == want.Resource && (want.Group == "" || gvr.Group == want.Group) {
+				return nil
+			}
+		}
+		return usage.Errorf("resource %q: unknown: did you mean %q?", resource, served[0].GroupResource())
+	}
+	if meta.IsNoMatchError(err) {
+		return usage.Errorf(`resource %q: unknown: "kubectl api-resources" lists them`, resource)
+	}
+	return nil
+}
+
+// resolveOne returns the controller with that name or alias.
+func (i interventions) resolveOne(name string) (*unit, error) {
+	list, err := i.resolveNames([]string{name}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return i.units[list[0]], nil
+}
+
+// resolveNames returns the names of controllers, each once, that are given by
+// name or alias. For control.AllControllers it returns those that all selects;
+// nil means that all controllers are not allowed.
+func (i interventions) resolveNames(names []string, all func(Status) bool) (list []string, err error) {
+	if all != nil && slices.Equal(names, []string{control.AllControllers}) {
+		for _, s := range i.Statuses() {
 			if all(s) {
 				list = append(list, s.Name)
 			}
 		}
 		return list, nil
 	}
-	known, aliases := knownControllers(g.cfg.Extra)
-	for _, name := range strings.Split(spec, ",") {
+	if len(names) == 0 {
+		return nil, usage.Errorf(`no controller is named: "ctrlplane controllers" lists them`)
+	}
+	known, aliases := knownControllers(i.cfg.Extra)
+	for _, name := range names {
 		if canonical := aliases[name]; canonical != "" {
 			name = canonical
 		}
 		if !slices.Contains(known, name) {
-			hint := `"ctrlplane controllers" lists them`
-			if near, ok := suggest.Nearest(name, append(slices.Collect(maps.Keys(aliases)), known...)); ok {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			return nil, usage.Errorf("unknown controller %q: %s", name, hint)
+			return nil, usage.Errorf("unknown controller %q: %s", name, suggestController(name, known, aliases))
 		}
 		if !slices.Contains(list, name) {
 			list = append(list, name)

@@ -3,11 +3,14 @@ package controllers
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 func TestInterventionsResolveNames(t *testing.T) {
@@ -15,39 +18,77 @@ func TestInterventionsResolveNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := interventions{s}
-	for spec, want := range map[string][]string{
-		"replicaset":                       {"replicaset-controller"},
-		"job-controller,scheduler,job":     {"job-controller", "kube-scheduler"},
-		"garbagecollector,cronjob":         {"garbage-collector-controller", "cronjob-controller"},
-		"service-account-token-controller": nil,
+	i := interventions{s}
+	for names, want := range map[string][]string{
+		"replicaset":                   {"replicaset-controller"},
+		"job-controller scheduler job": {"job-controller", "kube-scheduler"},
+		"garbagecollector cronjob":     {"garbage-collector-controller", "cronjob-controller"},
 	} {
-		got, err := g.resolveNames(spec, nil)
-		if want == nil {
-			if err == nil || err.Error() != `unknown controller "service-account-token-controller": did you mean "serviceaccount-token-controller"?` {
-				t.Errorf("%s: %v", spec, err)
-			}
-			continue
-		}
+		got, err := i.resolveNames(strings.Fields(names), nil)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", spec, err, diff)
+			t.Errorf("%s: %v\n%s", names, err, diff)
 		}
 	}
-	for spec, want := range map[string]string{
-		"job,deploymnt": `unknown controller "deploymnt": did you mean "deployment"?`,
-		"*":             `unknown controller "*": "ctrlplane controllers" lists them`,
+	all := func(Status) bool { return true }
+	for names, want := range map[string]string{
+		"":                                 `no controller is named: "ctrlplane controllers" lists them`,
+		"job deploymnt":                    `unknown controller "deploymnt": did you mean "deployment"?`,
+		"service-account-token-controller": `unknown controller "service-account-token-controller": did you mean "serviceaccount-token-controller"?`,
+		"job,cronjob":                      `unknown controller "job,cronjob": did you mean "cronjob"?`,
+		"* job":                            `unknown controller "*": "ctrlplane controllers" lists them`,
 	} {
-		if _, err := g.resolveNames(spec, nil); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v", spec, err)
+		if _, err := i.resolveNames(strings.Fields(names), all); err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s: got %v", names, err)
 		}
 	}
-	if _, err := g.Start(t.Context(), "job"); !errors.Is(err, errNotStarted) {
-		t.Errorf("start before the start: %v", err)
+	if _, err := i.resolveOne(control.AllControllers); err == nil {
+		t.Error("all controllers stand for one")
 	}
-	if _, err := g.Stop(t.Context(), control.AllControllers); !errors.Is(err, errNotStarted) {
-		t.Errorf("stop before the start: %v", err)
+}
+
+func TestInterventionsBeforeStart(t *testing.T) {
+	i := newSupervisor(t).Interventions()
+	job, all := []string{"job"}, []string{control.AllControllers}
+	if _, err := i.Start(t.Context(), job); !errors.Is(err, errNotStarted) {
+		t.Errorf("start: %v", err)
 	}
-	if names, err := g.Resume(t.Context(), control.AllControllers); err != nil || len(names) != 0 {
-		t.Errorf("resume of all before the start: %v, %v", names, err)
+	if _, err := i.Stop(t.Context(), all); !errors.Is(err, errNotStarted) {
+		t.Errorf("stop: %v", err)
+	}
+	if names, err := i.Resume(t.Context(), all); err != nil || len(names) != 0 {
+		t.Errorf("resume: %v, %v", names, err)
+	}
+	if _, err := i.Pause(t.Context(), job); err == nil || err.Error() != "controller job-controller: it is off: start it first" {
+		t.Errorf("pause: %v", err)
+	}
+}
+
+// The methods return the controllers that they have changed.
+func TestInterventionsReturnChangedControllers(t *testing.T) {
+	s := newSupervisor(t)
+	for _, name := range []string{"job-controller", "cronjob-controller"} {
+		s.units[name].replaceGate(intervene.ObjectReader{})
+		s.units[name].setState(Running, "", nil)
+	}
+	s.informers = &sharedInformers{}
+	i, ctx := s.Interventions(), t.Context()
+	job, both := []string{"job"}, []string{"job", "cronjob"}
+	for _, step := range []struct {
+		verb string
+		do   func() ([]string, error)
+		want []string
+	}{
+		{"resume", func() ([]string, error) { return i.Resume(ctx, both) }, nil},
+		{"pause", func() ([]string, error) { return i.Pause(ctx, job) }, []string{"job-controller"}},
+		{"resume", func() ([]string, error) { return i.Resume(ctx, both) }, []string{"job-controller"}},
+		{"clear", func() ([]string, error) { return i.Clear(ctx, both) }, nil},
+		{"fail", func() ([]string, error) { return i.Fail(ctx, job, control.Fault{Rate: 1, Code: "500"}) }, []string{"job-controller"}},
+		{"clear", func() ([]string, error) { return i.Clear(ctx, []string{control.AllControllers}) }, []string{"job-controller"}},
+		{"start", func() ([]string, error) { return i.Start(ctx, both) }, nil},
+	} {
+		got, err := step.do()
+		if diff := cmp.Diff(step.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", step.verb, err, diff)
+		}
 	}
 }

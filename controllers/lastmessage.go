@@ -6,11 +6,11 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// lastMessage is the text of the last line that a listener heard. It is how
-// upstream says why a controller declines to run: in its log only.
+// lastMessage is the last line that was logged while a controller was built. If
+// the controller declines to run it is the reason: upstream only logs that.
 type lastMessage struct {
 	text   atomic.Pointer[string]
-	sealed atomic.Bool // nobody will ask any more
+	sealed atomic.Bool // the controller is built: later lines are ignored
 }
 
 func (l *lastMessage) get() string {
@@ -26,7 +26,7 @@ func (l *lastMessage) set(msg string) {
 	}
 }
 
-// lastMessageSink passes lines on and keeps the last one's text.
+// lastMessageSink passes lines on, and keeps the text of the last one.
 type lastMessageSink struct {
 	logr.LogSink
 	last *lastMessage

@@ -19,19 +19,20 @@ import (
 )
 
 const (
-	// namespaceGrace is how long a namespace waits for its deletion to begin.
-	// Upstream's 5 s are for API servers whose caches lag: a lone one refuses
-	// from the deletion on what is created in it, but for what was under way.
+	// namespaceGrace is the delay before the content of a namespace is deleted.
+	// Upstream's 5 s are for several API servers, whose caches lag. A single one
+	// refuses to create objects in the namespace at once, except for requests that
+	// were in flight.
 	namespaceGrace = 100 * time.Millisecond
-	// namespaceRecheck is how long after a look at what remains the next one
-	// follows at first; the time doubles up to upstream's estimate.
+	// namespaceRecheck is the first delay after which the remaining content is
+	// checked again. It doubles up to upstream's estimate.
 	namespaceRecheck = 50 * time.Millisecond
-	// namespaceRetry and namespaceRetryMax bound the waits after failures, as upstream's.
+	// namespaceRetry and namespaceRetryMax limit the backoff after failures, as upstream's.
 	namespaceRetry, namespaceRetryMax = 5 * time.Millisecond, time.Minute
 )
 
-// newNamespaceController is upstream's way to delete namespaces, for a lone API
-// server: with its deleter, but without its constant waits.
+// newNamespaceController returns a namespace controller for a single API server. It
+// uses upstream's deleter, but not upstream's constant delays.
 func (s *Supervisor) newNamespaceController(ctx context.Context, c app.ControllerContext) (app.Controller, error) {
 	config, err := c.NewClientConfig("namespace-controller")
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 		return nil, err
 	}
 	informer := c.InformerFactory.Core().V1().Namespaces().Informer()
-	l := &namespaceController{
+	controller := &namespaceController{
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "namespace"}),
@@ -55,89 +56,89 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 		rechecks: map[string]time.Duration{},
 	}
 	_, err = informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
-		AddFunc:    l.enqueue,
-		UpdateFunc: func(_, obj any) { l.enqueue(obj) },
-		DeleteFunc: l.forget,
+		AddFunc:    controller.enqueue,
+		UpdateFunc: func(_, obj any) { controller.enqueue(obj) },
+		DeleteFunc: controller.forget,
 	}, c.ComponentConfig.NamespaceController.NamespaceSyncPeriod.Duration)
 	if err != nil {
 		return nil, err
 	}
 	workers := int(c.ComponentConfig.NamespaceController.ConcurrentNamespaceSyncs)
-	return funcController{names.NamespaceController, func(ctx context.Context) { l.run(ctx, informer.HasSynced, workers) }}, nil
+	return funcController{names.NamespaceController, func(ctx context.Context) { controller.run(ctx, informer.HasSynced, workers) }}, nil
 }
 
-// namespaceController deletes what is in the namespaces that are being deleted, and
-// then lets them go.
+// namespaceController deletes the content of namespaces that are being deleted,
+// and then removes their finalizer.
 type namespaceController struct {
 	queue  workqueue.TypedRateLimitingInterface[string]
 	delete func(ctx context.Context, name string) error
 
 	mu       sync.Mutex
-	rechecks map[string]time.Duration // the latest wait between two looks at a namespace
+	rechecks map[string]time.Duration // the latest delay, by namespace
 }
 
-func (l *namespaceController) enqueue(obj any) {
+func (c *namespaceController) enqueue(obj any) {
 	if ns := obj.(*v1.Namespace); ns.DeletionTimestamp != nil {
-		l.queue.AddAfter(ns.Name, namespaceGrace)
+		c.queue.AddAfter(ns.Name, namespaceGrace)
 	}
 }
 
-func (l *namespaceController) forget(obj any) {
-	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil { // else it never was one
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.rechecks, key)
+func (c *namespaceController) forget(obj any) {
+	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil { // otherwise it was never queued
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.rechecks, key)
 	}
 }
 
-func (l *namespaceController) run(ctx context.Context, synced cache.InformerSynced, workers int) {
+func (c *namespaceController) run(ctx context.Context, synced cache.InformerSynced, workers int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer l.queue.ShutDown()
+	defer c.queue.ShutDown()
 	if !cache.WaitForNamedCacheSyncWithContext(ctx, synced) {
 		return
 	}
 	for range workers {
-		wg.Go(func() { wait.UntilWithContext(ctx, l.runWorker, time.Second) })
+		wg.Go(func() { wait.UntilWithContext(ctx, c.runWorker, time.Second) })
 	}
 	<-ctx.Done()
 }
 
-func (l *namespaceController) runWorker(ctx context.Context) {
+func (c *namespaceController) runWorker(ctx context.Context) {
 	for {
-		name, ended := l.queue.Get()
+		name, ended := c.queue.Get()
 		if ended {
 			return
 		}
-		l.syncNamespace(ctx, name)
+		c.syncNamespace(ctx, name)
 	}
 }
 
-func (l *namespaceController) syncNamespace(ctx context.Context, name string) {
-	defer l.queue.Done(name)
+func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
+	defer c.queue.Done(name)
 	log := klog.FromContext(ctx)
-	err := l.delete(ctx, name)
+	err := c.delete(ctx, name)
 	var remaining *deletion.ResourcesRemainingError
 	switch {
 	case err == nil:
-		l.queue.Forget(name)
+		c.queue.Forget(name)
 		log.V(4).Info("Finished syncing namespace", "namespace", name)
 	case errors.As(err, &remaining):
-		look := l.nextRecheck(name, time.Duration(remaining.Estimate/2+1)*time.Second)
-		log.V(4).Info("Content remaining in namespace", "namespace", name, "nextLook", look)
-		l.queue.AddAfter(name, look)
+		delay := c.nextRecheck(name, time.Duration(remaining.Estimate/2+1)*time.Second)
+		log.V(4).Info("Content remaining in namespace", "namespace", name, "nextCheck", delay)
+		c.queue.AddAfter(name, delay)
 	default:
 		log.Error(err, "Deletion of namespace failed", "namespace", name)
-		l.queue.AddRateLimited(name)
+		c.queue.AddRateLimited(name)
 	}
 }
 
-// nextRecheck is how long to wait for the next look: upstream's estimate is that of the
-// slowest, and most are sooner gone.
-func (l *namespaceController) nextRecheck(name string, estimate time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	look := min(max(2*l.rechecks[name], namespaceRecheck), estimate)
-	l.rechecks[name] = look
-	return look
+// nextRecheck returns the delay before the next check. Upstream's estimate is that
+// of the slowest resource; most content is gone sooner.
+func (c *namespaceController) nextRecheck(name string, estimate time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delay := min(max(2*c.rechecks[name], namespaceRecheck), estimate)
+	c.rechecks[name] = delay
+	return delay
 }

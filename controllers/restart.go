@@ -7,18 +7,24 @@ import (
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// errNotStarted is for a process that starts, waits for the lease, or ends.
-var errNotStarted = errors.New("the controllers of this process do not run: it is starting or stopping, or another one holds the lease")
+// errNotStarted is returned while the process starts, waits for the lease or stops.
+var errNotStarted = errors.New("the controllers of this process are not running: it is starting or stopping, or another process holds the lease")
 
-// stopUnits ends controllers, all at once.
-func (s *Supervisor) stopUnits(list []string) error {
+// stopUnits stops controllers in parallel, and returns those that were not off.
+func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
-		return errNotStarted
+		return nil, errNotStarted
+	}
+	for _, name := range list {
+		if s.units[name].status().State != Off {
+			stopped = append(stopped, name)
+		}
 	}
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
@@ -26,25 +32,30 @@ func (s *Supervisor) stopUnits(list []string) error {
 		wg.Go(func() { errs[i] = s.units[name].stop() })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return stopped, errors.Join(errs...)
 }
 
-// startUnits builds and runs controllers that do not run.
-func (s *Supervisor) startUnits(list []string) error {
+// startUnits builds and starts controllers, and returns those that were not running.
+func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
-		return errNotStarted
+		return nil, errNotStarted
+	}
+	for _, name := range list {
+		if !s.units[name].status().State.isRunning() {
+			started = append(started, name)
+		}
 	}
 	var errs []error
-	for _, name := range tokenControllerFirst(list) {
-		errs = append(errs, s.startUnit(name, Intervention{}))
+	for _, name := range tokenControllerFirst(started) {
+		errs = append(errs, s.startUnit(name, intervene.Intervention{}))
 	}
-	return errors.Join(errs...)
+	return started, errors.Join(errs...)
 }
 
-// tokenControllerFirst has the controller before the others that makes tokens, as
-// upstream has it.
+// tokenControllerFirst moves the controller that creates token Secrets to the
+// front, as upstream starts it first.
 func tokenControllerFirst(list []string) []string {
 	list = slices.Clone(list)
 	if i := slices.Index(list, names.ServiceAccountTokenController); i > 0 {
@@ -53,17 +64,17 @@ func tokenControllerFirst(list []string) []string {
 	return list
 }
 
-// startUnit builds and runs a controller, with a hand on its gate. It needs the
-// lock. Constructors may write, so the hand comes after them.
-func (s *Supervisor) startUnit(name string, on Intervention) error {
+// startUnit builds and starts a controller, with an intervention. It does
+// nothing if the controller runs. The caller holds the lock.
+func (s *Supervisor) startUnit(name string, i intervene.Intervention) error {
 	u := s.units[name]
-	if state := u.status().State; state == Running || state == Paused {
+	if u.status().State.isRunning() {
 		return nil
 	}
 	if err := s.checkStartable(name); err != nil {
 		return err
 	}
-	if err := u.stop(); err != nil { // what has ended by itself has left its handlers
+	if err := u.stop(); err != nil { // removes the handlers of a run that has ended without being stopped
 		return err
 	}
 	if name == names.GarbageCollectorController {
@@ -75,10 +86,10 @@ func (s *Supervisor) startUnit(name string, on Intervention) error {
 		return err
 	}
 	if after := u.status(); after.State == Off {
-		return usage.Errorf("controller %s does not run here: %s", name, after.Reason)
+		return usage.Errorf("controller %s cannot run in this control plane: %s", name, after.Reason)
 	}
-	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // informers that nobody has used so far
-	u.currentGate().Apply(on)
+	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // informers that no other controller uses
+	u.currentGate().Apply(i)                                     // only now: constructors may write
 	u.start()
 	if name == names.GarbageCollectorController {
 		return s.restartGraphReader()
@@ -86,7 +97,7 @@ func (s *Supervisor) startUnit(name string, on Intervention) error {
 	return nil
 }
 
-// checkStartable refuses an extra controller that is turned off for good.
+// checkStartable refuses an extra controller that the configuration turns off.
 func (s *Supervisor) checkStartable(name string) error {
 	for _, e := range s.cfg.Extra {
 		if e.Name == name && e.OffReason != "" {
@@ -96,14 +107,11 @@ func (s *Supervisor) checkStartable(name string) error {
 	return nil
 }
 
-// restartGraphReader starts anew who else reads the graph of owners: it was built with
-// the one before.
+// restartGraphReader restarts the other controller that reads the graph of
+// owners, as it was built with the previous one.
 func (s *Supervisor) restartGraphReader() error {
 	u := s.units[names.StorageVersionMigratorController]
-	if u == nil {
-		return nil
-	}
-	if state := u.status().State; state != Running && state != Paused {
+	if u == nil || !u.status().State.isRunning() {
 		return nil
 	}
 	kept := u.currentGate().Intervention()

@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 
-	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// maxWorkers keeps a slip of the finger from starting a million of them.
+// maxWorkers protects from a mistyped number: each worker is a goroutine.
 const maxWorkers = 1000
 
-// workerFlag is upstream's flag for a controller's workers, and what it sets.
+// workerFlag is upstream's flag for the number of a controller's workers, and the
+// field that it sets.
 type workerFlag struct {
 	name string
 	get  func(*managerConfig) int32
@@ -53,98 +52,77 @@ var workerFlags = map[string]workerFlag{
 	names.DeviceTaintEvictionController: {"concurrent-device-taint-eviction-syncs", func(c *managerConfig) int32 { return c.DeviceTaintEvictionController.ConcurrentSyncs }},
 }
 
-// scaledConfig is what a controller that was scaled is built with.
+// scaledConfig is the configuration of a controller that was scaled.
 type scaledConfig struct {
 	config  *managerConfig
 	workers map[queueKey]int
 	note    string
 }
 
-// Scale implements control.Gates.
-func (g interventions) Scale(_ context.Context, spec string, n int) ([]string, error) {
-	list, err := g.resolveNames(spec, nil)
+// Scale implements control.Interventions.
+func (i interventions) Scale(_ context.Context, names []string, workers int) ([]string, error) {
+	list, err := i.resolveNames(names, nil)
 	if err != nil {
 		return nil, err
 	}
-	if n < 1 || n > maxWorkers {
-		return nil, usage.Errorf("%d workers: choose 1 to %d", n, maxWorkers)
+	if workers < 1 || workers > maxWorkers {
+		return nil, usage.Errorf("%d workers: choose 1 to %d", workers, maxWorkers)
 	}
-	scales := make([]*scaledConfig, len(list))
-	for i, name := range list {
-		if scales[i], err = g.scaledConfigFor(name, n); err != nil {
+	configs := make([]*scaledConfig, len(list))
+	for n, name := range list {
+		if configs[n], err = i.scaledConfigFor(name, workers); err != nil {
 			return nil, err
 		}
 	}
-	return list, g.restartUnits(list, scales)
+	return list, i.restartUnits(list, configs)
 }
 
-// scaledConfigFor is nil for what is configured anyway.
-func (s *Supervisor) scaledConfigFor(name string, n int) (*scaledConfig, error) {
+// scaledConfigFor returns the configuration with that number of workers; nil if
+// that is the configured number.
+func (s *Supervisor) scaledConfigFor(name string, workers int) (*scaledConfig, error) {
 	c, ok := workerFlags[name]
 	if !ok {
-		return nil, usage.Errorf("controller %s: how many workers it has is fixed: upstream has no flag for it", name)
+		return nil, usage.Errorf("controller %s: its number of workers is fixed: upstream has no flag for it", name)
 	}
 	configured := int(c.get(s.config))
-	if n == configured {
+	if workers == configured {
 		return nil, nil
 	}
 	cfg := s.cfg
-	cfg.Args = append(cfg.Args[:len(cfg.Args):len(cfg.Args)], fmt.Sprintf("%s=%d", c.name, n))
-	component, err := cfg.componentConfig() // with upstream's checks
+	cfg.Args = append(cfg.Args[:len(cfg.Args):len(cfg.Args)], fmt.Sprintf("%s=%d", c.name, workers))
+	config, err := cfg.componentConfig() // applies upstream's validation
 	if err != nil {
 		return nil, err
 	}
-	return &scaledConfig{component, workerCounts(component), fmt.Sprintf("%d workers in place of %d", n, configured)}, nil
+	return &scaledConfig{config, workerCounts(config), fmt.Sprintf("%d workers in place of %d", workers, configured)}, nil
 }
 
-// restartUnits ends controllers that run and begins them anew.
-func (s *Supervisor) restartUnits(list []string, scales []*scaledConfig) error {
+// restartUnits restarts running controllers with other configurations.
+func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
 		return errNotStarted
 	}
 	for _, name := range list {
-		if state := s.units[name].status().State; state != Running && state != Paused {
+		if state := s.units[name].status().State; !state.isRunning() {
 			return usage.Errorf("controller %s: it is %s: start it first", name, state)
 		}
 	}
 	var errs []error
 	for i, name := range list {
-		errs = append(errs, s.restartUnit(s.units[name], scales[i]))
+		errs = append(errs, s.restartUnit(s.units[name], configs[i]))
 	}
 	return errors.Join(errs...)
 }
 
-// restartUnit needs the lock. The hand on the gate stays; what it has held is
-// refused, as the workers end that wait for it.
-func (s *Supervisor) restartUnit(u *unit, to *scaledConfig) error {
+// restartUnit keeps the intervention of the unit. Writes that are held are
+// refused, as the workers that wait for them stop. The caller holds the lock.
+func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
 	kept := u.currentGate().Intervention()
 	if err := u.stop(); err != nil {
 		return err
 	}
-	u.scaled.Store(to)
+	u.scaled.Store(config)
 	return s.startUnit(u.name, kept)
-}
-
-// Intervention is what may be laid on a gate.
-type Intervention struct {
-	paused bool
-	delay  time.Duration
-	fault  control.Fault
-}
-
-func (g *Gate) Intervention() Intervention {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return Intervention{g.paused, g.delay, g.fault}
-}
-
-// Apply lays a hand on a gate that has been open so far.
-func (g *Gate) Apply(h Intervention) {
-	g.SetDelay(h.delay)
-	g.SetFault(h.fault)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.paused = h.paused
 }

@@ -2,15 +2,14 @@ package controllers
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -23,8 +22,7 @@ func newSupervisor(t *testing.T, args ...string) *Supervisor {
 	return s
 }
 
-// Upstream's flags set what is read as the number of workers, and nothing else
-// that is known as one.
+// Each flag sets the number of workers of its controller, and of no other.
 func TestConcurrencyFlags(t *testing.T) {
 	s := newSupervisor(t)
 	for name, c := range workerFlags {
@@ -38,11 +36,11 @@ func TestConcurrencyFlags(t *testing.T) {
 		}
 		for other, o := range workerFlags {
 			if other != name && o.get(to.config) != o.get(s.config) {
-				t.Errorf("--%s changes the workers of %s, too", c.name, other)
+				t.Errorf("--%s also changes the workers of %s", c.name, other)
 			}
 		}
 		if s.units[name] == nil {
-			t.Errorf("no controller %s", name)
+			t.Errorf("unknown controller %s", name)
 		}
 	}
 }
@@ -54,60 +52,44 @@ func TestScaledConfig(t *testing.T) {
 		t.Fatalf("%+v, %v", to, err)
 	}
 	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 9 {
-		t.Errorf("%d workers before", got)
+		t.Errorf("%d workers before scaling", got)
 	}
 	u := s.units[names.ReplicaSetController]
 	u.scaled.Store(to)
 	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 2 {
 		t.Errorf("%d workers", got)
 	}
-	u.replaceGate(ObjectReader{})
+	u.replaceGate(intervene.ObjectReader{})
 	u.setState(Running, "", nil)
 	if got := u.status(); got.State != Running || got.Reason != "2 workers in place of 9" {
 		t.Errorf("got %+v", got)
 	}
 	if to, err := s.scaledConfigFor(names.ReplicaSetController, 9); to != nil || err != nil {
-		t.Errorf("back to what is configured: %+v, %v", to, err)
+		t.Errorf("the configured number: %+v, %v", to, err)
 	}
 }
 
 func TestInvalidScalesAreRefused(t *testing.T) {
-	g := interventions{newSupervisor(t)}
-	for spec, test := range map[string]struct {
+	i := newSupervisor(t).Interventions()
+	for names, test := range map[string]struct {
 		n    int
 		want string
 	}{
 		"replicaset":           {0, "0 workers: choose 1 to 1000"},
 		"deployment":           {-3, "-3 workers: choose 1 to 1000"},
-		"job,replicasett":      {2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		"job replicasett":      {2, `unknown controller "replicasett": did you mean "replicaset"?`},
 		control.AllControllers: {2, `unknown controller "*": "ctrlplane controllers" lists them`},
-		"job,nodeipam":         {2, "controller node-ipam-controller: how many workers it has is fixed: upstream has no flag for it"},
+		"job nodeipam":         {2, "controller node-ipam-controller: its number of workers is fixed: upstream has no flag for it"},
 		"endpointslice":        {51, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		"statefulset":          {1001, "1001 workers: choose 1 to 1000"},
 		"garbagecollector":     {4, errNotStarted.Error()},
 	} {
-		_, err := g.Scale(t.Context(), spec, test.n)
+		_, err := i.Scale(t.Context(), strings.Fields(names), test.n)
 		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
-			t.Errorf("%s to %d: %v, want %s", spec, test.n, err, test.want)
+			t.Errorf("%s to %d: %v, want %s", names, test.n, err, test.want)
 		}
 		if !errors.Is(err, errNotStarted) && !errors.As(err, new(usage.Error)) {
-			t.Errorf("%s to %d: %T is no usage error", spec, test.n, err)
+			t.Errorf("%s to %d: %T is not a usage error", names, test.n, err)
 		}
-	}
-}
-
-func TestInterventionMovesToNewGate(t *testing.T) {
-	before, after := NewGate(), NewGate()
-	before.SetDelay(time.Second)
-	before.SetFault(control.Fault{Rate: 0.5, Code: "500"})
-	mustPause(t, before)
-	after.Apply(before.Intervention())
-	was, _ := before.Describe()
-	if is, paused := after.Describe(); is != was || !paused {
-		t.Errorf("got %q, %t, want %q", is, paused, was)
-	}
-	after.Apply(Intervention{})
-	if after.IsActive() || after.hasFaults.Load() {
-		t.Error(fmt.Sprint("no hand is one: ", after.Intervention()))
 	}
 }

@@ -21,27 +21,28 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// mapperResetPeriod is how often the mapping of kinds to resources is read anew;
-// upstream's own figure.
+// mapperResetPeriod is how often the mapping of kinds to resources is read again,
+// as upstream does.
 const mapperResetPeriod = 30 * time.Second
 
-// sharedInformers is what all controllers read through: one cache of each resource.
+// sharedInformers are the informers of all controllers: one cache for each resource.
 type sharedInformers struct {
 	typed          informers.SharedInformerFactory
 	metadata       metadatainformer.SharedInformerFactory
 	metadataClient metadata.Interface
 	mapper         *restmapper.DeferredDiscoveryRESTMapper
 	metrics        *controllersmetrics.ControllerManagerMetrics
-	started        chan struct{} // closed when the informers are
-	// graph is who owns what: the garbage collector's, which the storage version
-	// migrator reads too. Its handlers are graphFacade's.
+	started        chan struct{} // closed when the informers are started
+	// graph is the garbage collector's graph of owners, which the storage version
+	// migrator reads, too. Its event handlers belong to graphFacade.
 	graph       *garbagecollector.GraphBuilder
 	graphFacade *facade
 
-	recorder   *observe.Recorder // whose work the informers are; may be nil
+	recorder   *observe.Recorder // of the informers' own calls; may be nil
 	ctx        context.Context
 	cancel     context.CancelFunc
 	mapperDone chan struct{} // closed when the mapper is no longer reset
@@ -49,7 +50,7 @@ type sharedInformers struct {
 
 func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Duration, as *observe.Recorder) (*sharedInformers, error) {
 	config := func(agent string) *rest.Config {
-		return ObserveCalls(rest.AddUserAgent(connect(managerUser()), agent), as)
+		return recording.ObserveCalls(rest.AddUserAgent(connect(managerUser()), agent), as)
 	}
 	client, err := kubernetes.NewForConfig(config("shared-informers"))
 	if err != nil {
@@ -65,7 +66,7 @@ func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Durati
 	}
 	name, err := cache.NewInformerName("kube-controller-manager")
 	if err != nil {
-		return nil, fmt.Errorf("controllers: another set runs in this process: %w", err)
+		return nil, fmt.Errorf("controllers: another control plane runs controllers in this process: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sharedInformers{
@@ -90,7 +91,7 @@ func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Durati
 	return s, nil
 }
 
-// dropManagedFields saves the memory of a part that no controller reads.
+// dropManagedFields saves memory: no controller reads managed fields.
 func dropManagedFields(obj any) (any, error) {
 	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
 		accessor.SetManagedFields(nil)

@@ -1,10 +1,10 @@
 package controllers
 
-// State is where a controller is in its life.
+// State is the state of a controller.
 type State string
 
-// A controller's life: off → building → running → stopping → off. Failed is
-// for one that could not be built or ended by itself.
+// A controller goes from off to building, running and stopping, and back to off.
+// It has failed if it could not be built or has ended without being stopped.
 const (
 	Off      State = "off"
 	Building State = "building"
@@ -13,11 +13,14 @@ const (
 	Failed   State = "failed"
 )
 
-// Status is a copy of what is known of one controller.
+// isRunning reports whether the controller runs, paused or not.
+func (s State) isRunning() bool { return s == Running || s == Paused }
+
+// Status is a copy of the status of one controller.
 type Status struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
 	State   State    `json:"state"`
-	// Reason says why it is off or has failed.
+	// Reason says why it is off or has failed, or which interventions are set.
 	Reason string `json:"reason,omitempty"`
 }

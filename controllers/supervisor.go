@@ -1,5 +1,9 @@
 // Package controllers builds, runs and stops upstream's controllers, each with
-// its own clients, informers, logger and lifetime.
+// its own clients, event handlers, logger and lifetime.
+//
+// A Supervisor has one unit for each controller of the catalogue. Between a
+// controller and the rest of the process are the parts that package recording
+// (what is observed) and package intervene (what may be changed) provide.
 package controllers
 
 import (
@@ -23,10 +27,12 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
+
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 )
 
 // Supervisor owns the controllers and the informers that they share. New checks
-// the options, Start builds and runs all that they ask for, Close ends it all.
+// the options, Start builds and runs the controllers, Close stops them.
 type Supervisor struct {
 	cfg     Config
 	config  *kubectrlmgrconfig.KubeControllerManagerConfiguration
@@ -63,8 +69,8 @@ func New(cfg Config) (*Supervisor, error) {
 	return s, nil
 }
 
-// Prepare builds the controllers that can be built before the API server answers.
-// Start does so if nobody has.
+// Prepare builds the controllers that can be built before the API server serves.
+// Start does it if it was not called.
 func (s *Supervisor) Prepare() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,6 +86,7 @@ func (s *Supervisor) prepare() error {
 	}
 	var err error
 	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
+		configz.Delete(app.ConfigzName)
 		return err
 	}
 	s.buildOwnerGraph()
@@ -94,8 +101,8 @@ func (s *Supervisor) prepare() error {
 	return nil
 }
 
-// needAPIServer are the controllers whose constructors call the API server. Without the
-// policy they are refused.
+// needAPIServer are the controllers whose constructors call the API server. They
+// are forbidden to do so until the RBAC policy is loaded.
 var needAPIServer = map[string]bool{
 	names.KubeAPIServerClusterTrustBundlePublisherController: true,
 	names.NamespaceController:                                true,
@@ -103,16 +110,16 @@ var needAPIServer = map[string]bool{
 	names.ResourceQuotaController:                            true,
 }
 
-// APIServer tells how far an API server is.
+// APIServer reports the progress of an API server that starts.
 type APIServer interface {
-	// WaitPolicy returns when it knows who may do what.
+	// WaitPolicy returns when the RBAC policy is loaded.
 	WaitPolicy(context.Context) error
-	// WaitServing returns when it knows all kinds, too.
+	// WaitServing returns when it serves all kinds, too.
 	WaitServing(context.Context) error
 }
 
-// Start builds the controllers, and runs them when the API server does its work
-// and their informers hold what it has. ctx bounds the start only.
+// Start builds the controllers, and runs them when the API server serves and
+// their informers have synced. ctx limits the start only.
 func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +135,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	if err := api.WaitPolicy(ctx); err != nil {
 		return err
 	}
-	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // so far they are of built-in kinds only
+	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // so far all informers are of built-in kinds
 	if err := api.WaitServing(ctx); err != nil {
 		return err
 	}
@@ -150,8 +157,8 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	return nil
 }
 
-// startOrder lists the controllers that are to run: the one that makes tokens first,
-// as upstream has it, the rest by name.
+// startOrder returns the controllers that are to run: the one that creates token
+// Secrets first, as upstream does, the others by name.
 func (s *Supervisor) startOrder() []string {
 	var rest []string
 	for _, name := range slices.Sorted(maps.Keys(s.units)) {
@@ -171,36 +178,36 @@ func (s *Supervisor) buildUnit(name string) error {
 	if name == names.GarbageCollectorController {
 		f = s.informers.graphFacade
 	}
-	look, err := NewObjectReader(s.ManagerConfig("step"))
+	objects, err := intervene.NewObjectReader(s.ManagerConfig("step"))
 	if err != nil {
 		return fmt.Errorf("controller %s: %w", name, err)
 	}
-	component := s.config
-	if to := u.scaled.Load(); to != nil {
-		component = to.config
+	config := s.config
+	if scaled := u.scaled.Load(); scaled != nil {
+		config = scaled.config
 	}
-	under := &handlerBarrier{}
-	under.wrapInformers(f)
+	barrier := &handlerBarrier{}
+	barrier.wrapInformers(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, u.replaceGate(look)},
+		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, u.replaceGate(objects)},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
-		ComponentConfig:                 *component,
+		ComponentConfig:                 *config,
 		RESTMapper:                      s.informers.mapper,
 		InformersStarted:                s.informers.started,
 		ResyncPeriod:                    s.resyncPeriod,
 		ControllerManagerMetrics:        s.informers.metrics,
 		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.informers.ctx, f, under.wrapConstructor(s.constructorFor(name, controllerContext)))
+	return u.build(s.informers.ctx, f, barrier.wrapConstructor(s.constructorFor(name, controllerContext)))
 }
 
-// resyncPeriod spreads the controllers' resyncs over one to two periods.
+// resyncPeriod returns a random duration of one to two periods, which spreads resyncs.
 func (s *Supervisor) resyncPeriod() time.Duration {
 	return time.Duration(float64(s.config.Generic.MinResyncPeriod.Duration) * (1 + rand.Float64()))
 }
 
-// Statuses returns a copy of every controller's status, by name.
+// Statuses returns the status of every controller, sorted by name.
 func (s *Supervisor) Statuses() []Status {
 	var all []Status
 	for _, name := range slices.Sorted(maps.Keys(s.units)) {
@@ -209,9 +216,9 @@ func (s *Supervisor) Statuses() []Status {
 	return all
 }
 
-// HealthChecks returns the checks of the controllers that are meant to run: ready has
-// one for each, for /readyz, alive is one for all, for /livez and /healthz.
-// Upstream spends some 0.1 ms of a start on each path that a check has.
+// HealthChecks returns the checks of the controllers that are to run: ready has one
+// for each controller, for /readyz; alive has one for all, for /livez and
+// /healthz, as upstream needs about 0.1 ms of the start for each path of a check.
 func (s *Supervisor) HealthChecks() (ready, alive []healthz.HealthChecker) {
 	order := s.startOrder()
 	for _, name := range order {
@@ -234,22 +241,22 @@ func (s *Supervisor) HealthChecks() (ready, alive []healthz.HealthChecker) {
 	})}
 }
 
-// LeaderElection is how the lease is to be held that lets one of several
-// processes run the controllers.
+// LeaderElection returns the settings of the lease that allows one of several
+// processes to run the controllers.
 func (s *Supervisor) LeaderElection() componentbaseconfig.LeaderElectionConfiguration {
 	return s.config.Generic.LeaderElection
 }
 
-// ManagerConfig returns a client configuration of the controller manager itself.
+// ManagerConfig returns a client configuration for the controller manager's own user.
 func (s *Supervisor) ManagerConfig(agent string) *rest.Config {
 	return rest.AddUserAgent(s.cfg.Connect(managerUser()), agent)
 }
 
-// DebugPath is where ServeHTTP is to be mounted.
+// DebugPath is the path below which ServeHTTP must be served.
 const DebugPath = "/debug/controllers"
 
-// ServeHTTP serves the debugging endpoints of the controllers that have one,
-// at DebugPath/NAME.
+// ServeHTTP serves the debugging endpoints of controllers that have one, at
+// DebugPath/NAME.
 func (s *Supervisor) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, DebugPath+"/"), "/")
 	u := s.units[name]
@@ -265,7 +272,7 @@ func (s *Supervisor) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.StripPrefix(DebugPath+"/"+name, handler).ServeHTTP(w, req)
 }
 
-// Close stops the controllers, then their informers, and returns when all have ended.
+// Close stops the controllers, then their informers, and returns when all have stopped.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +294,7 @@ func (s *Supervisor) Close() error {
 	return errors.Join(errs...)
 }
 
-// publishConfig shows the configuration at /configz, as upstream does.
+// publishConfig serves the configuration at /configz, as upstream does.
 func (s *Supervisor) publishConfig() error {
 	external := &configv1alpha1.KubeControllerManagerConfiguration{}
 	err := configv1alpha1conversion.Convert_config_KubeControllerManagerConfiguration_To_v1alpha1_KubeControllerManagerConfiguration(s.config, external, nil)
@@ -297,7 +304,7 @@ func (s *Supervisor) publishConfig() error {
 	external.SetGroupVersionKind(configv1alpha1.SchemeGroupVersion.WithKind("KubeControllerManagerConfiguration"))
 	entry, err := configz.New(app.ConfigzName)
 	if err != nil {
-		return fmt.Errorf("controllers: another set runs in this process: %w", err)
+		return fmt.Errorf("controllers: another control plane runs controllers in this process: %w", err)
 	}
 	return entry.Set(external)
 }

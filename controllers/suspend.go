@@ -7,22 +7,22 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// suspendedUnit is how a controller was that is to go on.
+// suspendedUnit is how a suspended controller was, and will be again.
 type suspendedUnit struct {
-	intervention Intervention
+	intervention intervene.Intervention
 	state        State
 }
 
-// Suspend ends all controllers that run, and with them what they remember of
-// the objects. None can be started or stopped until resume, which has to be
-// called: it builds and runs them again, with the hands that were on them. The
-// informers go on meanwhile, unless resume is told to make them anew: those of
-// kinds that were gone for a moment would wait for up to half a minute before
-// they look again.
-func (s *Supervisor) Suspend() (resume func(anew bool) error, err error) {
+// Suspend stops all controllers that run; with them goes what they remember of
+// objects. Controllers cannot be started or stopped until resume, which must be
+// called: it builds and starts them again, with their interventions. The
+// informers keep running, unless resume is told to recreate them: informers of a
+// kind that was not served for a moment retry after up to half a minute only.
+func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err error) {
 	s.mu.Lock()
 	if s.informers == nil || s.closed {
 		defer s.mu.Unlock()
@@ -30,14 +30,14 @@ func (s *Supervisor) Suspend() (resume func(anew bool) error, err error) {
 	}
 	ran := map[string]suspendedUnit{}
 	for name, u := range s.units {
-		if state := u.status().State; state == Running || state == Paused {
+		if state := u.status().State; state.isRunning() {
 			ran[name] = suspendedUnit{u.currentGate().Intervention(), state}
 			u.muteEvents()
 		}
 	}
-	resume = func(anew bool) error {
+	resume = func(recreateInformers bool) error {
 		defer s.mu.Unlock()
-		if anew {
+		if recreateInformers {
 			if err := s.renewInformers(); err != nil {
 				return err
 			}
@@ -62,7 +62,8 @@ func (s *Supervisor) Suspend() (resume func(anew bool) error, err error) {
 	return resume, nil
 }
 
-// renewInformers makes the informers anew, which nobody reads now. It needs the lock.
+// renewInformers recreates the informers. The caller holds the lock, and no
+// controller runs.
 func (s *Supervisor) renewInformers() (err error) {
 	s.informers.close()
 	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
@@ -72,9 +73,9 @@ func (s *Supervisor) renewInformers() (err error) {
 	return nil
 }
 
-// restartSuspended needs the lock.
+// restartSuspended requires the lock.
 func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
-	s.informers.mapper.Reset() // kinds may have come and gone
+	s.informers.mapper.Reset() // the restored state may have other kinds
 	var list []string
 	for name := range ran {
 		list = append(list, name)
@@ -88,7 +89,7 @@ func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
 	return errors.Join(errs...)
 }
 
-// WaitInformersSynced returns when the informers have seen what was written.
+// WaitInformersSynced returns when the informers have received what was written.
 func (s *Supervisor) WaitInformersSynced(ctx context.Context, written informersync.Revisions) error {
 	err := informersync.WaitTyped(ctx, s.informers.typed, written)
 	if err == nil {
@@ -100,19 +101,20 @@ func (s *Supervisor) WaitInformersSynced(ctx context.Context, written informersy
 	return nil
 }
 
-// muteEvents keeps to itself that the controller ends and begins anew.
+// muteEvents stops the recording of state changes, while the controller restarts.
 func (u *unit) muteEvents() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.muted = true
 }
 
-// unmuteEvents tells the state again, and at once if it is not what it was.
-func (u *unit) unmuteEvents(was State) {
+// unmuteEvents records state changes again, and the current state if it is not
+// the previous one.
+func (u *unit) unmuteEvents(previous State) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.muted = false
-	if state, _ := u.displayState(); state != was {
+	if state, _ := u.displayState(); state != previous {
 		u.publishState()
 	}
 }

@@ -16,14 +16,16 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// stopTimeout bounds how long a controller may take to end; upstream gives all
+// stopTimeout limits how long a controller may take to stop; upstream gives all
 // of them 10 s together.
 const stopTimeout = 10 * time.Second
 
-// constructFunc makes a controller; nil, nil means that it declines to run here.
+// constructFunc builds a controller; nil, nil means that it declines to run.
 type constructFunc func(ctx context.Context) (app.Controller, error)
 
 // unit is one controller: its own logger, clients, informers and lifetime.
@@ -31,18 +33,18 @@ type unit struct {
 	name     string
 	aliases  []string
 	log      *slog.Logger
-	recorder *observe.Recorder            // nil if nobody looks
+	recorder *observe.Recorder            // may be nil
 	scaled   atomic.Pointer[scaledConfig] // nil = as configured
 
 	mu     sync.Mutex
 	state  State
 	reason string
-	latest *unitRun // nil unless built
-	gate   *Gate    // of the calls of its latest life; nil before the first
-	muted  bool     // changes of the state are not told
+	latest *unitRun        // nil unless built
+	gate   *intervene.Gate // of the calls of the latest run; nil before the first
+	muted  bool            // state changes are not recorded
 }
 
-// unitRun is one run of a controller, from its construction to its end.
+// unitRun is one run of a controller, from its construction until it has stopped.
 type unitRun struct {
 	controller app.Controller
 	facade     *facade
@@ -58,24 +60,14 @@ func (u *unit) status() Status {
 	return Status{Name: u.name, Aliases: u.aliases, State: state, Reason: reason}
 }
 
-func (u *unit) setState(state State, reason string, l *unitRun) {
+func (u *unit) setState(state State, reason string, run *unitRun) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.state, u.reason, u.latest = state, reason, l
+	u.state, u.reason, u.latest = state, reason, run
 	u.publishState()
 }
 
-// runRecorded runs f as the controller's work.
-func (u *unit) runRecorded(f func()) {
-	if u.recorder == nil {
-		f()
-		return
-	}
-	u.recorder.Do(f)
-}
-
-// logger is the controller's own.
-func (u *unit) logger() logr.Logger { return NewLogger(u.log.Handler(), u.recorder) }
+func (u *unit) logger() logr.Logger { return recording.NewLogger(u.log.Handler(), u.recorder) }
 
 func (u *unit) currentRun() *unitRun {
 	u.mu.Lock()
@@ -83,12 +75,12 @@ func (u *unit) currentRun() *unitRun {
 	return u.latest
 }
 
-// build constructs the controller with a context of its own. A constructor
-// that panics has failed, like one that returns an error.
+// build constructs the controller with its own context. A panic of the
+// constructor is a failure, as an error is.
 func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (err error) {
 	u.setState(Building, "", nil)
 	ctx, cancel := context.WithCancel(ctx)
-	said := &lastMessage{}
+	last := &lastMessage{}
 	defer func() {
 		if r := recover(); r != nil {
 			u.log.Error("panic while building", "panic", r, "stack", string(debug.Stack()))
@@ -101,16 +93,16 @@ func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (e
 		}
 	}()
 	var controller app.Controller
-	u.runRecorded(func() {
-		controller, err = construct(klog.NewContext(ctx, logr.New(lastMessageSink{u.logger().GetSink(), said})))
+	u.recorder.Do(func() {
+		controller, err = construct(klog.NewContext(ctx, logr.New(lastMessageSink{u.logger().GetSink(), last})))
 	})
-	said.sealed.Store(true)
+	last.sealed.Store(true)
 	if err != nil {
 		return err
 	}
 	if controller == nil {
 		cancel()
-		u.setState(Off, said.get(), nil)
+		u.setState(Off, last.get(), nil)
 		return f.close()
 	}
 	u.setState(Building, "", &unitRun{
@@ -123,72 +115,71 @@ func (u *unit) build(ctx context.Context, f *facade, construct constructFunc) (e
 	return nil
 }
 
-// start starts what build made. Its end without a stop is a failure.
+// start runs the controller that was built. It is a failure if the controller
+// returns without being stopped. stop waits for the goroutine.
 func (u *unit) start() {
-	l := u.currentRun()
-	if l == nil {
+	run := u.currentRun()
+	if run == nil {
 		return
 	}
-	u.setState(Running, "", l)
+	u.setState(Running, "", run)
 	go func() {
-		defer close(l.done)
-		u.runRecorded(func() { l.controller.Run(l.ctx) })
-		if l.ctx.Err() == nil {
-			u.log.Error("controller ended by itself")
-			u.setState(Failed, "ended by itself", l)
+		defer close(run.done)
+		u.recorder.Do(func() { run.controller.Run(run.ctx) })
+		if run.ctx.Err() == nil {
+			u.log.Error("controller exited without being stopped")
+			u.setState(Failed, "exited without being stopped", run)
 		}
 	}()
 }
 
-// stop ends the controller and removes its event handlers. The error names the
-// controller if that takes longer than stopTimeout.
+// stop stops the controller and removes its event handlers. It returns an error
+// that names the controller if that takes longer than stopTimeout.
 func (u *unit) stop() error {
-	l := u.currentRun()
-	if l == nil {
+	run := u.currentRun()
+	if run == nil {
 		return nil
 	}
 	started := u.status().State != Building
-	u.setState(Stopping, "", l)
+	u.setState(Stopping, "", run)
 	u.closeActiveGate()
-	l.cancel()
+	run.cancel()
 	if started {
 		timeout := time.NewTimer(stopTimeout)
 		defer timeout.Stop()
 		select {
-		case <-l.done:
+		case <-run.done:
 		case <-timeout.C:
 			u.closeGate()
-			err := fmt.Errorf("controller %s: still running %v after it was told to stop", u.name, stopTimeout)
-			u.setState(Failed, err.Error(), l)
+			err := fmt.Errorf("controller %s: still running %v after it was asked to stop", u.name, stopTimeout)
+			u.setState(Failed, err.Error(), run)
 			return err
 		}
 	}
 	u.closeGate()
-	err := l.facade.close()
-	if u.recorder != nil {
-		u.recorder.CloseQueues() // though nobody may be told that it has
-	}
+	err := run.facade.close()
+	u.recorder.CloseQueues() // also if the state change is not recorded
 	u.setState(Off, stoppedReason, nil)
 	return err
 }
 
-// debugHandler is the controller's own debugging endpoint, or nil.
+// debugHandler returns the controller's own debugging endpoint; nil if it has none.
 func (u *unit) debugHandler() http.Handler {
-	if l := u.currentRun(); l != nil {
-		if d, ok := l.controller.(controller.Debuggable); ok {
+	if run := u.currentRun(); run != nil {
+		if d, ok := run.controller.(controller.Debuggable); ok {
 			return d.DebuggingHandler()
 		}
 	}
 	return nil
 }
 
-// checkAlive is an error once the controller has failed, or when its own check says so.
+// checkAlive returns an error if the controller has failed, or the error of its own check.
 func (u *unit) checkAlive(req *http.Request) error {
 	if s := u.status(); s.State == Failed {
 		return errors.New(s.Reason)
 	}
-	if l := u.currentRun(); l != nil {
-		if h, ok := l.controller.(controller.HealthCheckable); ok {
+	if run := u.currentRun(); run != nil {
+		if h, ok := run.controller.(controller.HealthCheckable); ok {
 			if check := h.HealthChecker(); check != nil {
 				return check.Check(req)
 			}
@@ -197,7 +188,7 @@ func (u *unit) checkAlive(req *http.Request) error {
 	return nil
 }
 
-// checkReady is alive, and running unless it is off for a reason.
+// checkReady returns an error unless the controller is alive, and runs or is off for a reason.
 func (u *unit) checkReady(req *http.Request) error {
 	if err := u.checkAlive(req); err != nil {
 		return err

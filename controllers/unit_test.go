@@ -32,7 +32,7 @@ func TestUnitLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := u.checkReady(nil); err == nil {
-			t.Error("ready before it runs")
+			t.Error("ready before it was started")
 		}
 		u.start()
 		synctest.Wait()
@@ -54,8 +54,8 @@ func TestUnitLife(t *testing.T) {
 	})
 }
 
-// What a controller leaves in its queue when it is stopped is not the next one's,
-// though nobody is told that it was stopped.
+// The keys in the queue of a stopped controller do not appear in the queue of its
+// next run, also if the state changes are not recorded.
 func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 	o := observe.New(observe.Options{Queues: queues.All(), Process: func() observe.Process { return observe.Process{} }})
 	defer o.Close()
@@ -64,7 +64,7 @@ func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 	for range 2 {
 		construct := func(ctx context.Context) (app.Controller, error) {
 			q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "of-test"})
-			q.Add("a key that nobody takes")
+			q.Add("a key that is not processed")
 			return constructorOf(func(ctx context.Context) { <-ctx.Done(); q.ShutDown() })(ctx)
 		}
 		if err := u.build(t.Context(), &facade{}, construct); err != nil {
@@ -97,7 +97,7 @@ func TestUnitBuildFails(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 			if err := u.checkAlive(nil); err == nil {
-				t.Error("failed, and its check is green")
+				t.Error("failed, but its check succeeds")
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestUnitDeclinesToRun(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if err := u.checkReady(nil); err != nil {
-		t.Errorf("what declines must not hold readiness up: %v", err)
+		t.Errorf("a controller that declines delays readiness: %v", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestUnitExitIsFailure(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		if err := u.checkAlive(nil); err == nil {
-			t.Error("ended, and its check is green")
+			t.Error("exited, but its check succeeds")
 		}
 		if err := u.stop(); err != nil {
 			t.Error(err)

@@ -4,41 +4,41 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // Paused is the state of a running controller whose writes are held.
 const Paused State = "paused"
 
-// stoppedReason is why a controller is off that was told to end.
+// stoppedReason is the reason of a controller that is off because it was stopped.
 const stoppedReason = "stopped"
 
-var errStopped = errors.New("the controller was stopped before this write was carried out")
+var errStopped = errors.New("the controller was stopped before this write was sent")
 
-// replaceGate is for the life that is built next. What an earlier one has left
-// behind stays behind its own gate.
-func (u *unit) replaceGate(look ObjectReader) *Gate {
+// replaceGate returns a new gate, for the run that is built next. Goroutines that
+// an earlier run has left behind keep their own gate, which is closed.
+func (u *unit) replaceGate(objects intervene.ObjectReader) *intervene.Gate {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.gate = NewGate()
-	u.gate.objects = look
+	u.gate = intervene.NewGate(objects)
 	return u.gate
 }
 
-func (u *unit) currentGate() *Gate {
+func (u *unit) currentGate() *intervene.Gate {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.gate
 }
 
-// displayState is the state with the hand that is on the gate. It needs the lock.
+// displayState returns the state with the interventions. The caller holds the lock.
 func (u *unit) displayState() (State, string) {
 	if u.state != Running || u.gate == nil {
 		return u.state, u.reason
 	}
 	note, paused := u.gate.Describe()
-	if to := u.scaled.Load(); to != nil {
-		note = strings.TrimPrefix(note+", "+to.note, ", ")
+	if scaled := u.scaled.Load(); scaled != nil {
+		note = strings.TrimPrefix(note+", "+scaled.note, ", ")
 	}
 	if paused {
 		return Paused, note
@@ -46,49 +46,50 @@ func (u *unit) displayState() (State, string) {
 	return Running, note
 }
 
-// publishState makes the state known. It needs the lock.
+// publishState records the state. The caller holds the lock.
 func (u *unit) publishState() {
-	if u.recorder != nil && !u.muted {
+	if !u.muted {
 		state, reason := u.displayState()
 		u.recorder.SetState(string(state), reason)
 	}
 }
 
-// applyIntervention lays a hand on the gate of a controller that runs.
-func (u *unit) applyIntervention(do func(*Gate) error) error {
+// applyIntervention changes the gate of a controller that runs.
+func (u *unit) applyIntervention(apply func(*intervene.Gate) error) error {
 	g := u.currentGate()
-	if s := u.status(); g == nil || s.State != Running && s.State != Paused {
+	if s := u.status(); g == nil || !s.State.isRunning() {
 		return usage.Errorf("it is %s: start it first", s.State)
 	}
-	err := do(g)
+	err := apply(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
 	return err
 }
 
-// clearIntervention takes a hand off the gate, if there is one.
-func (u *unit) clearIntervention(do func(*Gate)) error {
+// clearIntervention removes an intervention from the gate, and reports whether
+// there was one. It does nothing to a controller that never ran.
+func (u *unit) clearIntervention(remove func(*intervene.Gate) bool) bool {
 	g := u.currentGate()
 	if g == nil {
-		return nil
+		return false
 	}
-	do(g)
+	removed := remove(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
-	return nil
+	return removed
 }
 
-// closeActiveGate ends a gate that a hand is on: its controller could not end otherwise.
-// Without one, writes on their way may end well.
+// closeActiveGate closes a gate with an intervention, which may keep the
+// controller from stopping. Without one, writes in flight may still succeed.
 func (u *unit) closeActiveGate() {
 	if g := u.currentGate(); g != nil && g.IsActive() {
 		g.CloseWithError(errStopped)
 	}
 }
 
-// closeGate keeps what a life leaves behind from writing.
+// closeGate keeps goroutines that a run has left behind from writing.
 func (u *unit) closeGate() {
 	if g := u.currentGate(); g != nil {
 		g.CloseWithError(errStopped)

@@ -3,45 +3,75 @@ package controllers
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// A paused controller shows as such, and stops at once though it is in the
-// middle of a write that nothing else would end.
+// countingTransport counts the requests that reach the API server.
+type countingTransport struct{ sent atomic.Int64 }
+
+func (c *countingTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	c.sent.Add(1)
+	return &http.Response{StatusCode: http.StatusCreated, Body: io.NopCloser(strings.NewReader("{}")), Header: http.Header{}}, nil
+}
+
+// createPod sends a write through a gate.
+func createPod(ctx context.Context, g *intervene.Gate, api *countingTransport) error {
+	client, err := rest.HTTPClientFor(intervene.InterceptCalls(&rest.Config{Transport: api}, g))
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x/api/v1/namespaces/default/pods", strings.NewReader(""))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// A paused controller is shown as such. It stops at once although it waits for a
+// write that is held.
 func TestStopOfPausedController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := observe.New(observe.Options{})
 		defer o.Close()
-		u, api := newUnit(), &fakeTransport{}
+		u, api := newUnit(), &countingTransport{}
 		u.recorder = o.Recorder(u.name)
-		if err := u.applyIntervention(func(*Gate) error { return nil }); !errors.As(err, new(usage.Error)) {
-			t.Errorf("a hand on a controller that is off: %v", err)
+		if err := u.applyIntervention(func(*intervene.Gate) error { return nil }); !errors.As(err, new(usage.Error)) {
+			t.Errorf("intervention in a controller that is off: %v", err)
 		}
-		g := u.replaceGate(ObjectReader{})
+		g := u.replaceGate(intervene.ObjectReader{})
 		begin, wrote := make(chan struct{}), make(chan error, 1)
 		err := u.build(t.Context(), &facade{}, constructorOf(func(ctx context.Context) {
 			<-begin
-			wrote <- sendRequest(context.WithoutCancel(ctx), gateTransport{api, g}, http.MethodPost, pods, "")
+			wrote <- createPod(context.WithoutCancel(ctx), g, api)
 		}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		u.start()
-		if err := u.applyIntervention(func(g *Gate) error { return g.Pause(t.Context()) }); err != nil {
+		if err := u.applyIntervention(func(g *intervene.Gate) error { return g.Pause(t.Context()) }); err != nil {
 			t.Fatal(err)
 		}
 		if got := u.status(); got.State != Paused || got.Reason != "its writes are held" {
 			t.Errorf("got %+v", got)
 		}
 		if err := u.checkReady(nil); err != nil {
-			t.Errorf("paused, and not ready: %v", err)
+			t.Errorf("paused, but not ready: %v", err)
 		}
 		close(begin)
 		synctest.Wait()
@@ -49,13 +79,13 @@ func TestStopOfPausedController(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-wrote; !errors.Is(err, errStopped) {
-			t.Errorf("the held write: %v", err)
+			t.Errorf("held write: %v", err)
 		}
-		if got := u.status(); got.State != Off || len(api.sentPaths()) != 0 {
-			t.Errorf("got %+v; carried out: %v", got, api.sentPaths())
+		if got := u.status(); got.State != Off || api.sent.Load() != 0 {
+			t.Errorf("got %+v; %d writes sent", got, api.sent.Load())
 		}
-		if err := sendRequest(t.Context(), gateTransport{api, g}, http.MethodPost, pods, ""); !errors.Is(err, errStopped) {
-			t.Errorf("a write after the end: %v", err)
+		if err := createPod(t.Context(), g, api); !errors.Is(err, errStopped) {
+			t.Errorf("write after the stop: %v", err)
 		}
 		var states []string
 		page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindControllerChanged}})
@@ -73,22 +103,22 @@ func TestStopOfPausedController(t *testing.T) {
 
 func TestRepeatedPauseAndResume(t *testing.T) {
 	u := newUnit()
-	if err := u.clearIntervention((*Gate).Resume); err != nil {
-		t.Errorf("resume of what never ran: %v", err)
+	if u.clearIntervention((*intervene.Gate).Resume) {
+		t.Error("resumed a controller that never ran")
 	}
-	u.replaceGate(ObjectReader{})
+	u.replaceGate(intervene.ObjectReader{})
 	u.setState(Running, "", nil)
-	for range 2 { // twice is once
-		if err := u.applyIntervention(func(g *Gate) error { return g.Pause(t.Context()) }); err != nil {
+	for range 2 {
+		if err := u.applyIntervention(func(g *intervene.Gate) error { return g.Pause(t.Context()) }); err != nil {
 			t.Error(err)
 		}
 	}
 	if got := u.status().State; got != Paused {
 		t.Errorf("got %s", got)
 	}
-	for range 2 {
-		if err := u.clearIntervention((*Gate).Resume); err != nil {
-			t.Error(err)
+	for _, want := range []bool{true, false} {
+		if got := u.clearIntervention((*intervene.Gate).Resume); got != want {
+			t.Errorf("resumed: %t, want %t", got, want)
 		}
 	}
 	if got := u.status(); got.State != Running || got.Reason != "" {

@@ -5,7 +5,7 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 )
 
-// WorkerCount is how many goroutines work on a controller's queue; 0 if not known.
+// WorkerCount returns how many workers a controller's queue has; 0 if it is not known.
 func (s *Supervisor) WorkerCount(controller, queue string) int {
 	if u := s.units[controller]; u != nil {
 		if to := u.scaled.Load(); to != nil {
@@ -17,8 +17,8 @@ func (s *Supervisor) WorkerCount(controller, queue string) int {
 
 type queueKey struct{ controller, queue string }
 
-// workerCounts are the numbers that the configuration sets and, where there is
-// no setting, that cmd/kube-controller-manager/app passes.
+// workerCounts returns the numbers of workers in the configuration and, for
+// controllers without a setting, the constants in cmd/kube-controller-manager/app.
 func workerCounts(c *kubectrlmgrconfig.KubeControllerManagerConfiguration) map[queueKey]int {
 	gc := int(c.GarbageCollectorController.ConcurrentGCSyncs)
 	return map[queueKey]int{

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -24,7 +24,7 @@ type ControlPlane struct {
 	client  *kubernetes.Clientset
 	dynamic *dynamic.DynamicClient
 	health  *health.Waiter
-	control *control.Client
+	control *controlrest.Client
 
 	mu            sync.Mutex
 	namespaces    map[string]string // the latest namespace of each test, by the test's name
@@ -82,7 +82,7 @@ func (p *ControlPlane) createClients() (err error) {
 	if p.health, err = health.New(p.config); err != nil {
 		return err
 	}
-	p.control, err = control.NewClient(p.config)
+	p.control, err = controlrest.NewClient(p.config)
 	return err
 }
 

@@ -94,8 +94,12 @@ func (o *Observer) Close() error {
 	return nil
 }
 
-// Recorder returns the recorder of a controller, or of another part with this name.
+// Recorder returns the recorder of a controller or of another component, always the
+// same for a name. A nil Observer returns a nil Recorder, which records nothing.
 func (o *Observer) Recorder(name string) *Recorder {
+	if o == nil {
+		return nil
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r := o.recorders[name]

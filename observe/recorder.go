@@ -8,28 +8,38 @@ import (
 	"time"
 )
 
-// Recorder takes down what one controller does, or another part of the process
-// that has work queues. None of its methods holds the caller up.
+// Recorder records what one controller does, or another component of the process
+// that has work queues. Its methods never block. Those of a nil Recorder record
+// nothing, so its users need not check whether anything observes them.
 type Recorder struct {
 	name     string
 	labels   []label
 	observer *Observer
 
 	state   atomic.Pointer[ControllerChanged]
-	watched sync.Map // watched resource → nothing
-	writes  sync.Map // Write without a count → *atomic.Int64
+	watched sync.Map // set of resources
+	writes  sync.Map // WriteCount without its count → *atomic.Int64
 
-	writing atomic.Int64 // calls that are not answered yet, without chatter
+	writing atomic.Int64 // writes without an answer, except of Leases and Events
 
 	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
 }
 
-// Do runs f, and what goroutines it starts, as this controller's work. Queues
-// that are made meanwhile are its own.
-func (r *Recorder) Do(f func()) { runInScope(newScope(r), f) }
+// Do runs f, and the goroutines that f starts, as work of this controller. The
+// queues that they create belong to it. With a nil Recorder, Do just runs f.
+func (r *Recorder) Do(f func()) {
+	if r == nil {
+		f()
+		return
+	}
+	runInScope(newScope(r), f)
+}
 
-// SetState notes the controller's new state.
+// SetState records the controller's new state.
 func (r *Recorder) SetState(state, reason string) {
+	if r == nil {
+		return
+	}
 	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
 		return
 	}
@@ -38,17 +48,30 @@ func (r *Recorder) SetState(state, reason string) {
 	r.observer.append(e, time.Now())
 }
 
-// CloseQueues forgets the controller's queues: keys may be left in them that nobody
-// will take, and the next life of the controller has queues of the same names.
+// CloseQueues removes the controller's queues when it stops: they may still hold
+// keys, and after a restart the controller has queues with the same names.
 func (r *Recorder) CloseQueues() {
+	if r == nil {
+		return
+	}
 	r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
 }
 
-// AddWatch notes a resource whose events the controller is given: RESOURCE or RESOURCE.GROUP.
-func (r *Recorder) AddWatch(resource string) { r.watched.LoadOrStore(resource, nil) }
+// AddWatch records that the controller receives events of a resource, RESOURCE or
+// RESOURCE.GROUP.
+func (r *Recorder) AddWatch(resource string) {
+	if r != nil {
+		r.watched.LoadOrStore(resource, nil)
+	}
+}
 
-// Deliver runs an event handler for d, and takes down which queues it added to.
+// Deliver runs an event handler for d, and records d with the keys that the handler
+// added. With a nil Recorder, Deliver just runs the handler.
 func (r *Recorder) Deliver(d *Delivered, handler func()) {
+	if r == nil {
+		handler()
+		return
+	}
 	s := &struct {
 		scope
 		delivery
@@ -68,18 +91,21 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 }
 
-// BeginCall notes a call that begins, and returns what is to be called when it has
-// been answered and taken down.
+// BeginCall counts a write in flight. The caller calls ended once the call has been
+// answered and recorded.
 func (r *Recorder) BeginCall(c *Called) (ended func()) {
-	if !c.IsWrite() || c.IsRoutine() {
+	if r == nil || !c.IsWrite() || c.IsRoutine() {
 		return func() {}
 	}
 	r.writing.Add(1)
 	return func() { r.writing.Add(-1) }
 }
 
-// RecordCall takes down an API call that has been answered to the calling goroutine.
+// RecordCall records an API call of the calling goroutine that has been answered.
 func (r *Recorder) RecordCall(c *Called) {
+	if r == nil {
+		return
+	}
 	now := time.Now()
 	c.Controller = r.name
 	w := currentScope().activeSync()
@@ -131,7 +157,7 @@ func (r *Recorder) countCall(c *Called, w *work) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// groupResource is RESOURCE or RESOURCE.GROUP.
+// groupResource returns RESOURCE or RESOURCE.GROUP.
 func (o Object) groupResource() string {
 	if o.Group == "" {
 		return o.Resource
@@ -139,10 +165,12 @@ func (o Object) groupResource() string {
 	return o.Resource + "." + o.Group
 }
 
-// RecordLog takes down a line of the controller's log. key is the key that the
-// line says its sync is about, failure what it says that the sync failed with;
-// empty if it says no such thing.
+// RecordLog records a line of the controller's log. key and failure are the key of
+// the current sync and the error that it failed with, if the line has them.
 func (r *Recorder) RecordLog(l *Logged, key, failure string) {
+	if r == nil {
+		return
+	}
 	l.Controller = r.name
 	if w := currentScope().activeSync(); w != nil && w.queue.recorder == r {
 		l.Sync = w.id

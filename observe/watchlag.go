@@ -58,8 +58,12 @@ type Handler struct {
 	lastEvent   atomic.Int64 // Unix nanoseconds
 }
 
-// AddHandler notes a handler that is about to be added, until it is closed.
+// AddHandler registers a handler that is about to be added to an informer, until it
+// is closed. A nil Recorder returns a nil Handler.
 func (r *Recorder) AddHandler(resource string) *Handler {
+	if r == nil {
+		return nil
+	}
 	r.AddWatch(resource)
 	h := &Handler{recorder: r, resource: resource, baseVersion: r.observer.versions.get(resource).version.Load()}
 	h.lastEvent.Store(time.Now().UnixNano())

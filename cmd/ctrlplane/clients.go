@@ -10,30 +10,26 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
 
-// viewSource is a control plane that can be looked at, with its objects, and whose
-// controllers a hand can be laid on.
+// viewSource is what the live view shows and changes of a control plane: records,
+// objects and controllers.
 type viewSource struct {
 	observe.Source
 	observe.Inspector
 	control.Interventions
 }
 
-// newViewSource shows the objects and lays a hand on the controllers that cfg reaches,
-// beside what src knows.
-func newViewSource(src observe.Source, cfg *rest.Config) (viewSource, error) {
+// newViewSource returns a source whose objects are read with the credentials in cfg.
+func newViewSource(src observe.Source, interventions control.Interventions, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	client, err := control.NewClient(cfg)
-	if err != nil {
-		return viewSource{}, err
-	}
-	return viewSource{src, objects, client.Interventions()}, nil
+	return viewSource{src, objects, interventions}, nil
 }
 
 // restConfig is the way in to the control plane that runs.
@@ -51,12 +47,12 @@ func (t *target) restConfig() (*rest.Config, error) {
 }
 
 // controlClient is the running control plane's own API.
-func (t *target) controlClient() (*control.Client, error) {
+func (t *target) controlClient() (*controlrest.Client, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
 		return nil, err
 	}
-	return control.NewClient(cfg)
+	return controlrest.NewClient(cfg)
 }
 
 // attach reaches the control plane that runs, and asks it once.
@@ -65,7 +61,7 @@ func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, erro
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
@@ -73,6 +69,6 @@ func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, erro
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, cfg)
+	src, err := newViewSource(client, client.Interventions(), cfg)
 	return src, s, err
 }

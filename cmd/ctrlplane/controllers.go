@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -63,7 +64,7 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 	if err != nil {
 		return nil, err
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ func newControllersHeld(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !list.Paused {
+				return usage.Errorf("controller %s is not paused: pause it first", list.Controller)
+			}
 			if output == "json" {
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetIndent("", "  ")

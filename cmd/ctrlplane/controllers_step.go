@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/health/stepping"
+	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -80,8 +81,15 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 			return usage.Errorf("controllers step: %q is not a number of writes: use 1 or more", args[1])
 		}
 	}
-	s.name, err = parseControllerNames("step", args[:1], false)
-	return err
+	names, err := parseControllerNames("step", args[:1], false)
+	if err != nil {
+		return err
+	}
+	if len(names) != 1 {
+		return usage.Errorf("controllers step takes one controller, got %q", args[0])
+	}
+	s.name = names[0]
+	return nil
 }
 
 func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
@@ -128,7 +136,7 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	if s.output == "json" {
 		return json.NewEncoder(out).Encode(done)
 	}
-	diff, err := done.Diff()
+	diff, err := objectdiff.Unified(done)
 	if err != nil {
 		return err
 	}

@@ -13,34 +13,27 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// controllersAction does something to controllers and returns their names.
-type controllersAction func(ctx context.Context, gates control.Interventions, names string) ([]string, error)
+// controllersAction is a method expression of control.Interventions, or a function like it.
+type controllersAction func(i control.Interventions, ctx context.Context, names []string) ([]string, error)
 
 // newControllersVerbs are what can be done to controllers that run.
 func newControllersVerbs(t *target) []*cobra.Command {
 	return []*cobra.Command{
-		newControllersVerb(t, "stop", "stopped", "End controllers: workers, handlers, queues; what they have held is refused",
-			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Stop(ctx, names)
-			}),
-		newControllersVerb(t, "start", "started", "Build and run controllers again that were stopped",
-			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Start(ctx, names)
-			}),
-		newControllersVerb(t, "pause", "paused", "Hold what controllers write; they go on reading, their queues on filling",
-			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Pause(ctx, names)
-			}),
-		newControllersVerb(t, "resume", "resumed", "Let go what paused controllers have held",
-			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Resume(ctx, names)
-			}),
-		newControllersVerb(t, "restore", "restored", "Take back delay and fail",
-			func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Clear(ctx, names)
-			}),
+		newControllersVerb(t, "stop", "stopped", "End controllers: workers, handlers, queues; what they have held is refused", control.Interventions.Stop),
+		newControllersVerb(t, "start", "started", "Build and run controllers again that were stopped", control.Interventions.Start),
+		newControllersVerb(t, "pause", "paused", "Hold what controllers write; they go on reading, their queues on filling", control.Interventions.Pause),
+		newControllersVerb(t, "resume", "resumed", "Let go what paused controllers have held", control.Interventions.Resume),
+		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear),
+		formerControllersRestore(t),
 		newControllersDelay(t), newControllersFail(t), newControllersScale(t), newControllersStep(t), newControllersHeld(t),
 	}
+}
+
+// formerControllersRestore is the former name of clear, which scripts may use.
+func formerControllersRestore(t *target) *cobra.Command {
+	cmd := newControllersVerb(t, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
+	cmd.Hidden = true
+	return cmd
 }
 
 func newControllersVerb(t *target, verb, past, short string, do controllersAction) *cobra.Command {
@@ -67,27 +60,27 @@ func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers for which it makes sense")
 }
 
-// parseControllerNames is what the API takes for the names of the command line.
-func parseControllerNames(verb string, args []string, all bool) (string, error) {
+// parseControllerNames returns the names in the arguments, which may have commas.
+func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
-		return "", usage.Errorf("controllers %s: name controllers or use --all, not both", verb)
+		return nil, usage.Errorf("controllers %s: name controllers or use --all, not both", verb)
 	case all:
-		return control.AllControllers, nil
+		return []string{control.AllControllers}, nil
 	case len(args) == 0 || slices.Contains(args, ""):
-		return "", usage.Errorf(`controllers %s: say which: "ctrlplane controllers" lists them`, verb)
+		return nil, usage.Errorf(`controllers %s: say which: "ctrlplane controllers" lists them`, verb)
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return "", usage.Errorf(`controllers %s: %q: "ctrlplane controllers" lists what there is`, verb, args)
+		return nil, usage.Errorf(`controllers %s: %q: "ctrlplane controllers" lists what there is`, verb, args)
 	}
-	return strings.Join(args, ","), nil
+	return strings.Split(strings.Join(args, ","), ","), nil
 }
 
-func runControllersAction(cmd *cobra.Command, t *target, past, names string, do controllersAction) error {
+func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
 	client, err := t.controlClient()
 	if err != nil {
 		return err
 	}
-	done, err := do(cmd.Context(), client.Interventions(), names)
+	done, err := do(client.Interventions(), cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -105,7 +98,7 @@ func newControllersDelay(t *target) *cobra.Command {
 		Use:   "delay NAME… DURATION",
 		Short: "Make each API call of controllers wait",
 		Example: `  ctrlplane controllers delay deployment 2s
-  ctrlplane controllers restore deployment`,
+  ctrlplane controllers clear deployment`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage.Errorf("controllers delay: say which, and how long: 500ms, 2s")
@@ -119,8 +112,8 @@ func newControllersDelay(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Delay(ctx, names, d)
+			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Delay(ctx, names, d)
 			})
 		},
 	}
@@ -147,8 +140,8 @@ refused, and comes again. It lasts until the control plane ends.`,
 			if !cmd.Flags().Changed("workers") {
 				return usage.Errorf("controllers scale: say how many: --workers 3")
 			}
-			return runControllersAction(cmd, t, "scaled", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Scale(ctx, names, workers)
+			return runControllersAction(cmd, t, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Scale(ctx, names, workers)
 			})
 		},
 	}
@@ -166,14 +159,14 @@ func newControllersFail(t *target) *cobra.Command {
 ctrlplane, and are not carried out. A conflict (409) is met by writes only.`,
 		Example: `  ctrlplane controllers fail replicaset --rate 0.3 --code 409 --verb update
   ctrlplane controllers fail job --code timeout --resource pods
-  ctrlplane controllers restore --all`,
+  ctrlplane controllers clear --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := parseControllerNames("fail", args, all)
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "failing", names, func(ctx context.Context, g control.Interventions, names string) ([]string, error) {
-				return g.Fail(ctx, names, f)
+			return runControllersAction(cmd, t, "failing", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+				return i.Fail(ctx, names, f)
 			})
 		},
 	}

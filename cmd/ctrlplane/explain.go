@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -95,7 +95,7 @@ func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
 	if err != nil {
 		return k, err
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return k, err
 	}

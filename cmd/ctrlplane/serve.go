@@ -122,7 +122,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user wants the control plane stopped.
 func (v *session) runView(ctx context.Context) error {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), s.Interventions(), s.RESTConfig())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -102,8 +102,8 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error
 }
 
 // loadRecords reaches the control plane, and finds out which object is meant.
-func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (*control.Client, observe.Object, observe.Page, error) {
-	none := func(err error) (*control.Client, observe.Object, observe.Page, error) {
+func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (*controlrest.Client, observe.Object, observe.Page, error) {
+	none := func(err error) (*controlrest.Client, observe.Object, observe.Page, error) {
 		return nil, observe.Object{}, observe.Page{}, err
 	}
 	kind, name, err := parseObjectArgs(path, args)
@@ -114,7 +114,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if err != nil {
 		return none(err)
 	}
-	client, err := control.NewClient(cfg)
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return none(err)
 	}
@@ -138,7 +138,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 }
 
 // resolveController makes an alias the controller's name.
-func (o *traceCommand) resolveController(ctx context.Context, client *control.Client) error {
+func (o *traceCommand) resolveController(ctx context.Context, client *controlrest.Client) error {
 	if o.options.Controller == "" {
 		return nil
 	}

@@ -1,9 +1,10 @@
 // Package queues makes every named work queue of the process report to observe.
 //
-// client-go takes the first metrics provider only, and component-base sets its
-// own in an init. Go initialises packages that are ready in the order of their
-// paths, so this one wins as long as it imports nothing but observe, which
-// needs the standard library only, and the package that it sets the provider of.
+// client-go accepts the first metrics provider only, and component-base sets its
+// own in an init function. Go initializes packages whose imports are initialized
+// in the order of their paths. This package is therefore first as long as it
+// imports only observe, which needs the standard library only, and workqueue.
+// TestProviderIsRegisteredFirst fails if it is not.
 package queues
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// processQueues belongs to the process, as the provider does.
+// processQueues are the queues of the process, as the provider is process-wide.
 var processQueues = observe.NewQueues()
 
 func init() { workqueue.SetProvider(Provider{processQueues}) }
@@ -20,7 +21,7 @@ func init() { workqueue.SetProvider(Provider{processQueues}) }
 // All returns the work queues of the process.
 func All() *observe.Queues { return processQueues }
 
-// Provider makes queues report to Queues.
+// Provider makes the queues that use it report to Queues.
 type Provider struct{ Queues *observe.Queues }
 
 var _ workqueue.MetricsProvider = Provider{}

@@ -10,28 +10,29 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
-	_ "k8s.io/component-base/metrics/prometheus/workqueue" // the rival
+	_ "k8s.io/component-base/metrics/prometheus/workqueue" // sets its own provider
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Go initialises packages in the order of their paths; if that or the rival
-// ever changes, every queue goes dark.
+// If the order of initialization or component-base's provider changes, no queue of
+// the process is observed any more.
 func TestProviderIsRegisteredFirst(t *testing.T) {
-	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "who-counts-me"})
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "first-provider"})
 	defer q.ShutDown()
 	q.Add("key")
 	for _, s := range queues.All().Series() {
-		if s.Name == "who-counts-me" && s.Adds > 0 {
+		if s.Name == "first-provider" && s.Adds > 0 {
 			return
 		}
 	}
-	t.Fatal("component-base's metrics provider was set first: queues are not seen")
+	t.Fatal("component-base's metrics provider was set first: queues are not observed")
 }
 
-// Every queue comes with a goroutine that ticks; observe needs none for those of a
-// controller. Which one that is must be recognised, else a worker would end.
+// Every queue starts a goroutine that sets metrics periodically. observe does not
+// need those of controllers. They must be recognized by name: otherwise a worker
+// would end instead.
 func TestQueuesOfControllersDoNotTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ticking := func() int {
@@ -45,20 +46,20 @@ func TestQueuesOfControllersDoNotTick(t *testing.T) {
 			return workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: name, MetricsProvider: queues.Provider{Queues: all}})
 		}
 		before := ticking()
-		nobodys := open("nobody's")
-		defer nobodys.ShutDown()
+		unowned := open("unowned")
+		defer unowned.ShutDown()
 		if got := ticking() - before; got != 1 {
-			t.Errorf("of a queue without a controller, %d goroutines tick, want 1", got)
+			t.Errorf("%d goroutines tick for a queue without a controller, want 1: is the function still called updateUnfinishedWorkLoop?", got)
 		}
 		p := newTestController()
 		defer p.Close()
 		if got := ticking() - before; got != 1 {
-			t.Errorf("with one of a controller, %d goroutines tick, want 1", got)
+			t.Errorf("%d goroutines tick after adding a queue of a controller, want 1", got)
 		}
 		p.queue.Add("a")
 		p.recorder.Do(func() { p.queue.Get() })
-		nobodys.Add("b")
-		nobodys.Get()
+		unowned.Add("b")
+		unowned.Get()
 		ticking()
 		if got, _ := p.snapshotOne(t); got.Longest != time.Second || got.Unfinished != time.Second {
 			t.Errorf("after a second: %+v", got)
@@ -121,14 +122,14 @@ func deployment(name string) observe.Object {
 	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: name}
 }
 
-// What observe says of a queue is compared with what was done to it, on a clock
-// that stands still but for what the test waits.
+// The numbers of a queue match the operations on it. The clock of synctest only
+// advances while the test waits.
 func TestQueueNumbersMatchOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestController()
 		defer p.Close()
 		defer p.queue.ShutDown()
-		for _, key := range []string{"a", "b", "c", "b"} { // the second b waits already
+		for _, key := range []string{"a", "b", "c", "b"} { // the second b is already queued
 			p.queue.Add(key)
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -139,12 +140,12 @@ func TestQueueNumbersMatchOperations(t *testing.T) {
 		p.recorder.Do(func() {
 			first, _ := p.queue.Get()
 			second, _ := p.queue.Get()
-			p.queue.Add(first) // while it is worked on: once more afterwards
+			p.queue.Add(first) // while it is processed: queued again afterwards
 			time.Sleep(50 * time.Millisecond)
 			got, _ = p.snapshotOne(t)
 			if got.Depth != 2 || got.InFlight != 2 || got.Adds != 4 || got.Gets != 2 ||
 				got.Unfinished != 100*time.Millisecond || got.Longest != 50*time.Millisecond {
-				t.Errorf("with two in work: %+v", got)
+				t.Errorf("with two in flight: %+v", got)
 			}
 			p.queue.Done(second)
 			p.queue.AddRateLimited(first) // a second later
@@ -152,7 +153,7 @@ func TestQueueNumbersMatchOperations(t *testing.T) {
 		})
 		got, _ = p.snapshotOne(t)
 		if got.Depth != 2 || got.InFlight != 0 || got.Done != 2 || got.Retries != 1 || got.Delayed != 1 {
-			t.Errorf("when both are done: %+v", got)
+			t.Errorf("after both are done: %+v", got)
 		}
 		if w := got.Work.Total; w.Count != 2 || w.Sum != 100*time.Millisecond || w.Max != 50*time.Millisecond {
 			t.Errorf("work: %+v", w)
@@ -172,8 +173,8 @@ func TestQueueNumbersMatchOperations(t *testing.T) {
 	})
 }
 
-// An event, the add that its handler makes, the sync of that key and the call
-// that the sync makes are tied together.
+// An event, the add by its handler, the sync of that key and the calls of the sync
+// are linked.
 func TestSyncIsLinkedToCauseAndCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestController()
@@ -187,7 +188,7 @@ func TestSyncIsLinkedToCauseAndCalls(t *testing.T) {
 		p.recorder.Do(func() {
 			key, _ := p.queue.Get()
 			if _, c := p.snapshotOne(t); len(c.Running) != 1 || c.Running[0].Key != "default/web" || c.Running[0].KeyBasis != observe.BasisEvent {
-				t.Errorf("in work, before it has said a word: %+v", c.Running)
+				t.Errorf("in flight, before it has logged: %+v", c.Running)
 			}
 			var children sync.WaitGroup
 			children.Go(func() {
@@ -200,7 +201,7 @@ func TestSyncIsLinkedToCauseAndCalls(t *testing.T) {
 			}
 			p.recorder.RecordLog(&observe.Logged{Message: "Finished syncing"}, "default/web", "")
 			p.queue.Done(key)
-			p.recorder.RecordCall(&observe.Called{Verb: "update", Object: deployment("web"), Status: 200}) // of no sync
+			p.recorder.RecordCall(&observe.Called{Verb: "update", Object: deployment("web"), Status: 200}) // outside of a sync
 		})
 		delivered := p.records(t, observe.KindDelivered)
 		if d := delivered[0].(*observe.Delivered); len(d.Queues) != 1 || d.Queues[0] != "web" {
@@ -219,7 +220,7 @@ func TestSyncIsLinkedToCauseAndCalls(t *testing.T) {
 			of = append(of, e.(*observe.Called).Sync)
 		}
 		if len(of) != 3 || of[0] != s.ID || of[1] != s.ID || of[2] != 0 {
-			t.Errorf("calls belong to the syncs %v, the sync is %d", of, s.ID)
+			t.Errorf("the calls belong to syncs %v, want sync %d", of, s.ID)
 		}
 	})
 }
@@ -258,7 +259,7 @@ func TestFailingKeysAreCounted(t *testing.T) {
 	})
 }
 
-// A controller that has ended has no queues; what it did stays in the metrics.
+// A controller that has stopped has no queues.
 func TestQueuesEndWithTheirController(t *testing.T) {
 	p := newTestController()
 	defer p.Close()

@@ -23,6 +23,8 @@ func TestInterventionErrors(t *testing.T) {
 		says string
 	}{
 		{"pause replicasett", 2, `unknown controller "replicasett": did you mean "replicaset"?`},
+		{"held replicaset", 2, "controller replicaset-controller is not paused: pause it first"},
+		{"fail replicaset --resource podz", 2, `resource "podz": unknown: "kubectl api-resources" lists them`},
 		{"step replicaset", 2, "controller replicaset-controller: it is not paused: pause it first"},
 		{"step replicaset --until settled", 2, "controller replicaset-controller: it is not paused: pause it first"},
 		{"step replicaset 3 --until settled", 2, "not both"},
@@ -37,7 +39,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"scale replicaset --workers few", 2, "--workers"},
 		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
-		{"scale ttl --workers 3", 2, "controller ttl-controller: how many workers it has is fixed: upstream has no flag for it"},
+		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
 		{"-o xml", 2, `--output: "xml" is not known: use wide, json or yaml`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
@@ -118,7 +120,10 @@ func TestInterventionVerbs(t *testing.T) {
 	do("controllers", "fail", "deployment", "--rate", "0.5")
 	do("controllers", "scale", "deployment", "--workers", "2")
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
-	do("controllers", "restore", "--all")
+	says(do("controllers", "clear", "deployment"), "cleared: deployment-controller\n")
+	says(do("controllers", "restore", "--all"), "cleared: none\n") // the former name of clear
+	says(do("controllers", "resume", "deployment"), "resumed: none\n")
+	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "by hand: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")

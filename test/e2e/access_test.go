@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 )
 
@@ -46,9 +46,9 @@ func TestAuthorizationByPath(t *testing.T) {
 		"/debug/controllers/no-such-controller/graph":             {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
 		"/api/v1/namespaces/kube-system/secrets":                  {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
 		"/api/v1/namespaces/kube-system/configmaps/no-such-thing": {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
-		control.ControllersPath:                                   {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
-		control.SnapshotPath:                                      {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
-		control.RecordsPath + "?limit=1":                          {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		controlrest.ControllersPath:                               {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		controlrest.SnapshotPath:                                  {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		controlrest.RecordsPath + "?limit=1":                      {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
 		"/no/such/path":                                           {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
 	} {
 		for name, cfg := range who {

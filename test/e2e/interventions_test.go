@@ -19,6 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/health/stepping"
+	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -51,7 +52,7 @@ func beginIntervention(t *testing.T) (ns string, gates control.Interventions) {
 	gates = newRemoteClient(t).Interventions()
 	t.Cleanup(func() {
 		if t.Failed() { // its faults would fail the other tests, too
-			mustSucceed(t)(gates.Clear(context.Background(), control.AllControllers))
+			mustSucceed(t)(gates.Clear(context.Background(), []string{control.AllControllers}))
 		}
 	})
 	return createNamespace(t), gates
@@ -133,7 +134,7 @@ func TestInterventionPauseStepResume(t *testing.T) {
 	all := numberedDeployments(0, 200)
 	createDeployments(t, ns, all[:100])
 	await(t, "first Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) >= 20 })
-	if names := mustSucceed(t)(gates.Pause(ctx, "replicaset,replicaset-controller")); !slices.Equal(names, []string{"replicaset-controller"}) {
+	if names := mustSucceed(t)(gates.Pause(ctx, []string{"replicaset", "replicaset-controller"})); !slices.Equal(names, []string{"replicaset-controller"}) {
 		t.Errorf("paused: %v", names)
 	}
 	paused := countPods(t, ns)
@@ -169,7 +170,7 @@ func TestInterventionPauseStepResume(t *testing.T) {
 		}
 	}
 
-	mustSucceed(t)(gates.Resume(ctx, "replicaset"))
+	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
 	await(t, "all Pods", listPods(ns), func(l []corev1.Pod) bool {
 		return len(l) == 1000 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	})
@@ -200,11 +201,11 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 	round := func() {
 		t.Helper()
-		stopped := mustSucceed(t)(gates.Stop(ctx, control.AllControllers))
+		stopped := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers}))
 		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
 			t.Errorf("stopped: %v", stopped)
 		}
-		if again := mustSucceed(t)(gates.Stop(ctx, control.AllControllers)); len(again) != 0 { // a second time changes nothing
+		if again := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
 			t.Errorf("stopped again: %v", again)
 		}
 		if c := controllerState(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
@@ -215,10 +216,10 @@ func TestInterventionStopAndStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if started := mustSucceed(t)(gates.Start(ctx, control.AllControllers)); !slices.Equal(started, stopped) {
+		if started := mustSucceed(t)(gates.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
 			t.Errorf("started: %v", started)
 		}
-		mustSucceed(t)(gates.Start(ctx, "deployment,replicaset"))
+		mustSucceed(t)(gates.Start(ctx, []string{"deployment", "replicaset"}))
 		awaitPods(t, ns, "app=web", 3)
 		if d := getObject(t, deployments(ns), "web"); d.UID != created.UID {
 			t.Errorf("the Deployment was replaced: %s", toYAML(d))
@@ -248,20 +249,20 @@ func TestInterventionStopAndStart(t *testing.T) {
 func TestInterventionStopWhilePaused(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Pause(ctx, "replicaset"))
+	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "held write", func(ctx context.Context) (control.HeldWriteList, error) {
 		return gates.HeldWrites(ctx, "replicaset", 10)
 	},
 		func(l control.HeldWriteList) bool { return l.Total > 0 })
-	mustSucceed(t)(gates.Stop(ctx, "replicaset"))
+	mustSucceed(t)(gates.Stop(ctx, []string{"replicaset"}))
 	if held, err := gates.HeldWrites(ctx, "replicaset", 10); err != nil || held.Total != 0 || countPods(t, ns) != 0 {
 		t.Errorf("%v; held: %s; %d Pods", err, toYAML(held), countPods(t, ns))
 	}
-	if _, err := gates.Pause(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
+	if _, err := gates.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
 		t.Errorf("pause of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, "replicaset"))
+	mustSucceed(t)(gates.Start(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
@@ -270,12 +271,12 @@ func TestInterventionFailAndClear(t *testing.T) {
 		t.Run(f.Code, func(t *testing.T) {
 			ns, gates := beginIntervention(t)
 			ctx := t.Context()
-			mustSucceed(t)(gates.Fail(ctx, "replicaset", f))
+			mustSucceed(t)(gates.Fail(ctx, []string{"replicaset"}, f))
 			createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 			q := observe.Query{Controller: "replicaset-controller", Object: &observe.Object{Resource: "pods", Namespace: ns}}
 			await(t, "failing creations", fetchRecords[*observe.Called](newRemoteClient(t), q), func(l []*observe.Called) bool {
 				failed := slices.DeleteFunc(l, func(c *observe.Called) bool {
-					return c.Verb != "create" || !c.Failed() || !strings.Contains(c.Error, "made to fail by hand") || c.Conflict != (f.Code == "409")
+					return c.Verb != "create" || !c.Failed() || !strings.Contains(c.Error, "fault injected by ctrlplane") || c.Conflict != (f.Code == "409")
 				})
 				return len(failed) >= 3 // it has retried
 			})
@@ -285,7 +286,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 			if c := controllerState(t, "replicaset-controller"); c.State != "running" || !strings.HasSuffix(c.Reason, "fail: "+f.Code) {
 				t.Errorf("state: %+v", c)
 			}
-			mustSucceed(t)(gates.Clear(ctx, control.AllControllers))
+			mustSucceed(t)(gates.Clear(ctx, []string{control.AllControllers}))
 			awaitPods(t, ns, "app=web", 3)
 			if c := controllerState(t, "replicaset-controller"); c.Reason != "" {
 				t.Errorf("state: %+v", c)
@@ -298,7 +299,7 @@ func TestInterventionDelay(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
 	awaitNamespacesDeleted(t) // all waiting work is of this test
-	mustSucceed(t)(gates.Delay(ctx, "deployment", time.Hour))
+	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "waiting work", func(ctx context.Context) (n int64, err error) {
 		s, err := controlPlane.server.Observer().Snapshot(ctx)
@@ -309,28 +310,32 @@ func TestInterventionDelay(t *testing.T) {
 		}
 		return n, err
 	}, func(n int64) bool { return n == 1 })
-	mustSucceed(t)(gates.Clear(ctx, "deployment"))
+	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
 func TestInterventionErrors(t *testing.T) {
 	_, gates := beginIntervention(t)
 	ctx := t.Context()
-	_, unknown := gates.Stop(ctx, "job,deploymnt")
+	_, unknown := gates.Stop(ctx, []string{"job", "deploymnt"})
 	_, step := gates.Step(ctx, "job")
-	_, two := gates.HeldWrites(ctx, "job,deployment", 1)
+	_, resource := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
+	_, kind := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
+	_, none := gates.Pause(ctx, nil)
 	_, all := gates.HeldWrites(ctx, control.AllControllers, 1)
-	_, rate := gates.Fail(ctx, "job", control.Fault{Rate: 2, Code: "500"})
-	_, delay := gates.Delay(ctx, "job", -time.Second)
-	_, off := gates.Start(ctx, "kube-scheduler")
+	_, rate := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
+	_, delay := gates.Delay(ctx, []string{"job"}, -time.Second)
+	_, off := gates.Start(ctx, []string{"kube-scheduler"})
 	for want, err := range map[string]error{
-		`unknown controller "deploymnt": did you mean "deployment"?`:                unknown,
-		"controller job-controller: it is not paused: pause it first":               step,
-		`"job,deployment": name one controller`:                                     two,
-		`unknown controller "*": "ctrlplane controllers" lists them`:                all,
-		"rate 2: choose between 0 and 1":                                            rate,
-		"delay -1s: choose a longer one, or restore the controller":                 delay,
-		"controller kube-scheduler cannot be started: turned off by --no-scheduler": off,
+		`unknown controller "deploymnt": did you mean "deployment"?`:                  unknown,
+		"controller job-controller: it is not paused: pause it first":                 step,
+		`resource "pod": unknown: did you mean "pods"?`:                               resource,
+		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
+		`no controller is named: "ctrlplane controllers" lists them`:                  none,
+		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
+		"rate 2: choose between 0 and 1":                                              rate,
+		"delay -1s: choose a longer one, or clear the delay":                          delay,
+		"controller kube-scheduler cannot be started: turned off by --no-scheduler":   off,
 	} {
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -346,7 +351,7 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
 	awaitNamespacesDeleted(t)
-	mustSucceed(t)(gates.Pause(ctx, "replicaset"))
+	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	seen := map[string]string{}
 	until := func() {
@@ -354,7 +359,7 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 		ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 		defer cancel()
 		err := stepping.UntilSettled(ctx, gates, controlPlane.server.Observer(), "replicaset", func(s *control.SteppedWrite) error {
-			diff, err := s.Diff()
+			diff, err := objectdiff.Unified(s)
 			if err != nil || s.Error != "" || s.UnknownReason != "" {
 				t.Errorf("%s %s: %s %s, %v", s.Verb, s.Object, s.Error, s.UnknownReason, err)
 			}
@@ -388,7 +393,7 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 			}
 		}
 	}
-	mustSucceed(t)(gates.Resume(ctx, "replicaset"))
+	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
 }
 
 // Two clients intervene in one controller: a second pause changes nothing, and a
@@ -397,8 +402,8 @@ func TestInterventionByTwoClients(t *testing.T) {
 	ns, one := beginIntervention(t)
 	ctx := t.Context()
 	two := controlPlane.server.Interventions()
-	mustSucceed(t)(one.Pause(ctx, "replicaset"))
-	mustSucceed(t)(two.Pause(ctx, "replicaset-controller"))
+	mustSucceed(t)(one.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(two.Pause(ctx, []string{"replicaset-controller"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	stepped := make(chan string)
 	for _, gates := range []control.Interventions{one, two} {
@@ -414,11 +419,11 @@ func TestInterventionByTwoClients(t *testing.T) {
 	if first, second := <-stepped, <-stepped; first == second {
 		t.Errorf("both steps released the same write: %s", first)
 	}
-	mustSucceed(t)(two.Resume(ctx, "replicaset"))
+	mustSucceed(t)(two.Resume(ctx, []string{"replicaset"}))
 	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is not paused: pause it first") {
 		t.Errorf("a step after the resume: %v", err)
 	}
-	mustSucceed(t)(one.Resume(ctx, "replicaset"))
+	mustSucceed(t)(one.Resume(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
@@ -426,8 +431,8 @@ func TestInterventionByTwoClients(t *testing.T) {
 func TestInterventionScale(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Delay(ctx, "deployment", time.Hour))
-	if names := mustSucceed(t)(gates.Scale(ctx, "deployment,garbagecollector", 3)); len(names) != 2 {
+	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
+	if names := mustSucceed(t)(gates.Scale(ctx, []string{"deployment", "garbagecollector"}, 3)); len(names) != 2 {
 		t.Errorf("scaled: %v", names)
 	}
 	createDeployments(t, ns, numberedDeployments(0, 8))
@@ -441,17 +446,17 @@ func TestInterventionScale(t *testing.T) {
 	if c := controllerState(t, "garbage-collector-controller"); c.Workers["garbage_collector_attempt_to_delete"] != 3 {
 		t.Errorf("%+v", c)
 	}
-	mustSucceed(t)(gates.Clear(ctx, "deployment"))
+	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
 	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 40 })
-	mustSucceed(t)(gates.Scale(ctx, "garbagecollector", 20))
+	mustSucceed(t)(gates.Scale(ctx, []string{"garbagecollector"}, 20))
 	deleteObject(t, deployments(ns), "web-3")
 	awaitPods(t, ns, "app=web-3", 0)
-	mustSucceed(t)(gates.Scale(ctx, "deployment", 5))
-	mustSucceed(t)(gates.Stop(ctx, "job"))
-	if _, err := gates.Scale(ctx, "deployment,job", 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
+	mustSucceed(t)(gates.Scale(ctx, []string{"deployment"}, 5))
+	mustSucceed(t)(gates.Stop(ctx, []string{"job"}))
+	if _, err := gates.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
 		t.Errorf("scale of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, "job"))
+	mustSucceed(t)(gates.Start(ctx, []string{"job"}))
 	if c := controllerState(t, "deployment-controller"); c.Workers["deployment"] != 5 || c.Reason != "" {
 		t.Errorf("one of two scales failed, want neither applied: %+v", c)
 	}
@@ -462,8 +467,8 @@ func TestInterventionScale(t *testing.T) {
 func holdThousandWrites(t *testing.T, ns string, gates control.Interventions) {
 	t.Helper()
 	ctx := t.Context()
-	mustSucceed(t)(gates.Scale(ctx, "replicaset", 1000))
-	mustSucceed(t)(gates.Pause(ctx, "replicaset"))
+	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 1000))
+	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
 	if err := pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -504,13 +509,13 @@ func TestInterventionHoldsThousandWrites(t *testing.T) {
 	if len(first) != 0 {
 		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
-	mustSucceed(t)(gates.Resume(ctx, control.AllControllers))
+	mustSucceed(t)(gates.Resume(ctx, []string{control.AllControllers}))
 	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
-	mustSucceed(t)(gates.Scale(ctx, "replicaset", 5))
+	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 5))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 	holdThousandWrites(t, ns, gates)
-	mustSucceed(t)(gates.Pause(ctx, control.AllControllers))
-	mustSucceed(t)(gates.Delay(ctx, "deployment", time.Hour))
+	mustSucceed(t)(gates.Pause(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
 }

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // newRemoteClient returns a client that observes the control plane over HTTP.
-func newRemoteClient(t *testing.T) *control.Client {
+func newRemoteClient(t *testing.T) *controlrest.Client {
 	t.Helper()
-	c, err := control.NewClient(controlPlane.config)
+	c, err := controlrest.NewClient(controlPlane.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestRecordsQueryErrors(t *testing.T) {
 		"limit=1.5":    "parameter limit: ",
 		"colour=green": "parameter colour: no such parameter",
 	} {
-		if a := httpGet(t, controlPlane.config, control.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
+		if a := httpGet(t, controlPlane.config, controlrest.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
 			t.Errorf("%s: got %d %s, want 400 %s", query, a.Code, a.Body, want)
 		}
 	}

@@ -231,13 +231,13 @@ func (h *randomIntervention) apply(t *testing.T) {
 	ctx := t.Context()
 	switch h.action {
 	case "pause":
-		mustSucceed(t)(h.interventions.Pause(ctx, h.controller))
+		mustSucceed(t)(h.interventions.Pause(ctx, []string{h.controller}))
 	case "stop":
-		mustSucceed(t)(h.interventions.Stop(ctx, h.controller))
+		mustSucceed(t)(h.interventions.Stop(ctx, []string{h.controller}))
 	case "delay":
-		mustSucceed(t)(h.interventions.Delay(ctx, h.controller, h.delay))
+		mustSucceed(t)(h.interventions.Delay(ctx, []string{h.controller}, h.delay))
 	case "fail":
-		mustSucceed(t)(h.interventions.Fail(ctx, h.controller, h.fault))
+		mustSucceed(t)(h.interventions.Fail(ctx, []string{h.controller}, h.fault))
 	}
 }
 
@@ -264,11 +264,11 @@ func (h *randomIntervention) scheduleRemoval(t *testing.T) <-chan struct{} {
 func (h *randomIntervention) undo(ctx context.Context) ([]string, error) {
 	switch h.action {
 	case "pause":
-		return h.interventions.Resume(ctx, h.controller)
+		return h.interventions.Resume(ctx, []string{h.controller})
 	case "stop":
-		return h.interventions.Start(ctx, h.controller)
+		return h.interventions.Start(ctx, []string{h.controller})
 	case "delay", "fail":
-		return h.interventions.Clear(ctx, h.controller)
+		return h.interventions.Clear(ctx, []string{h.controller})
 	}
 	return nil, nil
 }

@@ -283,16 +283,16 @@ func TestSettleReportsBusyControllers(t *testing.T) {
 	ns := createNamespace(t)
 	t.Run("failing", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Fail(t.Context(), "replicaset", control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
-		defer func() { mustSucceed(t)(gates.Clear(context.WithoutCancel(t.Context()), "replicaset")) }()
+		mustSucceed(t)(gates.Fail(t.Context(), []string{"replicaset"}, control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
+		defer func() { mustSucceed(t)(gates.Clear(context.WithoutCancel(t.Context()), []string{"replicaset"})) }()
 		createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 		_, err := waitUntilSettled(t, src, 400*time.Millisecond)
-		requireBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "made to fail by hand")
+		requireBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "fault injected by ctrlplane")
 	})
 	t.Run("paused", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Pause(t.Context(), "deployment"))
-		defer func() { mustSucceed(t)(gates.Resume(context.WithoutCancel(t.Context()), "deployment")) }()
+		mustSucceed(t)(gates.Pause(t.Context(), []string{"deployment"}))
+		defer func() { mustSucceed(t)(gates.Resume(context.WithoutCancel(t.Context()), []string{"deployment"})) }()
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "held"
 		createObject(t, deployments(ns), d)

@@ -20,8 +20,8 @@ import (
 func TestSnapshotKeepsInterventions(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	gates := newRemoteClient(t).Interventions()
-	mustSucceed(t)(gates.Pause(t.Context(), "replicaset"))
-	mustSucceed(t)(gates.Stop(t.Context(), "cronjob"))
+	mustSucceed(t)(gates.Pause(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(gates.Stop(t.Context(), []string{"cronjob"}))
 	restoreSnapshot(t, saveSnapshot(t))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""), func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
@@ -34,8 +34,8 @@ func TestSnapshotKeepsInterventions(t *testing.T) {
 	if n := countPods(t, ns); n != 0 {
 		t.Errorf("%d Pods, want none from a paused controller", n)
 	}
-	mustSucceed(t)(gates.Resume(t.Context(), "replicaset"))
-	mustSucceed(t)(gates.Start(t.Context(), "cronjob"))
+	mustSucceed(t)(gates.Resume(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(gates.Start(t.Context(), []string{"cronjob"}))
 	awaitRunning(t, ns, "app=web", 3)
 }
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -21,7 +21,7 @@ import (
 // controlPlane is the control plane that a lesson is about.
 type controlPlane struct {
 	cfg             *rest.Config
-	control         *control.Client
+	control         *controlrest.Client
 	objects         dynamic.Interface
 	kinds           meta.RESTMapper
 	resetKinds      func()            // makes kinds ask the server again
@@ -34,7 +34,7 @@ func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, erro
 	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would come between the lines of the lesson
 	p := &controlPlane{cfg: cfg, controllerNames: map[string]string{}}
 	var err error
-	if p.control, err = control.NewClient(cfg); err != nil {
+	if p.control, err = controlrest.NewClient(cfg); err != nil {
 		return nil, err
 	}
 	if p.objects, err = dynamic.NewForConfig(cfg); err != nil {

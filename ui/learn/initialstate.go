@@ -77,14 +77,14 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 			continue
 		}
 		if was.State == "running" && was.Reason == "" {
-			_, err = gates.Clear(ctx, c.Name)
+			_, err = gates.Clear(ctx, []string{c.Name})
 			errs = append(errs, err)
 		}
 		switch {
 		case was.State == "running" && c.State == "paused":
-			_, err = gates.Resume(ctx, c.Name)
+			_, err = gates.Resume(ctx, []string{c.Name})
 		case was.State == "running" && c.State == "off":
-			_, err = gates.Start(ctx, c.Name)
+			_, err = gates.Start(ctx, []string{c.Name})
 		default:
 			err = nil
 		}

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -79,10 +80,10 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 }
 
 // startIntervention begins what takes the name of a controller.
-func (m model) startIntervention(a action, name, verb string, do func(context.Context, string) ([]string, error)) (model, tea.Cmd) {
+func (m model) startIntervention(a action, name, verb string, do func(context.Context, []string) ([]string, error)) (model, tea.Cmd) {
 	m.inProgress = verb + " " + name
 	return m, m.runIntervention(interventionResult{action: a, controller: name}, func(ctx context.Context, h *interventionResult) {
-		_, h.err = do(ctx, name)
+		_, h.err = do(ctx, []string{name})
 	})
 }
 
@@ -155,7 +156,7 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 		outcome = s.Error
 	}
 	seen.title = sanitize(describeWrite(s.HeldWrite) + ": " + outcome)
-	diff, err := s.Diff()
+	diff, err := objectdiff.Unified(s)
 	switch {
 	case err != nil:
 		seen.diff = []line{styledLine(sanitize(err.Error()), bad)}

@@ -23,22 +23,22 @@ type intervenableSource struct {
 	stepped *control.SteppedWrite
 }
 
-func (h *intervenableSource) recordCall(verb, name string) ([]string, error) {
-	h.calls = append(h.calls, verb+" "+name)
-	return []string{name}, h.refused
+func (h *intervenableSource) recordCall(verb string, names ...string) ([]string, error) {
+	h.calls = append(h.calls, verb+" "+strings.Join(names, " "))
+	return names, h.refused
 }
 
-func (h *intervenableSource) Stop(_ context.Context, n string) ([]string, error) {
-	return h.recordCall("stop", n)
+func (h *intervenableSource) Stop(_ context.Context, names []string) ([]string, error) {
+	return h.recordCall("stop", names...)
 }
-func (h *intervenableSource) Start(_ context.Context, n string) ([]string, error) {
-	return h.recordCall("start", n)
+func (h *intervenableSource) Start(_ context.Context, names []string) ([]string, error) {
+	return h.recordCall("start", names...)
 }
-func (h *intervenableSource) Pause(_ context.Context, n string) ([]string, error) {
-	return h.recordCall("pause", n)
+func (h *intervenableSource) Pause(_ context.Context, names []string) ([]string, error) {
+	return h.recordCall("pause", names...)
 }
-func (h *intervenableSource) Resume(_ context.Context, n string) ([]string, error) {
-	return h.recordCall("resume", n)
+func (h *intervenableSource) Resume(_ context.Context, names []string) ([]string, error) {
+	return h.recordCall("resume", names...)
 }
 
 func (h *intervenableSource) Step(_ context.Context, n string) (*control.SteppedWrite, error) {

@@ -1,4 +1,4 @@
-// Package metrics serves the workqueue_* metrics from what observe counts.
+// Package metrics exports the numbers of work queues as workqueue_* metrics.
 package metrics
 
 import (
@@ -7,9 +7,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// The names, texts and types are those of
-// k8s.io/component-base/metrics/prometheus/workqueue, whose place this takes;
-// a metric's text begins with its stability there.
+// The names, help texts and types are those of
+// k8s.io/component-base/metrics/prometheus/workqueue, which this package replaces.
+// Help texts begin with the stability there.
 var (
 	depth      = newDesc("depth", "Current depth of workqueue")
 	adds       = newDesc("adds_total", "Total number of adds handled by workqueue")
@@ -28,7 +28,7 @@ func newDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("workqueue_"+name, "[BETA] "+help, []string{"name"}, nil)
 }
 
-// Collector is a prometheus.Collector of Queues.
+// Collector exports the metrics of Queues.
 type Collector struct{ Queues *observe.Queues }
 
 var _ prometheus.Collector = Collector{}

@@ -16,9 +16,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// testdata/upstream.txt is what component-base's own provider serves of a rate
-// limiting queue "web" after Add("a") and Add("b"), at v0.37.1: the lines of its
-// legacyregistry's handler that hold "workqueue".
+// testdata/upstream.txt is the output of component-base's own provider at v0.37.1
+// for a rate limiting queue "web" after Add("a") and Add("b"): the lines of the
+// legacyregistry's handler that contain "workqueue".
 func TestMetricsMatchUpstream(t *testing.T) {
 	want, err := os.ReadFile("testdata/upstream.txt")
 	if err != nil {

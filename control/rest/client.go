@@ -1,0 +1,95 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Client is a client of a running control plane.
+type Client struct{ rest *rest.RESTClient }
+
+// NewClient returns a client with the credentials in cfg.
+func NewClient(cfg *rest.Config) (*Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	c, err := rest.UnversionedRESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return &Client{c}, nil
+}
+
+var _ observe.Source = (*Client)(nil)
+
+// Controllers returns every controller, sorted by name.
+func (c *Client) Controllers(ctx context.Context) ([]control.Controller, error) {
+	var list control.ControllerList
+	if err := c.do(ctx, http.MethodGet, ControllersPath, nil, nil, &list); err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Flags returns the flags of kube-controller-manager with their values.
+func (c *Client) Flags(ctx context.Context) ([]control.Flag, error) {
+	var list control.FlagList
+	err := c.do(ctx, http.MethodGet, FlagsPath, nil, nil, &list)
+	return list.Items, err
+}
+
+// Snapshot implements observe.Source.
+func (c *Client) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
+	err = c.do(ctx, http.MethodGet, SnapshotPath, nil, nil, &s)
+	return s, err
+}
+
+// Records implements observe.Source.
+func (c *Client) Records(ctx context.Context, q observe.Query) (p observe.Page, err error) {
+	err = c.do(ctx, http.MethodGet, RecordsPath, encodeQuery(q), nil, &p)
+	return p, err
+}
+
+// do sends a request, with body as JSON unless it is nil, and decodes the response
+// into result. Its errors for a body that is not valid are usage errors.
+func (c *Client) do(ctx context.Context, method, path string, params url.Values, body, result any) error {
+	req := c.rest.Verb(method).AbsPath(path)
+	for name, values := range params {
+		for _, v := range values {
+			req.Param(name, v)
+		}
+	}
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil { // a number that is not finite
+			return usage.Errorf("%w", err)
+		}
+		req.SetHeader("Content-Type", "application/json").Body(data)
+	}
+	response := req.Do(ctx)
+	if err := response.Error(); err != nil { // Raw would not decode the server's message
+		if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code == http.StatusBadRequest {
+			return usage.Errorf("%w", err)
+		}
+		return err
+	}
+	data, err := response.Raw()
+	if err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	if err := json.Unmarshal(data, result); err != nil {
+		return fmt.Errorf("control: %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Services are what the API serves.
+type Services struct {
+	Controllers   func() []control.Controller // without their work
+	Source        observe.Source              // nil = nothing is observed
+	Nodes         control.Nodes
+	Interventions control.Interventions          // nil = not served
+	Snapshots     control.Snapshots              // nil = not served
+	Flags         func() ([]control.Flag, error) // nil = not served
+}
+
+// Handler serves the API below Path.
+func Handler(s Services) http.Handler {
+	mux := http.NewServeMux()
+	handleNodes(mux, s.Nodes)
+	if s.Interventions != nil {
+		handleInterventions(mux, s.Interventions)
+	}
+	if s.Snapshots != nil {
+		handleSnapshots(mux, s.Snapshots)
+	}
+	if s.Flags != nil {
+		mux.HandleFunc("GET "+FlagsPath, func(w http.ResponseWriter, _ *http.Request) {
+			list, err := s.Flags()
+			writeAnswer(w, control.FlagList{Items: list}, err)
+		})
+	}
+	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, req *http.Request) {
+		list, err := s.listControllers(req.Context())
+		writeAnswer(w, control.ControllerList{Items: list}, err)
+	})
+	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
+		snapshot, err := s.Source.Snapshot(req.Context())
+		writeAnswer(w, snapshot, err)
+	})
+	mux.HandleFunc("GET "+RecordsPath, func(w http.ResponseWriter, req *http.Request) {
+		q, err := decodeQuery(req.URL.Query())
+		if err != nil {
+			writeAnswer(w, nil, usage.Errorf("%w", err))
+			return
+		}
+		page, err := s.Source.Records(req.Context(), q)
+		writeAnswer(w, page, err)
+	})
+	return mux
+}
+
+// listControllers returns the controllers with their work.
+func (s Services) listControllers(ctx context.Context) ([]control.Controller, error) {
+	list := slices.Clone(s.Controllers())
+	if s.Source == nil {
+		return list, nil
+	}
+	snapshot, err := s.Source.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	work, workers := sumWork(snapshot)
+	for i := range list {
+		c := &list[i]
+		c.Work, c.Workers = work[c.Name], workers[c.Name]
+		if s.Interventions != nil && c.State == "paused" {
+			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
+			if err != nil {
+				return nil, err
+			}
+			c.Held = held.Total
+		}
+	}
+	return list, nil
+}
+
+// sumWork returns the work and the workers of each controller.
+func sumWork(s observe.Snapshot) (work map[string]control.Work, workers map[string]map[string]int) {
+	work, workers = map[string]control.Work{}, map[string]map[string]int{}
+	for _, c := range s.Controllers {
+		work[c.Name] = control.Work{Syncs: c.Syncs, Failures: c.Failures, Writes: c.Changes, Errors: c.Errors, Conflicts: c.Conflicts}
+	}
+	for _, q := range s.Queues {
+		w := work[q.Controller]
+		if !q.Parked {
+			w.Depth += q.Depth
+		}
+		w.InFlight, w.Retries = w.InFlight+q.InFlight, w.Retries+q.Retries
+		work[q.Controller] = w
+		if q.Workers > 0 {
+			if workers[q.Controller] == nil {
+				workers[q.Controller] = map[string]int{}
+			}
+			workers[q.Controller][q.Name] = q.Workers
+		}
+	}
+	return work, workers
+}
+
+// writeAnswer writes v or, in the format of the API server so that its clients
+// can read it, the error.
+func writeAnswer(w http.ResponseWriter, v any, err error) {
+	code := http.StatusOK
+	if err != nil {
+		code = http.StatusInternalServerError
+		if errors.As(err, new(usage.Error)) {
+			code = http.StatusBadRequest
+		}
+		v = metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+			Status:   metav1.StatusFailure,
+			Message:  err.Error(),
+			Code:     int32(code),
+		}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(data) // an error means that the client has disconnected
+}

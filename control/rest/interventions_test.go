@@ -1,0 +1,175 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// fakeInterventions notes its calls, and refuses controllers called bad.
+type fakeInterventions struct{ calls []string }
+
+func (f *fakeInterventions) record(names []string, what string) ([]string, error) {
+	if slices.Contains(names, "bad") {
+		return nil, usage.Errorf("unknown controller %q", "bad")
+	}
+	f.calls = append(f.calls, fmt.Sprintf("%s %q", what, names))
+	return names, nil
+}
+
+func (f *fakeInterventions) Stop(_ context.Context, names []string) ([]string, error) {
+	return f.record(names, "stop")
+}
+
+func (f *fakeInterventions) Start(_ context.Context, names []string) ([]string, error) {
+	return f.record(names, "start")
+}
+
+func (f *fakeInterventions) Pause(_ context.Context, names []string) ([]string, error) {
+	return f.record(names, "pause")
+}
+
+func (f *fakeInterventions) Resume(_ context.Context, names []string) ([]string, error) {
+	return f.record(names, "resume")
+}
+
+func (f *fakeInterventions) Clear(_ context.Context, names []string) ([]string, error) {
+	return f.record(names, "clear")
+}
+
+func (f *fakeInterventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
+	return f.record(names, "delay by "+d.String())
+}
+
+func (f *fakeInterventions) Fail(_ context.Context, names []string, fault control.Fault) ([]string, error) {
+	return f.record(names, fmt.Sprintf("fail %+v", fault))
+}
+
+func (f *fakeInterventions) Scale(_ context.Context, names []string, workers int) ([]string, error) {
+	return f.record(names, fmt.Sprintf("scale to %d", workers))
+}
+
+var testHeldWrite = control.HeldWrite{Verb: "create", Object: observe.Object{Resource: "pods", Name: "web-"}, Since: time.Unix(1, 0).UTC(), Body: json.RawMessage(`{"a":1}`)}
+
+func (f *fakeInterventions) Step(_ context.Context, name string) (*control.SteppedWrite, error) {
+	if name == "idle" {
+		return nil, nil
+	}
+	_, err := f.record([]string{name}, "step")
+	return &control.SteppedWrite{HeldWrite: testHeldWrite, Status: 201}, err
+}
+
+func (f *fakeInterventions) HeldWrites(_ context.Context, name string, limit int) (control.HeldWriteList, error) {
+	_, err := f.record([]string{name}, fmt.Sprintf("held %d", limit))
+	return control.HeldWriteList{Items: []control.HeldWrite{testHeldWrite}, Total: 7}, err
+}
+
+func newInterventionsServer(t *testing.T, f *fakeInterventions) (control.Interventions, string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	handleInterventions(mux, f)
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	client, err := NewClient(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Interventions(), srv.URL
+}
+
+func TestInterventions(t *testing.T) {
+	f := &fakeInterventions{}
+	i, _ := newInterventionsServer(t, f)
+	ctx := t.Context()
+	a := []string{"a"}
+	for _, do := range []func(context.Context, []string) ([]string, error){i.Stop, i.Start, i.Pause, i.Resume, i.Clear} {
+		names, err := do(ctx, []string{"a,b", "c/d?"})
+		if diff := cmp.Diff([]string{"a,b", "c/d?"}, names); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		if _, err := do(ctx, []string{"a", "bad"}); err == nil || !strings.HasSuffix(err.Error(), `unknown controller "bad"`) || !errors.As(err, new(usage.Error)) {
+			t.Errorf("got %v", err)
+		}
+	}
+	_, resumed := i.Resume(ctx, []string{control.AllControllers})
+	_, delayed := i.Delay(ctx, a, 1500*time.Millisecond)
+	_, failed := i.Fail(ctx, a, control.Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "deployments.apps"})
+	_, scaled := i.Scale(ctx, a, 3)
+	if err := errors.Join(resumed, delayed, failed, scaled); err != nil {
+		t.Error(err)
+	}
+	if _, err := i.Fail(ctx, a, control.Fault{Rate: math.NaN(), Code: "500"}); !errors.As(err, new(usage.Error)) {
+		t.Errorf("rate that is not a number: %v", err)
+	}
+	stepped, err := i.Step(ctx, "a")
+	if diff := cmp.Diff(&control.SteppedWrite{HeldWrite: testHeldWrite, Status: 201}, stepped); err != nil || diff != "" {
+		t.Errorf("step: %v\n%s", err, diff)
+	}
+	if stepped, err := i.Step(ctx, "idle"); stepped != nil || err != nil {
+		t.Errorf("step without a held write: %v, %v", stepped, err)
+	}
+	held, err := i.HeldWrites(ctx, "a", 5)
+	if diff := cmp.Diff(control.HeldWriteList{Items: []control.HeldWrite{testHeldWrite}, Total: 7}, held); err != nil || diff != "" {
+		t.Errorf("held writes: %v\n%s", err, diff)
+	}
+	const two = ` ["a,b" "c/d?"]`
+	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
+		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `held 5 ["a"]`}
+	if diff := cmp.Diff(want, f.calls); diff != "" {
+		t.Errorf("calls: -want +got:\n%s", diff)
+	}
+}
+
+func TestInterventionsRefuseInvalidRequests(t *testing.T) {
+	_, url := newInterventionsServer(t, &fakeInterventions{})
+	for request, want := range map[string]int{
+		`POST /delay {"names":["a"]}`:               http.StatusBadRequest,
+		`POST /delay {"names":["a"],"delay":"2"}`:   http.StatusBadRequest,
+		`POST /delay {"names":["a"],"delay":"2s"}`:  http.StatusOK,
+		`POST /fail {"names":["a"]}`:                http.StatusBadRequest,
+		`POST /fail {"fault":{"rate":"much"}}`:      http.StatusBadRequest,
+		`POST /scale {"names":["a"],"workers":"x"}`: http.StatusBadRequest,
+		`POST /scale {"names":["a"],"workers":2}`:   http.StatusOK,
+		`POST /step {"names":["a","b"]}`:            http.StatusBadRequest,
+		`POST /step {}`:                             http.StatusBadRequest,
+		`POST /pause {"name":"a"}`:                  http.StatusBadRequest,
+		`POST /pause `:                              http.StatusBadRequest,
+		`GET /held?name=a&limit=-1 `:                http.StatusBadRequest,
+		`GET /held?name=a `:                         http.StatusOK,
+		`POST /held `:                               http.StatusMethodNotAllowed,
+		`GET /pause `:                               http.StatusMethodNotAllowed,
+		`POST /polish `:                             http.StatusNotFound,
+	} {
+		method, rest, _ := strings.Cut(request, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, url+ControllersPath+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if resp.StatusCode != want {
+			t.Errorf("%s: got %d, want %d", request, resp.StatusCode, want)
+		}
+	}
+}

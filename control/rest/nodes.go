@@ -1,0 +1,110 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// nodeNames are the nodes that a POST to NodesPath has added.
+type nodeNames struct {
+	Names []string `json:"names"`
+}
+
+// Verbs take the names of nodes as repeated query values.
+func handleNodes(mux *http.ServeMux, nodes control.Nodes) {
+	mux.HandleFunc("GET "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
+		list, err := nodes.List(req.Context())
+		writeAnswer(w, control.NodeList{Items: list}, err)
+	})
+	mux.HandleFunc("POST "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
+		n, err := strconv.Atoi(req.URL.Query().Get("count"))
+		if err != nil {
+			writeAnswer(w, nil, usage.Errorf("parameter count: %w", err))
+			return
+		}
+		names, err := nodes.Add(req.Context(), n)
+		writeAnswer(w, nodeNames{names}, err)
+	})
+	mux.HandleFunc("DELETE "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
+		writeAnswer(w, struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...))
+	})
+	for verb, do := range map[string]func(context.Context, ...string) error{
+		"fail": nodes.Fail, "recover": nodes.Recover, "terminate": nodes.Terminate,
+	} {
+		mux.HandleFunc("POST "+NodesPath+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
+			writeAnswer(w, struct{}{}, do(req.Context(), req.URL.Query()["name"]...))
+		})
+	}
+}
+
+var _ control.Nodes = (*Client)(nil)
+
+// List implements control.Nodes.
+func (c *Client) List(ctx context.Context) ([]control.Node, error) {
+	var list control.NodeList
+	err := c.do(ctx, http.MethodGet, NodesPath, nil, nil, &list)
+	return list.Items, err
+}
+
+// maxAddPerRequest limits the number of nodes in one request, for which the API
+// server allows a minute.
+const maxAddPerRequest = 100
+
+// Add implements control.Nodes.
+func (c *Client) Add(ctx context.Context, n int) ([]string, error) {
+	var names []string
+	for {
+		var added nodeNames
+		params := url.Values{"count": {strconv.Itoa(min(n-len(names), maxAddPerRequest))}}
+		if err := c.do(ctx, http.MethodPost, NodesPath, params, nil, &added); err != nil {
+			return nil, c.removeAdded(ctx, names, err)
+		}
+		if names = append(names, added.Names...); len(names) >= n {
+			return names, nil
+		}
+	}
+}
+
+// removeAdded removes the nodes that were added before a request has failed.
+func (c *Client) removeAdded(ctx context.Context, names []string, why error) error {
+	if len(names) == 0 {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := c.Remove(ctx, names...); err != nil {
+		return fmt.Errorf("%w; the %d nodes that were added before it could not be removed: %w", why, len(names), err)
+	}
+	return why
+}
+
+// Remove implements control.Nodes.
+func (c *Client) Remove(ctx context.Context, names ...string) error {
+	return c.do(ctx, http.MethodDelete, NodesPath, url.Values{"name": names}, nil, &struct{}{})
+}
+
+// Fail implements control.Nodes.
+func (c *Client) Fail(ctx context.Context, names ...string) error {
+	return c.postNodes(ctx, "fail", names)
+}
+
+// Recover implements control.Nodes.
+func (c *Client) Recover(ctx context.Context, names ...string) error {
+	return c.postNodes(ctx, "recover", names)
+}
+
+// Terminate implements control.Nodes.
+func (c *Client) Terminate(ctx context.Context, names ...string) error {
+	return c.postNodes(ctx, "terminate", names)
+}
+
+func (c *Client) postNodes(ctx context.Context, verb string, names []string) error {
+	return c.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, nil, &struct{}{})
+}

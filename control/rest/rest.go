@@ -1,0 +1,25 @@
+// Package rest serves the API of package control over HTTP, and has its client.
+// The API server's authentication and authorization protect it. The client
+// needs no Kubernetes server code.
+package rest
+
+// Path is the path below which the API is served.
+const Path = "/ctrlplane"
+
+// The paths of the API.
+const (
+	// ControllersPath is the list of controllers. Below it are the interventions.
+	ControllersPath = Path + "/v1/controllers"
+	// SnapshotPath is all that is known at the moment.
+	SnapshotPath = Path + "/v1/snapshot"
+	// RecordsPath is what has happened.
+	RecordsPath = Path + "/v1/records"
+	// NodesPath is the simulated nodes.
+	NodesPath = Path + "/v1/nodes"
+	// FlagsPath is the flags of kube-controller-manager.
+	FlagsPath = Path + "/v1/flags"
+	// StatePath is the state as a snapshot file: GET saves it, PUT restores it.
+	StatePath = Path + "/v1/state"
+	// ResetPath restores the state at the end of the start.
+	ResetPath = Path + "/v1/reset"
+)

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// maxSnapshotSize is the size of the longest snapshot that a PUT accepts.
+const maxSnapshotSize = 1 << 30
+
+func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
+	mux.HandleFunc("GET "+StatePath, func(w http.ResponseWriter, req *http.Request) {
+		file, err := snapshots.Save(req.Context())
+		if err != nil {
+			writeAnswer(w, nil, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(file) // an error means that the client has disconnected
+	})
+	mux.HandleFunc("PUT "+StatePath, func(w http.ResponseWriter, req *http.Request) {
+		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshotSize+1))
+		switch {
+		case err != nil:
+			err = fmt.Errorf("receive snapshot: %w", err)
+		case len(file) > maxSnapshotSize:
+			err = usage.Errorf("the snapshot is longer than %d bytes", maxSnapshotSize)
+		}
+		if err != nil {
+			writeAnswer(w, nil, err)
+			return
+		}
+		result, err := snapshots.Restore(req.Context(), file)
+		writeAnswer(w, result, err)
+	})
+	mux.HandleFunc("POST "+ResetPath, func(w http.ResponseWriter, req *http.Request) {
+		result, err := snapshots.Reset(req.Context())
+		writeAnswer(w, result, err)
+	})
+}
+
+// Snapshots returns the snapshots of the control plane.
+func (c *Client) Snapshots() control.Snapshots { return snapshotsClient{c} }
+
+type snapshotsClient struct{ client *Client }
+
+func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
+	response := s.client.rest.Get().AbsPath(StatePath).Do(ctx)
+	if err := response.Error(); err != nil {
+		return nil, err
+	}
+	file, err := response.Raw()
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return bytes.Clone(file), nil
+}
+
+func (s snapshotsClient) Restore(ctx context.Context, file []byte) (result control.RestoreResult, err error) {
+	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
+	response := req.Do(ctx)
+	if err := response.Error(); err != nil { // Raw would not decode the server's message
+		return result, err
+	}
+	data, err := response.Raw()
+	if err != nil {
+		return result, fmt.Errorf("control: %w", err)
+	}
+	if err := json.Unmarshal(data, &result); err != nil {
+		return result, fmt.Errorf("control: %s: %w", StatePath, err)
+	}
+	return result, nil
+}
+
+func (s snapshotsClient) Reset(ctx context.Context) (result control.RestoreResult, err error) {
+	err = s.client.do(ctx, http.MethodPost, ResetPath, nil, nil, &result)
+	return result, err
+}

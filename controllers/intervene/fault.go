@@ -1,0 +1,178 @@
+package intervene
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// injectedMessage is the message of every injected error.
+const injectedMessage = "fault injected by ctrlplane"
+
+// ValidateFault returns a usage error for a fault that cannot occur.
+func ValidateFault(f control.Fault) error {
+	switch {
+	case !(f.Rate >= 0 && f.Rate <= 1): // so that NaN is refused
+		return usage.Errorf("rate %v: choose between 0 and 1", f.Rate)
+	case !slices.Contains(control.FaultCodes, f.Code):
+		return usage.Errorf("code %q: choose one of %s", f.Code, strings.Join(control.FaultCodes, ", "))
+	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):
+		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
+	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
+		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
+	}
+	return nil
+}
+
+// requestVerbs are the verbs of requests, as in RBAC; the first three read.
+var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// SetDelay delays each call from now on. It does not change calls that wait already.
+func (g *Gate) SetDelay(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed == nil {
+		g.delay = d
+		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
+	}
+}
+
+// SetFault makes calls fail from now on; the zero Fault stops that.
+func (g *Gate) SetFault(f control.Fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed == nil {
+		g.fault = f
+		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
+	}
+}
+
+// ClearFaults removes the delay and the fault, and reports whether there was
+// one. Delayed calls proceed at once.
+func (g *Gate) ClearFaults() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.delay, g.fault = 0, control.Fault{}
+	close(g.faultsCleared)
+	g.faultsCleared = make(chan struct{})
+	return g.hasFaults.Swap(false)
+}
+
+// applyDelay waits as long as calls are delayed.
+func (g *Gate) applyDelay(ctx context.Context) error {
+	if !g.hasFaults.Load() {
+		return nil
+	}
+	g.mu.Lock()
+	delay, cleared := g.delay, g.faultsCleared
+	g.mu.Unlock()
+	if delay == 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-cleared:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// injectFault returns the response with which a call fails; nil if it does not.
+func (g *Gate) injectFault(req *http.Request) *http.Response {
+	if !g.hasFaults.Load() {
+		return nil
+	}
+	g.mu.Lock()
+	f := g.fault
+	g.mu.Unlock()
+	if f.Rate == 0 {
+		return nil
+	}
+	call := recording.DescribeRequest(req)
+	if !faultMatches(f, call) || g.random() >= f.Rate {
+		return nil
+	}
+	return newStatusResponse(req, faultStatus(f.Code, call))
+}
+
+// faultMatches reports whether a fault applies to a call.
+func faultMatches(f control.Fault, call *observe.Called) bool {
+	resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
+	return (f.Code != "409" || call.IsWrite()) &&
+		(f.Verb == "" || f.Verb == call.Verb) &&
+		(f.Resource == "" || f.Resource == resource.Resource || f.Resource == resource.String())
+}
+
+func faultStatus(code string, call *observe.Called) metav1.Status {
+	switch code {
+	case "409":
+		resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
+		return apierrors.NewConflict(resource, call.Object.Name, errors.New(injectedMessage)).Status()
+	case "timeout":
+		return apierrors.NewTimeoutError(injectedMessage, 0).Status()
+	}
+	return apierrors.NewInternalError(errors.New(injectedMessage)).Status()
+}
+
+// newStatusResponse returns an error as the API server would send it.
+func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
+	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic("intervene: encode a Status: " + err.Error())
+	}
+	return &http.Response{
+		Status:        strconv.Itoa(int(s.Code)) + " " + http.StatusText(int(s.Code)),
+		StatusCode:    int(s.Code),
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {"application/json"}},
+		Body:          io.NopCloser(bytes.NewReader(data)),
+		ContentLength: int64(len(data)),
+		Request:       req,
+	}
+}
+
+// Describe returns in a few words what is set on the gate, and whether it is paused.
+func (g *Gate) Describe() (text string, paused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var parts []string
+	if g.paused {
+		parts = append(parts, "its writes are held")
+	}
+	if g.delay > 0 {
+		parts = append(parts, fmt.Sprintf("each call waits %v", g.delay))
+	}
+	if f := g.fault; f.Rate > 0 {
+		calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")
+		parts = append(parts, fmt.Sprintf("%.3g%% of its %s fail: %s", 100*f.Rate, calls, f.Code))
+	}
+	return strings.Join(parts, ", "), g.paused
+}
+
+// IsActive reports whether an intervention is set.
+func (g *Gate) IsActive() bool {
+	text, _ := g.Describe()
+	return text != ""
+}

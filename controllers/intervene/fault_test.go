@@ -1,0 +1,129 @@
+package intervene
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// cyclingRandom returns a source of random numbers that cycles through 0, 0.1 … 0.9.
+func cyclingRandom() func() float64 {
+	n := -1
+	return func() float64 { n++; return float64(n%10) / 10 }
+}
+
+func TestFaultsFailTheirShareOfCalls(t *testing.T) {
+	for _, c := range []struct {
+		fault        control.Fault
+		method, path string
+		want         int // of 20 calls that fail
+	}{
+		{control.Fault{Rate: 0.3, Code: "500"}, "GET", pods, 6},
+		{control.Fault{Rate: 1, Code: "500"}, "GET", pods, 20},
+		{control.Fault{Rate: 0, Code: "500"}, "GET", pods, 0},
+		{control.Fault{Rate: 1, Code: "409"}, "GET", pods, 0},
+		{control.Fault{Rate: 0.5, Code: "409"}, "PUT", pods + "/a", 10},
+		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PUT", pods + "/a", 20},
+		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PATCH", pods + "/a", 0},
+		{control.Fault{Rate: 1, Code: "500", Resource: "pods"}, "POST", pods, 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps"}, "GET", "/apis/apps/v1/deployments", 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "nodes"}, "POST", pods, 0},
+	} {
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
+		g.random = cyclingRandom()
+		g.SetFault(c.fault)
+		for range 20 {
+			if err := sendRequest(t.Context(), gateTransport{api, g}, c.method, c.path, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := 20 - len(api.sentPaths()); got != c.want {
+			t.Errorf("%+v: %d of 20 %s %s failed, want %d", c.fault, got, c.method, c.path, c.want)
+		}
+	}
+}
+
+// Clients recognize injected errors as those of an API server.
+func TestClientsRecognizeInjectedErrors(t *testing.T) {
+	g, api := NewGate(ObjectReader{}), &fakeTransport{}
+	client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
+		ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"}}, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, is := range map[string]func(error) bool{"409": apierrors.IsConflict, "500": apierrors.IsInternalError, "timeout": apierrors.IsTimeout} {
+		g.SetFault(control.Fault{Rate: 1, Code: code})
+		if _, err := client.CoreV1().Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{}); !is(err) {
+			t.Errorf("%s: got %v", code, err)
+		}
+	}
+	if got := api.sentPaths(); len(got) != 0 {
+		t.Errorf("sent: %v", got)
+	}
+}
+
+func TestInvalidFaultsAreRefused(t *testing.T) {
+	for _, f := range []control.Fault{
+		{Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
+		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"},
+	} {
+		if err := ValidateFault(f); !errors.As(err, new(usage.Error)) {
+			t.Errorf("%+v: got %v", f, err)
+		}
+	}
+}
+
+func TestDelayAppliesToEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
+		g.SetDelay(3 * time.Second)
+		began := time.Now()
+		for _, method := range []string{"GET", "POST"} {
+			if err := sendRequest(t.Context(), gateTransport{api, g}, method, pods, ""); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took != 6*time.Second {
+			t.Errorf("two calls took %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := sendRequest(ctx, gateTransport{api, g}, "POST", pods, ""); !errors.Is(err, context.DeadlineExceeded) || len(api.sentPaths()) != 2 {
+			t.Errorf("got %v; sent: %v", err, api.sentPaths())
+		}
+		g.SetDelay(time.Hour)
+		began = time.Now()
+		sent := make(chan error, 1)
+		go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "POST", pods, "") }()
+		synctest.Wait()
+		g.ClearFaults()
+		if err := <-sent; err != nil || time.Since(began) != 0 {
+			t.Errorf("after clear: %v, %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestDescribeActiveInterventions(t *testing.T) {
+	g := NewGate(ObjectReader{})
+	if text, paused := g.Describe(); text != "" || paused || g.IsActive() {
+		t.Errorf("without an intervention: %q, %v", text, paused)
+	}
+	mustPause(t, g)
+	g.SetDelay(2 * time.Second)
+	g.SetFault(control.Fault{Rate: 0.3, Code: "409", Verb: "update", Resource: "pods"})
+	want := "its writes are held, each call waits 2s, 30% of its update pods calls fail: 409"
+	if text, paused := g.Describe(); text != want || !paused {
+		t.Errorf("got %q, %v", text, paused)
+	}
+}

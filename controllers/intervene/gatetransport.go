@@ -1,0 +1,94 @@
+package intervene
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// InterceptCalls makes the calls of cfg's clients pass a gate, and returns cfg.
+// Wrap it with recording.ObserveCalls afterwards, so that what is recorded is
+// what the controller receives.
+func InterceptCalls(cfg *rest.Config, g *Gate) *rest.Config {
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return gateTransport{next, g} })
+	return cfg
+}
+
+// gateTransport is a transport whose calls pass a gate.
+type gateTransport struct {
+	next http.RoundTripper
+	gate *Gate
+}
+
+func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	g := t.gate
+	if err := g.applyDelay(req.Context()); err != nil {
+		return nil, rejectRequest(req, err)
+	}
+	if !canBeHeld(req) {
+		return t.roundTripOrFail(req)
+	}
+	h, err := g.admitWrite(req)
+	if err != nil {
+		return nil, rejectRequest(req, err)
+	}
+	if h != nil && h.byStep {
+		return t.roundTripStep(req, h)
+	}
+	resp, err := t.roundTripOrFail(req)
+	g.finishWrite(h, resp, err)
+	return resp, err
+}
+
+// roundTripStep sends a write that a step has released, and reads the object
+// before and after it.
+func (t gateTransport) roundTripStep(req *http.Request, h *heldWrite) (*http.Response, error) {
+	g := t.gate
+	h.change = g.objects.readBefore(req, h.call)
+	if err := req.Context().Err(); err != nil { // canceled while the object was read
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.abandonWrite(h)
+		return nil, rejectRequest(req, err)
+	}
+	resp, err := t.roundTripOrFail(req)
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		h.change = g.objects.readAfter(req, h.call, resp, h.change)
+	}
+	g.finishWrite(h, resp, err)
+	return resp, err
+}
+
+// roundTripOrFail returns the API server's response, or an injected one.
+func (t gateTransport) roundTripOrFail(req *http.Request) (*http.Response, error) {
+	if resp := t.gate.injectFault(req); resp != nil {
+		return resp, closeBody(req)
+	}
+	return t.next.RoundTrip(req)
+}
+
+// canBeHeld reports whether a request is a write that a pause holds. Leases are
+// exempt, as their holder would be considered dead, and reviews, which write nothing.
+func canBeHeld(req *http.Request) bool {
+	if req.Method == http.MethodGet || req.Method == http.MethodHead {
+		return false
+	}
+	path := req.URL.Path
+	if strings.HasPrefix(path, "/apis/authorization.k8s.io/") || strings.HasPrefix(path, "/apis/authentication.k8s.io/") {
+		return false
+	}
+	return !strings.HasPrefix(path, "/apis/coordination.k8s.io/") || !strings.Contains(path+"/", "/leases/")
+}
+
+// rejectRequest ends a request without sending it: a transport has to close the
+// body in any case.
+func rejectRequest(req *http.Request, err error) error { return errors.Join(err, closeBody(req)) }
+
+func closeBody(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	return req.Body.Close()
+}

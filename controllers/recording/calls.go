@@ -1,0 +1,102 @@
+// Package recording reports to observe what a controller does: its API calls,
+// the events that its handlers receive and the lines that it logs. Nothing in
+// here changes what happens; package intervene does.
+package recording
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// ObserveCalls records the calls of cfg's clients; a nil recorder leaves cfg as
+// it is. It returns cfg.
+func ObserveCalls(cfg *rest.Config, recorder *observe.Recorder) *rest.Config {
+	if recorder != nil {
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return callRecorder{next, recorder} })
+	}
+	return cfg
+}
+
+// callRecorder is a transport that records its calls.
+type callRecorder struct {
+	next     http.RoundTripper
+	recorder *observe.Recorder
+}
+
+func (c callRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := DescribeRequest(req)
+	call.Began = time.Now()
+	defer c.recorder.BeginCall(call)()
+	resp, err := c.next.RoundTrip(req)
+	call.Took = time.Since(call.Began)
+	if err != nil {
+		call.Error = err.Error()
+		c.recorder.RecordCall(call)
+		return resp, err
+	}
+	call.Status = resp.StatusCode
+	if call.IsWrite() || call.Failed() {
+		PeekResponse(resp).AddTo(call)
+	}
+	c.recorder.RecordCall(call)
+	return resp, nil
+}
+
+// requestInfoFactory parses requests as the API server does.
+var requestInfoFactory = request.RequestInfoFactory{
+	APIPrefixes:          sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api"),
+}
+
+// DescribeRequest returns the verb and the object of a request.
+func DescribeRequest(req *http.Request) *observe.Called {
+	info, err := requestInfoFactory.NewRequestInfo(req)
+	if err != nil || !info.IsResourceRequest {
+		return &observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
+	}
+	if info.Resource == "namespaces" { // RequestInfo puts a namespace into itself
+		info.Namespace = ""
+	}
+	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	return &observe.Called{
+		Verb:        info.Verb,
+		Subresource: info.Subresource,
+		Object: observe.Object{
+			Group:     info.APIGroup,
+			Resource:  info.Resource,
+			Kind:      builtInKinds()[gvr],
+			Namespace: info.Namespace,
+			Name:      info.Name,
+		},
+	}
+}
+
+// methodVerbs are the verbs of requests that are for no resource.
+var methodVerbs = map[string]string{
+	http.MethodGet:    "get",
+	http.MethodHead:   "get",
+	http.MethodPost:   "create",
+	http.MethodPut:    "update",
+	http.MethodPatch:  "patch",
+	http.MethodDelete: "delete",
+}
+
+// builtInKinds returns the kinds of the built-in resources.
+var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
+	all := map[schema.GroupVersionResource]string{}
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		plural, _ := meta.UnsafeGuessKindToResource(gvk)
+		all[plural] = gvk.Kind
+	}
+	return all
+})

@@ -1,0 +1,84 @@
+package recording
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// ResourceOf returns the resource that a typed informer of obj watches.
+func ResourceOf(obj runtime.Object) schema.GroupVersionResource {
+	all, _, err := scheme.Scheme.ObjectKinds(obj)
+	if err != nil || len(all) == 0 {
+		return schema.GroupVersionResource{}
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(all[0])
+	return plural
+}
+
+// ObserveEvents returns a handler that records the events of a resource and
+// passes them to h. The second result tracks how far the handler has followed
+// the resource: its owner sets the informer and closes it. Without a recorder h
+// is returned as it is, and nothing is tracked.
+func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource, recorder *observe.Recorder) (cache.ResourceEventHandler, *observe.Handler) {
+	if recorder == nil {
+		return h, nil
+	}
+	progress := recorder.AddHandler(of.GroupResource().String())
+	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of]}
+	return deliveryRecorder{h, recorder, progress, object}, progress
+}
+
+// deliveryRecorder is an event handler that records its events.
+type deliveryRecorder struct {
+	next     cache.ResourceEventHandler
+	recorder *observe.Recorder
+	handler  *observe.Handler
+	object   observe.Object // of the resource, without a name
+}
+
+func (d deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
+	change := observe.Added
+	if isInInitialList {
+		change = observe.Listed
+	}
+	d.deliver(d.newEvent(obj, change), func() { d.next.OnAdd(obj, isInInitialList) })
+}
+
+func (d deliveryRecorder) OnUpdate(before, obj any) {
+	e := d.newEvent(obj, observe.Updated)
+	if old, ok := before.(metav1.Object); ok && old.GetResourceVersion() == e.ResourceVersion {
+		e.Change = observe.Resynced
+	}
+	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
+}
+
+func (d deliveryRecorder) OnDelete(obj any) {
+	d.deliver(d.newEvent(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
+}
+
+func (d deliveryRecorder) deliver(e *observe.Delivered, handle func()) {
+	d.recorder.Deliver(e, handle)
+	d.handler.MarkDelivered(e.ResourceVersion)
+}
+
+func (d deliveryRecorder) newEvent(obj any, change observe.Change) *observe.Delivered {
+	e := &observe.Delivered{Change: change, Object: d.object}
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+		if obj == nil {
+			e.Object.Namespace, e.Object.Name, _ = cache.SplitMetaNamespaceKey(tombstone.Key)
+			return e
+		}
+	}
+	if o, ok := obj.(metav1.Object); ok {
+		e.Object.Namespace, e.Object.Name, e.Object.UID = o.GetNamespace(), o.GetName(), string(o.GetUID())
+		e.ResourceVersion = o.GetResourceVersion()
+	}
+	return e
+}

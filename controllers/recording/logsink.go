@@ -1,0 +1,233 @@
+package recording
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// recordedVerbosity is the verbosity up to which every line is recorded. Lines
+	// of one more, at which controllers name the key that they sync, are recorded
+	// within a sync only: event handlers are verbose at that level.
+	recordedVerbosity = 3
+	maxValueLength    = 300 // bytes of an attribute
+)
+
+// recordingSink is a controller's logger. It records the lines, and passes on
+// those that the log's level includes.
+type recordingSink struct {
+	log      logr.LogSink
+	recorder *observe.Recorder
+	attrs    []observe.Attr
+	key      string // that the attributes name
+}
+
+// NewLogger returns a logger for a controller; a nil recorder records nothing.
+func NewLogger(h slog.Handler, recorder *observe.Recorder) logr.Logger {
+	log := logr.FromSlogHandler(h)
+	if recorder == nil {
+		return log
+	}
+	return logr.New(&recordingSink{log: log.GetSink(), recorder: recorder})
+}
+
+func (s *recordingSink) Init(logr.RuntimeInfo) {} // the log's own sink is initialized
+
+func (s *recordingSink) Enabled(level int) bool { return isRecorded(level) || s.log.Enabled(level) }
+
+func isRecorded(level int) bool {
+	return level <= recordedVerbosity || level == recordedVerbosity+1 && observe.Syncing()
+}
+
+func (s *recordingSink) Info(level int, msg string, kv ...any) {
+	if isRecorded(level) {
+		s.record(-level, nil, msg, kv)
+	}
+	if s.log.Enabled(level) {
+		s.log.Info(level, msg, kv...)
+	}
+}
+
+func (s *recordingSink) Error(err error, msg string, kv ...any) {
+	s.record(int(slog.LevelError), err, msg, kv)
+	s.log.Error(err, msg, kv...)
+}
+
+func (s *recordingSink) WithValues(kv ...any) logr.LogSink {
+	with := *s
+	with.log = s.log.WithValues(kv...)
+	with.attrs = s.attrs[:len(s.attrs):len(s.attrs)]
+	with.attrs, with.key = parseAttrs(with.attrs, kv, false)
+	if with.key == "" {
+		with.key = s.key
+	}
+	return &with
+}
+
+func (s *recordingSink) WithName(name string) logr.LogSink {
+	with := *s
+	with.log = s.log.WithName(name)
+	return &with
+}
+
+func (s *recordingSink) record(level int, err error, msg string, kv []any) {
+	line := &observe.Logged{Level: level, Message: msg}
+	line.Attrs = append(make([]observe.Attr, 0, len(s.attrs)+len(kv)/2+1), s.attrs...)
+	var key string
+	line.Attrs, key = parseAttrs(line.Attrs, kv, isAboutSync(msg))
+	if key == "" {
+		key = s.key
+	}
+	if err != nil {
+		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: truncate(err.Error())})
+	}
+	if len(line.Attrs) == 0 {
+		line.Attrs = nil
+	}
+	s.recorder.RecordLog(line, key, syncFailure(line))
+}
+
+// The texts below are upstream's; TestLogTextsOfUpstream compares them with its source.
+
+// isAboutSync reports whether a line is about the sync of a key.
+func isAboutSync(msg string) bool {
+	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
+}
+
+// isAboutFailure reports whether a line that is no error says that a sync has
+// failed. Some controllers log that at a high verbosity only.
+func isAboutFailure(msg string) bool {
+	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying")
+}
+
+// parseAttrs appends the attributes in kv, and returns the key of the sync that
+// they name: the value of "key" or, in a line about a sync, the first one that
+// names an object.
+func parseAttrs(attrs []observe.Attr, kv []any, aboutSync bool) ([]observe.Attr, string) {
+	var key, first string
+	for i := 0; i+1 < len(kv); i += 2 {
+		name, ok := kv[i].(string)
+		if !ok {
+			name = fmt.Sprint(kv[i])
+		}
+		if name == "controller" {
+			continue
+		}
+		text, object := formatValue(kv[i+1])
+		attrs = append(attrs, observe.Attr{Key: name, Value: truncate(text)})
+		switch {
+		case object == "" || name == "kind" || name == "err":
+		case name == "key":
+			key = object
+		case aboutSync && first == "":
+			first = object
+		}
+	}
+	if key == "" {
+		key = first
+	}
+	return attrs, key
+}
+
+// syncFailure returns the error with which a line says that its sync has failed;
+// empty if it does not say so.
+func syncFailure(l *observe.Logged) string {
+	if l.Level < int(slog.LevelError) && !isAboutFailure(l.Message) {
+		return ""
+	}
+	for _, a := range l.Attrs {
+		if a.Key == "err" || a.Key == "error" {
+			return a.Value
+		}
+	}
+	if l.Level < int(slog.LevelError) {
+		return ""
+	}
+	return l.Message
+}
+
+func truncate(s string) string {
+	if len(s) > maxValueLength {
+		return s[:maxValueLength] + "…"
+	}
+	return s
+}
+
+// formatValue returns a value as text, and the key of the object that it names,
+// if any. Objects are named, not printed.
+func formatValue(v any) (text, key string) {
+	switch x := v.(type) {
+	case nil:
+		return "", ""
+	case string:
+		return x, x
+	case klog.ObjectRef:
+		name := x.String()
+		return name, name
+	case int:
+		return strconv.Itoa(x), ""
+	case bool:
+		return strconv.FormatBool(x), ""
+	case time.Duration:
+		return x.String(), ""
+	case time.Time:
+		return x.Format(time.RFC3339Nano), ""
+	case interface {
+		GetName() string
+		GetNamespace() string
+	}:
+		if r := reflect.ValueOf(x); r.Kind() == reflect.Pointer && r.IsNil() {
+			return "", ""
+		}
+		name := klog.KRef(x.GetNamespace(), x.GetName()).String()
+		return name, name
+	case error:
+		return x.Error(), ""
+	default:
+		if name := objectNameIn(x); name != "" {
+			return name, name
+		}
+		if m, ok := x.(logr.Marshaler); ok { // printing its fields would be a data race
+			return fmt.Sprint(marshaledValue{m}), ""
+		}
+		return formatBrief(x), ""
+	}
+}
+
+// marshaledValue prints the result of MarshalLog. As a Stringer it leaves it to
+// fmt to recover from a panic.
+type marshaledValue struct{ logr.Marshaler }
+
+func (m marshaledValue) String() string { return formatBrief(m.MarshalLog()) }
+
+// formatBrief prints x, or the number of its elements if these may be long.
+func formatBrief(x any) string {
+	v := reflect.ValueOf(x)
+	if k := v.Kind(); (k == reflect.Slice || k == reflect.Map) && v.Type().Elem().Kind() != reflect.String {
+		return fmt.Sprintf("%d of %s", v.Len(), v.Type().Elem())
+	}
+	return fmt.Sprintf("%+v", x)
+}
+
+// objectNameIn returns NAMESPACE/NAME of a struct that has such fields, as the
+// key types of upstream's controllers do.
+func objectNameIn(x any) string {
+	v := reflect.Indirect(reflect.ValueOf(x))
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	name, namespace := v.FieldByName("Name"), v.FieldByName("Namespace")
+	if !name.IsValid() || name.Kind() != reflect.String || !namespace.IsValid() || namespace.Kind() != reflect.String {
+		return ""
+	}
+	return klog.KRef(namespace.String(), name.String()).String()
+}

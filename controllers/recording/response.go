@@ -1,0 +1,200 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// protoPrefixSize covers all that ResponseSummary needs of a protobuf object:
+	// names and versions precede the fields that may be long.
+	protoPrefixSize = 1 << 10
+	// statusPrefixSize covers a Status, or enough of its message.
+	statusPrefixSize = 4 << 10
+	// jsonPrefixSize is the longest JSON that is parsed.
+	jsonPrefixSize = 1 << 20
+)
+
+// ResponseSummary is the part of an API server's response that records need: the
+// identity of the object or, from a Status, the error or the UID of a deleted object.
+type ResponseSummary struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name            string `json:"name"`
+		Namespace       string `json:"namespace"`
+		UID             string `json:"uid"`
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+	Details struct {
+		UID string `json:"uid"`
+	} `json:"details"`
+}
+
+// AddTo completes the record of the call with the summary.
+func (s ResponseSummary) AddTo(c *observe.Called) {
+	if s.Kind == "Status" {
+		if c.Failed() {
+			c.Error = s.Message
+			c.Conflict = s.Reason == string(metav1.StatusReasonConflict)
+		} else if c.Verb == "delete" && c.Subresource == "" {
+			c.Object.UID = s.Details.UID
+		}
+		return
+	}
+	if c.Subresource == "" || c.Object.Name == "" {
+		c.Object.Name, c.Object.UID = s.Metadata.Name, s.Metadata.UID
+	}
+	c.ResourceVersion = s.Metadata.ResourceVersion
+}
+
+// PeekResponse parses the beginning of a response. Its body still reads from the start.
+func PeekResponse(resp *http.Response) ResponseSummary {
+	mediaType := resp.Header.Get("Content-Type")
+	limit, parse := jsonPrefixSize, parseJSON
+	if strings.HasPrefix(mediaType, "application/vnd.kubernetes.protobuf") {
+		limit, parse = protoPrefixSize, parseProto
+		if resp.StatusCode >= http.StatusBadRequest {
+			limit = statusPrefixSize
+		}
+	}
+	prefix, err := readPrefix(resp.Body, limit)
+	RestoreBody(resp, prefix, err)
+	return parse(prefix)
+}
+
+// RestoreBody puts back what was read of the response's body, followed by the
+// unread rest or, if reading has failed, by the error.
+func RestoreBody(resp *http.Response, read []byte, err error) {
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = errorReader{err}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(read), rest), resp.Body}
+}
+
+type errorReader struct{ err error }
+
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
+
+// readPrefix reads at most limit bytes.
+func readPrefix(r io.Reader, limit int) ([]byte, error) {
+	if limit > statusPrefixSize { // do not allocate it for a short response
+		return io.ReadAll(io.LimitReader(r, int64(limit)))
+	}
+	prefix := make([]byte, limit)
+	n, err := io.ReadFull(r, prefix)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return prefix[:n], err
+}
+
+func parseJSON(data []byte) (s ResponseSummary) {
+	if json.Unmarshal(data, &s) != nil {
+		return ResponseSummary{}
+	}
+	return s
+}
+
+// parseProto reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto
+// (type meta, raw object) and the first fields of the object in it. data may be
+// truncated.
+func parseProto(data []byte) (s ResponseSummary) {
+	data, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
+	if !ok {
+		return s
+	}
+	var raw []byte
+	eachField(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 1:
+			eachField(v, func(n protowire.Number, v []byte) {
+				if n == 2 {
+					s.Kind = string(v)
+				}
+			})
+		case 2:
+			raw = v
+		}
+	})
+	if s.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason, 5 details
+		eachField(raw, func(n protowire.Number, v []byte) {
+			switch n {
+			case 3:
+				s.Message = string(v)
+			case 4:
+				s.Reason = string(v)
+			case 5: // of which 6 is the UID
+				eachField(v, func(n protowire.Number, v []byte) {
+					if n == 6 {
+						s.Details.UID = string(v)
+					}
+				})
+			}
+		})
+		return s
+	}
+	eachField(raw, func(n protowire.Number, v []byte) {
+		if n == 1 {
+			s.parseMetadata(v)
+		}
+	})
+	return s
+}
+
+// parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion.
+func (s *ResponseSummary) parseMetadata(data []byte) {
+	eachField(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 1:
+			s.Metadata.Name = string(v)
+		case 3:
+			s.Metadata.Namespace = string(v)
+		case 5:
+			s.Metadata.UID = string(v)
+		case 6:
+			s.Metadata.ResourceVersion = string(v)
+		}
+	})
+}
+
+// eachField calls f with each length-delimited field of a message. If data ends
+// within a field, f receives the part before the end.
+func eachField(data []byte, f func(protowire.Number, []byte)) {
+	for len(data) > 0 {
+		number, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return
+		}
+		data = data[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
+				return
+			}
+			data = data[n:]
+			continue
+		}
+		length, n := protowire.ConsumeVarint(data)
+		if n < 0 {
+			return
+		}
+		data = data[n:]
+		length = min(length, uint64(len(data)))
+		f(number, data[:length])
+		data = data[length:]
+	}
+}
