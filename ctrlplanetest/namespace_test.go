@@ -107,8 +107,8 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 		createWidget(t, cp, name, "w", "example.com/stay")
 	})
 	for _, want := range []string{
-		"ctrlplanetest: namespace " + name + " is not deleted: timed out after 4s\n",
-		"Widget w: it is being deleted, but nobody has taken away its finalizer",
+		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
+		"Widget w: being deleted; waiting for finalizer",
 		"example.com/stay",
 		"does the controller that removes the finalizers run until the namespace is deleted?",
 		"what controllers did in namespace " + name,

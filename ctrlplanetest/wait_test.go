@@ -53,13 +53,13 @@ func TestFailureMessages(t *testing.T) {
 			"not healthy in namespace a-quota-",
 			"Deployment a-quota-",
 		}},
-		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "nobody has deleted it"}},
+		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "its deletion was not requested"}},
 		{"not settled", func(tb testing.TB) {
 			stop := writeUntilStopped(t, cp.Client(), cp.Namespace(tb))
 			defer stop()
 			cp.WaitSettled(tb)
 		}, []string{"not settled: "}},
-		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"the server knows no kind gadget"}},
+		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"unknown kind gadget"}},
 		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
 		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &unknownObject{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
 		{"no such file", func(tb testing.TB) { cp.Apply(tb, "testdata/none.yaml") }, []string{"testdata/none.yaml"}},

@@ -33,7 +33,7 @@ func runTests(m *testing.M) int {
 		Manifests:   []string{"../testdata/widgets.yaml"},
 		Controllers: []string{"*", "-job"},
 		LogFile:     logFile,
-		Backend:     inprocess.Backend{Configure: func(s *ctrlplane.Server) { s.NodeZones = 2 }},
+		Backend:     inprocess.Backend{Configure: func(s *ctrlplane.Server) { s.Nodes.Zones = 2 }},
 	})
 }
 

@@ -100,7 +100,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	}
 	cmd = program.Command(t, "status")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR=/no/such/folder")
-	program.RequireFailure(t, cmd, 1, "no control plane runs in /no/such/folder, which CTRLPLANE_DATA_DIR names")
+	program.RequireFailure(t, cmd, 1, "no control plane is running in /no/such/folder, the value of CTRLPLANE_DATA_DIR")
 	cmd = program.Command(t, "up")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+out)
 	program.RequireFailure(t, cmd, 1, out+" is in use")
@@ -116,7 +116,7 @@ func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	inner.Dir = r.cmd.Dir
 	inner.Env = append(os.Environ(), "HOME="+r.cmd.Dir, "XDG_STATE_HOME="+r.cmd.Dir+"/state", "TMPDIR="+r.cmd.Dir)
 	stdout, stderr, code := program.Run(t, inner)
-	if code != 1 || stdout != mine+"\n" || !strings.Contains(stderr, "several control planes run: say which one") {
+	if code != 1 || stdout != mine+"\n" || !strings.Contains(stderr, "several control planes are running: choose one") {
 		t.Errorf("exit code %d, %q, want %s: %s", code, stdout, mine, stderr)
 	}
 	r.stdin.Close()

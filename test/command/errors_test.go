@@ -27,7 +27,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --ephemeral --data-dir x", "use one of them"},
 		{"up --ephemeral --service-cidr 1.2.3", "1.2.3"},
 		{"up --ephemeral --pod-cidr zz", "zz"},
-		{"up --bind-address nowhere", "no IP address"},
+		{"up --bind-address nowhere", "not an IP address"},
 		{"up --port 99999", "99999"},
 		{"up --ui nope", "auto, plain, json or none"},
 		{"up --log-level nope", "debug, info, warn or error"},
@@ -66,12 +66,12 @@ func TestStartErrors(t *testing.T) {
 	for _, tc := range []struct{ args, says string }{
 		{"up --ephemeral --port " + port, "port " + port + " is in use"},
 		{"up --ephemeral --bind-address 192.0.2.1", "192.0.2.1 is not one of this machine"},
-		{"up --data-dir " + file, "is not a folder but a file"},
-		{"up --data-dir " + filepath.Dir(file), "holds something else"},
+		{"up --data-dir " + file, "is a file"},
+		{"up --data-dir " + filepath.Dir(file), "contains other files"},
 		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},
 		{"up --ephemeral -f " + file, file},
 		{"up --ephemeral -f /no/such/file", "/no/such/file"},
-		{"kubeconfig", "does not run: start it with"},
+		{"kubeconfig", "is not running: start it with"},
 		{"--name other controllers", "--name other up"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestDamagedDataFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeFile(t, filepath.Join(dir, "pki/ca.key"), string(data))
-		}, []string{"ca.crt does not belong to ca.key"}},
+		}, []string{"ca.crt does not match ca.key"}},
 		{"token key is gone", func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "pki/sa.key")); err != nil {
 				t.Fatal(err)

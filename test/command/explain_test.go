@@ -37,13 +37,13 @@ func TestExplainOffline(t *testing.T) {
 		}
 	}
 	out = explainOutput(t, "explain", "nodelifecycle")
-	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane runs", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
+	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane is running", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the page does not contain %q:\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes, so far") {
-		t.Errorf("colours in a pipe, or observed facts:\n%s", out)
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes so far") {
+		t.Errorf("colours in a pipe, or something observed:\n%s", out)
 	}
 
 	var list explainList
@@ -79,8 +79,8 @@ func TestExplainErrors(t *testing.T) {
 	t.Parallel()
 	program.RequireFailure(t, program.Command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
 	program.RequireFailure(t, program.Command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	program.RequireFailure(t, program.Command(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
-	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+	program.RequireFailure(t, program.Command(t, "explain", "job", "-o", "xml"), 2, `unknown format "xml"`)
+	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
 }
 
 // TestExplainSettingsAreFlags checks that "up" has the flags that pages name.

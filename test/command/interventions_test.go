@@ -27,20 +27,20 @@ func TestInterventionErrors(t *testing.T) {
 		{"fail replicaset --resource podz", 2, `resource "podz": unknown: "kubectl api-resources" lists them`},
 		{"step replicaset", 2, "controller replicaset-controller: it is not paused: pause it first"},
 		{"step replicaset --until settled", 2, "controller replicaset-controller: it is not paused: pause it first"},
-		{"step replicaset 3 --until settled", 2, "not both"},
-		{"step replicaset --until tomorrow", 2, `--until: "tomorrow" is not known: use settled`},
-		{"step replicaset --timeout 3s", 2, "--timeout is for --until"},
-		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not longer than 0"},
+		{"step replicaset 3 --until settled", 2, "exclude each other"},
+		{"step replicaset --until tomorrow", 2, `--until: unknown state "tomorrow": use settled`},
+		{"step replicaset --timeout 3s", 2, "--timeout needs --until"},
+		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset none", 2, `"none" is not a number of writes`},
-		{"step replicaset -o yaml", 2, `--output: "yaml" is not known: use json`},
-		{"step", 2, "takes a controller and a number of writes"},
-		{"scale replicaset", 2, "say how many: --workers 3"},
-		{"scale --workers 3", 2, "say which"},
+		{"step replicaset -o yaml", 2, `--output: unknown format "yaml": use json`},
+		{"step", 2, "takes the name of a controller and a number of writes"},
+		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
+		{"scale --workers 3", 2, "missing controller name"},
 		{"scale replicaset --workers few", 2, "--workers"},
 		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
-		{"-o xml", 2, `--output: "xml" is not known: use wide, json or yaml`},
+		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
@@ -92,7 +92,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -125,7 +125,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "resume", "deployment"), "resumed: none\n")
 	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
-	says(do("status"), "by hand: deployment-controller (stopped)")
+	says(do("status"), "changed manually: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")
@@ -134,7 +134,7 @@ func TestInterventionVerbs(t *testing.T) {
 		t.Errorf("exit code %d with writes held: %s", p.Cmd.ProcessState.ExitCode(), p.Stderr)
 	}
 	program.Up(t, dir)
-	if text := do("status"); strings.Contains(text, "by hand") {
+	if text := do("status"); strings.Contains(text, "changed manually") {
 		t.Errorf("an intervention outlives the process:\n%s", text)
 	}
 }

@@ -20,13 +20,13 @@ func TestLearnUsageErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		"learn 99":                 {2, `there is no lesson "99"`},
+		"learn 99":                 {2, `unknown lesson "99"`},
 		"learn quueue":             {2, `did you mean "queue"?`},
 		"learn nowhere.md":         {2, "nowhere.md"},
 		"learn 1 2":                {2, "one lesson"},
 		"learn --resume":           {1, "nothing to resume"},
 		"learn --resume --auto":    {2, "use one of them"},
-		"learn --dir x":            {2, "say which"},
+		"learn --dir x":            {2, "--dir needs a lesson"},
 		"--name demo learn 1":      {1, "--name demo up"},
 		"learn 1 --boil":           {2, "unknown flag"},
 		"--name Demo learn --auto": {2, "--name"},
@@ -44,7 +44,7 @@ func TestLearnUsageErrors(t *testing.T) {
 func TestLearnList(t *testing.T) {
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
 		stdout, stderr, code := program.Run(t, program.Command(t, args...))
-		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "Who says no") {
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "what refuses a request") {
 			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 		}
 	}
@@ -137,18 +137,18 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`line 11: this does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`line 11: a check does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
-			"line 7: the checks hold before anything was done",
+			"line 7: the checks hold before the task is done",
 		},
-		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" has failed with code 1`},
+		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" failed with exit code 1`},
 		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
 		"nothing to trace": {
-			"## One\n```show\ntrace: configmap/none\n```\n", "nobody touched it",
+			"## One\n```show\ntrace: configmap/none\n```\n", "no such object in the recorded history",
 		},
-		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
+		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is not a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			program.RequireFailure(t, program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, tc.steps)), 1, tc.says)

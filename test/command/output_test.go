@@ -17,16 +17,16 @@ func TestViewUsageErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		{"up --ui boiled", 2, `"boiled" is not known: use auto, plain, json or none`},
-		{"top --ui boiled", 2, `"boiled" is not known: use auto, plain, json or none`},
-		{"top", 1, `does not run: start it with "`},
-		{"status", 1, `does not run: start it with "`},
+		{"up --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
+		{"top --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
+		{"top", 1, `is not running: start it with "`},
+		{"status", 1, `is not running: start it with "`},
 		{"--name demo top", 1, "--name demo up"},
 		{"--data-dir nowhere status", 1, "--data-dir nowhere up"},
 		{"status -o xml", 2, "json, yaml or wide"},
 		{"status extra", 2, "takes no arguments"},
-		{"top --token-file x", 2, "--metrics, which is not given"},
-		{"top --insecure-skip-tls-verify", 2, "--metrics, which is not given"},
+		{"top --token-file x", 2, "need --metrics"},
+		{"top --insecure-skip-tls-verify", 2, "need --metrics"},
 		{"--name demo top --metrics http://127.0.0.1:1", 2, "use one of them"},
 		{"top --metrics localhost:8080", 2, "http://localhost:8080"},
 		{"top --metrics ftp://localhost", 2, "only http:// and https://"},

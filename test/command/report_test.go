@@ -186,7 +186,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 	}{
 		{"passed", []string{"--", "true"}, 0, "passed"},
 		{"timed out", []string{"--timeout", "300ms", "--", "sleep", "60"}, 124, "timed out"},
-		{"not found", []string{"--", "no-such-command"}, 127, "cannot be run"},
+		{"not found", []string{"--", "no-such-command"}, 127, "cannot run"},
 		{"no control plane", []string{"--bind-address", "192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
 	} {
@@ -247,7 +247,7 @@ func TestRunReportErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
+	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "use another folder")
 	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
 	program.RequireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
 	program.RequireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")

@@ -136,7 +136,7 @@ func TestRunExitCodes(t *testing.T) {
 		{"no such file", []string{"--", "/no/such/file"}, 127, "/no/such/file"},
 		{"not executable", []string{"--", plain}, 126, "permission denied"},
 		{"a folder", []string{"--", "/"}, 126, "directory"},
-		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "longer than 200ms"},
+		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "terminated after 200ms"},
 		{"no control plane", []string{"--bind-address=192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"no command", nil, 2, "COMMAND"},
 		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
@@ -376,7 +376,7 @@ func TestRunGracePeriods(t *testing.T) {
 		t.Errorf("the command printed %q", got)
 	}
 	r.requireExit(t, 125)
-	requireLastLine(t, r.stderr.String(), "the control plane has ended")
+	requireLastLine(t, r.stderr.String(), "the control plane has exited")
 	stubborn.requireExit(t, 124)
-	requireLastLine(t, stubborn.stderr.String(), "longer than 200ms")
+	requireLastLine(t, stubborn.stderr.String(), "terminated after 200ms")
 }

@@ -78,7 +78,7 @@ func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
 
 func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 	k := newSnapshotFixture(t)
-	program.RequireFailure(t, k.command("snapshot", "save", "none"), 1, "does not run: start it with")
+	program.RequireFailure(t, k.command("snapshot", "save", "none"), 1, "is not running: start it with")
 	p := k.startUp()
 	k.createConfigMap("one")
 	p.Stop(t, syscall.SIGTERM)
@@ -88,7 +88,7 @@ func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, k.mustRun("snapshot", "diff", "one", "-o", "name"), "ConfigMap default/two added\n")
 	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
-	program.RequireFailure(t, k.command("reset"), 1, "does not run: start it with")
+	program.RequireFailure(t, k.command("reset"), 1, "is not running: start it with")
 	p = k.startUp()
 	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
 		t.Errorf("%d ConfigMaps", n)
@@ -127,15 +127,15 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "restore", "../../base"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "restore", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "restore", "cut"}, 1, "it is damaged"},
-		{[]string{"snapshot", "restore", "empty"}, 1, "it is no snapshot"},
-		{[]string{"snapshot", "restore", "newer"}, 1, "it has form 9"},
+		{[]string{"snapshot", "restore", "empty"}, 1, "it is not a snapshot"},
+		{[]string{"snapshot", "restore", "newer"}, 1, "it has format 9"},
 		{[]string{"snapshot", "diff"}, 2, "one or two names"},
 		{[]string{"snapshot", "diff", "base", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "diff", "base", "-o", "xml"}, 2, "--output"},
 		{[]string{"snapshot", "save", "base"}, 1, "exists already"},
 		{[]string{"snapshot", "save", "../x"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "save", "a", "b"}, 2, "takes one name"},
-		{[]string{"snapshot", "delete"}, 2, "say which"},
+		{[]string{"snapshot", "delete"}, 2, "missing snapshot name"},
 		{[]string{"snapshot", "delete", "nothing-like-it"}, 2, "unknown snapshot"},
 		{[]string{"snapshot", "list", "-o", "xml"}, 2, "--output"},
 		{[]string{"reset", "x"}, 2, "takes no arguments"},
@@ -149,7 +149,7 @@ func TestSnapshotErrors(t *testing.T) {
 	if _, err := os.Stat(broken.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
 	}
-	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has form 9")
+	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has format 9")
 	if now := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
 		t.Errorf("resource version %s, was %s", now, revision)
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 var logPath = flag.String("server-log", "", "log file of the control plane")
@@ -69,19 +68,18 @@ func TestMain(m *testing.M) {
 // returns an error if the control plane ends before Close, or Close fails.
 func runWithControlPlane(tests func() int) (code int, err error) {
 	srv := &ctrlplane.Server{
-		NoScheduler: true,
-		ControllerManagerArgs: []string{
+		Scheduler: ctrlplane.SchedulerConfig{Disabled: true},
+		Controllers: ctrlplane.ControllersConfig{Args: []string{
 			"node-monitor-period=" + nodeMonitorPeriod.String(),
 			"node-monitor-grace-period=" + nodeGracePeriod.String(),
 			"horizontal-pod-autoscaler-sync-period=1s",
-		},
+		}},
 	}
 	if os.Getenv(workloadsEnv) != "" {
 		enableWorkloads(srv)
 	}
 	if *logPath != "" {
-		srv.Log = &logfile.Config{Path: *logPath}
-		srv.Verbosity = 2
+		srv.Log = &ctrlplane.LogConfig{Path: *logPath, Verbosity: 2}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -297,7 +297,7 @@ func TestSettleReportsBusyControllers(t *testing.T) {
 		d.Name = "held"
 		createObject(t, deployments(ns), d)
 		_, err := waitUntilSettled(t, src, 2*time.Second)
-		requireBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held: it is paused")
+		requireBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held")
 	})
 }
 

@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ctrlplane/ctrlplane/internal/informersync"
-	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
 // Interventions stay in effect after a restore.
@@ -105,7 +104,7 @@ func TestSnapshotStoreFolders(t *testing.T) {
 	createSampleObjects(t)
 	there := map[string]bool{}
 	for _, e := range currentState(t).Entries {
-		there[snapshot.ResourcePrefix(e.Key)] = true
+		there[storekeys.ResourcePrefix(e.Key)] = true
 	}
 	_, lists, err := controlPlane.client.Discovery().ServerGroupsAndResources()
 	if err != nil {
@@ -126,8 +125,8 @@ func TestSnapshotStoreFolders(t *testing.T) {
 			if err != nil || len(objects.Items) == 0 {
 				continue
 			}
-			if looked++; !there[informersync.ResourcePrefix(of.GroupResource())] {
-				t.Errorf("%s: no entry in folder %s", of, informersync.ResourcePrefix(of.GroupResource()))
+			if looked++; !there[storekeys.PrefixOf(of.Group, of.Resource)] {
+				t.Errorf("%s: nothing in folder %s", of, storekeys.PrefixOf(of.Group, of.Resource))
 			}
 		}
 	}

@@ -33,11 +33,11 @@ func TestSnapshotRestoreErrors(t *testing.T) {
 		file []byte
 		says string
 	}{
-		"empty":         {nil, "it is no snapshot"},
-		"other file":    {[]byte("apiVersion: v1\nkind: ConfigMap\n"), "it is no snapshot"},
+		"empty":         {nil, "it is not a snapshot"},
+		"other file":    {[]byte("apiVersion: v1\nkind: ConfigMap\n"), "it is not a snapshot"},
 		"flipped":       {flipped, "it is damaged"},
 		"cut short":     {file[:len(file)-1], "it is damaged"},
-		"newer form":    {slices.Concat([]byte("ctrlplane snapshot 2\n"), file), "it has form 2"},
+		"newer form":    {slices.Concat([]byte("ctrlplane snapshot 2\n"), file), "it has format 2"},
 		"newer minor":   {from("v1.38.0"), "it is from Kubernetes v1.38.0"},
 		"older minor":   {from("v1.35.2"), "it is from Kubernetes v1.35.2"},
 		"another major": {from("v2.37.0"), "it is from Kubernetes v2.37.0"},
@@ -69,7 +69,7 @@ func TestSnapshotConcurrentRestores(t *testing.T) {
 	for _, err := range errs {
 		if err == nil {
 			done++
-		} else if !strings.Contains(err.Error(), "another restore is under way: wait for its end") {
+		} else if !strings.Contains(err.Error(), "another restore is running: wait until it ends") {
 			t.Error(err)
 		}
 	}

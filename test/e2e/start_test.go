@@ -97,12 +97,12 @@ func startInChild(t *testing.T, what string, into any) {
 func runStart(what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	srv := &ctrlplane.Server{Nodes: 1}
+	srv := &ctrlplane.Server{Nodes: ctrlplane.NodesConfig{Count: 1}}
 	if what != startCounts {
-		srv.Nodes, srv.NoScheduler = 0, true
+		srv.Nodes.Count, srv.Scheduler.Disabled = 0, true
 	}
 	if what == startUnseeded {
-		srv.APIServerArgs = []string{"etcd-prefix=/registry"} // upstream's own default
+		srv.APIServer.Args = []string{"etcd-prefix=/registry"} // upstream's own default
 	}
 	if err := srv.Start(ctx); err != nil {
 		return err

@@ -126,7 +126,7 @@ func TestWorkloadWrongAnnotations(t *testing.T) {
 	p.Annotations = map[string]string{"ctrlplane.local/exit-code": "256", "kwok.x-k8s.io/usage-cpu": "much"}
 	createObject(t, pods(ns), p)
 	e := awaitEvent(t, ns, "Pod", "wrong", "InvalidAnnotation")
-	for _, want := range []string{`"256" is no exit code`, `"much" is no quantity`} {
+	for _, want := range []string{`"256" is not an exit code`, `"much" is not a quantity`} {
 		if e.Type != corev1.EventTypeWarning || !strings.Contains(e.Message, want) {
 			t.Errorf("%s event says %q, want %q", e.Type, e.Message, want)
 		}

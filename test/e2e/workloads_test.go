@@ -21,10 +21,10 @@ const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
 
 // enableWorkloads configures a Server that runs Pods.
 func enableWorkloads(s *ctrlplane.Server) {
-	s.NoScheduler = false
-	s.Nodes, s.NodeZones, s.NodeCPU = 3, 3, "8"
-	// Kubelets renew their leases every 10 s.
-	s.ControllerManagerArgs = append(s.ControllerManagerArgs, "node-monitor-grace-period=25s")
+	s.Scheduler.Disabled = false
+	s.Nodes = ctrlplane.NodesConfig{Count: 3, Zones: 3, CPU: "8"}
+	// Kubelets renew their leases each 10 s.
+	s.Controllers.Args = append(s.Controllers.Args, "node-monitor-grace-period=25s")
 }
 
 // TestWorkloads runs the tests below in a child process.

@@ -62,7 +62,7 @@ func TestLearnInteractively(t *testing.T) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Not yet: configmap/note has to be there; now it is not there.")
+	v.awaitText(t, "Not yet: configmap/note has to exist; now it does not exist.")
 	v.pressKeys(t, "hint"+keyEnter)
 	v.awaitText(t, "Hint: Use kubectl.")
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
@@ -88,7 +88,7 @@ func TestLearnInteractively(t *testing.T) {
 	v.pressKeys(t, "b"+keyEnter)
 	v.awaitText(t, "No. It is not that one.")
 	v.pressKeys(t, "quit"+keyEnter)
-	v.awaitText(t, "learn --resume goes on at step 3.")
+	v.awaitText(t, "To continue at step 3: ")
 	v.requireExit(t)
 	program.RequireLessonCleanedUp(t, p)
 
@@ -96,7 +96,7 @@ func TestLearnInteractively(t *testing.T) {
 	again.Env = v.cmd.Env // the same progress
 	again.Stdin = strings.NewReader("b\nA\n")
 	stdout, stderr, code := program.Run(t, again)
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "Doing again") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "That was lesson") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "Repeating the earlier steps") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "You have completed lesson") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 	program.RequireLessonCleanedUp(t, p)
@@ -108,15 +108,15 @@ func TestLearnInterrupted(t *testing.T) {
 	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, keyCtrlC)
-		v.awaitText(t, "learn --resume goes on at step 1.")
+		v.awaitText(t, "To continue at step 1: ")
 		v.requireExit(t)
 		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -127,11 +127,11 @@ func TestLearnInterrupted(t *testing.T) {
 	})
 	t.Run("Ctrl-C is the command's", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, `echo beg""un; exec sleep 1000`+keyEnter)
 		v.awaitText(t, "begun")
 		v.pressKeys(t, keyCtrlC)
-		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Enter goes on lesson-mine $") == 2 })
+		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Press Enter to continue. lesson-mine $") == 2 })
 		v.pressKeys(t, "quit"+keyEnter)
 		v.requireExit(t)
 		program.RequireLessonCleanedUp(t, p)
@@ -144,10 +144,10 @@ func TestLearnInterrupted(t *testing.T) {
 	})
 	t.Run("end of the control plane", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-		v.awaitText(t, "Enter goes on lesson-mine $")
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		p.Stop(t, syscall.SIGTERM)
 		v.pressKeys(t, keyEnter)
-		v.awaitText(t, "the control plane has ended meanwhile")
+		v.awaitText(t, "the control plane has exited")
 		<-v.Done()
 	})
 }

@@ -89,9 +89,9 @@ func changeSize(t *testing.T, v *terminal) {
 
 func readHelp(t *testing.T, v *terminal) {
 	v.pressKeys(t, "?")
-	v.awaitText(t, "leave the view")
+	v.awaitText(t, "quit the view")
 	v.awaitText(t, "LAST MINUTE")
-	v.pressEscape(t, "leave the view")
+	v.pressEscape(t, "quit the view")
 	v.awaitFilled(t, 160, 45)
 }
 
@@ -101,10 +101,10 @@ func leaveRunning(t *testing.T, v *terminal, dir string) {
 	v.pressKeys(t, "q")
 	v.awaitText(t, "Stop the control plane?")
 	v.pressKeys(t, "l")
-	v.awaitText(t, "It runs on: ")
+	v.awaitText(t, "The control plane keeps running.")
 	v.requireRestored(t)
-	if now := v.Text(); !strings.Contains(now, "It runs on: ") {
-		t.Errorf("earlier output hides how to continue:\n%s", now)
+	if now := v.Text(); !strings.Contains(now, "The control plane keeps running.") {
+		t.Errorf("what happened before pushes off the screen how to go on:\n%s", now)
 	}
 	name := program.CreateWeb(t, dir, 3)
 	v.awaitRow(t, `default/`+name) // of later output; the first lines may have scrolled off
@@ -145,7 +145,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 	v.awaitText(t, "Stop the control plane?")
 	v.pressKeys(t, "s")
 	v.requireExit(t)
-	third.awaitText(t, "lost the control plane")
+	third.awaitText(t, "cannot reach the control plane")
 	third.pressKeys(t, "q")
 	third.requireExit(t)
 }
@@ -176,7 +176,7 @@ func TestLiveViewEnds(t *testing.T) {
 			v.requireFullScreen(t)
 			tc.end(t, v)
 			v.requireExit(t)
-			if screen := v.Text(); !strings.Contains(screen, "Ctrl-C stops it.") {
+			if screen := v.Text(); !strings.Contains(screen, "Press Ctrl-C to stop.") {
 				t.Errorf("the screen from before the view is not restored:\n%s", screen)
 			}
 		})
