@@ -5,136 +5,207 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	"k8s.io/apiserver/pkg/server/healthz"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	netutils "k8s.io/utils/net"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
-	"github.com/ctrlplane/ctrlplane/control"
-	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/memory"
+	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
-	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
-// controlPlane is a control plane that starts, runs or has ended: the parts of a Server.
+// controlPlane is the parts of a Server, from Start on.
 type controlPlane struct {
-	config *Server
-	log    *slog.Logger // set before anything that runs beside the start
+	config *Server      // a copy
+	log    *slog.Logger // set before the first step that overlaps others
+
+	cancelStart context.CancelCauseFunc
+	startEnded  chan struct{}
 
 	closers   []func() error // in the order of the start; run backwards
 	closeOnce sync.Once
-	closing   chan struct{} // closed when end begins
+	closing   chan struct{} // closed when close begins
 	closeErr  error
-	done      chan struct{} // closed when end is over
+	done      chan struct{} // closed when close is over
 	cause     error         // final when done is closed
+	watcher   sync.WaitGroup
 
-	started          bool        // the start has succeeded
-	ready            atomic.Bool // the same, for other goroutines: nothing below changes any more
-	observer         *observe.Observer
-	dir              *datadir.Dir
-	certs            *pki.Bundle
-	apiHandler       *loopback.DeferredHandler // the API server's handler
-	etcd             *etcdStarter
-	api              *apiserver.Server
-	supervisor       *controllers.Supervisor
-	runningScheduler atomic.Pointer[scheduler.Scheduler] // nil unless it runs
-	nodes            *nodeSimulation
-	snapshots        *snapshotService
-	lease            *lease // nil without leader election
-	kubeconfig       *clientcmdapi.Config
-	url              string
+	// ready says that the start has succeeded: the fields below are final. Before,
+	// only the steps of the start use them.
+	ready       atomic.Bool
+	dirPath     atomic.Pointer[string] // of dir, for any goroutine
+	observer    *observe.Observer
+	memory      *memory.Governor
+	manifests   []manifests.Object
+	dir         *datadir.Dir
+	logFile     *logfile.File // nil without a log
+	etcd        *etcdStarter
+	certs       *pki.Bundle
+	supervisor  *controllers.Supervisor
+	nodes       *nodeSimulation
+	apiHandler  *loopback.DeferredHandler // the API server's, for clients inside the process
+	api         *apiserver.Server
+	kubelets    *kubelet.Server
+	lease       *lease // nil without leader election
+	snapshots   *snapshotservice.Service
+	kubeconfig  *clientcmdapi.Config
+	url         string
+	scheduler   atomic.Pointer[scheduler.Scheduler] // nil while none runs
+	readyChecks []healthz.HealthChecker
+	liveChecks  []healthz.HealthChecker
 }
 
-func newControlPlane(s *Server) *controlPlane {
-	p := &controlPlane{config: s, apiHandler: loopback.NewDeferredHandler(), log: slog.New(slog.DiscardHandler), closing: make(chan struct{}), done: make(chan struct{})}
-	p.nodes = &nodeSimulation{owner: p}
-	p.snapshots = &snapshotService{owner: p}
-	return p
+func newControlPlane(config *Server) *controlPlane {
+	return &controlPlane{
+		config:     config,
+		log:        slog.New(slog.DiscardHandler),
+		startEnded: make(chan struct{}),
+		closing:    make(chan struct{}),
+		done:       make(chan struct{}),
+		apiHandler: loopback.NewDeferredHandler(),
+		etcd:       newEtcdStarter(),
+	}
 }
 
-// start is the order of the start. Each step leaves its closer before the next
-// begins; end runs them backwards.
+// startStep is a part of the start, and what undoes it.
+type startStep struct {
+	stage string                      // its name for OnStage, the log and the Observer; empty = not reported
+	run   func(context.Context) error // nil in a step that waits
+	// close undoes the step; it is called, too, if run has failed or was skipped.
+	close func() error
+	// background runs the step beside those that follow, up to the next that waits.
+	background bool
+	wait       bool
+	skip       bool
+}
+
+// startSteps is the order of the start. Close runs the close functions backwards.
+func (p *controlPlane) startSteps() []startStep {
+	elect := p.config.Controllers.LeaderElect
+	return []startStep{
+		// First, so that a file that cannot be read fails the start before it creates anything.
+		{run: p.loadManifests},
+		// All other parts keep their files in the data folder.
+		{stage: "data folder", run: p.openDataDir, close: p.closeDataDir},
+		// Before all that logs; the file may be in the data folder.
+		{run: p.openLog, close: p.closeLog},
+		// As early as possible, because the API server waits for it: it takes about as
+		// long as the steps up to there. It writes what is in the store from the
+		// beginning, so nothing else may read from the store before it has ended.
+		{stage: "etcd", run: p.startEtcd, close: p.closeEtcd, background: true},
+		// The options name the certificates' files.
+		{stage: "certificates", run: p.ensureCertificates},
+		// All that the user may have got wrong, before anything is served.
+		{stage: "options", run: p.checkOptions},
+		// Ends when it serves; it is not ready yet. Needs the supervisor for its health checks.
+		{stage: "API server", run: p.startAPIServer, close: p.closeAPIServer, background: true},
+		// Controllers that need no answer from the API server are built while it is
+		// assembled, which keeps only one core busy. Closed before the API server, or
+		// their last calls would fail.
+		{run: p.prepareControllers, close: p.closeControllers, skip: elect},
+		// What follows calls the API server.
+		{wait: true},
+		// The API server connects to the kubelets for logs and exec of Pods, which exist from the next step on.
+		{run: p.startKubelets, close: p.closeKubelets},
+		// Before readiness: a client that sees the control plane as ready may call it.
+		{run: p.serveControl},
+		// Beside the controllers: both wait for the API server's first complete answer,
+		// and neither needs the other. With leader election the leader creates them.
+		{stage: "nodes", run: p.startNodes, close: p.closeNodes, background: true, skip: p.config.Nodes.Count == 0 || elect},
+		// The scheduler is one of them. With leader election they start later, and only
+		// the campaign for the lease starts here; closing it ends what the leader started.
+		{stage: "controllers", run: p.startControllers, close: p.closeLease},
+		// Readiness means that the nodes exist.
+		{wait: true},
+		{stage: "readiness", run: p.waitReady},
+		// After readiness: other processes take the kubeconfig as a sign that they can connect.
+		{stage: "kubeconfig", run: p.publishKubeconfig},
+		// The objects need controllers, nodes and a ready API server.
+		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests) == 0},
+		// Last: a reset restores what there is now. Closed first, because it reads from etcd.
+		{run: p.startSnapshots, close: p.closeSnapshots},
+	}
+}
+
+// start runs the steps. After an error the caller closes the control plane.
 func (p *controlPlane) start(ctx context.Context) error {
-	release, err := claimProcess()
-	if err != nil {
+	p.memory = memory.Start(p.config.KeepGCSettings)
+	p.onClose(p.memory.Close)
+	if err := p.runSteps(ctx, p.startSteps()); err != nil {
 		return err
 	}
-	p.onClose(release)
-	p.startObserver()
-	settle := raiseGCPercent()
-	p.onClose(func() error { settle(); return nil })
-	steps := []startStep{
-		{"data folder", p.openDataDir},              // and the log in it
-		{"certificates", p.ensureCertificates},      // the options name their files
-		{"options", p.checkOptions},                 // before anything is served
-		{"API server", p.startAPIServer},            // serves when this ends; not ready yet
-		{"controllers", p.startControllersAndNodes}, // and nodes beside them
-		{"readiness", p.waitReady},
-		{"kubeconfig", p.publishKubeconfig},
-	}
-	if len(p.config.Manifests) > 0 {
-		objects, err := manifests.Load(p.config.Manifests)
-		if err != nil {
-			return err
-		}
-		steps = append(steps, startStep{"manifests", func(ctx context.Context) error {
-			return manifests.Apply(ctx, p.adminConfig(), objects)
-		}})
-	}
-	for i, step := range steps {
-		if err := p.runStage(step.name, func() error { return step.run(ctx) }); err != nil {
-			return p.explainStartError(ctx, err)
-		}
-		if i == 0 {
-			p.startEtcd() // goes on beside the next three
-		}
-	}
-	settle()
-	p.started = true
+	p.memory.Started(p.log)
 	p.ready.Store(true)
-	if err := p.snapshots.recordStartRevision(ctx); err != nil {
-		p.warn("reset will not work: " + err.Error())
-	}
-	go p.governMemory()
 	p.watchComponents()
 	return nil
 }
 
-type startStep struct {
-	name string
-	run  func(context.Context) error
+// runSteps returns the first error of a step when no step runs any more.
+func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err error) {
+	ctx, cancel := context.WithCancel(outer)
+	defer cancel()
+	var once sync.Once
+	fail := func(failure error) {
+		once.Do(func() {
+			err = p.explainStartError(outer, failure) // before cancel makes others fail, too
+			cancel()
+		})
+	}
+	var background sync.WaitGroup
+	for _, step := range steps {
+		if step.close != nil {
+			p.onClose(step.close)
+		}
+		run := func() {
+			if failure := p.runStep(ctx, step); failure != nil {
+				fail(failure)
+			}
+		}
+		switch {
+		case step.wait:
+			background.Wait()
+		case step.skip:
+		case step.background:
+			background.Go(run)
+		default:
+			run()
+		}
+		if ctx.Err() != nil {
+			fail(ctx.Err())
+			break
+		}
+	}
+	background.Wait()
+	return err
 }
 
-// runStage runs a step of the start and tells what became of it.
-func (p *controlPlane) runStage(name string, run func() error) error {
-	began := time.Now()
-	p.reportStage(Stage{Name: name})
-	err := run()
-	p.reportStage(Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
-	step := &observe.BootStep{Step: name, Took: time.Since(began)}
-	if err != nil {
-		step.Error = err.Error()
+func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
+	if step.stage == "" {
+		return step.run(ctx)
 	}
-	p.observer.Append(step)
-	p.log.Info("start", "stage", name, "took", time.Since(began), "err", err)
+	began := time.Now()
+	p.reportStage(Stage{Name: step.stage})
+	err := step.run(ctx)
+	took := time.Since(began)
+	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: err})
+	record := &observe.BootStep{Step: step.stage, Took: took}
+	if err != nil {
+		record.Error = err.Error()
+	}
+	p.observer.Append(record)
+	p.log.Info("start", "stage", step.stage, "took", took, "err", err)
 	return err
 }
 
@@ -144,59 +215,16 @@ func (p *controlPlane) reportStage(s Stage) {
 	}
 }
 
-// onClose adds what end is to undo.
-func (p *controlPlane) onClose(undo func() error) { p.closers = append(p.closers, undo) }
-
-func (p *controlPlane) openDataDir(context.Context) (err error) {
-	if p.config.Dir == "" {
-		p.dir, err = datadir.OpenTemp()
-	} else {
-		p.dir, err = datadir.Open(p.config.Dir, dataVersion)
+// explainStartError returns the cause rather than its effect: that etcd has failed,
+// or that the start was interrupted, instead of what this did to the current step.
+func (p *controlPlane) explainStartError(ctx context.Context, err error) error {
+	if cause := p.etcd.failure(); cause != nil {
+		return cause
 	}
-	if err != nil {
-		return err
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("the start was interrupted: %w", cause)
 	}
-	p.onClose(p.closeDataDir)
-	if err := p.dir.CleanupError(); err != nil {
-		p.warn(err.Error())
-	}
-	if err := p.clearAddress(); err != nil {
-		return err
-	}
-	if err := p.placeInitialSnapshot(); err != nil {
-		return err
-	}
-	return p.openLog()
-}
-
-// closeDataDir leaves nothing half-made behind.
-func (p *controlPlane) closeDataDir() error {
-	if !p.started {
-		return p.dir.Discard()
-	}
-	return p.dir.Close()
-}
-
-func (p *controlPlane) openLog() error {
-	if p.config.Log == nil {
-		return nil
-	}
-	cfg := *p.config.Log
-	if cfg.Path == "" {
-		cfg.Path = p.dir.Join(LogFile)
-	}
-	level := slog.LevelInfo
-	if cfg.Level != nil {
-		level = cfg.Level.Level()
-	}
-	cfg.Level = min(level, slog.Level(-p.config.Verbosity))
-	file, err := logfile.Open(cfg)
-	if err != nil {
-		return err
-	}
-	p.onClose(file.Close)
-	p.log = slog.New(file.Handler())
-	return setKlog(p.log.Handler(), p.config.Verbosity)
+	return err
 }
 
 func (p *controlPlane) warn(msg string) {
@@ -204,199 +232,4 @@ func (p *controlPlane) warn(msg string) {
 	if p.config.OnWarning != nil {
 		p.config.OnWarning(msg)
 	}
-}
-
-func (p *controlPlane) ensureCertificates(context.Context) (err error) {
-	host, _, err := net.SplitHostPort(p.listenAddress())
-	if err != nil {
-		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.config.Listen, err)
-	}
-	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
-	for _, name := range append([]string{host}, p.config.Hosts...) {
-		if ip := net.ParseIP(name); ip != nil {
-			cfg.IPs = append(cfg.IPs, ip)
-		} else {
-			cfg.DNSNames = append(cfg.DNSNames, name)
-		}
-	}
-	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second one is for dual stack
-	_, services, err := net.ParseCIDR(primary)
-	if err != nil {
-		return usage.Errorf("service CIDR: %w", err)
-	}
-	first, err := netutils.GetIndexedIP(services, 1) // where Pods would find the API server
-	if err != nil {
-		return usage.Errorf("service CIDR: %w", err)
-	}
-	cfg.IPs = append(cfg.IPs, first)
-	p.certs, err = pki.Ensure(cfg)
-	return err
-}
-
-func (p *controlPlane) checkOptions(context.Context) (err error) {
-	for _, cidr := range strings.Split(p.podCIDR(), ",") {
-		if _, _, err := net.ParseCIDR(cidr); err != nil {
-			return usage.Errorf("pod CIDR: %w", err)
-		}
-	}
-	if err := p.apiServerConfig().CheckFlags(); err != nil {
-		return err
-	}
-	if err := p.nodesConfig().Check(); err != nil {
-		return err
-	}
-	extra, err := p.extraControllers()
-	if err != nil {
-		return err
-	}
-	p.supervisor, err = controllers.New(controllers.Config{
-		List:              p.config.Controllers,
-		Extra:             extra,
-		Args:              p.config.ControllerManagerArgs,
-		CACert:            p.certs.CACert,
-		CAKey:             p.certs.CAKey,
-		ServiceAccountKey: p.certs.ServiceAccountKey,
-		PodCIDR:           p.podCIDR(),
-		ServiceCIDR:       p.serviceCIDR(),
-		Standby:           p.config.LeaderElect,
-		SingleAPIServer:   !p.config.LeaderElect && len(p.config.EtcdEndpoints) == 0,
-		Logger:            p.log,
-		Recorder:          p.recorder,
-		Connect:           p.clientConfig,
-	})
-	return err
-}
-
-// clientConfig returns a client configuration for callers inside the process, whose
-// requests wait until there is an API server.
-func (p *controlPlane) clientConfig(who user.Info) *rest.Config {
-	return loopback.ClientConfig(p.apiHandler, who)
-}
-
-func (p *controlPlane) apiServerConfig() apiserver.Config {
-	role, binding := volumes.Policy()
-	return apiserver.Config{
-		Handler:       p.apiHandler,
-		PKI:           p.certs,
-		ServiceCIDR:   p.serviceCIDR(),
-		FeatureGates:  p.config.FeatureGates,
-		RuntimeConfig: p.config.RuntimeConfig,
-		Args:          p.config.APIServerArgs,
-		NoMetrics:     p.config.NoMetrics,
-		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
-	}
-}
-
-func (p *controlPlane) startAPIServer(ctx context.Context) error {
-	listener, err := p.openListener(ctx)
-	if err != nil {
-		return err
-	}
-	cfg := p.apiServerConfig()
-	cfg.Listener = listener
-	cfg.ReadyChecks, cfg.LiveChecks = p.supervisor.HealthChecks()
-	if cfg.Etcd, err = p.etcd.apiServerEtcd(ctx); err != nil {
-		listener.Close()
-		return err
-	}
-	kubelets, err := kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Logger: p.log.With("component", kubeletName)})
-	if err != nil {
-		listener.Close()
-		return err
-	}
-	cfg.DialKubelet = kubelets.Dialer
-	prepared := make(chan error, 1)
-	go func() { prepared <- p.prepareControllers() }()
-	start := func() { p.api, err = apiserver.Start(ctx, cfg) }
-	if by := p.recorder(apiServerName); by != nil {
-		by.Do(start)
-	} else {
-		start()
-	}
-	if failed := <-prepared; err == nil {
-		err = failed
-	}
-	if p.api != nil {
-		p.onClose(p.api.Close)
-	}
-	p.onClose(p.supervisor.Close)
-	if err != nil {
-		listener.Close()
-		return err
-	}
-	client, err := kubernetes.NewForConfig(p.nodesConfig().Connect("kubelet"))
-	if err != nil {
-		return err
-	}
-	kubelets.Start(client)
-	p.onClose(kubelets.Close)
-	p.api.Handle(controllers.DebugPath, p.supervisor)
-	p.api.Handle(controlrest.Path, controlrest.Handler(controlrest.Services{Controllers: p.listControllers, Source: p.observer, Nodes: p.nodes, Interventions: p.supervisor.Interventions(), Snapshots: p.snapshots, Flags: p.supervisor.Flags}))
-	p.url = "https://" + localAddress(listener.Addr())
-	return nil
-}
-
-// listControllers is what control serves of the supervisor's knowledge.
-func (p *controlPlane) listControllers() []control.Controller {
-	var list []control.Controller
-	for _, u := range p.supervisor.Statuses() {
-		if u.State == controllers.Off && u.Reason == "" {
-			u.Reason = "not started: another process holds the lease, or this one is starting"
-		}
-		list = append(list, control.Controller{Name: u.Name, Aliases: u.Aliases, State: string(u.State), Reason: u.Reason})
-	}
-	return list
-}
-
-// prepareControllers does what can be done of their start while the API server is
-// assembled, which keeps one core busy.
-func (p *controlPlane) prepareControllers() error {
-	if p.config.LeaderElect {
-		return nil // another process may lead for ever
-	}
-	return p.supervisor.Prepare()
-}
-
-// startControllersAndNodes makes the nodes while the controllers start. A leader's are made once
-// it leads.
-func (p *controlPlane) startControllersAndNodes(ctx context.Context) error {
-	if p.config.Nodes == 0 || p.config.LeaderElect {
-		return p.startControllers(ctx)
-	}
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return p.startControllers(ctx) })
-	both.Go(func() error {
-		if err := p.api.WaitServing(ctx); err != nil {
-			return err
-		}
-		return p.runStage("nodes", func() error { return p.startNodes(ctx) })
-	})
-	return both.Wait()
-}
-
-func (p *controlPlane) startControllers(ctx context.Context) error {
-	p.onClose(p.supervisor.Close)
-	p.onClose(p.nodes.close)
-	if p.config.LeaderElect {
-		p.lease = newLease(p)
-		p.onClose(p.lease.close)
-		return p.lease.campaign(ctx)
-	}
-	return p.supervisor.Start(ctx, p.api)
-}
-
-func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
-
-// explainStartError prefers why a part has ended to what that did to the step that was
-// under way.
-func (p *controlPlane) explainStartError(ctx context.Context, err error) error {
-	if p.etcd != nil {
-		if cause := p.etcd.failure(); cause != nil {
-			return cause
-		}
-	}
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("start was cut short: %w", cause)
-	}
-	return err
 }

@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
-// close undoes the start, last step first, and returns when all has ended; cause
-// is why, nil for Close. Later calls wait for the first.
+// onClose adds what close undoes.
+func (p *controlPlane) onClose(undo func() error) { p.closers = append(p.closers, undo) }
+
+// close undoes the start, last step first, and returns when all parts have ended;
+// cause is the failure that made it necessary, nil for Close. Later calls wait for
+// the first.
 func (p *controlPlane) close(cause error) error {
 	p.closeOnce.Do(func() {
 		p.cause = cause
@@ -15,7 +19,7 @@ func (p *controlPlane) close(cause error) error {
 		var errs []error
 		for _, undo := range slices.Backward(p.closers) {
 			if err := undo(); err != nil {
-				p.log.Error("stop", "err", err)
+				p.log.Error("close", "err", err)
 				errs = append(errs, err)
 			}
 		}
@@ -25,25 +29,25 @@ func (p *controlPlane) close(cause error) error {
 	return p.closeErr
 }
 
-// watchComponents ends the control plane when a part of it dies by itself.
+// watchComponents closes the control plane when a part of it fails. Server.Close
+// waits for its goroutine, which close cannot: it may call close itself.
 func (p *controlPlane) watchComponents() {
-	var etcdDone <-chan struct{}
-	if p.etcd.server != nil {
-		etcdDone = p.etcd.server.Done()
+	var leaseFailed <-chan error // none without leader election
+	if p.config.Controllers.LeaderElect {
+		leaseFailed = p.lease.failed
 	}
-	go func() {
+	p.watcher.Go(func() {
 		var cause error
 		select {
 		case <-p.closing:
 			return
-		case <-etcdDone:
+		case <-p.etcd.server.Done():
 			cause = fmt.Errorf("etcd ended: %w", p.etcd.server.Err())
 		case <-p.api.Done():
 			cause = fmt.Errorf("API server ended: %w", p.api.Err())
-		case <-p.lease.lost():
-			cause = errLeaseLost
+		case cause = <-leaseFailed:
 		}
-		p.log.Error("control plane ends", "err", cause)
+		p.log.Error("the control plane closes because a part of it has failed", "err", cause)
 		p.close(cause)
-	}()
+	})
 }

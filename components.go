@@ -3,6 +3,9 @@ package ctrlplane
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -18,22 +21,102 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
-// Controllers lists every controller by name, and why it would not run in a
-// Server with default fields; an empty reason is that of one that would.
+// Controllers lists every controller by name, with the reason why it would not run
+// in a Server with default fields; the reason is empty if it would run.
 func Controllers() []controllers.Status {
-	p := newControlPlane(&Server{})
-	extra, err := p.extraControllers()
+	extra, err := newControlPlane(&Server{}).extraControllers()
 	if err != nil {
 		panic("ctrlplane: our own defaults: " + err.Error())
 	}
 	return controllers.Catalogue(nil, extra)
 }
 
-// extraControllers are the controllers that upstream's controller manager does not have:
-// its cloud loops, over a provider of ours, and the scheduler.
+// checkOptions fails if a part could not start with the configuration, and creates
+// the parts that the API server needs from its first moment on.
+func (p *controlPlane) checkOptions(context.Context) (err error) {
+	for _, cidr := range strings.Split(p.podCIDR(), ",") {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			return usage.Errorf("pod CIDR: %w", err)
+		}
+	}
+	if err := p.apiServerConfig().CheckFlags(); err != nil {
+		return err
+	}
+	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorder(kubeletName)}
+	if err := p.nodes.config.Check(); err != nil {
+		return err
+	}
+	extra, err := p.extraControllers()
+	if err != nil {
+		return err
+	}
+	c := p.config.Controllers
+	p.supervisor, err = controllers.New(controllers.Config{
+		List:              c.Select,
+		Extra:             extra,
+		Args:              c.Args,
+		CACert:            p.certs.CACert,
+		CAKey:             p.certs.CAKey,
+		ServiceAccountKey: p.certs.ServiceAccountKey,
+		PodCIDR:           p.podCIDR(),
+		ServiceCIDR:       p.serviceCIDR(),
+		Standby:           c.LeaderElect,
+		SingleAPIServer:   !c.LeaderElect && len(p.config.Etcd.Endpoints) == 0,
+		Logger:            p.log,
+		Recorder:          p.recorder,
+		Connect:           p.clientConfig,
+	})
+	if err == nil {
+		p.readyChecks, p.liveChecks = p.supervisor.HealthChecks()
+	}
+	return err
+}
+
+// prepareControllers builds the controllers that can be built before the API server answers.
+func (p *controlPlane) prepareControllers(context.Context) error { return p.supervisor.Prepare() }
+
+func (p *controlPlane) closeControllers() error { return p.supervisor.Close() }
+
+// startControllers runs the controllers or, with leader election, lets them wait for
+// the lease in the background: a process that waits for others is ready.
+func (p *controlPlane) startControllers(ctx context.Context) (err error) {
+	if !p.config.Controllers.LeaderElect {
+		return p.supervisor.Start(ctx, p.api)
+	}
+	if err := p.api.WaitServing(ctx); err != nil {
+		return err
+	}
+	p.lease, err = campaign(leaseConfig{
+		Election: p.supervisor.LeaderElection(),
+		Client:   p.supervisor.ManagerConfig("leader-election"),
+		Lead:     p.lead,
+	})
+	return err
+}
+
+// lead starts what runs only in the process that holds the lease.
+func (p *controlPlane) lead(ctx context.Context) error {
+	if err := p.supervisor.Start(ctx, p.api); err != nil {
+		return err
+	}
+	if p.config.Nodes.Count == 0 {
+		return nil
+	}
+	return p.startNodes(ctx)
+}
+
+func (p *controlPlane) closeLease() error {
+	if p.lease == nil {
+		return nil
+	}
+	return p.lease.close()
+}
+
+// extraControllers returns the controllers that upstream's controller manager does
+// not have: the cloud controllers, the volume provisioner and the scheduler.
 func (p *controlPlane) extraControllers() ([]controllers.ExtraController, error) {
 	provider, err := cloud.New(cloud.Config{
-		Ranges:      p.config.LoadBalancerRange,
+		Ranges:      p.config.Network.LoadBalancerRange,
 		PodCIDR:     p.podCIDR(),
 		ServiceCIDR: p.serviceCIDR(),
 	})
@@ -49,23 +132,23 @@ func (p *controlPlane) extraControllers() ([]controllers.ExtraController, error)
 		return nil, err
 	}
 	extra := []controllers.ExtraController{sched, vols}
-	for _, l := range provider.Controllers() {
+	for _, c := range provider.Controllers() {
 		extra = append(extra, controllers.ExtraController{
-			Name:    l.Name,
-			Aliases: l.Aliases,
+			Name:    c.Name,
+			Aliases: c.Aliases,
 			Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
-				return l.Build(cloud.Environment(e))
+				return c.Build(cloud.Environment(e))
 			},
 		})
 	}
 	return extra, nil
 }
 
-// volumeProvisioner is the volume provisioner as one of the controllers. Claims wait
-// for a Pod to be scheduled only where there is a scheduler.
+// volumeProvisioner returns the volume provisioner as one of the controllers. Without
+// a scheduler, claims cannot wait until a Pod is scheduled.
 func (p *controlPlane) volumeProvisioner() (controllers.ExtraController, error) {
 	var cfg volumes.Config
-	if p.config.NoScheduler {
+	if p.config.Scheduler.Disabled {
 		cfg.BindingMode = storagev1.VolumeBindingImmediate
 	}
 	provisioner, err := volumes.New(cfg)
@@ -78,25 +161,26 @@ func (p *controlPlane) volumeProvisioner() (controllers.ExtraController, error) 
 	}, err
 }
 
-// schedulerController is the scheduler as one of the controllers.
+// schedulerController returns the scheduler as one of the controllers.
 func (p *controlPlane) schedulerController() (controllers.ExtraController, error) {
 	extra := controllers.ExtraController{Name: scheduler.Name, Aliases: []string{"scheduler"}}
-	if p.config.NoScheduler {
-		if p.config.SchedulerConfig != "" || len(p.config.SchedulerArgs) > 0 {
-			return extra, usage.Errorf("--no-scheduler leaves nobody whom --scheduler-config and --kube-scheduler-arg could be for: leave it or them out")
+	c := p.config.Scheduler
+	if c.Disabled {
+		if c.ConfigFile != "" || len(c.Args) > 0 {
+			return extra, usage.Errorf("--scheduler-config and --kube-scheduler-arg have no effect with --no-scheduler: leave out one or the other")
 		}
 		extra.OffReason = "turned off by --no-scheduler"
 		return extra, nil
 	}
 	cfg := scheduler.Config{
-		ConfigFile: p.config.SchedulerConfig,
-		Args:       p.config.SchedulerArgs,
+		ConfigFile: c.ConfigFile,
+		Args:       c.Args,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
 			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorder(scheduler.Name))
 		},
 	}
-	if _, err := scheduler.New(cfg); err != nil { // tells what is wrong before anything is served
+	if _, err := scheduler.New(cfg); err != nil { // reports wrong flags before anything is served
 		return extra, err
 	}
 	extra.Build = func(context.Context, controllers.Environment) (func(context.Context), error) {
@@ -109,10 +193,10 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	return extra, nil
 }
 
-// runScheduler runs a scheduler until ctx ends, or it does.
+// runScheduler runs a scheduler until ctx or the scheduler ends.
 func (p *controlPlane) runScheduler(ctx context.Context, s *scheduler.Scheduler) {
-	p.runningScheduler.Store(s)
-	defer p.runningScheduler.Store(nil)
+	p.scheduler.Store(s)
+	defer p.scheduler.Store(nil)
 	err := s.Start(ctx)
 	if err == nil {
 		select {
@@ -125,15 +209,15 @@ func (p *controlPlane) runScheduler(ctx context.Context, s *scheduler.Scheduler)
 	}
 }
 
-// schedulerQueues are the scheduler's own: it does not use client-go's.
+// schedulerQueues returns the scheduler's queues, which are not of client-go's type.
 func (p *controlPlane) schedulerQueues() []observe.Queue {
-	s := p.runningScheduler.Load()
+	s := p.scheduler.Load()
 	if s == nil {
 		return nil
 	}
 	q, err := s.Queues()
 	if err != nil {
-		p.log.Debug("observe", "err", err)
+		p.log.Debug("observe", "err", fmt.Errorf("queues of the scheduler: %w", err))
 		return nil
 	}
 	row := func(name string, depth int, parked bool) observe.Queue {

@@ -1,23 +1,59 @@
-// Package ctrlplane runs a Kubernetes control plane in this process: embedded
-// etcd, upstream's API server, every controller of upstream's controller
-// manager, its cloud loops and its scheduler. Nothing is downloaded and no other
-// process is started. Pods run on simulated nodes, if Server.Nodes asks for some.
+// Package ctrlplane runs a Kubernetes control plane in this process: an embedded etcd,
+// upstream's API server, all controllers of upstream's controller manager, cloud
+// controllers and upstream's scheduler. It downloads nothing and starts no other
+// process. Pods run on simulated nodes, if Server.Nodes asks for some.
 //
 //	srv := &ctrlplane.Server{}
 //	if err := srv.Start(ctx); err != nil { … }
 //	defer srv.Close()
 //	client, err := kubernetes.NewForConfig(srv.RESTConfig())
 //
-// Start returns when clients are served and controllers act. Close returns when
-// all has ended, in the reverse order of the start; a Server that dies by
-// itself closes Done, and Err says why.
+// Start returns when the API server is ready and the controllers run. Close stops all
+// parts in the reverse order of the start, and returns when they have ended. If a part
+// fails, the Server closes itself: Done is closed, and Err returns the failure.
 //
-// # One at a time
+// # Process-wide effects
 //
-// Upstream keeps some of its state in the process: the feature gates, the
-// metrics registry, the names of informers, the configuration shown at
-// /configz, the log of klog, the size of etcd's log segments. So one Server
-// runs in a process at a time: a second Start fails with ErrRunning until the
-// first is closed. Starting and closing any number of them in turn works. What
-// stays after Close is what upstream never ends; see TestStartCloseLeavesNothing.
+// Kubernetes keeps some state per process, so only one Server can run in a process at a
+// time: Start fails with ErrRunning until the other one is closed. Servers can be
+// started and closed one after the other.
+//
+// While it runs, a Server changes the following settings of the process. Close restores
+// them.
+//
+//   - The percentage of the garbage collector (GOGC). During the start it is raised so
+//     that the next collection comes 256 MiB beyond the live heap; afterwards it follows
+//     the load. When there is little to do, unused memory is returned to the operating
+//     system (debug.FreeOSMemory) and, on Linux, pages of the executable file are removed
+//     from memory. Opt out with Server.KeepGCSettings, or by setting GOGC, GOMEMLIMIT or
+//     their functions in runtime/debug: then nothing of this happens. A percentage that
+//     another part of the process sets while the Server runs stays.
+//   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There
+//     is no opt-out, because the components log through klog.
+//   - Feature gates, by APIServer.FeatureGates or by an upstream flag. Leave them empty to
+//     opt out. A later Start in the same process sets the last gates again, because
+//     upstream keeps the values of the flag.
+//   - The entries of /configz.
+//   - The names of the controllers' and the API server's informers, which client-go
+//     reserves per process.
+//   - How upstream's storage connects to etcd, with the embedded etcd. Set Etcd.Endpoints
+//     to opt out.
+//
+// Importing this package changes these settings for the rest of the process. There is no
+// opt-out but not importing it.
+//
+//   - The metrics provider of client-go's work queues (workqueue.SetProvider).
+//   - The size of the segments of etcd's write-ahead log (wal.SegmentSizeBytes): 8 MiB.
+//   - What Kubernetes' packages register when they are imported: API types in client-go's
+//     scheme, metrics, feature gates, admission plugins.
+//
+// The first Start adds the metrics workqueue_* to Kubernetes' metrics registry, where
+// they stay. The registry's counters count on from one Server to the next.
+//
+// The warning handler of client-go (rest.SetDefaultWarningHandler) is not changed: clients
+// inside the process receive no warnings. Neither is klog.OsExit: a component that fails
+// fatally exits the process, as upstream does.
+//
+// Goroutines that upstream never ends, such as those of cached transports, may stay for
+// some seconds after Close; their number does not grow with the number of Servers.
 package ctrlplane

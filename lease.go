@@ -5,61 +5,78 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	componentbaseconfig "k8s.io/component-base/config"
 )
 
 var errLeaseLost = errors.New("the controllers' lease was lost to another process or could not be renewed in time")
 
-// lease runs the controllers while this process leads those that share its etcd.
+// leaseConfig is what a lease needs of the other parts.
+type leaseConfig struct {
+	Election componentbaseconfig.LeaderElectionConfiguration
+	Client   *rest.Config
+	// Lead starts what only the leader runs, and returns; ctx ends with the lease.
+	Lead func(ctx context.Context) error
+}
+
+// lease takes part in the election of one of several processes.
 type lease struct {
-	plane  *controlPlane
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when the elector has returned
-	lostC  chan struct{} // closed when a lease that was held is lost
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	failed  chan error // receives why the lease was lost, or why Lead has failed
 }
 
-func newLease(p *controlPlane) *lease {
-	return &lease{plane: p, cancel: func() {}, ended: make(chan struct{}), lostC: make(chan struct{})}
-}
-
-// campaign waits until the API server serves and then stands for election in the
-// background: to wait for the others is no reason not to be ready.
-func (l *lease) campaign(ctx context.Context) error {
-	if err := l.plane.api.WaitServing(ctx); err != nil {
-		close(l.ended)
-		return err
-	}
-	elector, err := l.newElector()
-	if err != nil {
-		close(l.ended)
-		return err
-	}
-	var run context.Context
-	run, l.cancel = context.WithCancel(context.Background())
-	go func() {
-		defer close(l.ended)
-		elector.Run(run)
-		if run.Err() == nil {
-			close(l.lostC)
+// campaign takes part in the election, in the background, until close.
+func campaign(cfg leaseConfig) (*lease, error) {
+	elected := make(chan context.Context)
+	elector, err := newElector(cfg, func(ctx context.Context) {
+		select {
+		case elected <- ctx:
+		case <-ctx.Done():
 		}
-	}()
-	return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	l := &lease{failed: make(chan error, 2)} // one from each goroutine
+	var ctx context.Context
+	ctx, l.cancel = context.WithCancel(context.Background())
+	electorEnded := make(chan struct{})
+	l.running.Go(func() {
+		defer close(electorEnded)
+		elector.Run(ctx)
+		if ctx.Err() == nil {
+			l.failed <- errLeaseLost
+		}
+	})
+	// Not in the elector's callback, whose goroutine the elector does not wait for.
+	l.running.Go(func() {
+		select {
+		case leading := <-elected:
+			if err := cfg.Lead(leading); err != nil && leading.Err() == nil {
+				l.failed <- fmt.Errorf("controllers: %w", err)
+			}
+		case <-electorEnded:
+		}
+	})
+	return l, nil
 }
 
-func (l *lease) newElector() (*leaderelection.LeaderElector, error) {
+func newElector(cfg leaseConfig, onElected func(context.Context)) (*leaderelection.LeaderElector, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return nil, err
 	}
-	timing := l.plane.supervisor.LeaderElection()
+	timing := cfg.Election
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, timing.ResourceNamespace, timing.ResourceName,
-		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
-		l.plane.supervisor.ManagerConfig("leader-election"), timing.RenewDeadline.Duration)
+		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}, cfg.Client, timing.RenewDeadline.Duration)
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return nil, err
 	}
 	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            lock,
@@ -68,34 +85,13 @@ func (l *lease) newElector() (*leaderelection.LeaderElector, error) {
 		RenewDeadline:   timing.RenewDeadline.Duration,
 		RetryPeriod:     timing.RetryPeriod.Duration,
 		ReleaseOnCancel: true,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: l.startLeading,
-			OnStoppedLeading: func() {},
-		},
+		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: onElected, OnStoppedLeading: func() {}},
 	})
 }
 
-// startLeading is called when the lease is held; ctx ends with it.
-func (l *lease) startLeading(ctx context.Context) {
-	err := l.plane.supervisor.Start(ctx, l.plane.api)
-	if err == nil {
-		err = l.plane.startNodes(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
-		go l.plane.close(fmt.Errorf("controllers: %w", err))
-	}
-}
-
-// lost is closed when the lease is; nil without leader election.
-func (l *lease) lost() <-chan struct{} {
-	if l == nil {
-		return nil
-	}
-	return l.lostC
-}
-
+// close releases the lease and returns when nothing of the campaign runs.
 func (l *lease) close() error {
 	l.cancel()
-	<-l.ended
+	l.running.Wait()
 	return nil
 }

@@ -18,14 +18,16 @@ const (
 	defaultPodCIDR     = "10.128.0.0/9" // a /24 for each of 32,768 nodes
 )
 
-func (p *controlPlane) serviceCIDR() string { return cmp.Or(p.config.ServiceCIDR, defaultServiceCIDR) }
+func (p *controlPlane) serviceCIDR() string {
+	return cmp.Or(p.config.Network.ServiceCIDR, defaultServiceCIDR)
+}
 
-func (p *controlPlane) podCIDR() string { return cmp.Or(p.config.PodCIDR, defaultPodCIDR) }
+func (p *controlPlane) podCIDR() string { return cmp.Or(p.config.Network.PodCIDR, defaultPodCIDR) }
 
 func (p *controlPlane) listenAddress() string { return cmp.Or(p.config.Listen, defaultListen) }
 
-// openListener opens the port for clients from outside: the one asked for, the one
-// that the data folder has had, or a free one.
+// openListener opens the port for clients outside the process: the configured one,
+// the one of the last start, or a free one.
 func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(p.listenAddress())
 	if err != nil {
@@ -43,18 +45,18 @@ func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && kept:
-		return nil, fmt.Errorf("port %s, which this control plane has had since its first start, is in use: stop what uses it, or choose another with --port", port)
+		return nil, fmt.Errorf("port %s, which this control plane has used since its first start, is in use: stop the program that uses it, or choose another with --port", port)
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("port %s is in use: stop what uses it, or choose another with --port", port)
+		return nil, fmt.Errorf("port %s is in use: stop the program that uses it, or choose another with --port", port)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("address %s is not one of this machine: choose another with --bind-address", host)
+		return nil, fmt.Errorf("this machine has no address %s: choose another with --bind-address", host)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 	return listener, nil
 }
 
-// localAddress is how a client on this machine names a listener's address.
+// localAddress returns the address by which a client on this machine reaches a listener.
 func localAddress(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

@@ -10,93 +10,145 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
 )
 
-// kubeletName is whom the simulated kubelets' calls are put down to.
+// kubeletName is the controller that the records of simulated kubelets name.
 const kubeletName = "simulated-kubelet"
 
-// nodeSimulation is the simulated nodes of a control plane, from when the first is asked
-// for.
-type nodeSimulation struct {
-	owner *controlPlane
-
-	mu      sync.Mutex
-	running *nodes.Fleet // nil until it is needed
-	closed  bool
-}
-
-var _ control.Nodes = (*nodeSimulation)(nil)
-
 func (p *controlPlane) nodesConfig() nodes.Config {
-	s := p.config
+	c := p.config.Nodes
 	return nodes.Config{
-		Count:      s.Nodes,
-		CPU:        s.NodeCPU,
-		Memory:     s.NodeMemory,
-		Pods:       s.NodePods,
-		Labels:     s.NodeLabels,
-		Taints:     s.NodeTaints,
-		Zones:      s.NodeZones,
+		Count:      c.Count,
+		CPU:        c.CPU,
+		Memory:     c.Memory,
+		Pods:       c.Pods,
+		Labels:     c.Labels,
+		Taints:     c.Taints,
+		Zones:      c.Zones,
 		ProviderID: cloud.ProviderID,
 		CheckPod:   metricsapi.CheckAnnotations,
-		Stages:     s.Nodes > 0,
+		Stages:     c.Count > 0,
 		Logger:     p.log.With("component", kubeletName),
-		Connect: func(agent string) *rest.Config {
-			// A kubelet may touch its own node only; this one is all of them.
-			who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-			return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
-		},
+		Connect:    p.kubeletClientConfig,
 	}
 }
 
-// startNodes makes the nodes that the Server asks for.
+func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
+	// A real kubelet may change its own node only; this one acts for all of them.
+	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
+}
+
+// startNodes creates the nodes that the configuration asks for.
 func (p *controlPlane) startNodes(ctx context.Context) error {
-	if p.config.Nodes == 0 {
-		return nil
+	if err := p.api.WaitServing(ctx); err != nil {
+		return err
 	}
 	_, err := p.nodes.ensureStarted(ctx)
 	return err
 }
 
-// ensureStarted returns the fleet, and starts it if nobody has asked for it yet.
-func (f *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return nil, errors.New("the control plane is stopping")
-	}
-	if f.running != nil {
-		return f.running, nil
-	}
-	start := func() (err error) {
-		f.running, err = nodes.Start(ctx, f.owner.nodesConfig())
-		return err
-	}
-	by := f.owner.recorder(kubeletName)
-	if by == nil {
-		return f.running, start()
-	}
-	var err error
-	by.Do(func() { err = start() })
-	return f.running, err
+func (p *controlPlane) closeNodes() error { return p.nodes.close() }
+
+// nodeSimulation is the simulated nodes of a control plane. It starts when the first
+// node is needed: at the start, or when a client asks for one.
+type nodeSimulation struct {
+	config   nodes.Config
+	recorder *observe.Recorder // nil = not recorded
+
+	mu      sync.Mutex
+	running *nodes.Fleet // nil until it has started, and while a restore suspends it
+	closed  bool
 }
 
-func (f *nodeSimulation) close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	if f.running == nil {
+var _ control.Nodes = (*nodeSimulation)(nil)
+
+var errStopping = errors.New("the control plane is stopping")
+
+// ensureStarted returns the nodes, after it has started them if need be.
+func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errStopping
+	}
+	if s.running == nil {
+		if err := s.start(ctx, s.config); err != nil {
+			return nil, err
+		}
+	}
+	return s.running, nil
+}
+
+// start needs the lock.
+func (s *nodeSimulation) start(ctx context.Context, config nodes.Config) (err error) {
+	recordAs(s.recorder, func() {
+		var started *nodes.Fleet
+		if started, err = nodes.Start(ctx, config); err == nil {
+			s.running = started
+		}
+	})
+	return err
+}
+
+// suspend ends the simulation until resume, which must be called. Until then all
+// other calls wait.
+func (s *nodeSimulation) suspend() (resume func(context.Context) error, err error) {
+	s.mu.Lock()
+	if s.closed {
+		defer s.mu.Unlock()
+		return nil, errStopping
+	}
+	if s.running == nil {
+		return func(context.Context) error { s.mu.Unlock(); return nil }, nil
+	}
+	err = s.running.Close()
+	s.running = nil
+	resume = func(ctx context.Context) error {
+		defer s.mu.Unlock()
+		existing := s.config
+		existing.Count = 0 // simulates the nodes that were restored, and creates none
+		return s.start(ctx, existing)
+	}
+	if err != nil {
+		return nil, errors.Join(err, resume(context.Background()))
+	}
+	return resume, nil
+}
+
+func (s *nodeSimulation) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.running == nil {
 		return nil
 	}
-	return f.running.Close()
+	return s.running.Close()
+}
+
+// timers returns what the simulated kubelets will do next; nothing while they start.
+func (s *nodeSimulation) timers() []observe.Timer {
+	if !s.mu.TryLock() {
+		return nil
+	}
+	defer s.mu.Unlock()
+	if s.running == nil {
+		return nil
+	}
+	what, at := s.running.NextDue()
+	if at.IsZero() {
+		return nil
+	}
+	return []observe.Timer{{Controller: kubeletName, What: what, Due: at}}
 }
 
 // List implements control.Nodes.
-func (f *nodeSimulation) List(ctx context.Context) ([]control.Node, error) {
-	fleet, err := f.ensureStarted(ctx)
+func (s *nodeSimulation) List(ctx context.Context) ([]control.Node, error) {
+	fleet, err := s.ensureStarted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +161,8 @@ func (f *nodeSimulation) List(ctx context.Context) ([]control.Node, error) {
 }
 
 // Add implements control.Nodes.
-func (f *nodeSimulation) Add(ctx context.Context, n int) ([]string, error) {
-	fleet, err := f.ensureStarted(ctx)
+func (s *nodeSimulation) Add(ctx context.Context, n int) ([]string, error) {
+	fleet, err := s.ensureStarted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,37 +170,29 @@ func (f *nodeSimulation) Add(ctx context.Context, n int) ([]string, error) {
 }
 
 // Remove implements control.Nodes.
-func (f *nodeSimulation) Remove(ctx context.Context, names ...string) error {
-	fleet, err := f.ensureStarted(ctx)
-	if err != nil {
-		return err
-	}
-	return fleet.Remove(ctx, names...)
+func (s *nodeSimulation) Remove(ctx context.Context, names ...string) error {
+	return s.change(ctx, (*nodes.Fleet).Remove, names)
 }
 
 // Terminate implements control.Nodes.
-func (f *nodeSimulation) Terminate(ctx context.Context, names ...string) error {
-	fleet, err := f.ensureStarted(ctx)
-	if err != nil {
-		return err
-	}
-	return fleet.Terminate(ctx, names...)
+func (s *nodeSimulation) Terminate(ctx context.Context, names ...string) error {
+	return s.change(ctx, (*nodes.Fleet).Terminate, names)
 }
 
 // Fail implements control.Nodes.
-func (f *nodeSimulation) Fail(ctx context.Context, names ...string) error {
-	fleet, err := f.ensureStarted(ctx)
-	if err != nil {
-		return err
-	}
-	return fleet.Fail(ctx, names...)
+func (s *nodeSimulation) Fail(ctx context.Context, names ...string) error {
+	return s.change(ctx, (*nodes.Fleet).Fail, names)
 }
 
 // Recover implements control.Nodes.
-func (f *nodeSimulation) Recover(ctx context.Context, names ...string) error {
-	fleet, err := f.ensureStarted(ctx)
+func (s *nodeSimulation) Recover(ctx context.Context, names ...string) error {
+	return s.change(ctx, (*nodes.Fleet).Recover, names)
+}
+
+func (s *nodeSimulation) change(ctx context.Context, verb func(*nodes.Fleet, context.Context, ...string) error, names []string) error {
+	fleet, err := s.ensureStarted(ctx)
 	if err != nil {
 		return err
 	}
-	return fleet.Recover(ctx, names...)
+	return verb(fleet, ctx, names...)
 }

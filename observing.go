@@ -11,25 +11,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// apiServerName is whom the API server's own work queues belong to.
+// apiServerName is the controller that the API server's own work queues belong to.
 const apiServerName = "kube-apiserver"
 
-// Observer returns what is known of this control plane and what happened in it;
-// nil before Start. It can be read after Close.
-func (s *Server) Observer() *observe.Observer {
-	if p := s.instance(); p != nil {
-		return p.observer
-	}
-	return nil
-}
-
-// startObserver begins to take down what happens.
 func (p *controlPlane) startObserver() {
 	registerQueueMetrics()
 	began, meter := time.Now(), procstat.NewMeter()
 	follow := sync.OnceFunc(p.observeWrites)
 	p.observer = observe.New(observe.Options{
-		Records:    max(p.config.Records, 0),
+		Records:    max(p.config.Observe.Records, 0),
 		Queues:     queues.All(),
 		MoreQueues: p.schedulerQueues,
 		Workers: func(controller, queue string) int {
@@ -38,7 +28,12 @@ func (p *controlPlane) startObserver() {
 			}
 			return p.supervisor.WorkerCount(controller, queue)
 		},
-		Timers: p.nodeTimers,
+		Timers: func() []observe.Timer {
+			if !p.ready.Load() {
+				return nil
+			}
+			return p.nodes.timers()
+		},
 		Process: func() observe.Process {
 			if p.ready.Load() {
 				follow()
@@ -49,25 +44,36 @@ func (p *controlPlane) startObserver() {
 	p.onClose(p.observer.Close)
 }
 
-// recorder takes down what a controller does; nil if nobody is to.
+// recorder returns the recorder of what a controller does; nil if observation is off.
 func (p *controlPlane) recorder(name string) *observe.Recorder {
-	if p.config.Records < 0 {
+	if p.config.Observe.Records < 0 {
 		return nil
 	}
 	return p.observer.Recorder(name)
 }
 
-// observeWrites tells the observer of each write to the store, if that is in this
-// process: then it knows who has not been told yet.
+// recordAs runs f, and what goroutines it starts, as the work of a recorder's
+// controller; a nil recorder records nothing.
+func recordAs(recorder *observe.Recorder, f func()) {
+	if recorder == nil {
+		f()
+		return
+	}
+	recorder.Do(f)
+}
+
+// observeWrites notes each write to an embedded etcd, so that the observer knows
+// which informers have not received it yet.
 func (p *controlPlane) observeWrites() {
+	prefix := p.etcdPrefix()
 	err := p.etcd.server.ObserveWrites(func(key []byte, revision int64, deleted bool) {
-		stored, _ := storekeys.ParseBelow(storekeys.DefaultPrefix, string(key))
+		stored, _ := storekeys.ParseBelow(prefix, string(key))
 		resource := stored.Resource()
 		switch {
 		case resource == "" || unobservedResources[resource]:
 			return
 		case deleted && resource == crdResource:
-			p.observer.ForgetResource(stored.Name()) // is RESOURCE.GROUP
+			p.observer.ForgetResource(stored.Name()) // a CustomResourceDefinition is named RESOURCE.GROUP
 		}
 		p.observer.NoteVersion(resource, revision)
 	})
@@ -78,27 +84,10 @@ func (p *controlPlane) observeWrites() {
 
 const crdResource = "customresourcedefinitions.apiextensions.k8s.io"
 
-// unobservedResources are resources that are written all the time; nothing follows from it.
+// unobservedResources are written all the time, and no controller acts on it.
 var unobservedResources = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
 
-// nodeTimers are what the simulated kubelets will do next.
-func (p *controlPlane) nodeTimers() []observe.Timer {
-	f := p.nodes
-	if !p.ready.Load() || !f.mu.TryLock() { // it is starting
-		return nil
-	}
-	defer f.mu.Unlock()
-	if f.running == nil {
-		return nil
-	}
-	what, at := f.running.NextDue()
-	if at.IsZero() {
-		return nil
-	}
-	return []observe.Timer{{Controller: kubeletName, What: what, Due: at}}
-}
-
-// processStatus is what is known of the control plane as a whole.
+// processStatus returns what is known of the control plane as a whole.
 func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) observe.Process {
 	v := observe.Process{
 		Name:       p.config.Name,
@@ -114,7 +103,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 		p.log.Debug("observe", "err", err)
 	}
 	v.MemoryBytes, v.CPU = usage.Memory, usage.CPU
-	if !p.ready.Load() { // the parts are still being put together
+	if !p.ready.Load() { // the fields below are not final
 		return v
 	}
 	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.RequestCount()

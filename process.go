@@ -1,13 +1,15 @@
 package ctrlplane
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
@@ -15,36 +17,56 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/queues/metrics"
 )
 
-// processClaimed tells whether a Server runs: upstream's process-wide state serves one.
+// processClaimed reports whether a Server runs: Kubernetes' process-wide state serves one.
 var processClaimed atomic.Bool
 
-// claimProcess sets what upstream keeps once per process, each with its reason,
-// and returns what puts it back. Nothing else of ours sets such state, except
-// what must be: the feature gates and /configz by apiserver and controllers,
-// the size of log segments by etcd.
+// claimProcess makes this Server the only one of the process, and returns what
+// restores the process-wide state. The package comment lists all of that state.
 func claimProcess() (release func() error, err error) {
 	if !processClaimed.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
 	logging := klog.CaptureState()
-	klog.SetLogger(logr.Discard()) // until there is a log: setKlog
-	// The API server warns even its own controllers of deprecated APIs.
-	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	klog.SetLogger(logr.Discard()) // until the log is open: see setKlog
+	restoreGates := captureFeatureGates(utilfeature.DefaultMutableFeatureGate)
 	return func() error {
+		err := restoreGates()
 		logging.Restore()
 		processClaimed.Store(false)
-		return nil
+		return err
 	}, nil
 }
 
-// registerQueueMetrics puts the workqueue_* metrics into the registry that
-// /metrics serves, once per process. component-base would put its own there,
-// but only if it provided them.
+// captureFeatureGates returns what restores the present state of feature gates.
+func captureFeatureGates(gates featuregate.MutableVersionedFeatureGate) (restore func() error) {
+	type state struct{ enabled, explicit bool }
+	read := func(name featuregate.Feature) state { return state{gates.Enabled(name), gates.ExplicitlySet(name)} }
+	before := map[featuregate.Feature]state{}
+	for name := range gates.GetAll() {
+		before[name] = read(name)
+	}
+	return func() error {
+		var errs []error
+		for name, was := range before {
+			switch {
+			case read(name) == was:
+			case was.explicit:
+				errs = append(errs, gates.SetFromMap(map[string]bool{string(name): was.enabled}))
+			default:
+				errs = append(errs, gates.ResetFeatureValueToDefault(name))
+			}
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// registerQueueMetrics adds the workqueue_* metrics to the registry that /metrics
+// serves, once per process. component-base registers them only for its own provider.
 var registerQueueMetrics = sync.OnceFunc(func() {
 	legacyregistry.RawMustRegister(metrics.Collector{Queues: queues.All()})
 })
 
-// setKlog sends to h what upstream does not log through a context.
+// setKlog sends to h what Kubernetes does not log through a context.
 func setKlog(h slog.Handler, verbosity int) error {
 	klog.SetLoggerWithOptions(logr.FromSlogHandler(h), klog.ContextualLogger(true))
 	var level klog.Level

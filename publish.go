@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // Names of files in the data folder.
@@ -17,8 +18,8 @@ const (
 	LogFile        = "ctrlplane.log"
 )
 
-// clearAddress takes the last run's address out of the state: other verbs would
-// take this one for reachable before it is.
+// clearAddress removes the address of the last start from the state, or other
+// commands would try to connect there before the API server is ready.
 func (p *controlPlane) clearAddress() error {
 	state, err := p.dir.State()
 	if err != nil || state.Server == "" {
@@ -28,8 +29,8 @@ func (p *controlPlane) clearAddress() error {
 	return p.dir.SaveState(state)
 }
 
-// publishKubeconfig leaves in the data folder what others need to find this control
-// plane: its kubeconfig, and its state for the next start and for other verbs.
+// publishKubeconfig writes into the data folder what other processes need to connect:
+// the kubeconfig, and the state for other commands and for the next start.
 func (p *controlPlane) publishKubeconfig(context.Context) error {
 	name := cmp.Or(p.config.Name, "ctrlplane")
 	cfg := kubeconfig.New(name, p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
@@ -50,4 +51,15 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	}
 	p.kubeconfig = cfg
 	return nil
+}
+
+func (p *controlPlane) loadManifests(context.Context) (err error) {
+	if len(p.config.Manifests) > 0 {
+		p.manifests, err = manifests.Load(p.config.Manifests)
+	}
+	return err
+}
+
+func (p *controlPlane) applyManifests(ctx context.Context) error {
+	return manifests.Apply(ctx, p.adminConfig(), p.manifests)
 }

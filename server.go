@@ -10,105 +10,73 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
-	"github.com/ctrlplane/ctrlplane/internal/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ErrRunning is why a second Server does not start beside a running one.
-var ErrRunning = errors.New("a control plane runs in this process already: close it first (upstream's process-wide state allows one at a time)")
+// ErrRunning is why a second Server does not start while another one runs.
+var ErrRunning = errors.New("another control plane is running in this process: close it first (Kubernetes has process-wide state)")
 
-var errStarted = errors.New("ctrlplane: a Server starts once: use a new one")
+var (
+	errStarted  = errors.New("ctrlplane: a Server can be started once: use a new one")
+	errNotReady = errors.New("the control plane is starting: try again in a moment")
+	errClosed   = errors.New("the Server was closed")
+)
 
-// Server is a control plane in this process. Its fields may be set until
-// Start. The zero value is an ephemeral one on a free loopback port.
+// UsageError is an error in a Server's fields: another start with the same ones
+// cannot succeed.
+type UsageError = usage.Error
+
+// Server is a control plane in this process. Set its fields before Start, which
+// copies them: later changes have no effect. The zero value is an ephemeral control
+// plane without nodes, on a free loopback port. Methods may be called from any
+// goroutine.
 type Server struct {
 	// Name is what the kubeconfig calls the cluster; empty = "ctrlplane".
 	Name string
-	// Dir is the data folder; empty = a temporary one, without fsync, that
+	// Dir is the data folder; empty = a temporary one, written without fsync, that
 	// Close removes.
 	Dir string
-	// Listen is the address for clients from outside the process; empty =
-	// "127.0.0.1:0". With port 0 it is the port that Dir had before, or a free one.
+	// Listen is the address for clients outside the process; empty = "127.0.0.1:0".
+	// Port 0 is the port that Dir had at the last start, or a free one.
 	Listen string
-	// Hosts are further names and addresses that the serving certificate covers.
+	// Hosts are further names and addresses in the serving certificate; nil = none.
 	Hosts []string
-
-	// EtcdEndpoints are URLs of a cluster to use in place of an embedded etcd.
-	EtcdEndpoints []string
-	// EtcdCAFile, EtcdCertFile and EtcdKeyFile are for EtcdEndpoints.
-	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
-
-	// Controllers selects the controllers as upstream's --controllers does;
-	// nil = controllers.Default.
-	Controllers []string
-	// LeaderElect lets the controllers run only while this process holds the
-	// lease, for several processes on one etcd cluster.
-	LeaderElect bool
-	// FeatureGates and RuntimeConfig are upstream's flags of these names. Gates
-	// belong to the process: what one Start sets, the next one finds set.
-	FeatureGates, RuntimeConfig string
-	// APIServerArgs and ControllerManagerArgs are further upstream flags, as
-	// name=value.
-	APIServerArgs, ControllerManagerArgs []string
-	// Nodes is how many simulated nodes there are at least; 0 = none. Those that a
-	// data folder holds come back.
-	Nodes int
-	// NodeCPU and NodeMemory are quantities that each of them offers, NodePods is
-	// how many Pods it takes; empty and 0 = 32, 256Gi and 110.
-	NodeCPU, NodeMemory string
-	NodePods            int
-	// NodeLabels are further labels of each, as key=value, NodeTaints taints, as
-	// key=value:Effect or key:Effect.
-	NodeLabels, NodeTaints []string
-	// NodeZones is over how many zones they spread; 0 = 1.
-	NodeZones int
-
-	// NoScheduler leaves it to others to say on which node a Pod runs.
-	NoScheduler bool
-	// SchedulerConfig is a file with a KubeSchedulerConfiguration; empty =
-	// upstream's defaults. SchedulerArgs are further upstream flags, as name=value.
-	SchedulerConfig string
-	SchedulerArgs   []string
-	// LoadBalancerRange is where Services of type LoadBalancer get addresses from,
-	// CIDRs with commas between them; empty = cloud.DefaultRanges.
-	LoadBalancerRange string
-	// NoMetrics leaves it to others to serve metrics.k8s.io.
-	NoMetrics bool
-	// ServiceCIDR and PodCIDR are the ranges of Services and of nodes' Pods;
-	// empty = 10.96.0.0/12 (kubeadm's default) and 10.128.0.0/9.
-	ServiceCIDR, PodCIDR string
-
-	// Manifests are files or folders of objects to apply once the API server is
-	// ready, by server-side apply; if one is refused, Start fails.
+	// FromSnapshot is a snapshot file with the initial state of a new control plane;
+	// Start fails if the data folder or the etcd cluster holds one already. Empty = no
+	// objects but Kubernetes' own.
+	FromSnapshot string
+	// Manifests are files or folders of objects to apply by server-side apply once the
+	// API server is ready; Start fails if one is rejected. nil = none.
 	Manifests []string
 
-	// FromSnapshot is a snapshot file that a new control plane starts from; Start fails if
-	// the data folder or the etcd cluster holds one already. Empty = from nothing.
-	FromSnapshot string
+	Etcd        EtcdConfig
+	APIServer   APIServerConfig
+	Controllers ControllersConfig
+	Scheduler   SchedulerConfig
+	Nodes       NodesConfig
+	Network     NetworkConfig
+	Observe     ObserveConfig
 
-	// Records is how many records of what happened are kept (see Observer); 0 =
-	// observe.DefaultRecords. A negative number turns observation off: the work
-	// queues are still counted for /metrics.
-	Records int
-
-	// Log says where all components log; nil = nowhere. An empty Path is
+	// Log configures the log of all components; nil = none. An empty Path is
 	// ctrlplane.log in the data folder.
 	Log *LogConfig
-	// Verbosity is klog's: what upstream says at V(n) is logged up to this n.
-	Verbosity int
-	// OnWarning is told, in a line, of what does not stop the start but a
-	// person should know.
+	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
+	// process alone: see "Process-wide effects" in the package comment.
+	KeepGCSettings bool
+	// OnWarning is called with one line about what does not stop the start but
+	// matters to the user; nil = it is only logged.
 	OnWarning func(string)
-	// OnStage is told when a stage of the start begins and when it ends. Stages
-	// overlap: it is called from several goroutines.
+	// OnStage is called when a stage of the start begins and when it ends; nil = not
+	// reported. Stages overlap: it is called from several goroutines. It must not call
+	// Close.
 	OnStage func(Stage)
 
 	mu      sync.Mutex
 	current *controlPlane // nil before Start
 }
-
-// LogConfig says where and how components log.
-type LogConfig = logfile.Config
 
 // Stage is a part of the start.
 type Stage struct {
@@ -118,30 +86,53 @@ type Stage struct {
 	Err   error
 }
 
-// Start returns when the API server is ready and the controllers run, or why
-// not; then nothing is left behind. ctx bounds the start only.
+// Start returns when the API server is ready, the controllers run and the nodes
+// exist, or why not; a Start that fails leaves nothing behind. ctx bounds the start
+// only.
 func (s *Server) Start(ctx context.Context) error {
-	s.mu.Lock()
-	if s.current != nil {
-		s.mu.Unlock()
-		return errStarted
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p, err := s.newInstance(cancel)
+	if err != nil {
+		return err
 	}
-	p := newControlPlane(s)
-	s.current = p
-	s.mu.Unlock()
+	defer close(p.startEnded)
 	if err := p.start(ctx); err != nil {
 		return errors.Join(err, p.close(err))
 	}
 	return nil
 }
 
-// Close ends the control plane and returns when all of it has ended. It is
-// idempotent; closing a Server that was not started does nothing.
-func (s *Server) Close() error {
-	if p := s.instance(); p != nil {
-		return p.close(nil)
+func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil {
+		return nil, errStarted
 	}
-	return nil
+	release, err := claimProcess()
+	if err != nil {
+		return nil, err
+	}
+	p := newControlPlane(s.copyConfig())
+	p.cancelStart = cancelStart
+	p.onClose(release)
+	p.startObserver() // before any other goroutine can ask for it
+	s.current = p
+	return p, nil
+}
+
+// Close ends the control plane and returns when all of it has ended. It interrupts a
+// Start that is running, is idempotent, and does nothing before Start.
+func (s *Server) Close() error {
+	p := s.instance()
+	if p == nil {
+		return nil
+	}
+	p.cancelStart(errClosed)
+	<-p.startEnded
+	err := p.close(nil)
+	p.watcher.Wait()
+	return err
 }
 
 func (s *Server) instance() *controlPlane {
@@ -150,8 +141,16 @@ func (s *Server) instance() *controlPlane {
 	return s.current
 }
 
-// Done is closed when the control plane has ended, by Close or by itself. It is
-// nil before Start.
+// readyInstance returns nil before Start has succeeded.
+func (s *Server) readyInstance() *controlPlane {
+	if p := s.instance(); p != nil && p.ready.Load() {
+		return p
+	}
+	return nil
+}
+
+// Done is closed when the control plane has ended, because of Close or of a failure.
+// It is nil before Start.
 func (s *Server) Done() <-chan struct{} {
 	if p := s.instance(); p != nil {
 		return p.done
@@ -159,7 +158,8 @@ func (s *Server) Done() <-chan struct{} {
 	return nil
 }
 
-// Err says why the control plane ended by itself; nil while it runs and after Close.
+// Err returns the failure that has ended the control plane; nil while it runs and
+// after Close.
 func (s *Server) Err() error {
 	p := s.instance()
 	if p == nil {
@@ -173,14 +173,13 @@ func (s *Server) Err() error {
 	}
 }
 
-// RESTConfig returns the administrator's way in, over HTTPS, without a
-// client-side rate limit; nil before Start has returned.
+// RESTConfig returns the administrator's client configuration, over HTTPS and
+// without a client-side rate limit; nil before Start has succeeded.
 func (s *Server) RESTConfig() *rest.Config {
-	p := s.instance()
-	if p == nil || p.kubeconfig == nil {
-		return nil
+	if p := s.readyInstance(); p != nil {
+		return p.adminConfig()
 	}
-	return p.adminConfig()
+	return nil
 }
 
 func (p *controlPlane) adminConfig() *rest.Config {
@@ -192,11 +191,11 @@ func (p *controlPlane) adminConfig() *rest.Config {
 	return cfg
 }
 
-// Kubeconfig returns the administrator's kubeconfig file, with its keys; nil
-// before Start has returned.
+// Kubeconfig returns the administrator's kubeconfig file, with its keys; nil before
+// Start has succeeded.
 func (s *Server) Kubeconfig() []byte {
-	p := s.instance()
-	if p == nil || p.kubeconfig == nil {
+	p := s.readyInstance()
+	if p == nil {
 		return nil
 	}
 	data, err := clientcmd.Write(*p.kubeconfig)
@@ -206,46 +205,87 @@ func (s *Server) Kubeconfig() []byte {
 	return data
 }
 
-// KubeconfigObject is Kubeconfig before it is written out.
+// KubeconfigObject returns what Kubeconfig returns before it is encoded.
 func (s *Server) KubeconfigObject() *clientcmdapi.Config {
-	if p := s.instance(); p != nil && p.kubeconfig != nil {
+	if p := s.readyInstance(); p != nil {
 		return p.kubeconfig.DeepCopy()
 	}
 	return nil
 }
 
-// URL is the address of the API server; empty before Start has returned.
+// URL returns the address of the API server; empty before Start has succeeded.
 func (s *Server) URL() string {
-	if p := s.instance(); p != nil {
+	if p := s.readyInstance(); p != nil {
 		return p.url
 	}
 	return ""
 }
 
-// DataDir is the folder that the control plane keeps its files in.
+// DataDir returns the folder that holds the control plane's files; empty until
+// the start has opened it.
 func (s *Server) DataDir() string {
-	if p := s.instance(); p != nil && p.dir != nil {
-		return p.dir.Path()
+	if p := s.instance(); p != nil {
+		return p.dataDirPath()
 	}
 	return ""
 }
 
-// LogPath is the file that all components log to; empty if there is none.
+// LogPath returns the file that all components log to; empty without a log, and
+// until the start has opened the data folder.
 func (s *Server) LogPath() string {
-	p := s.instance()
-	switch {
-	case s.Log == nil || p == nil || p.dir == nil:
-		return ""
-	case s.Log.Path != "":
-		return s.Log.Path
+	if p := s.instance(); p != nil && p.config.Log != nil && p.dataDirPath() != "" {
+		return p.logPath()
 	}
-	return p.dir.Join(LogFile)
+	return ""
 }
 
-// ControllerStatuses returns the status of every controller, by name; nil before Start.
+// ControllerStatuses returns the status of every controller, by name; nil before
+// Start has succeeded.
 func (s *Server) ControllerStatuses() []controllers.Status {
-	if p := s.instance(); p != nil && p.supervisor != nil {
+	if p := s.readyInstance(); p != nil {
 		return p.supervisor.Statuses()
 	}
 	return nil
+}
+
+// Observer returns what is known of this control plane and of what happened in it;
+// nil before Start. It can be read after Close.
+func (s *Server) Observer() *observe.Observer {
+	if p := s.instance(); p != nil {
+		return p.observer
+	}
+	return nil
+}
+
+// Interventions returns what pauses, steps, delays, fails, stops and scales the
+// controllers while they run; nil before Start has succeeded.
+func (s *Server) Interventions() control.Interventions {
+	if p := s.readyInstance(); p != nil {
+		return p.supervisor.Interventions()
+	}
+	return nil
+}
+
+// SaveSnapshot returns the state as a snapshot file: see control.Snapshots.
+func (s *Server) SaveSnapshot(ctx context.Context) ([]byte, error) {
+	if p := s.readyInstance(); p != nil {
+		return p.snapshots.Save(ctx)
+	}
+	return nil, errNotReady
+}
+
+// RestoreSnapshot restores the state in a snapshot file: see control.Snapshots.
+func (s *Server) RestoreSnapshot(ctx context.Context, file []byte) (control.RestoreResult, error) {
+	if p := s.readyInstance(); p != nil {
+		return p.snapshots.Restore(ctx, file)
+	}
+	return control.RestoreResult{}, errNotReady
+}
+
+// Reset restores the state of the moment when Start returned.
+func (s *Server) Reset(ctx context.Context) (control.RestoreResult, error) {
+	if p := s.readyInstance(); p != nil {
+		return p.snapshots.Reset(ctx)
+	}
+	return control.RestoreResult{}, errNotReady
 }

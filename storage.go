@@ -2,6 +2,8 @@ package ctrlplane
 
 import (
 	"context"
+	"log/slog"
+	"path"
 	"strings"
 	"time"
 
@@ -10,59 +12,163 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/seed"
 	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// etcdStarter is an etcd that starts while other parts are got ready.
-type etcdStarter struct {
-	cfg     etcd.Config
-	started chan struct{} // closed when server or err is final
-	server  *etcd.Server
-	fresh   bool // nothing was ever written to it
-	err     error
-	cancel  context.CancelFunc
-}
-
-// startEtcd begins to start etcd; who needs it waits for it.
-func (p *controlPlane) startEtcd() {
-	ctx, cancel := context.WithCancel(context.Background())
-	st := &etcdStarter{
-		cfg: etcd.Config{
-			Dir:       p.dir.Join("etcd"),
-			NoSync:    p.dir.Ephemeral(),
-			Logger:    logfile.NewZapLogger(p.log, "etcd"),
-			Endpoints: p.config.EtcdEndpoints,
-			CAFile:    p.config.EtcdCAFile,
-			CertFile:  p.config.EtcdCertFile,
-			KeyFile:   p.config.EtcdKeyFile,
-		},
-		started: make(chan struct{}),
-		cancel:  cancel,
+func (p *controlPlane) openDataDir(context.Context) (err error) {
+	if p.config.Dir == "" {
+		p.dir, err = datadir.OpenTemp()
+	} else {
+		p.dir, err = datadir.Open(p.config.Dir, dataVersion)
 	}
-	p.etcd = st
-	go func() {
-		defer close(st.started)
-		st.err = p.runStage("etcd", func() (err error) {
-			if st.server, err = etcd.Start(ctx, st.cfg); err != nil {
-				return err
-			}
-			if err := p.fillStore(ctx, st.server); err != nil || !st.server.IsEmpty() {
-				return err
-			}
-			st.fresh = true
-			if !p.usesSeed() {
-				return nil
-			}
-			return p.writeSeed(ctx, st.server)
-		})
-	}()
-	p.onClose(st.close)
+	if err != nil {
+		return err
+	}
+	dirPath := p.dir.Path()
+	p.dirPath.Store(&dirPath)
+	if err := p.dir.CleanupError(); err != nil {
+		p.warn(err.Error())
+	}
+	if err := p.clearAddress(); err != nil {
+		return err
+	}
+	if p.config.FromSnapshot != "" {
+		return p.snapshotTarget().PlaceInitial(p.config.FromSnapshot)
+	}
+	return nil
 }
 
-// usesSeed tells whether an empty store begins with the seed: with flags that may
-// lead upstream to another one it makes its own.
+// closeDataDir removes what a failed start has created.
+func (p *controlPlane) closeDataDir() error {
+	switch {
+	case p.dir == nil:
+		return nil
+	case !p.ready.Load():
+		return p.dir.Discard()
+	}
+	return p.dir.Close()
+}
+
+func (p *controlPlane) dataDirPath() string {
+	if path := p.dirPath.Load(); path != nil {
+		return *path
+	}
+	return ""
+}
+
+func (p *controlPlane) logPath() string {
+	if p.config.Log.Path != "" {
+		return p.config.Log.Path
+	}
+	return p.dir.Join(LogFile)
+}
+
+func (p *controlPlane) openLog(context.Context) (err error) {
+	if p.config.Log == nil {
+		return nil
+	}
+	cfg := *p.config.Log
+	cfg.Path = p.logPath()
+	if p.logFile, err = logfile.Open(cfg); err != nil {
+		return err
+	}
+	p.log = slog.New(p.logFile.Handler())
+	return setKlog(p.log.Handler(), cfg.Verbosity)
+}
+
+func (p *controlPlane) closeLog() error {
+	if p.logFile == nil {
+		return nil
+	}
+	return p.logFile.Close()
+}
+
+// etcdStarter is an etcd that starts while other parts are prepared.
+type etcdStarter struct {
+	started chan struct{} // closed when the fields below are final
+	server  *etcd.Server
+	fresh   bool // the store was empty before this start
+	err     error
+}
+
+func newEtcdStarter() *etcdStarter { return &etcdStarter{started: make(chan struct{})} }
+
+// start starts etcd and calls initialize before others may use it.
+func (e *etcdStarter) start(ctx context.Context, cfg etcd.Config, initialize func(context.Context, *etcd.Server) (fresh bool, err error)) error {
+	defer close(e.started)
+	if e.server, e.err = etcd.Start(ctx, cfg); e.err == nil {
+		e.fresh, e.err = initialize(ctx, e.server)
+	}
+	return e.err
+}
+
+func (e *etcdStarter) wait(ctx context.Context) error {
+	select {
+	case <-e.started:
+		return e.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// failure returns why etcd has not started or has ended; nil while it starts or runs.
+func (e *etcdStarter) failure() error {
+	select {
+	case <-e.started:
+		if e.err != nil {
+			return e.err
+		}
+		return e.server.Err()
+	default:
+		return nil
+	}
+}
+
+func (p *controlPlane) startEtcd(ctx context.Context) error {
+	return p.etcd.start(ctx, etcd.Config{
+		Dir:       p.dir.Join("etcd"),
+		NoSync:    p.dir.Ephemeral(),
+		Logger:    logfile.NewZapLogger(p.log, "etcd"),
+		Endpoints: p.config.Etcd.Endpoints,
+		CAFile:    p.config.Etcd.CAFile,
+		CertFile:  p.config.Etcd.CertFile,
+		KeyFile:   p.config.Etcd.KeyFile,
+	}, p.initializeStore)
+}
+
+func (p *controlPlane) closeEtcd() error {
+	if p.etcd.server == nil {
+		return nil
+	}
+	return p.etcd.server.Close()
+}
+
+// initializeStore writes what the store holds before anything reads from it: a
+// snapshot, or the seed.
+func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) (fresh bool, err error) {
+	target := p.snapshotTarget()
+	if p.config.FromSnapshot != "" {
+		if err := target.RequireEmpty(ctx, store); err != nil {
+			return false, err
+		}
+	}
+	if err := target.FinishPending(ctx, store); err != nil || !store.IsEmpty() {
+		return false, err
+	}
+	if p.usesSeed() {
+		err = p.writeSeed(ctx, store)
+	}
+	return true, err
+}
+
+// usesSeed reports whether an empty store starts with the seed. With flags that may
+// change what upstream creates there, upstream creates it.
 func (p *controlPlane) usesSeed() bool {
-	return p.config.FeatureGates == "" && p.config.RuntimeConfig == "" && len(p.config.APIServerArgs) == 0
+	c := p.config.APIServer
+	return c.FeatureGates == "" && c.RuntimeConfig == "" && len(c.Args) == 0
 }
 
 func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
@@ -82,51 +188,45 @@ func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error 
 	})
 }
 
-func (st *etcdStarter) waitStarted(ctx context.Context) error {
-	select {
-	case <-st.started:
-		return st.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// apiServerEtcd returns how the API server reaches etcd. An embedded one may
-// still be starting: its clients wait. One elsewhere has been reached by now.
-func (st *etcdStarter) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error) {
-	if len(st.cfg.Endpoints) > 0 {
-		if err := st.waitStarted(ctx); err != nil {
+// apiServerEtcd returns how the API server reaches etcd. An embedded etcd may still
+// be starting, and its clients wait; a cluster must have answered.
+func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error) {
+	cluster := p.config.Etcd
+	if len(cluster.Endpoints) > 0 {
+		if err := p.etcd.wait(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}
-		return apiserver.Etcd{Endpoints: st.cfg.Endpoints, CAFile: st.cfg.CAFile, CertFile: st.cfg.CertFile, KeyFile: st.cfg.KeyFile}, nil
+		return apiserver.Etcd{Endpoints: cluster.Endpoints, CAFile: cluster.CAFile, CertFile: cluster.CertFile, KeyFile: cluster.KeyFile}, nil
 	}
 	connect := func() (*clientv3.Client, error) {
-		if err := st.waitStarted(context.Background()); err != nil { // it ends with the start of etcd
+		if err := p.etcd.wait(context.Background()); err != nil { // ends with the step that starts etcd
 			return nil, err
 		}
-		return st.server.Client()
+		return p.etcd.server.Client()
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, StartedEmpty: func() bool { return st.fresh }}, nil
+	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, StartedEmpty: func() bool { return p.etcd.fresh }}, nil
 }
 
-// failure is why etcd did not start or has ended; nil while it runs or starts.
-func (st *etcdStarter) failure() error {
-	select {
-	case <-st.started:
-		if st.err != nil {
-			return st.err
+// etcdPrefix returns the prefix of all keys of the API server.
+func (p *controlPlane) etcdPrefix() string {
+	prefix := storekeys.DefaultPrefix
+	for _, arg := range p.config.APIServer.Args {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "etcd-prefix="); ok {
+			prefix = value
 		}
-		return st.server.Err()
-	default:
-		return nil
 	}
+	return path.Join("/", prefix)
 }
 
-func (st *etcdStarter) close() error {
-	st.cancel()
-	<-st.started
-	if st.server == nil {
-		return nil
+func (p *controlPlane) snapshotTarget() snapshotservice.Target {
+	return snapshotTarget(p.dir, p.etcdPrefix(), p.config.Name)
+}
+
+func snapshotTarget(dir *datadir.Dir, prefix, name string) snapshotservice.Target {
+	return snapshotservice.Target{
+		Dir:          dir,
+		Prefix:       prefix,
+		ControlPlane: strings.TrimPrefix(name, "ctrlplane-"),
+		Versions:     snapshotservice.Versions{Kubernetes: KubernetesVersion, Program: Version()},
 	}
-	return st.server.Close()
 }

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// KubernetesVersion is the release of Kubernetes that this is built on.
+// KubernetesVersion is the Kubernetes release that this module contains.
 const KubernetesVersion = "v1.37.1"
 
-// dataVersion is the format of the data folder that this writes, and the
+// dataVersion is the format of the data folder that this version writes, and the
 // highest that it reads.
 const dataVersion = 1
 
@@ -17,7 +17,7 @@ const modulePath = "github.com/ctrlplane/ctrlplane"
 // release is set by the linker in released binaries.
 var release = ""
 
-// Version is ctrlplane's own.
+// Version returns the version of ctrlplane.
 func Version() string {
 	if release != "" {
 		return release
@@ -25,7 +25,7 @@ func Version() string {
 	return buildInfoVersion()
 }
 
-// buildInfoVersion is what the build has noted of this module.
+// buildInfoVersion returns the version of this module that the build recorded.
 var buildInfoVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,6 +1,6 @@
 // Package inprocess runs the control plane of ctrlplanetest in the test's own
-// process. That needs no installed program, and links Kubernetes' server into the
-// test: docs/testing.md says what that costs. One control plane runs in a process
+// process. It needs no installed program but links the Kubernetes server into the
+// test; docs/testing.md says what that costs. A process can hold one control plane
 // at a time.
 //
 //	func TestMain(m *testing.M) {
@@ -13,7 +13,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
-	"github.com/ctrlplane/ctrlplane/internal/logfile"
 )
 
 // Backend runs a control plane in this process.
@@ -25,23 +24,23 @@ type Backend struct {
 // Start implements ctrlplanetest.Backend.
 func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanetest.Instance, error) {
 	s := &ctrlplane.Server{
-		Name:                  "ctrlplane-test",
-		Nodes:                 max(o.Nodes, 0),
-		Manifests:             o.Manifests,
-		Controllers:           o.Controllers,
-		NoScheduler:           o.NoScheduler,
-		FeatureGates:          o.FeatureGates,
-		RuntimeConfig:         o.RuntimeConfig,
-		APIServerArgs:         o.APIServerArgs,
-		ControllerManagerArgs: o.ControllerManagerArgs,
-		SchedulerArgs:         o.SchedulerArgs,
-		Records:               o.Records,
+		Name:      "ctrlplane-test",
+		Manifests: o.Manifests,
+		APIServer: ctrlplane.APIServerConfig{
+			FeatureGates:  o.FeatureGates,
+			RuntimeConfig: o.RuntimeConfig,
+			Args:          o.APIServerArgs,
+		},
+		Controllers: ctrlplane.ControllersConfig{Select: o.Controllers, Args: o.ControllerManagerArgs},
+		Scheduler:   ctrlplane.SchedulerConfig{Disabled: o.NoScheduler, Args: o.SchedulerArgs},
+		Nodes:       ctrlplane.NodesConfig{Count: max(o.Nodes, 0)},
+		Observe:     ctrlplane.ObserveConfig{Records: o.Records},
 	}
 	if o.Nodes == 0 {
-		s.Nodes = 1
+		s.Nodes.Count = 1
 	}
 	if o.LogFile != "" {
-		s.Log = &logfile.Config{Path: o.LogFile}
+		s.Log = &ctrlplane.LogConfig{Path: o.LogFile}
 	}
 	if b.Configure != nil {
 		b.Configure(s)

@@ -2,8 +2,8 @@ module github.com/ctrlplane/ctrlplane/examples/operator
 
 go 1.26.0
 
-// The example is tested with the ctrlplanetest beside it; an operator of your own
-// requires a release, and needs no replace.
+// The example uses ctrlplanetest from this repository. Your own operator requires a
+// release and needs no replace directive.
 replace github.com/ctrlplane/ctrlplane => ../..
 
 require (

@@ -1,16 +1,16 @@
-// Package childproc is what "ctrlplane child" and the program that starts it say to
-// each other. The child writes one Ready, a line of JSON, to stdout; it ends when
-// its stdin ends, so that it never outlives its parent.
+// Package childproc is the protocol between "ctrlplane child" and the program that
+// starts it. The child writes one ReadyMessage, a line of JSON, to stdout. It exits
+// at the end of its stdin, so that it never outlives its parent.
 package childproc
 
-// Verb is what the command line calls it.
+// Verb is the name of the command.
 const Verb = "child"
 
-// ProtocolVersion is raised when what the two say to each other, or what is served below
-// control.Path, changes its meaning.
+// ProtocolVersion increases when the meaning of a message changes, or of what the
+// control API serves.
 const ProtocolVersion = 1
 
-// ReadyMessage is what the child says once its control plane is usable.
+// ReadyMessage is what the child writes once its control plane is usable.
 type ReadyMessage struct {
 	Protocol   int    `json:"protocol"`
 	Version    string `json:"version"`    // of ctrlplane

@@ -1,14 +1,13 @@
-// Package datadir keeps the folder in which a named control plane holds what
-// outlives its process: data, certificates, port, kubeconfig and log.
+// Package datadir manages data folders: where a named control plane keeps its data,
+// certificates, port, kubeconfig and log from one process to the next.
 //
-// One process at a time has a folder: the file "lock" in it is locked by the
-// operating system, so a process that dies gives the folder back. A folder is
-// taken for ours if it is empty or holds the marker "ctrlplane.json"; nothing
-// is ever written into another. Folders are 0700 and the files written here
-// 0600.
+// One process at a time uses a folder. It holds a lock of the operating system on the
+// file "lock", which is released when the process ends, however it ends. A folder is
+// used only if it is empty or contains the marker "ctrlplane.json"; nothing is ever
+// written into another one. Folders have mode 0700 and the files written here 0600.
 //
-// An ephemeral folder is removed by Close, or, when its process died, by the
-// next Temp of the same user.
+// An ephemeral folder is removed by Close or, if its process was killed, by the next
+// OpenTemp of the same user.
 package datadir
 
 import (
@@ -31,12 +30,12 @@ const (
 	stateFile  = "state.json"
 )
 
-// Dir is an open data folder: its lock is held from Open or Temp until Close.
+// Dir is an open data folder. Its lock is held from Open or OpenTemp until Close.
 type Dir struct {
 	path       string
 	ephemeral  bool
 	cleanupErr error
-	created    []string // the folders that Open made, outermost first
+	created    []string // the folders that Open has created, outermost first
 	lock       *os.File
 	close      func() error
 }
@@ -47,10 +46,10 @@ func newDir(path string, lock *os.File, ephemeral bool) *Dir {
 	return d
 }
 
-// Path is the absolute path of the folder.
+// Path returns the absolute path of the folder.
 func (d *Dir) Path() string { return d.path }
 
-// Join is the absolute path of something in the folder.
+// Join returns the absolute path of a file or folder in the folder.
 func (d *Dir) Join(elem ...string) string {
 	return filepath.Join(append([]string{d.path}, elem...)...)
 }
@@ -58,21 +57,21 @@ func (d *Dir) Join(elem ...string) string {
 // Ephemeral reports whether Close removes the folder.
 func (d *Dir) Ephemeral() bool { return d.ephemeral }
 
-// CleanupError says what of crashed runs Temp could not remove, nil if all is
-// gone; it is a warning, the folder itself is usable.
+// CleanupError returns why OpenTemp could not remove the folders of killed processes, or
+// nil. It is only a warning: the folder itself is usable.
 func (d *Dir) CleanupError() error { return d.cleanupErr }
 
-// Close gives the folder back, and removes it if it is ephemeral. Whatever
-// writes into it must have ended. Further calls return the first one's error.
+// Close unlocks the folder, and removes it if it is ephemeral. Everything that writes into
+// it must have ended. Further calls return the error of the first one.
 func (d *Dir) Close() error { return d.close() }
 
-// Discard is Close for a start that came to nothing: a folder that Open made
-// goes, with all that is in it; one that was there before stays as it is.
+// Discard is Close after a failed start: it also removes a folder that Open has created,
+// with its content. A folder that existed before stays.
 func (d *Dir) Discard() error {
 	d.ephemeral = d.ephemeral || len(d.created) > 0
 	err := d.Close()
 	for _, dir := range slices.Backward(d.created) {
-		_ = os.Remove(dir) // fails if another start has it by now, as it should
+		_ = os.Remove(dir) // fails if another start uses it now, as it should
 	}
 	return err
 }
@@ -80,7 +79,7 @@ func (d *Dir) Discard() error {
 func (d *Dir) unlockOrRemove() error {
 	if d.ephemeral {
 		if err := removeLockedDir(d.path, d.lock); err != nil {
-			return fmt.Errorf("temporary folder %s is still there (%w): remove it by hand", d.path, err)
+			return fmt.Errorf("temporary folder %s could not be removed (%w): remove it manually", d.path, err)
 		}
 		return nil
 	}
@@ -89,15 +88,14 @@ func (d *Dir) unlockOrRemove() error {
 		err = nil
 	}
 	if err := errors.Join(err, d.lock.Close()); err != nil {
-		return explainError(d.path, "give it back", err)
+		return explainError(d.path, "unlock it", err)
 	}
 	return nil
 }
 
-// removeLockedDir removes a folder whose lock the caller holds, and lets go of
-// the lock. The lock file goes after all other content: once it is gone
-// another process may make it anew and own the folder, from then on only an
-// empty folder may be removed.
+// removeLockedDir removes a folder whose lock the caller holds, and releases the lock. It
+// removes the lock file after all other files: from then on another process may create
+// and lock it again, and only an empty folder may be removed.
 func removeLockedDir(path string, lock *os.File) (err error) {
 	defer func() {
 		if closeErr := lock.Close(); err == nil && !errors.Is(closeErr, os.ErrClosed) {
@@ -122,14 +120,14 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 	if err := os.Remove(filepath.Join(path, lockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Windows keeps a removed file's name until it is closed.
+	// On Windows a removed file keeps its name until it is closed.
 	if err := lock.Close(); err != nil {
 		return err
 	}
 	return removeEmptyDir(path)
 }
 
-// removeEmptyDir removes a folder that nobody has, unless another process locks it.
+// removeEmptyDir removes a folder that is not locked, unless another process locks it.
 func removeEmptyDir(path string) (err error) {
 	for range tempAttempts {
 		err = os.Remove(path)
@@ -138,7 +136,7 @@ func removeEmptyDir(path string) (err error) {
 		}
 		entries, readErr := os.ReadDir(path)
 		switch {
-		case readErr != nil || len(entries) == 0: // another removed its lock, or all, meanwhile
+		case readErr != nil || len(entries) == 0: // another process has removed its lock file, or the folder
 		case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockFile }):
 			return errLockedAgain
 		default:
@@ -148,12 +146,12 @@ func removeEmptyDir(path string) (err error) {
 	return err
 }
 
-// errLockedAgain says that another process locked a folder anew that was about to
-// be removed: it is that one's now.
-var errLockedAgain = errors.New("another process has it now")
+// errLockedAgain says that another process has locked a folder that was about to be
+// removed, and uses it now.
+var errLockedAgain = errors.New("another process uses it now")
 
-// isHousekeepingFile reports whether a file may lie in a folder of ours that has no
-// marker yet.
+// isHousekeepingFile reports whether a data folder that has no marker yet may contain
+// the file.
 func isHousekeepingFile(name string) bool {
 	return name == lockFile || name == pidFile || strings.HasPrefix(name, durable.TempPrefix)
 }

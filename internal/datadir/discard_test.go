@@ -37,7 +37,7 @@ func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(filepath.Join(path, "file")); err != nil {
-				t.Errorf("a folder that was there lost a file: %v", err)
+				t.Errorf("an existing folder lost a file: %v", err)
 			}
 		}
 	})

@@ -16,23 +16,23 @@ func TestExplainError(t *testing.T) {
 	}{
 		{
 			err:    syscall.EACCES,
-			folder: "data folder /d cannot be used (open /d/x: permission denied): make it yours and writable, or choose another --data-dir",
-			temp:   "temporary folder in /d cannot be made (open /d/x: permission denied): make /d writable, or set TMPDIR to another folder",
+			folder: "data folder /d cannot be used (open /d/x: permission denied): change its owner or permissions, or choose another --data-dir",
+			temp:   "temporary folder in /d cannot be created (open /d/x: permission denied): make /d writable, or set TMPDIR to another folder",
 		},
 		{
 			err:    syscall.ENOSPC,
-			folder: "data folder /d: the disk is full (open /d/x: no space left on device): make room, or choose another --data-dir",
-			temp:   "temporary folder in /d: the disk is full (open /d/x: no space left on device): make room, or set TMPDIR to another folder",
+			folder: "data folder /d: the disk is full (open /d/x: no space left on device): free space, or choose another --data-dir",
+			temp:   "temporary folder in /d: the disk is full (open /d/x: no space left on device): free space, or set TMPDIR to another folder",
 		},
 		{
 			err:    syscall.EROFS,
-			folder: "data folder /d cannot be used (open /d/x: read-only file system): make it yours and writable, or choose another --data-dir",
-			temp:   "temporary folder in /d cannot be made (open /d/x: read-only file system): make /d writable, or set TMPDIR to another folder",
+			folder: "data folder /d cannot be used (open /d/x: read-only file system): change its owner or permissions, or choose another --data-dir",
+			temp:   "temporary folder in /d cannot be created (open /d/x: read-only file system): make /d writable, or set TMPDIR to another folder",
 		},
 		{
 			err:    errors.New("input/output error"),
-			folder: "data folder /d: cannot write it (open /d/x: input/output error): look into that, or choose another --data-dir",
-			temp:   "temporary folder in /d: open /d/x: input/output error: look into that, or set TMPDIR to another folder",
+			folder: "data folder /d: cannot write it: open /d/x: input/output error: fix the cause, or choose another --data-dir",
+			temp:   "temporary folder in /d: open /d/x: input/output error: fix the cause, or set TMPDIR to another folder",
 		},
 	}
 	for _, test := range tests {

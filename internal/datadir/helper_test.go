@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The test binary runs itself as another process: helperEnv says what that one
-// does, helperArg with what.
+// The test binary runs itself as another process: helperEnv selects what that process
+// does, helperArg is its argument.
 const (
 	helperEnv = "DATADIR_TEST_HELPER"
 	helperArg = "DATADIR_TEST_ARG"
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// holdUntilKilled keeps a folder until the process is killed.
+// holdUntilKilled keeps a folder open until the process is killed.
 func holdUntilKilled(d *Dir, err error) {
 	if err != nil {
 		fmt.Println(err)
@@ -46,8 +46,8 @@ func holdUntilKilled(d *Dir, err error) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// cycleTempDirs makes and closes ephemeral folders, and fails if one is touched by
-// anybody else meanwhile.
+// cycleTempDirs opens and closes ephemeral folders, and fails if another process changes
+// one of them meanwhile.
 func cycleTempDirs(times string) error {
 	n, err := strconv.Atoi(times)
 	if err != nil {
@@ -73,7 +73,7 @@ func cycleTempDirs(times string) error {
 			return err
 		}
 		if _, err := os.Stat(d.Path()); err == nil {
-			return fmt.Errorf("%s is still there", d.Path())
+			return fmt.Errorf("%s still exists", d.Path())
 		}
 	}
 	return nil
@@ -86,8 +86,7 @@ func helperCommand(t *testing.T, what, arg string) *exec.Cmd {
 	return cmd
 }
 
-// startHolder starts a process that holds a folder, and returns it with the folder's
-// path. Call kill to end it as a crash would.
+// startHolder starts a process that keeps a folder open, and returns the folder's path.
 func startHolder(t *testing.T, what, arg string) (path string, pid int, kill func()) {
 	t.Helper()
 	cmd := helperCommand(t, what, arg)
@@ -154,7 +153,7 @@ func mustClose(t *testing.T, d *Dir) {
 	}
 }
 
-// writeFiles makes the files, with their folders; a name that ends in "/" is a folder.
+// writeFiles creates files with their folders; a name that ends in "/" is a folder.
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -174,7 +173,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// readTree is what lies under a folder: path → mode and content.
+// readTree returns the mode and the content of everything below a folder, by path.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

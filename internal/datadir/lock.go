@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// Peek holds a free lock for some microseconds, a process that has just
-	// taken it needs about as long to record its pid: within lockPatience
-	// both are over, and a lock that is still held is in use.
+	// Peek holds a free lock for some microseconds, and a process that has just locked
+	// a folder needs about as long to record its PID. A lock that is still held after
+	// lockTimeout is in use.
 	lockTimeout       = 100 * time.Millisecond
 	lockRetryInterval = 2 * time.Millisecond
 )
 
-// errLockHeld is what openLocked returns when another open file has the lock.
+// errLockHeld is what openLocked returns if the lock is held by another open file.
 var errLockHeld = errors.New("the lock is held")
 
-// LockedError says that another process, or another Dir of this one, has the
-// data folder.
+// LockedError says that another process, or another Dir of this process, uses the data
+// folder.
 type LockedError struct {
 	Path string
-	// PID is the process that has it; 0 = not known.
+	// PID is the process that uses it; 0 = unknown.
 	PID int
 }
 
@@ -36,13 +36,13 @@ func (e *LockedError) Error() string {
 	switch e.PID {
 	case 0:
 		return fmt.Sprintf("data folder %s is in use by another process: stop that one, %s", e.Path, choose)
-	case os.Getpid(): // or its namesake in another container
+	case os.Getpid(): // or a process with the same PID in another container
 		return fmt.Sprintf("data folder %s is in use by process %d: close it there first, %s", e.Path, e.PID, choose)
 	}
 	return fmt.Sprintf("data folder %s is in use by process %d: stop it with %q, %s", e.Path, e.PID, fmt.Sprintf(stopCommand, e.PID), choose)
 }
 
-// acquireLock is tryLock with patience for those who hold the lock for an instant.
+// acquireLock calls tryLock until it succeeds or lockTimeout has passed.
 func acquireLock(path string, create bool) (*os.File, error) {
 	patience := time.NewTimer(lockTimeout)
 	defer patience.Stop()
@@ -61,8 +61,8 @@ func acquireLock(path string, create bool) (*os.File, error) {
 	}
 }
 
-// tryLock takes the lock of the folder without waiting. Without create, a lock
-// file that is missing is an error.
+// tryLock locks the folder without waiting. Without create, a missing lock file is an
+// error.
 func tryLock(path string, create bool) (*os.File, error) {
 	path = filepath.Join(path, lockFile)
 	for {
@@ -70,8 +70,8 @@ func tryLock(path string, create bool) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Its last owner may have removed the file between our opening and
-		// locking it; what we hold is then no longer what others will find.
+		// The last owner may have removed the file after it was opened and before it
+		// was locked here: then other processes will find another file.
 		held, err := lock.Stat()
 		if err == nil {
 			var found os.FileInfo
@@ -93,7 +93,7 @@ func writePID(path string) error {
 	return durable.Write(filepath.Join(path, pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), false)
 }
 
-// readPID returns 0 if nothing is recorded.
+// readPID returns 0 if no PID is recorded.
 func readPID(path string) (int, error) {
 	data, err := os.ReadFile(filepath.Join(path, pidFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -104,7 +104,7 @@ func readPID(path string) (int, error) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil || pid < 0 {
-		return 0, nil // torn by a crash of the machine: as good as none
+		return 0, nil // damaged by a crash of the machine
 	}
 	return pid, nil
 }

@@ -29,7 +29,7 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 	}
 
 	kill()
-	mustOpen(t, path) // over a recorded pid that is nobody's
+	mustOpen(t, path) // although a PID is recorded that no process has
 }
 
 func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
@@ -45,7 +45,7 @@ func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
-	// A holder that has not recorded itself yet.
+	// A process that has not recorded its PID yet.
 	if err := os.Remove(d.Join(pidFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 	}
 }
 
-// Many starts at once on a folder that does not exist: one has it, and the
-// others neither break it nor remove it.
+// TestConcurrentOpens opens a folder that does not exist many times at once: one call
+// succeeds, and the others neither damage the folder nor remove it.
 func TestConcurrentOpens(t *testing.T) {
 	for round := range 20 {
 		path := filepath.Join(t.TempDir(), "a", "b", fmt.Sprint(round))
@@ -78,7 +78,7 @@ func TestConcurrentOpens(t *testing.T) {
 		}
 		all.Wait()
 		if len(dirs) != 1 {
-			t.Fatalf("%d starts have the folder, want 1", len(dirs))
+			t.Fatalf("%d calls have opened the folder, want 1", len(dirs))
 		}
 		d := <-dirs
 		if _, marked, err := readMarker(path); !marked || err != nil {
@@ -88,7 +88,8 @@ func TestConcurrentOpens(t *testing.T) {
 	}
 }
 
-// A lock file that was removed and made anew is not the one to hold.
+// TestTryLockRetriesReplacedFile removes and creates the lock file between opening and
+// locking.
 func TestTryLockRetriesReplacedFile(t *testing.T) {
 	path := t.TempDir()
 	old, err := tryLock(path, true)
@@ -118,7 +119,7 @@ func TestTryLockRetriesReplacedFile(t *testing.T) {
 	}
 }
 
-// Two that take and remove the same lock never have it both.
+// TestLockIsExclusive locks and removes the same lock file in two goroutines.
 func TestLockIsExclusive(t *testing.T) {
 	path := t.TempDir()
 	var owner sync.Mutex
@@ -135,7 +136,7 @@ func TestLockIsExclusive(t *testing.T) {
 					return
 				}
 				if !owner.TryLock() {
-					t.Error("two have the lock")
+					t.Error("two goroutines have the lock")
 					return
 				}
 				owner.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// marker is what ctrlplane.json holds: it makes a folder ours.
+// marker is the content of ctrlplane.json, which marks a data folder.
 type marker struct {
-	// Format is the version of what the folder holds, as given to Open.
+	// Format is the version of the folder's format, as passed to Open.
 	Format int `json:"format"`
-	// Ephemeral allows Temp to remove the folder once nobody has its lock.
+	// Ephemeral allows OpenTemp to remove the folder once it is not locked.
 	Ephemeral bool `json:"ephemeral,omitempty"`
 }
 
-// readMarker also reports whether there is one, readable or not.
+// readMarker also reports whether the file exists, even if it cannot be read.
 func readMarker(path string) (marker, bool, error) {
 	data, err := os.ReadFile(filepath.Join(path, markerFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func readMarker(path string) (marker, bool, error) {
 		if err == nil {
 			err = fmt.Errorf("format is %d", m.Format)
 		}
-		return marker{}, true, fmt.Errorf("data folder %s: %s is corrupt (%w): put it back from a backup, or choose another --name or --data-dir", path, markerFile, err)
+		return marker{}, true, fmt.Errorf("data folder %s: %s is corrupt (%w): restore it from a backup, or choose another --name or --data-dir", path, markerFile, err)
 	}
 	return m, true, nil
 }
@@ -43,7 +43,6 @@ func writeMarker(path string, m marker) error {
 	if err != nil {
 		return err
 	}
-	// Durable before anything else is written: without it the folder would
-	// be taken for somebody else's.
+	// Durable, because Open rejects a folder that has other files but no marker.
 	return durable.Write(filepath.Join(path, markerFile), append(data, '\n'), !m.Ephemeral)
 }

@@ -18,23 +18,23 @@ const maxNameLength = 63
 var (
 	namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
-	// xdgMutex guards xdg's own package variables, which hold what the
-	// environment said at init, or at the last Reload.
+	// xdgMutex guards xdg's package variables, which hold the environment of the last
+	// Reload.
 	xdgMutex sync.Mutex
 )
 
-// ValidateName refuses what cannot be the name of a control plane: it names a
-// folder and a kubeconfig context, and has to be a DNS label.
+// ValidateName rejects what cannot be the name of a control plane: it names a folder and a
+// kubeconfig context, and must be a DNS label.
 func ValidateName(name string) error {
-	// The DNS label "con" is no file name on Windows.
+	// The DNS label "con" is not a valid file name on Windows.
 	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) {
 		return fmt.Errorf("%q cannot name a control plane: use at most %d lower-case letters, digits and \"-\", beginning and ending with a letter or digit", name, maxNameLength)
 	}
 	return nil
 }
 
-// Path is the absolute path of the folder of a named control plane: override
-// if not empty, else a folder of the platform's state directory.
+// Path returns the absolute path of a control plane's folder: override if it is not empty,
+// else a folder in the platform's state directory.
 func Path(name, override string) (string, error) {
 	if err := ValidateName(name); err != nil {
 		return "", err
@@ -53,8 +53,8 @@ func Path(name, override string) (string, error) {
 	return filepath.Join(root, name), nil
 }
 
-// List names, sorted, the control planes that have a folder in the platform's
-// state directory, running or not.
+// List returns the names of the control planes that have a folder in the platform's state
+// directory, running or not, sorted.
 func List() ([]string, error) {
 	root, err := stateRoot()
 	if err != nil {
@@ -77,7 +77,7 @@ func List() ([]string, error) {
 		case err == nil:
 			names = append(names, e.Name())
 		case e.IsDir() && !errors.Is(err, fs.ErrNotExist):
-			return nil, explainError(filepath.Join(root, e.Name()), "look into it", err)
+			return nil, explainError(filepath.Join(root, e.Name()), "read it", err)
 		}
 	}
 	return names, nil
@@ -88,7 +88,7 @@ func stateRoot() (string, error) {
 	defer xdgMutex.Unlock()
 	xdg.Reload()
 	if !filepath.IsAbs(xdg.StateHome) {
-		return "", errors.New("no folder to keep state in, because there is no home folder: set HOME or XDG_STATE_HOME, or choose a --data-dir")
+		return "", errors.New("no folder for data, because there is no home folder: set HOME or XDG_STATE_HOME, or choose a --data-dir")
 	}
 	return filepath.Join(xdg.StateHome, "ctrlplane"), nil
 }

@@ -19,7 +19,7 @@ func TestValidateName(t *testing.T) {
 	}
 	for _, name := range invalid {
 		if err := ValidateName(name); err == nil {
-			t.Errorf("%q is taken for a name", name)
+			t.Errorf("%q is accepted", name)
 		} else {
 			errorLine(t, err)
 		}
@@ -30,7 +30,7 @@ func TestValidateName(t *testing.T) {
 	}
 }
 
-// setStateHome gives the test a platform's state directory.
+// setStateHome sets the platform's state directory for the test.
 func setStateHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -63,7 +63,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-func TestListHasEveryPage(t *testing.T) {
+func TestList(t *testing.T) {
 	home := setStateHome(t)
 	list := func(want ...string) {
 		t.Helper()

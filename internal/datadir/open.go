@@ -12,11 +12,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// Open takes the lock of a data folder, which it makes (with its parents) if
-// need be. The version is the highest format of such a folder that the caller
-// can read, and the one it is going to write: a folder of a higher one is
-// refused. If the folder is in use the error is a *LockedError. A failed Open
-// leaves behind nothing that it made.
+// Open locks a data folder, which it creates, with its parents, if it does not exist.
+// version is the highest format that the caller can read, and the one that it writes:
+// a folder with a higher one is rejected. If the folder is in use the error is a
+// *LockedError. A failed Open removes what it has created.
 func Open(path string, version int) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -29,7 +28,7 @@ func Open(path string, version int) (*Dir, error) {
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
-			_ = os.Remove(dir) // fails if another start has it by now, as it should
+			_ = os.Remove(dir) // fails if another start uses it now, as it should
 		}
 		return nil, err
 	}
@@ -63,9 +62,9 @@ func lockAndPrepare(path string, version int) (*Dir, error) {
 	return newDir(path, lock, false), nil
 }
 
-// prepareDir readies a folder whose lock is held.
+// prepareDir checks and prepares a folder whose lock is held.
 func prepareDir(path string, was marker, marked bool, version int) error {
-	// The folder may have changed before we got the lock.
+	// Again, because the folder may have changed before it was locked.
 	if err := checkOwnership(path); err != nil {
 		return err
 	}
@@ -101,10 +100,10 @@ func newerFormatError(path string, format, version int, s State) error {
 	return fmt.Errorf("data folder %s was written by a newer ctrlplane%s (format %d, this one reads up to %d): upgrade ctrlplane, or choose another --name or --data-dir", path, by, format, version)
 }
 
-// undoOpen gives the folder back after a failed Open; of a folder that was not ours
-// before, nothing of ours remains.
+// undoOpen unlocks the folder after a failed Open. Without keep it removes what Open has
+// written into it.
 func undoOpen(path string, lock *os.File, keep bool) {
-	// Errors are dropped: the one that made Open fail is worth more.
+	// The error that made Open fail matters more than these.
 	_ = os.Remove(filepath.Join(path, pidFile))
 	if !keep {
 		_ = os.Remove(filepath.Join(path, markerFile))
@@ -113,8 +112,8 @@ func undoOpen(path string, lock *os.File, keep bool) {
 	_ = lock.Close()
 }
 
-// makeDirs makes a folder with its parents and returns those it made, the
-// outermost first.
+// makeDirs creates a folder with its parents, and returns those it has created, outermost
+// first.
 func makeDirs(path string) ([]string, error) {
 	var missing []string
 	for dir := path; ; dir = filepath.Dir(dir) {
@@ -127,24 +126,24 @@ func makeDirs(path string) ([]string, error) {
 	for _, dir := range slices.Backward(missing) {
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, fs.ErrExist) {
-			continue // another start makes the same ones
+			continue // another start creates it, too
 		}
 		if err != nil {
-			return made, explainError(path, "make it", err)
+			return made, explainError(path, "create it", err)
 		}
 		made = append(made, dir)
 	}
 	return made, nil
 }
 
-// checkOwnership refuses what is not a folder, or is somebody else's.
+// checkOwnership rejects a path that is not a data folder and not an empty folder.
 func checkOwnership(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return explainError(path, "look at it", err)
+		return explainError(path, "read it", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("data folder %s is not a folder but a file: choose another --data-dir", path)
+		return fmt.Errorf("data folder %s is a file: choose another --data-dir", path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -157,28 +156,28 @@ func checkOwnership(path string) error {
 	}
 	for _, e := range entries {
 		if !isHousekeepingFile(e.Name()) {
-			return fmt.Errorf("data folder %s holds something else (%s, for one): choose a --data-dir that is empty, new, or was made by ctrlplane", path, e.Name())
+			return fmt.Errorf("data folder %s contains other files, such as %s: choose a --data-dir that is new, empty or was created by ctrlplane", path, e.Name())
 		}
 	}
 	return nil
 }
 
-// restrictPermissions closes the folder to other users.
+// restrictPermissions makes the folder inaccessible to other users.
 func restrictPermissions(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return explainError(path, "look at it", err)
+		return explainError(path, "read it", err)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
-		return fmt.Errorf("data folder %s is open to other users and cannot be closed to them (%w): choose a --data-dir of your own", path, err)
+		return fmt.Errorf("data folder %s is accessible to other users, and its permissions cannot be changed (%w): choose a --data-dir that you own", path, err)
 	}
 	return nil
 }
 
-// removePartialFiles removes what a crash left of files that were being written.
+// removePartialFiles removes files that a killed process has not finished writing.
 func removePartialFiles(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestOpenExisting(t *testing.T) {
 				t.Errorf("marker %+v, %v", m, err)
 			}
 			if !strings.HasPrefix(got["."], "drwx------") && runtime.GOOS != "windows" {
-				t.Errorf("folder %s, want it closed to others", got["."])
+				t.Errorf("folder %s, want it accessible to its owner only", got["."])
 			}
 		})
 	}
@@ -94,11 +94,11 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"a file": {
 			files: map[string]string{"d": "x"},
-			want:  `data folder DIR is not a folder but a file: choose another --data-dir`,
+			want:  `data folder DIR is a file: choose another --data-dir`,
 		},
 		"somebody else's": {
 			files: map[string]string{"d/Documents/": "", "d/letter.txt": "x"},
-			want:  `data folder DIR holds something else (Documents, for one): choose a --data-dir that is empty, new, or was made by ctrlplane`,
+			want:  `data folder DIR contains other files, such as Documents: choose a --data-dir that is new, empty or was created by ctrlplane`,
 		},
 		"newer": {
 			files: map[string]string{"d/ctrlplane.json": `{"format":3}`, "d/data": "x"},
@@ -114,11 +114,11 @@ func TestOpenRefuses(t *testing.T) {
 		},
 		"corrupt marker": {
 			files: map[string]string{"d/ctrlplane.json": `{"for`},
-			want:  `data folder DIR: ctrlplane.json is corrupt (unexpected end of JSON input): put it back from a backup, or choose another --name or --data-dir`,
+			want:  `data folder DIR: ctrlplane.json is corrupt (unexpected end of JSON input): restore it from a backup, or choose another --name or --data-dir`,
 		},
 		"format below zero": {
 			files: map[string]string{"d/ctrlplane.json": `{"format":-1}`},
-			want:  `data folder DIR: ctrlplane.json is corrupt (format is -1): put it back from a backup, or choose another --name or --data-dir`,
+			want:  `data folder DIR: ctrlplane.json is corrupt (format is -1): restore it from a backup, or choose another --name or --data-dir`,
 		},
 		"corrupt state": {
 			files: map[string]string{"d/ctrlplane.json": `{"format":1}`, "d/state.json": "\x00\x00\n"},
@@ -131,11 +131,11 @@ func TestOpenRefuses(t *testing.T) {
 		"below a file": {
 			files: map[string]string{"f": "x"},
 			open:  "f/d",
-			want:  `data folder DIR: cannot look at it (stat DIR: not a directory): look into that, or choose another --data-dir`,
+			want:  `data folder DIR: cannot read it: stat DIR: not a directory: fix the cause, or choose another --data-dir`,
 		},
 		"name too long, below parents that are made first": {
 			open: "made/and/removed/" + strings.Repeat("n", 300),
-			want: `data folder DIR: cannot make it (mkdir DIR: file name too long): look into that, or choose another --data-dir`,
+			want: `data folder DIR: cannot create it: mkdir DIR: file name too long: fix the cause, or choose another --data-dir`,
 		},
 	}
 	for name, test := range tests {
@@ -158,7 +158,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
 			after := readTree(t, parent)
-			delete(after, filepath.Join("d", lockFile)) // of a folder that is ours it may stay
+			delete(after, filepath.Join("d", lockFile)) // may stay in a data folder
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("left behind (-before +after):\n%s", diff)
 			}

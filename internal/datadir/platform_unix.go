@@ -23,7 +23,7 @@ func openLocked(path string, create bool) (*os.File, error) {
 		return nil, errLockHeld
 	}
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, cause // fileutil wraps it in the name of its own function
+		return nil, cause // without the name of fileutil's function
 	}
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// private reports whether the file is this user's and closed to all others.
+// private reports whether the file belongs to this user and no other user can access it.
 func private(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0

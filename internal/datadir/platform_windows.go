@@ -9,7 +9,7 @@ import (
 
 const stopCommand = "taskkill /F /PID %d"
 
-// Of winerror.h; package syscall does not name them.
+// From winerror.h; package syscall does not define them.
 const (
 	errorWriteProtect     = syscall.Errno(19)
 	errorSharingViolation = syscall.Errno(32)
@@ -17,10 +17,9 @@ const (
 	errorDiskFull         = syscall.Errno(112)
 )
 
-// openLocked opens a file that others may remove but not open, until it is
-// closed or the process ends. etcd's fileutil cannot be used here: it compares
-// the system's message with a text that is spelt differently, and takes a lock
-// that is held for its own.
+// openLocked opens a file so that others can remove it but not open it, until it is closed
+// or the process ends. It does not use etcd's fileutil, which compares the system's
+// message with a text of another spelling, and so does not notice that a lock is held.
 func openLocked(path string, create bool) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -48,7 +47,7 @@ func alive(pid int) bool {
 	return process.Release() == nil
 }
 
-// private is true: the folder for temporary files is the user's own.
+// private returns true, because the folder for temporary files belongs to the user.
 func private(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {

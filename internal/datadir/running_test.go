@@ -20,13 +20,13 @@ func TestRunningEphemeralDirs(t *testing.T) {
 		return got
 	}
 	if got := list(); len(got) != 0 {
-		t.Errorf("none runs: got %v", got)
+		t.Errorf("without a running process: got %v", got)
 	}
 	d, err := OpenTemp()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a crash left, and what is not a folder, does not run.
+	// The folder of a killed process and a file do not count.
 	if err := os.Mkdir(filepath.Join(parent, tempPrefix+"crashed"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sandboxEnv tells the test that it runs in the namespaces it asked for.
+// sandboxEnv is set in a process that runs in the namespaces of inSandbox.
 const sandboxEnv = "DATADIR_TEST_SANDBOX"
 
-// inSandbox runs the calling test again, as the user uid of a user namespace of
-// its own, and reports whether this is that run. Uid 0 may mount there; any
-// other has no privileges, even if root runs the tests.
+// inSandbox runs the calling test again as the user uid in a new user namespace, and
+// reports whether this is that run. User 0 can mount there; any other user has no
+// privileges, even if root runs the tests.
 func inSandbox(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(sandboxEnv) != "" {
@@ -41,7 +41,7 @@ func inSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// setMode changes the mode until the test is over.
+// setMode changes the mode until the end of the test.
 func setMode(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
@@ -73,7 +73,7 @@ func TestOpenUnwritableDir(t *testing.T) {
 			path := filepath.Join(parent, name)
 			_, err := Open(path, 1)
 			got := errorLine(t, err)
-			want := fmt.Sprintf("data folder %s cannot be used (%s): make it yours and writable, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
+			want := fmt.Sprintf("data folder %s cannot be used (%s): change its owner or permissions, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -95,16 +95,16 @@ func TestTempReportsCleanupError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, d)
-	want := fmt.Sprintf("a crashed run's temporary folder could not be removed (unlinkat %s/etcd/wal: permission denied): remove by hand: %s", stuck, stuck)
+	want := fmt.Sprintf("the temporary folder of a killed process could not be removed (unlinkat %s/etcd/wal: permission denied): remove manually: %s", stuck, stuck)
 	if diff := cmp.Diff(want, errorLine(t, d.CleanupError())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(parent, tempPrefix+"2")); !os.IsNotExist(err) {
-		t.Errorf("got %v, want the other one gone", err)
+		t.Errorf("got %v, want the other one removed", err)
 	}
 }
 
-// mountFullDisk mounts a file system that has room for so many files and folders.
+// mountFullDisk mounts a file system with room for that many files and folders.
 func mountFullDisk(t *testing.T, room int) string {
 	t.Helper()
 	path := t.TempDir()
@@ -123,7 +123,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	if !inSandbox(t, 0) {
 		return
 	}
-	// The folders a and a/d, the lock, the pid, the marker.
+	// The folders a and a/d, and the files lock, pid and ctrlplane.json.
 	const needed = 5
 	for room := range needed {
 		t.Run(fmt.Sprintf("open with room for %d", room), func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 			_, err := Open(path, 1)
 			got := errorLine(t, err)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "data folder "+path+": the disk is full (") ||
-				!strings.HasSuffix(got, ": no space left on device): make room, or choose another --data-dir") {
+				!strings.HasSuffix(got, ": no space left on device): free space, or choose another --data-dir") {
 				t.Errorf("got %s", got)
 			}
 			if left := readTree(t, disk); len(left) != 1 {
@@ -149,7 +149,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		if s, err := d.State(); err != nil || s.Port != 0 {
-			t.Errorf("got %+v, %v; want the state as it was", s, err)
+			t.Errorf("got %+v, %v; want the unchanged state", s, err)
 		}
 	})
 	for room := range 4 {

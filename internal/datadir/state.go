@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// State is what a control plane records about itself in its data folder.
+// State is what a control plane records in its data folder.
 type State struct {
 	// Name is what the kubeconfig calls the cluster.
 	Name string `json:"name,omitempty"`
@@ -20,24 +20,24 @@ type State struct {
 	Port int `json:"port,omitempty"`
 	// Server is the URL of the API server.
 	Server string `json:"server,omitempty"`
-	// KubernetesVersion is that of the program that wrote the folder last.
+	// KubernetesVersion is that of the last program that has written to the folder.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// StartedAt is when the last start began.
 	StartedAt time.Time `json:"startedAt,omitzero"`
-	// PID is the process that has the folder, 0 if none; Open records it,
-	// State and Peek report it, SaveState ignores it.
+	// PID is the process that uses the folder; 0 = none. Open records it, State and Peek
+	// return it, SaveState ignores it.
 	PID int `json:"-"`
 }
 
-// State reads what was saved last, the zero State (but for PID) if nothing was.
+// State returns what was saved last; except for PID, it is zero if nothing was saved.
 func (d *Dir) State() (State, error) {
 	s, err := readState(d.path)
 	s.PID = os.Getpid()
 	return s, err
 }
 
-// SaveState replaces what was saved, at once; it survives a crash of the
-// machine unless the folder is ephemeral.
+// SaveState replaces the saved state atomically. It survives a crash of the machine unless
+// the folder is ephemeral.
 func (d *Dir) SaveState(s State) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -68,8 +68,8 @@ func readState(path string) (State, error) {
 	return s, nil
 }
 
-// Peek reads the state of a folder that another process may have, and reports
-// whether one has it now. A folder that does not exist is not running.
+// Peek reads the state of a folder that another process may use, and reports whether one
+// does. For a folder that does not exist it returns false.
 func Peek(path string) (s State, running bool, err error) {
 	s, err = readState(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func Peek(path string) (s State, running bool, err error) {
 	}
 	running, err = isHeld(path)
 	if err != nil {
-		return State{}, false, explainError(path, "look at its lock", err)
+		return State{}, false, explainError(path, "read its lock", err)
 	}
 	if running {
 		if s.PID, err = readPID(path); err != nil {
@@ -87,9 +87,8 @@ func Peek(path string) (s State, running bool, err error) {
 	return s, running, nil
 }
 
-// isHeld reports whether a process has the folder. Another Peek may hold the lock
-// for an instant, so a lock that is held is believed at once only if the
-// recorded process lives, and else if it stays held.
+// isHeld reports whether a process uses the folder. Because another Peek may hold the lock
+// for a moment, a lock counts only if the recorded process is alive or if it stays held.
 func isHeld(path string) (bool, error) {
 	lock, err := tryLock(path, false)
 	if errors.Is(err, errLockHeld) {

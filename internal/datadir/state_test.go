@@ -55,7 +55,7 @@ func TestPeek(t *testing.T) {
 	}
 	peek("no folder", State{}, false)
 	if _, err := os.Stat(path); err == nil {
-		t.Error("Peek made the folder")
+		t.Error("Peek has created the folder")
 	}
 
 	_, pid, kill := startHolder(t, "open", path)
@@ -81,7 +81,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// Looking makes no start fail, and is not taken for a start.
+// TestPeekWhileOpening checks that Peek makes no Open fail, and that Peek does not mistake
+// another Peek for a running process.
 func TestPeekWhileOpening(t *testing.T) {
 	path := t.TempDir()
 	d := mustOpen(t, path)
@@ -89,7 +90,7 @@ func TestPeekWhileOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, d)
-	// What a crash leaves: a pid that is nobody's, so that only the lock counts.
+	// A PID that no process has, as after a crash, so that only the lock counts.
 	_, dead, kill := startHolder(t, "open", t.TempDir())
 	kill()
 	writeFiles(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
@@ -121,7 +122,7 @@ func TestPeekWhileOpening(t *testing.T) {
 	other := looking(stop, &not)
 	for range 500 {
 		if _, running, err := Peek(path); err != nil || running {
-			t.Errorf("running %v, %v, when all only look", running, err)
+			t.Errorf("running %v, %v, while there are only calls of Peek", running, err)
 			break
 		}
 	}

@@ -13,13 +13,13 @@ import (
 
 const (
 	tempPrefix = "ctrlplane-ephemeral-"
-	// Each attempt that fails was undone by a different process that was just
-	// starting, so this many never fail.
+	// Each failed attempt was undone by a different process that was just starting, so
+	// that this many cannot all fail.
 	tempAttempts = 1000
 )
 
-// OpenTemp makes and locks a new ephemeral folder, after it removed those of this
-// user whose process is gone. Any number of processes may call it at once.
+// OpenTemp creates and locks a new ephemeral folder, after it has removed those of this user
+// whose process has ended. Any number of processes may call it at the same time.
 func OpenTemp() (*Dir, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
@@ -36,12 +36,12 @@ func OpenTemp() (*Dir, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("temporary folder in %s: each one made was removed again: set TMPDIR to a folder that is yours alone", parent)
+	return nil, fmt.Errorf("temporary folder in %s: another program removes each new folder: set TMPDIR to a folder that only you use", parent)
 }
 
-// errRemovedByOther says that a concurrent Temp took a folder that was made but not
-// yet locked for one that a crash had left.
-var errRemovedByOther = errors.New("reaped")
+// errRemovedByOther says that a concurrent OpenTemp has removed a folder that was created
+// but not yet locked, as if its process had been killed.
+var errRemovedByOther = errors.New("removed by another process")
 
 func makeTempDir(parent string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, tempPrefix)
@@ -53,7 +53,7 @@ func makeTempDir(parent string) (*Dir, error) {
 		return nil, errRemovedByOther
 	}
 	if err != nil {
-		_ = os.Remove(filepath.Join(path, lockFile)) // the first error is worth more
+		_ = os.Remove(filepath.Join(path, lockFile)) // the first error matters more
 		_ = os.Remove(path)
 		return nil, explainTempError(parent, err)
 	}
@@ -62,13 +62,13 @@ func makeTempDir(parent string) (*Dir, error) {
 		err = writeMarker(path, marker{Ephemeral: true})
 	}
 	if err != nil {
-		_ = removeLockedDir(path, lock) // the first error is worth more
+		_ = removeLockedDir(path, lock) // the first error matters more
 		return nil, explainTempError(parent, err)
 	}
 	return newDir(path, lock, true), nil
 }
 
-// removeAbandonedDirs removes what crashed runs left in the folder for temporary files.
+// removeAbandonedDirs removes the ephemeral folders of killed processes.
 func removeAbandonedDirs(parent string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -89,12 +89,12 @@ func removeAbandonedDirs(parent string) error {
 		}
 	}
 	if first != nil {
-		return fmt.Errorf("a crashed run's temporary folder could not be removed (%w): remove by hand: %s", first, strings.Join(left, " "))
+		return fmt.Errorf("the temporary folder of a killed process could not be removed (%w): remove manually: %s", first, strings.Join(left, " "))
 	}
 	return nil
 }
 
-// removeAbandonedDir removes an ephemeral folder of this user that no process has.
+// removeAbandonedDir removes an ephemeral folder of this user that no process uses.
 func removeAbandonedDir(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,8 +106,8 @@ func removeAbandonedDir(path string) error {
 	if !info.IsDir() || !private(info) {
 		return nil
 	}
-	// Its process died before it made the lock file, or is about to make it
-	// and will find the folder gone. Not being empty is the usual case.
+	// An empty folder's process was killed before it created the lock file, or is about
+	// to create it and will fail. Usually the folder is not empty, and this does nothing.
 	if os.Remove(path) == nil {
 		return nil
 	}
@@ -131,8 +131,8 @@ func removeAbandonedDir(path string) error {
 	return nil
 }
 
-// wasEphemeral reports whether the folder, whose lock is held, was ephemeral. One
-// that a crash left without a readable marker was.
+// wasEphemeral reports whether the folder, whose lock is held, was ephemeral. A folder
+// without a readable marker was, because its process was killed while it created the folder.
 func wasEphemeral(path string) (bool, error) {
 	data, err := os.ReadFile(filepath.Join(path, markerFile))
 	if err == nil {
@@ -154,14 +154,14 @@ func explainTempError(parent string, err error) error {
 	const choose = "or set TMPDIR to another folder"
 	switch {
 	case diskFull(err):
-		return fmt.Errorf("temporary folder in %s: the disk is full (%w): make room, %s", parent, err, choose)
+		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
 	case errors.Is(err, fs.ErrPermission) || readOnly(err):
-		return fmt.Errorf("temporary folder in %s cannot be made (%w): make %s writable, %s", parent, err, parent, choose)
+		return fmt.Errorf("temporary folder in %s cannot be created (%w): make %s writable, %s", parent, err, parent, choose)
 	}
-	return fmt.Errorf("temporary folder in %s: %w: look into that, %s", parent, err, choose)
+	return fmt.Errorf("temporary folder in %s: %w: fix the cause, %s", parent, err, choose)
 }
 
-// RunningEphemeralDirs lists the ephemeral folders of this user that a process has now.
+// RunningEphemeralDirs returns the ephemeral folders of this user that a process uses.
 func RunningEphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
@@ -175,7 +175,7 @@ func RunningEphemeralDirs() ([]string, error) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() || !private(info) {
-			continue // gone meanwhile, or another's
+			continue // removed meanwhile, or of another user
 		}
 		if held, err := isHeld(path); err == nil && held {
 			running = append(running, path)

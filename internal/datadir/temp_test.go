@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// setTempDir gives the test and its helpers a folder for temporary files.
+// setTempDir sets the folder for temporary files of the test and its processes.
 func setTempDir(t *testing.T) string {
 	t.Helper()
 	parent := t.TempDir()
@@ -50,7 +50,7 @@ func TestTemp(t *testing.T) {
 	if err := os.RemoveAll(d.Path()); runtime.GOOS != "windows" && err != nil {
 		t.Fatal(err)
 	}
-	mustClose(t, d) // nothing left to do
+	mustClose(t, d) // the folder was removed already
 }
 
 func TestTempRemovesDirsOfCrashedProcesses(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTempRemovesDirsOfCrashedProcesses(t *testing.T) {
 
 	mine := mustTemp(t)
 	if _, err := os.Stat(crashed); !os.IsNotExist(err) {
-		t.Errorf("the crashed run's folder: %v, want it gone", err)
+		t.Errorf("folder of the killed process: %v, want it removed", err)
 	}
 	for _, path := range []string{alive, mine.Path()} {
 		if _, running, err := Peek(path); !running || err != nil {
@@ -95,12 +95,12 @@ func TestTempRemovesAbandonedDirs(t *testing.T) {
 			mustTemp(t)
 			if !test.keep {
 				if _, err := os.Lstat(path); !os.IsNotExist(err) {
-					t.Errorf("got %v, want it gone", err)
+					t.Errorf("got %v, want it removed", err)
 				}
 				return
 			}
 			if diff := cmp.Diff(before, readTree(t, path)); diff != "" {
-				t.Errorf("touched (-before +after):\n%s", diff)
+				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
 	}
@@ -133,15 +133,15 @@ func TestTempKeepsForeignDirs(t *testing.T) {
 	before, beforeElsewhere := readTree(t, parent), readTree(t, elsewhere)
 	mustClose(t, mustTemp(t))
 	if diff := cmp.Diff(before, readTree(t, parent)); diff != "" {
-		t.Errorf("touched (-before +after):\n%s", diff)
+		t.Errorf("changed (-before +after):\n%s", diff)
 	}
 	if diff := cmp.Diff(beforeElsewhere, readTree(t, elsewhere)); diff != "" {
-		t.Errorf("touched through the link (-before +after):\n%s", diff)
+		t.Errorf("changed through the link (-before +after):\n%s", diff)
 	}
 }
 
-// Many starts and stops at once, in this process and in others, while some
-// crash: each folder stays whole while it is had, and in the end all are gone.
+// TestConcurrentTemps opens and closes ephemeral folders in many processes at once, some of
+// which are killed: open folders stay as they are, and in the end all are removed.
 func TestConcurrentTemps(t *testing.T) {
 	parent := setTempDir(t)
 	var children []*exec.Cmd
@@ -187,12 +187,12 @@ func TestTempWithoutUsableParent(t *testing.T) {
 		t.Setenv(name, gone)
 	}
 	_, err := OpenTemp()
-	if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": look into that, or set TMPDIR to another folder") {
+	if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": fix the cause, or set TMPDIR to another folder") {
 		t.Errorf("got %s", got)
 	}
 }
 
-// Two processes that remove the same folder do not stumble over each other.
+// TestConcurrentRemoves removes the same folder in two processes.
 func TestConcurrentRemoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")
 	for range 5000 {
@@ -200,7 +200,7 @@ func TestConcurrentRemoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		var other sync.WaitGroup
-		other.Go(func() { // has it for moments
+		other.Go(func() { // keeps it for a moment
 			for {
 				f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE, 0o600)
 				if err != nil {
@@ -225,8 +225,8 @@ func TestConcurrentRemoves(t *testing.T) {
 	}
 }
 
-// A process that locks a folder which another one is just removing either finds
-// it gone, or keeps it.
+// TestRemoveKeepsDirLockedAgain locks a folder while another process removes it: either
+// locking fails, or the folder stays.
 func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there the name of a removed file lingers until it is closed")
@@ -251,17 +251,17 @@ func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 		all.Wait()
 		if other == nil {
 			if _, statErr := os.Stat(path); err != nil || !os.IsNotExist(statErr) {
-				t.Fatalf("%v; %v, want the folder gone", err, statErr)
+				t.Fatalf("%v; %v, want the folder removed", err, statErr)
 			}
 			continue
 		}
 		retaken++
 		if got := readTree(t, path); !errors.Is(err, errLockedAgain) || len(got) != 2 || got[lockFile] == "" {
-			t.Fatalf("%v, want %v; the folder taken is left with %v", err, errLockedAgain, got)
+			t.Fatalf("%v, want %v; the locked folder contains %v", err, errLockedAgain, got)
 		}
 		if err := removeLockedDir(path, other); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d retaken", retaken)
+	t.Logf("%d locked again", retaken)
 }

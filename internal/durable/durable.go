@@ -1,4 +1,4 @@
-// Package durable writes and removes files whole.
+// Package durable replaces and removes files atomically.
 package durable
 
 import (
@@ -8,11 +8,11 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// TempPrefix begins the name of a file that is being written.
+// TempPrefix is the prefix of the names of files that Write has not finished.
 const TempPrefix = ".new-"
 
-// Write replaces a file at once, with mode 0600. With durable it survives a
-// crash of the machine from then on.
+// Write replaces a file atomically, with mode 0600. With durable set, the file
+// survives a crash of the machine once Write has returned.
 func Write(path string, data []byte, durable bool) error {
 	if err := Replace(path, TempPrefix, data, durable, nil); err != nil || !durable {
 		return err
@@ -20,10 +20,10 @@ func Write(path string, data []byte, durable bool) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Replace replaces a file at once by one that prepare, if not nil, has given
-// another owner or mode than 0600. The name of the new one begins with prefix while
-// it is written. With durable its content survives a crash of the machine, but not
-// yet its name.
+// Replace replaces a file atomically. prepare, if not nil, may change the owner and the
+// mode of the new file, which is 0600. Until it is complete, the file's name begins with
+// prefix. With durable set, the content survives a crash of the machine, but the
+// replacement itself may not.
 func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), prefix+"*")
 	if err != nil {
@@ -43,12 +43,12 @@ func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.Fi
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what went wrong first is what matters
+		_ = os.Remove(f.Name()) // the first error matters more
 	}
 	return err
 }
 
-// Remove removes a file for good.
+// Remove removes a file. With durable set, it stays removed after a crash of the machine.
 func Remove(path string, durable bool) error {
 	if err := os.Remove(path); err != nil {
 		return err

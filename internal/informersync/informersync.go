@@ -1,4 +1,4 @@
-// Package caughtup waits until informers have seen what was written.
+// Package informersync waits until informers have received what was written.
 package informersync
 
 import (
@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,39 +16,23 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// pollInterval is how often an informer is looked at; it is told in a lock.
+// pollInterval is how often the revision of an informer is read, which takes a lock.
 const pollInterval = time.Millisecond
 
-// Revisions are those of the last write of each resource, by Folder.
+// Revisions maps resource prefixes (see storekeys.Key) to the revision of the last
+// write of each resource.
 type Revisions map[string]int64
 
-// storagePrefixes are where resources are stored whose folder does not bear their name.
-var storagePrefixes = map[string]string{
-	"nodes":                  "minions",
-	"services":               "services/specs",
-	"endpoints":              "services/endpoints",
-	"replicationcontrollers": "controllers",
-	"ingresses":              "ingress",
+func (r Revisions) of(resource schema.GroupResource) int64 {
+	return r[storekeys.PrefixOf(resource.Group, resource.Resource)]
 }
 
-// ResourcePrefix is where the API server stores objects of a resource, as in keys of
-// etcd: those of Kubernetes by their name alone.
-func ResourcePrefix(resource schema.GroupResource) string {
-	if strings.HasSuffix(resource.Group, ".k8s.io") || !strings.Contains(resource.Group, ".") {
-		if resource.Group != "apiextensions.k8s.io" && resource.Group != "apiregistration.k8s.io" && scheme.Scheme.IsGroupRegistered(resource.Group) {
-			if folder := storagePrefixes[resource.Resource]; folder != "" {
-				return folder
-			}
-			return resource.Resource
-		}
-	}
-	return resource.Group + "/" + resource.Resource
-}
-
-// WaitTyped returns when every informer of a factory that runs has in its store
-// what was written.
+// WaitTyped returns when the store of every running informer of a factory holds what
+// was written.
 func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, written Revisions) error {
 	var behind []informerTarget
 	for kind := range factory.WaitForCacheSync(closedChannel) {
@@ -57,38 +40,38 @@ func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, wri
 		if !ok {
 			continue
 		}
-		revision := written[ResourcePrefix(resource.GroupResource())]
+		revision := written.of(resource.GroupResource())
 		if revision == 0 {
 			continue
 		}
 		generic, err := factory.ForResource(resource)
 		if err != nil {
-			continue // it has no listers, and is not shared
+			continue // no lister: the informer is not shared
 		}
 		behind = append(behind, informerTarget{resource.GroupResource(), generic.Informer(), revision})
 	}
 	return waitAll(ctx, behind)
 }
 
-// WaitMetadata is Typed for informers of metadata.
+// WaitMetadata is WaitTyped for metadata informers.
 func WaitMetadata(ctx context.Context, factory metadatainformer.SharedInformerFactory, written Revisions) error {
 	var behind []informerTarget
 	for resource := range factory.WaitForCacheSync(closedChannel) {
-		if revision := written[ResourcePrefix(resource.GroupResource())]; revision != 0 {
+		if revision := written.of(resource.GroupResource()); revision != 0 {
 			behind = append(behind, informerTarget{resource.GroupResource(), factory.ForResource(resource).Informer(), revision})
 		}
 	}
 	return waitAll(ctx, behind)
 }
 
-// closedChannel is a channel that is closed: nothing is waited for.
+// closedChannel makes WaitForCacheSync return what has synced without waiting.
 var closedChannel = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// resourceForType is what an informer of a Go type watches.
+// resourceForType returns the resource that an informer of a Go type watches.
 func resourceForType(kind reflect.Type) (schema.GroupVersionResource, bool) {
 	obj, ok := reflect.New(kind.Elem()).Interface().(runtime.Object)
 	if !ok {
@@ -102,7 +85,7 @@ func resourceForType(kind reflect.Type) (schema.GroupVersionResource, bool) {
 	return resource, true
 }
 
-// informerTarget is an informer and what it is to reach.
+// informerTarget is an informer and the revision that it should reach.
 type informerTarget struct {
 	resource schema.GroupResource
 	informer cache.SharedIndexInformer
@@ -125,7 +108,7 @@ func waitAll(ctx context.Context, list []informerTarget) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the informer of %s has not seen revision %d yet: %w", list[0].resource, list[0].revision, context.Cause(ctx))
+			return fmt.Errorf("the informer of %s has not received revision %d: %w", list[0].resource, list[0].revision, context.Cause(ctx))
 		}
 	}
 }

@@ -17,29 +17,13 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 )
 
-func TestResourcePrefix(t *testing.T) {
-	for resource, want := range map[string]string{
-		"pods": "pods", "nodes": "minions", "services": "services/specs", "deployments.apps": "deployments",
-		"ingresses.networking.k8s.io": "ingress", "events.events.k8s.io": "events",
-		"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
-		"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-		"widgets.example.com":                            "example.com/widgets",
-		"services.serving.knative.dev":                   "serving.knative.dev/services",
-		"volumesnapshots.snapshot.storage.k8s.io":        "snapshot.storage.k8s.io/volumesnapshots",
-	} {
-		if got := ResourcePrefix(schema.ParseGroupResource(resource)); got != want {
-			t.Errorf("%s: %s, want %s", resource, got, want)
-		}
-	}
-}
-
 // The wait ends when the store holds the object, and not before.
 func TestWaitTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		factory := informers.NewSharedInformerFactory(client, 0)
 		informer := factory.Core().V1().ConfigMaps().Informer()
-		factory.Core().V1().Secrets().Informer() // has nothing to see
+		factory.Core().V1().Secrets().Informer() // receives nothing
 		ctx, cancel := context.WithCancel(t.Context())
 		factory.Start(ctx.Done())
 		factory.WaitForCacheSync(ctx.Done())
@@ -49,7 +33,7 @@ func TestWaitTyped(t *testing.T) {
 		brief, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
 		err := WaitTyped(brief, factory, Revisions{"configmaps": 5})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has not seen revision 5") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has not received revision 5") {
 			t.Errorf("got %v", err)
 		}
 		ended := make(chan error, 1)

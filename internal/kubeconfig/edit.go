@@ -17,14 +17,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// editFile changes a file of the user's under its lock. If change fails, or changes
-// nothing, nothing is written.
+// editFile changes a file under its lock. It writes nothing if change fails or changes
+// nothing.
 func editFile(path string, change func(*editedFile) error) (err error) {
 	made, err := makeDirs(filepath.Dir(path))
 	defer func() {
 		for _, dir := range slices.Backward(made) {
 			if err != nil {
-				_ = os.Remove(dir) // not if something else lies in it
+				_ = os.Remove(dir) // fails if the folder is not empty, as it should
 			}
 		}
 	}()
@@ -73,8 +73,8 @@ func editFile(path string, change func(*editedFile) error) (err error) {
 	return nil
 }
 
-// makeDirs makes a folder with its parents and returns those it made, the
-// outermost first.
+// makeDirs creates a folder with its parents, and returns those it has created, outermost
+// first.
 func makeDirs(path string) ([]string, error) {
 	var missing, made []string
 	for dir := path; ; dir = filepath.Dir(dir) {
@@ -96,14 +96,14 @@ func makeDirs(path string) ([]string, error) {
 	return made, nil
 }
 
-// replaceOptions says how a file is replaced.
+// replaceOptions are the options of replaceFile.
 type replaceOptions struct {
 	mode    os.FileMode
-	like    os.FileInfo // whose owner it keeps, unless nil
-	durable bool        // survives a crash of the machine
+	like    os.FileInfo // the existing file, whose owner is kept; nil if there is none
+	durable bool        // the new file survives a crash of the machine
 }
 
-// replaceFile writes a file at once; through a link, to where it points.
+// replaceFile replaces a file atomically; if it is a link, the file that it points to.
 func replaceFile(path string, data []byte, how replaceOptions) error {
 	if how.like != nil {
 		resolved, err := filepath.EvalSymlinks(path)
@@ -111,7 +111,7 @@ func replaceFile(path string, data []byte, how replaceOptions) error {
 			return err
 		}
 		path = resolved
-		// Renaming needs no permission to write the file: ask for it.
+		// Renaming needs no write permission for the file: check it.
 		w, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -126,24 +126,25 @@ func replaceFile(path string, data []byte, how replaceOptions) error {
 				return err
 			}
 		}
-		if how.mode == 0o600 { // which it has
+		if how.mode == 0o600 { // the mode of a new file
 			return nil
 		}
 		return f.Chmod(how.mode)
 	})
 }
 
-// explainError makes the one line that a person needs from an error of the file system.
+// explainError returns an error of the file system as one line that says what failed, why,
+// and what to do.
 func explainError(path string, err error) error {
 	const winerrorDiskFull = syscall.Errno(112)
 	const other = "or name another file in KUBECONFIG"
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, winerrorDiskFull):
-		return fmt.Errorf("kubeconfig %s: the disk is full (%w): make room, %s", path, err, other)
+		return fmt.Errorf("kubeconfig %s: the disk is full (%w): free space, %s", path, err, other)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("kubeconfig %s: %w: make it and its folder yours and writable, %s", path, err, other)
+		return fmt.Errorf("kubeconfig %s: %w: change the owner or permissions of the file and its folder, %s", path, err, other)
 	}
-	return fmt.Errorf("kubeconfig %s: %w: look into that, %s", path, err, other)
+	return fmt.Errorf("kubeconfig %s: %w: fix the cause, %s", path, err, other)
 }
 
 func singleLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,11 +1,10 @@
-// Package kubeconfig writes kubeconfig files: one of a control plane's own, and
-// its context into the user's.
+// Package kubeconfig writes the kubeconfig file of a control plane, and merges its context
+// into the user's kubeconfig.
 //
-// The user's files are those that kubectl would take: the list in KUBECONFIG,
-// else ~/.kube/config. They are changed under the lock that client-go uses,
-// read and written while it is held, and replaced at once. What Merge adds
-// bears an extension named "ctrlplane"; nothing without it is ever replaced or
-// removed. As with kubectl, comments do not survive a change.
+// The user's files are those that kubectl uses: the list in KUBECONFIG, else
+// ~/.kube/config. They are read and replaced, atomically, under the lock that client-go
+// uses. The entries that Merge adds have an extension named "ctrlplane"; entries without
+// it are never replaced or removed. As with kubectl, a change loses comments.
 package kubeconfig
 
 import (
@@ -18,9 +17,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// New is a kubeconfig of one cluster, one user and one context, all of the
-// given name, with the certificates and the key (PEM) inline. They bear the
-// extension too, so that Merge knows them in any file that they were copied to.
+// New returns a kubeconfig with one cluster, one user and one context of the given name,
+// and the certificates and the key (PEM) inline. They have the extension, too, so that
+// Merge recognizes them in files that they were copied to.
 func New(name, server string, ca, cert, key []byte) *clientcmdapi.Config {
 	cfg := clientcmdapi.NewConfig()
 	cluster := clientcmdapi.NewCluster()
@@ -42,7 +41,7 @@ func New(name, server string, ca, cert, key []byte) *clientcmdapi.Config {
 	return cfg
 }
 
-// Write replaces a kubeconfig file at once, with mode 0600.
+// Write replaces a kubeconfig file atomically, with mode 0600.
 func Write(path string, cfg *clientcmdapi.Config) error {
 	data, err := clientcmd.Write(*cfg)
 	if err != nil {
@@ -54,17 +53,17 @@ func Write(path string, cfg *clientcmdapi.Config) error {
 	return nil
 }
 
-// Path is the file that Merge would change, empty if KUBECONFIG names none.
+// Path returns the file that Merge changes, empty if KUBECONFIG names none.
 func Path() string {
 	return clientcmd.NewDefaultPathOptions().GetDefaultFilename()
 }
 
-// loadFile returns an empty configuration, and no info, if there is no such file.
+// loadFile returns an empty configuration, and no info, if the file does not exist.
 func loadFile(path string) (*clientcmdapi.Config, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil, nil, fmt.Errorf("kubeconfig %s is a link to a file that does not exist: make that file, or name another one in KUBECONFIG", path)
+			return nil, nil, fmt.Errorf("kubeconfig %s is a link to a file that does not exist: create that file, or name another one in KUBECONFIG", path)
 		}
 		return clientcmdapi.NewConfig(), nil, nil
 	}

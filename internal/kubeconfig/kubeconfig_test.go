@@ -12,7 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// usersKubeconfig is a kubeconfig as somebody may have it.
+// usersKubeconfig is a kubeconfig that a user may have.
 const usersKubeconfig = `apiVersion: v1
 kind: Config
 current-context: work
@@ -45,7 +45,7 @@ func sampleConfig(name string) *clientcmdapi.Config {
 	return New(name, "https://127.0.0.1:6443", []byte("ca of "+name), []byte("cert of "+name), []byte("key of "+name))
 }
 
-// setKubeconfigFiles makes the files in a new folder and points KUBECONFIG at the list of
+// setKubeconfigFiles creates the files in a new folder and sets KUBECONFIG to the list of
 // names.
 func setKubeconfigFiles(t *testing.T, list []string, files map[string]string) string {
 	t.Helper()
@@ -92,7 +92,7 @@ func mustUnmerge(t *testing.T, name string) {
 	}
 }
 
-// readFiles are the names and contents of what lies in a folder.
+// readFiles returns the content of each file in a folder, by name.
 func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -121,8 +121,7 @@ func wantMode(t *testing.T, path string, want os.FileMode) {
 	}
 }
 
-// wantError compares the message, in which "…" stands for words of the libraries
-// below.
+// wantError compares the message; "…" in want stands for text of a library.
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {
@@ -142,7 +141,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-func TestNewBindingModes(t *testing.T) {
+func TestNew(t *testing.T) {
 	cfg := sampleConfig("ctrlplane-default")
 	data, err := clientcmd.Write(*cfg)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// Whoever follows the protocol holds the lock for some milliseconds: one
-	// that is not given back in lockPatience was left by a crash.
+	// Programs hold the lock for some milliseconds. One that does not change for
+	// staleLockTimeout was left by a killed process.
 	staleLockTimeout = 5 * time.Second
-	// lockTimeout ends the wait when others take the lock in turn.
+	// lockTimeout ends the wait when other programs hold the lock one after the other.
 	lockTimeout       = time.Minute
 	lockRetryInterval = 5 * time.Millisecond
 )
 
-// lockFile takes the lock of a kubeconfig file as client-go does, but waits for it.
+// lockFile locks a kubeconfig file as client-go does, but waits for the lock.
 func lockFile(path string) (unlock func() error, err error) {
 	name := path + ".lock"
 	limit := time.NewTimer(lockTimeout)
@@ -33,7 +33,7 @@ func lockFile(path string) (unlock func() error, err error) {
 		if err == nil {
 			unlock := func() error { return os.Remove(name) }
 			if err := f.Close(); err != nil {
-				_ = unlock() // what went wrong first is what matters
+				_ = unlock() // the first error matters more
 				return nil, explainError(path, err)
 			}
 			return unlock, nil
@@ -44,7 +44,7 @@ func lockFile(path string) (unlock func() error, err error) {
 		}
 		if found, err := os.Stat(name); err == nil {
 			if seen != nil && !(os.SameFile(seen, found) && seen.ModTime().Equal(found.ModTime())) {
-				patience.Reset(staleLockTimeout) // it went to somebody else
+				patience.Reset(staleLockTimeout) // another program holds it now
 			}
 			seen = found
 		}
@@ -58,6 +58,6 @@ func lockFile(path string) (unlock func() error, err error) {
 		if seen != nil {
 			since = " since " + seen.ModTime().Format(time.DateTime)
 		}
-		return nil, fmt.Errorf("kubeconfig %s is locked%s: wait until the program that changes it is done, or remove %s if there is none", path, since, name)
+		return nil, fmt.Errorf("kubeconfig %s is locked%s: wait until the program that changes it has ended, or remove %s if there is none", path, since, name)
 	}
 }

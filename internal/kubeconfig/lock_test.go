@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// helperEnv makes the test binary merge contexts whose names begin with its
-// value, and unmerge each second one.
+// helperEnv makes the test binary merge contexts whose names begin with its value, and
+// unmerge every second one.
 const (
 	helperEnv   = "KUBECONFIG_TEST_HELPER"
 	helperTimes = 10
@@ -87,7 +87,7 @@ func TestConcurrentMerges(t *testing.T) {
 			}
 		})
 	}
-	// Nobody ever sees half a file.
+	// Every read finds a complete file.
 	done := make(chan struct{})
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -158,14 +158,14 @@ func TestMergeReportsStaleLock(t *testing.T) {
 	if err := os.Chtimes(path+".lock", since, since); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("kubeconfig %s is locked since 2026-01-02 03:04:05: wait until the program that changes it is done, or remove %s.lock if there is none", path, path)
+	want := fmt.Sprintf("kubeconfig %s is locked since 2026-01-02 03:04:05: wait until the program that changes it has ended, or remove %s.lock if there is none", path, path)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := Merge("a", sampleConfig("a"))
 		wantError(t, err, want)
 		wantError(t, Unmerge("a"), want)
 		if took := time.Since(began); took != 2*staleLockTimeout {
-			t.Errorf("gave up after %v, want %v each", took, staleLockTimeout)
+			t.Errorf("the error came after %v, want %v each", took, staleLockTimeout)
 		}
 	})
 	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig, "config.lock": ""}, readFiles(t, dir)); diff != "" {
@@ -173,7 +173,7 @@ func TestMergeReportsStaleLock(t *testing.T) {
 	}
 }
 
-// What we hold is the lock of client-go: its own functions respect it.
+// TestLockExcludesClientGo changes a file with client-go's functions while it is locked.
 func TestLockExcludesClientGo(t *testing.T) {
 	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 	path := filepath.Join(dir, "config")
@@ -191,7 +191,7 @@ func TestLockExcludesClientGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := modify(); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("client-go got %v while we hold the lock", err)
+		t.Errorf("client-go returned %v while the file was locked", err)
 	}
 	if err := unlock(); err != nil {
 		t.Fatal(err)

@@ -11,21 +11,20 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Merge puts the current context of cfg, with its cluster and user, into the
-// user's kubeconfig under the name of context, replaces what an earlier Merge
-// put there, and makes it the current one. It returns the file it changed, and
-// leaves that file with mode 0600.
+// Merge adds the current context of cfg, with its cluster and user, to the user's kubeconfig
+// with the name context, and makes it the current context. It replaces what an earlier
+// Merge has added. It returns the file that it has changed, whose mode is 0600 then.
 func Merge(context string, cfg *clientcmdapi.Config) (string, error) {
 	from, ok := cfg.Contexts[cfg.CurrentContext]
 	if !ok || cfg.Clusters[from.Cluster] == nil || cfg.AuthInfos[from.AuthInfo] == nil {
-		return "", fmt.Errorf("kubeconfig: context %s: nothing to merge, the current context %q is not complete", context, cfg.CurrentContext)
+		return "", fmt.Errorf("kubeconfig: context %s: cannot merge, because the current context %q is incomplete", context, cfg.CurrentContext)
 	}
 	user := clientcmd.NewDefaultPathOptions()
 	path := user.GetDefaultFilename()
 	if path == "" {
 		return "", errors.New("kubeconfig: KUBECONFIG names no file: name one, or unset it")
 	}
-	// A file that kubectl could not read would make the new context useless.
+	// kubectl reads all files: with one that does not parse the new context is useless.
 	for _, other := range user.GetLoadingPrecedence() {
 		if other == "" || other == path {
 			continue
@@ -39,15 +38,15 @@ func Merge(context string, cfg *clientcmdapi.Config) (string, error) {
 			return err
 		}
 		f.addContext(context, from, cfg.Clusters[from.Cluster], cfg.AuthInfos[from.AuthInfo])
-		f.mode = 0o600 // it holds a key now
+		f.mode = 0o600 // it contains a key now
 		return nil
 	})
 }
 
-// Unmerge removes from the user's kubeconfig what Merge added under that name,
-// and makes the context current again that was so before, unless the user has
-// chosen another meanwhile. It removes a file that Merge made and that is empty
-// now. There may be nothing to do.
+// Unmerge removes from the user's kubeconfig what Merge has added with that name, and makes
+// the previous context current again, unless the user has selected another one since. It
+// removes a file that Merge has created and that is empty now. It is not an error if
+// there is nothing to remove.
 func Unmerge(context string) error {
 	var first error
 	for _, path := range clientcmd.NewDefaultPathOptions().GetLoadingPrecedence() {
@@ -70,7 +69,7 @@ func unmergeFile(path, context string) error {
 		return nil
 	})
 	if errors.Is(err, fs.ErrPermission) {
-		// It matters only if there was something to do.
+		// Only an error if there is something to remove.
 		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context) {
 			return nil
 		}
@@ -90,7 +89,7 @@ func (f *editedFile) checkNotForeign(name string) error {
 	if what == "" {
 		return nil
 	}
-	return fmt.Errorf("kubeconfig %s has a %s %s that ctrlplane did not make: rename or delete it, or choose another --name", f.path, what, name)
+	return fmt.Errorf("kubeconfig %s has a %s %s that ctrlplane has not created: rename or delete it, or choose another --name", f.path, what, name)
 }
 
 func (f *editedFile) addContext(name string, context *clientcmdapi.Context, cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -98,14 +97,14 @@ func (f *editedFile) addContext(name string, context *clientcmdapi.Context, clus
 	context, cluster, user = context.DeepCopy(), cluster.DeepCopy(), user.DeepCopy()
 	context.Cluster, context.AuthInfo = name, name
 	if old, ok := f.Contexts[name]; ok {
-		// What the user set since (kubectl config set-context) stays.
+		// Keeps what the user has set since (kubectl config set-context).
 		context.Namespace = old.Namespace
 		context.Extensions = maps.Clone(old.Extensions)
 		was := readOwnerMark(old.Extensions).Previous
 		if f.CurrentContext == name {
 			m.Previous = was
 		} else {
-			f.relinkPrevious(name, was) // or two could go back to each other
+			f.relinkPrevious(name, was) // else two contexts could refer to each other
 		}
 	}
 	context.Extensions = m.addTo(context.Extensions)
@@ -143,8 +142,8 @@ func (f *editedFile) removeContext(name string) bool {
 	return found
 }
 
-// relinkPrevious makes the contexts of other control planes that were merged while key
-// was current go back to what was current before it.
+// relinkPrevious replaces key by previous as the previous context of other control planes,
+// which were merged while key was current.
 func (f *editedFile) relinkPrevious(key, previous string) {
 	for _, context := range f.Contexts {
 		if m := readOwnerMark(context.Extensions); hasMark(context.Extensions) && m.Previous == key {
@@ -163,11 +162,11 @@ func (f *editedFile) createdByUs() bool {
 	return false
 }
 
-// editedFile is a kubeconfig while it is edited.
+// editedFile is a kubeconfig file that is being edited.
 type editedFile struct {
 	*clientcmdapi.Config
 	path          string
 	existed       bool
 	mode          os.FileMode
-	removeIfEmpty bool // remove it if nothing is left in it
+	removeIfEmpty bool // remove the file if it is empty after the change
 }

@@ -18,7 +18,7 @@ func TestMergeAndUnmerge(t *testing.T) {
 	}
 	before := mustLoad(t, path)
 
-	for range 2 { // the second as after a restart
+	for range 2 { // again, as after a restart
 		if got := mustMerge(t, "ctrlplane-default"); got != path || got != Path() {
 			t.Errorf("merged into %s, want %s", got, path)
 		}
@@ -44,7 +44,7 @@ func TestMergeAndUnmerge(t *testing.T) {
 			t.Errorf("the rest (-before +after):\n%s", diff)
 		}
 	}
-	for range 2 { // the second has nothing to do
+	for range 2 { // the second time there is nothing to remove
 		mustUnmerge(t, "ctrlplane-default")
 		if diff := cmp.Diff(before, mustLoad(t, path)); diff != "" {
 			t.Errorf("unmerged (-before +after):\n%s", diff)
@@ -83,15 +83,15 @@ func TestMergeCreatesFile(t *testing.T) {
 	}
 	mustUnmerge(t, "b") // without a file
 
-	// A file that was there, even an empty one, stays.
+	// An existing file stays, even an empty one.
 	dir = setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": ""})
 	mustMerge(t, "a")
 	mustUnmerge(t, "a")
 	if got := readFiles(t, dir); len(got) != 1 {
-		t.Errorf("got %v, want the file to be there", got)
+		t.Errorf("got %v, want the file to exist", got)
 	}
 
-	// So does one that the user has put something into.
+	// So does a file that the user has added an entry to.
 	dir = setKubeconfigFiles(t, []string{"config"}, nil)
 	path = mustMerge(t, "a")
 	cfg := mustLoad(t, path)
@@ -119,7 +119,7 @@ func TestMergeKeepsUserSettings(t *testing.T) {
 	}
 }
 
-// runSteps runs steps like "+a" (merge), "-a" (unmerge), "a" (the user makes it the
+// runSteps runs steps such as "+a" (merge), "-a" (unmerge), "a" (the user makes it the
 // current context) and "a>b" (the user renames it).
 func runSteps(t *testing.T, path string, steps ...string) {
 	t.Helper()
@@ -179,7 +179,7 @@ func TestUnmergeRestoresCurrentContext(t *testing.T) {
 				t.Errorf("current context %q, want %q", got.CurrentContext, test.want)
 			}
 			if test.want != "a" && test.want != "b" && (len(got.Contexts) != 2 || len(got.Clusters) != 1 || len(got.AuthInfos) != 2) {
-				t.Errorf("not all of ours is gone: %+v", got)
+				t.Errorf("entries of ctrlplane are left: %+v", got)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestMergeWithSeveralFiles(t *testing.T) {
 	if err != nil || effective.CurrentContext != "a" || len(effective.Contexts) != 3 {
 		t.Errorf("kubectl sees %+v, %v", effective, err)
 	}
-	// An earlier Merge may have found another list.
+	// An earlier Merge may have used another list.
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "second"))
 	mustMerge(t, "a")
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "first")+string(filepath.ListSeparator)+filepath.Join(dir, "second"))
@@ -219,7 +219,7 @@ func TestMergeIntoOwnFile(t *testing.T) {
 	if err := Write(path, sampleConfig("a")); err != nil {
 		t.Fatal(err)
 	}
-	mustMerge(t, "a") // with the export KUBECONFIG=… line in force
+	mustMerge(t, "a") // with KUBECONFIG set to the data folder's file
 	if got := mustLoad(t, path); got.CurrentContext != "a" || len(got.Contexts) != 1 {
 		t.Errorf("got %+v", got)
 	}
@@ -233,7 +233,7 @@ func TestMergeThroughLink(t *testing.T) {
 	}
 	mustMerge(t, "a")
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("%v, %v; want it to be a link still", info.Mode(), err)
+		t.Errorf("%v, %v; want that it is still a link", info.Mode(), err)
 	}
 	if got := mustLoad(t, filepath.Join(dir, "dotfiles", "config")); got.CurrentContext != "a" {
 		t.Errorf("got %+v", got)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// chownLike keeps a file the user's when root (sudo) changes it.
+// chownLike keeps the owner of a file that root (sudo) changes.
 func chownLike(f *os.File, like os.FileInfo) error {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

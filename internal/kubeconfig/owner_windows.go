@@ -2,5 +2,5 @@ package kubeconfig
 
 import "os"
 
-// chownLike does nothing: a new file belongs to whom its folder says.
+// chownLike does nothing, because the folder determines the owner of a new file.
 func chownLike(*os.File, os.FileInfo) error { return nil }

@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// extensionName is the name under which kubeconfig keeps a mark.
+// extensionName is the name of the extension that contains an ownerMark.
 const extensionName = "ctrlplane"
 
-// ownerMark is on every context, cluster and user that Merge adds.
+// ownerMark is an extension of every context, cluster and user that Merge adds.
 type ownerMark struct {
-	// Previous is the context that was current before; on contexts only.
+	// Previous is the context that was current before; only on contexts.
 	Previous string `json:"previous,omitempty"`
-	// Created tells that the file was not there before; on contexts only.
+	// Created says that the file did not exist before; only on contexts.
 	Created bool `json:"created,omitempty"`
 }
 
-// addTo returns the extensions with the mark among them.
+// addTo returns a copy of the extensions with the mark.
 func (m ownerMark) addTo(extensions map[string]runtime.Object) map[string]runtime.Object {
 	raw, err := json.Marshal(m)
 	if err != nil {
@@ -37,7 +37,7 @@ func hasMark(extensions map[string]runtime.Object) bool {
 	return ok
 }
 
-// readOwnerMark returns the zero mark if there is none that can be read.
+// readOwnerMark returns the zero mark if there is none, or if it cannot be read.
 func readOwnerMark(extensions map[string]runtime.Object) ownerMark {
 	var m ownerMark
 	if unknown, ok := extensions[extensionName].(*runtime.Unknown); ok {

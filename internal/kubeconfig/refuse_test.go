@@ -10,7 +10,7 @@ import (
 )
 
 func TestMergeRefuses(t *testing.T) {
-	const foreign = " that ctrlplane did not make: rename or delete it, or choose another --name"
+	const foreign = " that ctrlplane has not created: rename or delete it, or choose another --name"
 	const correct = ": correct it, or name another file in KUBECONFIG"
 	tests := map[string]struct {
 		list  []string
@@ -40,16 +40,16 @@ func TestMergeRefuses(t *testing.T) {
 		"folder": {
 			list:  []string{"config"},
 			files: map[string]string{"config/x": ""},
-			want:  "kubeconfig DIR/config: read DIR/config: is a directory: look into that, or name another file in KUBECONFIG",
+			want:  "kubeconfig DIR/config: read DIR/config: is a directory: fix the cause, or name another file in KUBECONFIG",
 		},
 		"below a file": {
 			list:  []string{"file/config"},
 			files: map[string]string{"file": ""},
-			want:  "kubeconfig DIR/file/config: open DIR/file/config.lock: not a directory: look into that, or name another file in KUBECONFIG",
+			want:  "kubeconfig DIR/file/config: open DIR/file/config.lock: not a directory: fix the cause, or name another file in KUBECONFIG",
 		},
 		"below folders that cannot all be made": {
 			list: []string{"new/" + strings.Repeat("n", 300) + "/config"},
-			want: "kubeconfig DIR/new/LONG/config: mkdir DIR/new/LONG: file name too long: look into that, or name another file in KUBECONFIG",
+			want: "kubeconfig DIR/new/LONG/config: mkdir DIR/new/LONG: file name too long: fix the cause, or name another file in KUBECONFIG",
 		},
 		"context of the user's": {
 			list:  []string{"config"},
@@ -86,11 +86,11 @@ func TestMergeRefusesIncompleteContext(t *testing.T) {
 	cfg := sampleConfig("a")
 	cfg.CurrentContext = "b"
 	_, err := Merge("a", cfg)
-	wantError(t, err, `kubeconfig: context a: nothing to merge, the current context "b" is not complete`)
+	wantError(t, err, `kubeconfig: context a: cannot merge, because the current context "b" is incomplete`)
 	cfg.CurrentContext = "a"
 	delete(cfg.AuthInfos, "a")
 	_, err = Merge("a", cfg)
-	wantError(t, err, `kubeconfig: context a: nothing to merge, the current context "a" is not complete`)
+	wantError(t, err, `kubeconfig: context a: cannot merge, because the current context "a" is incomplete`)
 	if got := readFiles(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
@@ -107,7 +107,7 @@ func TestMergeRefusesDanglingLink(t *testing.T) {
 	if err := os.Symlink("nowhere", path); err != nil {
 		t.Skip(err)
 	}
-	want := "kubeconfig " + path + " is a link to a file that does not exist: make that file, or name another one in KUBECONFIG"
+	want := "kubeconfig " + path + " is a link to a file that does not exist: create that file, or name another one in KUBECONFIG"
 	_, err := Merge("a", sampleConfig("a"))
 	wantError(t, err, want)
 	wantError(t, Unmerge("a"), want)
@@ -122,7 +122,7 @@ func TestUnmergeKeepsForeignEntries(t *testing.T) {
 	}
 }
 
-// One file that does not parse does not keep the context in the others.
+// TestUnmergeContinuesAfterError unmerges from several files, one of which does not parse.
 func TestUnmergeContinuesAfterError(t *testing.T) {
 	dir := setKubeconfigFiles(t, []string{"good"}, map[string]string{"good": usersKubeconfig, "bad": "\t"})
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sandboxEnv tells the test that it runs in the namespaces it asked for.
+// sandboxEnv is set in a process that runs in the namespaces of inSandbox.
 const sandboxEnv = "KUBECONFIG_TEST_SANDBOX"
 
-// inSandbox runs the calling test again, as the user uid of a user namespace of
-// its own, and reports whether this is that run. Uid 0 may mount there; any
-// other has no privileges, even if root runs the tests.
+// inSandbox runs the calling test again as the user uid in a new user namespace, and
+// reports whether this is that run. User 0 can mount there; any other user has no
+// privileges, even if root runs the tests.
 func inSandbox(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(sandboxEnv) != "" {
@@ -41,7 +41,7 @@ func inSandbox(t *testing.T, uid int) bool {
 	return false
 }
 
-// setMode changes the mode until the test is over.
+// setMode changes the mode until the end of the test.
 func setMode(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {
@@ -74,7 +74,7 @@ func TestPermissionDenied(t *testing.T) {
 			setMode(t, path, test.mode)
 			_, err := Merge("a", sampleConfig("a"))
 			setMode(t, path, 0o700)
-			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: make it and its folder yours and writable, or name another file in KUBECONFIG",
+			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG",
 				dir, strings.ReplaceAll(test.want, "DIR", dir)))
 			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
@@ -83,7 +83,8 @@ func TestPermissionDenied(t *testing.T) {
 	}
 }
 
-// A file of the list that is none of our business may be out of our reach.
+// TestUnmergeIgnoresUnrelatedUnwritableFile has a file in the list that is not writable and
+// has nothing to remove.
 func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	if !inSandbox(t, 1000) {
 		return
@@ -100,9 +101,9 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	}
 
 	setMode(t, theirs, 0o700)
-	mustMerge(t, "a") // into theirs, as the first
+	mustMerge(t, "a") // into the user's file, the first in the list
 	setMode(t, theirs, 0o500)
-	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: make it and its folder yours and writable, or name another file in KUBECONFIG", theirs, theirs))
+	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
 }
 
 func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
@@ -132,7 +133,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// Root (sudo) leaves the user's file the user's.
+// TestMergeKeepsFileOwner merges as root (sudo) into a file of another user.
 func TestMergeKeepsFileOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")

@@ -1,9 +1,9 @@
-// Package logfile writes the log of every component to one file: slog records,
-// and, through bridges, what etcd logs with zap. klog and other users of logr
-// reach it by logr.FromSlogHandler, whose V(n) is slog level -n.
+// Package logfile writes the log of all components to one file. It is a handler for
+// slog, and NewZapLogger adapts it to etcd's zap. klog and other users of logr write to
+// it through logr.FromSlogHandler, whose V(n) is slog level -n.
 //
-// The keys of a record are "time", "level" and "msg", then "component" (the
-// name of a zap logger) or "logger" (of a logr one), then the record's own.
+// The keys of a record are "time", "level" and "msg", then "component" (the name of a
+// zap logger) or "logger" (the name of a logr logger), then the record's own.
 package logfile
 
 import (
@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Format is how a record is written.
+// Format is the encoding of a record.
 type Format string
 
-// The formats: key=value pairs, or an object, on a line of its own.
+// Each record is one line of key=value pairs, or one JSON object.
 const (
 	Text Format = "text"
 	JSON Format = "json"
@@ -47,34 +47,37 @@ func ParseLevel(name string) (slog.Level, error) {
 	return 0, fmt.Errorf("unknown log level %q: use debug, info, warn or error", name)
 }
 
-// Config says where the log goes and how much of it.
+// Config configures a log file.
 type Config struct {
-	// Path is the file, in a folder that exists. It is made with mode 0600, and
-	// continued if it is there.
+	// Path is the file, in an existing folder. It is created with mode 0600; an
+	// existing file is appended to.
 	Path string
-	// Level is the lowest that is written; nil = info. Upstream's V(n) is -n.
+	// Level is the lowest level that is written; nil = info.
 	Level slog.Leveler
+	// Verbosity is klog's: records that Kubernetes logs at V(n), which is slog level -n,
+	// are written for n up to this one, whatever Level is; 0 = Level alone decides.
+	Verbosity int
 	// Format is Text or JSON; empty = Text.
 	Format Format
-	// MaxBytes is the size at which the file is set aside as Path.1 and a new one
-	// begun; zero = 16 MiB.
+	// MaxBytes is the size at which the file is renamed to Path.1 and a new one is
+	// created; 0 = 16 MiB.
 	MaxBytes int64
-	// MaxFiles is how many files are kept besides the current one; zero = 3.
+	// MaxFiles is how many renamed files are kept; 0 = 3.
 	MaxFiles int
-	// OnWarn is given each record of level warn and above, whatever Level is, and
-	// one that tells when the file can no longer be written; nil = nobody. It is
-	// called from the goroutine that logs, from several at a time, and must not log.
+	// OnWarn is called with each record of level warn and above, whatever Level is, and
+	// once when the file can no longer be written; nil = not called. It is called by the
+	// goroutine that logs, possibly by several at a time, and must not log.
 	OnWarn func(slog.Record)
 }
 
-// File is an open log file. Its handler may be used by any number of
-// goroutines; what is logged after Close is dropped.
+// File is an open log file. Any number of goroutines may use its handler; records
+// logged after Close are dropped.
 type File struct {
 	out     *rotator
 	handler slog.Handler
 }
 
-// Open opens the log file for appending. Close ends it.
+// Open opens the log file for appending.
 func Open(cfg Config) (*File, error) {
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 16 << 20
@@ -98,7 +101,14 @@ func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 	if cfg.OnWarn != nil {
 		w = &failureNotifier{out: out, onWarn: cfg.OnWarn}
 	}
-	opts := &slog.HandlerOptions{Level: cfg.Level}
+	level := slog.LevelInfo
+	if cfg.Level != nil {
+		level = cfg.Level.Level()
+	}
+	if cfg.Verbosity > 0 {
+		level = min(level, slog.Level(-cfg.Verbosity))
+	}
+	opts := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler
 	switch cfg.Format {
 	case "", Text:
@@ -115,11 +125,10 @@ func newHandler(cfg Config, out *rotator) (slog.Handler, error) {
 	return handler, nil
 }
 
-// Handler returns what writes to the file.
+// Handler returns the handler that writes to the file.
 func (f *File) Handler() slog.Handler { return f.handler }
 
-// Close closes the file and returns the first error that a write met. It is
-// idempotent.
+// Close closes the file and returns the first error of a write. It is idempotent.
 func (f *File) Close() error {
 	if err := f.out.Close(); err != nil {
 		return fmt.Errorf("log file: %w", err)

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// openLog opens a log file that the test closes, which must not fail.
+// openLog opens a log file that must close without an error at the end of the test.
 func openLog(t *testing.T, cfg Config) *File {
 	t.Helper()
 	if cfg.Path == "" {
@@ -60,7 +60,7 @@ func readRecords(t *testing.T, path string) []map[string]any {
 	return all
 }
 
-func TestParseReadsAllParts(t *testing.T) {
+func TestParse(t *testing.T) {
 	for name, want := range map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "WARN": slog.LevelWarn,
 	} {
@@ -90,7 +90,7 @@ func TestParseReadsAllParts(t *testing.T) {
 func TestFormats(t *testing.T) {
 	tests := []struct {
 		format Format
-		want   string // behind the time
+		want   string // after the time
 	}{
 		{"", `level=INFO msg="it is so" n=1 g.s="a b"` + "\n"},
 		{Text, `level=INFO msg="it is so" n=1 g.s="a b"` + "\n"},
@@ -110,19 +110,22 @@ func TestFormats(t *testing.T) {
 
 func TestLevel(t *testing.T) {
 	tests := []struct {
-		name  string
-		level slog.Leveler
-		want  []string
+		name      string
+		level     slog.Leveler
+		verbosity int
+		want      []string
 	}{
-		{"default", nil, []string{"info", "warn", "error"}},
-		{"debug", slog.LevelDebug, []string{"debug", "info", "warn", "error"}},
-		{"error", slog.LevelError, []string{"error"}},
-		{"V(6)", slog.Level(-6), []string{"V(6)", "debug", "info", "warn", "error"}},
+		{"default", nil, 0, []string{"info", "warn", "error"}},
+		{"debug", slog.LevelDebug, 0, []string{"debug", "info", "warn", "error"}},
+		{"error", slog.LevelError, 0, []string{"error"}},
+		{"V(6)", slog.Level(-6), 0, []string{"V(6)", "debug", "info", "warn", "error"}},
+		{"verbosity", slog.LevelInfo, 6, []string{"V(6)", "debug", "info", "warn", "error"}},
+		{"verbosity below the level", slog.LevelDebug, 2, []string{"debug", "info", "warn", "error"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.log")
-			log := slog.New(openLog(t, Config{Path: path, Format: JSON, Level: tt.level}).Handler())
+			log := slog.New(openLog(t, Config{Path: path, Format: JSON, Level: tt.level, Verbosity: tt.verbosity}).Handler())
 			log.Log(t.Context(), -7, "V(7)")
 			log.Log(t.Context(), -6, "V(6)")
 			log.Debug("debug")
@@ -185,7 +188,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestCloseWithOpenWatch(t *testing.T) {
+func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.log")
 	for range 20 {
 		var warned int

@@ -8,15 +8,14 @@ import (
 	"sync"
 )
 
-// rotator appends to a file and sets it aside when it is full. It has no
-// goroutine, so that nothing is left after Close.
+// rotator appends to a file and renames it when it is full. It needs no goroutine.
 type rotator struct {
 	path     string
 	maxBytes int64
 	maxFiles int
 
 	mu       sync.Mutex
-	file     *os.File // nil after Close, or if it could not be opened again
+	file     *os.File // nil after Close, or after a rotation that failed
 	size     int64
 	closed   bool
 	firstErr error // the first failure
@@ -31,7 +30,7 @@ func openRotator(path string, limit int64, keep int) (*rotator, error) {
 }
 
 func (r *rotator) open() error {
-	// Asked before opening: to open a pipe for writing waits for a reader.
+	// Checked first, because opening a pipe for writing waits for a reader.
 	if info, err := os.Stat(r.path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", r.path)
 	}
@@ -41,7 +40,7 @@ func (r *rotator) open() error {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = f.Chmod(0o600) // one that was there may have been open to others
+		err = f.Chmod(0o600) // an existing file may have been readable by others
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
@@ -65,7 +64,7 @@ func (r *rotator) Write(p []byte) (int, error) {
 		failure = errors.Join(failure, r.open())
 	}
 	n := 0
-	if r.file != nil { // a full file is better than a lost record
+	if r.file != nil { // a file that is too large is better than a lost record
 		var err error
 		n, err = r.file.Write(p)
 		r.size += int64(n)
@@ -77,10 +76,10 @@ func (r *rotator) Write(p []byte) (int, error) {
 	return n, failure
 }
 
-// rotate moves path to path.1, path.1 to path.2 and so on, and leaves the file
-// closed; the last one goes.
+// rotate renames path to path.1, path.1 to path.2 and so on, overwrites the last one,
+// and leaves the file closed.
 func (r *rotator) rotate() error {
-	err := r.file.Close() // first: Windows renames no open file
+	err := r.file.Close() // first, because Windows cannot rename open files
 	r.file = nil
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func TestRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Three fit (9 bytes), a fourth would not; "long" alone exceeds the limit.
+	// Three records fit (9 bytes), a fourth does not; "long" alone exceeds the limit.
 	for _, rec := range []string{"1.\n", "2.\n", "3.\n", "4.\n", "longer than that\n", "5.\n", "6.\n", "7.\n", "8.\n"} {
 		if n, err := r.Write([]byte(rec)); n != len(rec) || err != nil {
 			t.Fatalf("Write(%q) = %d, %v", rec, n, err)
@@ -37,7 +37,7 @@ func TestRotate(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 
-	// Opened again, it knows how full the file is.
+	// After it was opened again, the size of the existing file counts.
 	r, err = openRotator(filepath.Join(dir, "a.log"), 10, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// readFolder returns what each file of a folder contains, and checks that only
-// their owner reads them.
+// readFolder returns the content of each file of a folder, and checks that only the
+// owner can read them.
 func readFolder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

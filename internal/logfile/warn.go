@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// warnTee passes records of level warn and above to a function too, whole: with
-// the attributes and groups of the logger they came from.
+// warnTee also passes records of level warn and above to a function, with the
+// attributes and groups of their logger.
 type warnTee struct {
 	file   slog.Handler
 	onWarn func(slog.Record)
 	scopes []logScope
 }
 
-// logScope is a group or some attributes that a logger was given, in order.
+// logScope is one group, or some attributes, that were added to a logger.
 type logScope struct {
-	group string // or, if empty,
+	group string // empty = attrs are set
 	attrs []slog.Attr
 }
 
@@ -74,8 +74,8 @@ func (t *warnTee) withScope(file slog.Handler, o logScope) slog.Handler {
 	return &warnTee{file: file, onWarn: t.onWarn, scopes: append(slices.Clip(t.scopes), o)}
 }
 
-// failureNotifier tells, once, when the file cannot be written: slog drops the errors
-// of its handlers.
+// failureNotifier reports once when the file cannot be written, because slog drops the
+// errors of its handlers.
 type failureNotifier struct {
 	out    *rotator
 	onWarn func(slog.Record)

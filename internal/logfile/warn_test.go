@@ -14,7 +14,7 @@ func TestOnWarn(t *testing.T) {
 	tests := []struct {
 		name string
 		log  func(*slog.Logger)
-		want []map[string]any // what OnWarn is given
+		want []map[string]any // records that OnWarn receives
 		file int              // how many records are written
 	}{
 		{
@@ -78,7 +78,7 @@ func TestOnWarn(t *testing.T) {
 	}
 }
 
-// The file has from a logger with OnWarn what it has from one without.
+// TestOnWarnDoesNotChangeFile compares the files of loggers with and without OnWarn.
 func TestOnWarnDoesNotChangeFile(t *testing.T) {
 	content := func(onWarn func(slog.Record)) []map[string]any {
 		path := filepath.Join(t.TempDir(), "test.log")

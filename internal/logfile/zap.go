@@ -10,24 +10,24 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// NewZapLogger returns a zap logger that hands its entries to log, under the name of a
-// component.
+// NewZapLogger returns a zap logger that passes its entries to log, with the name of
+// the component.
 func NewZapLogger(log *slog.Logger, component string) *zap.Logger {
 	return zap.New(&zapCore{handler: log.Handler()}).Named(component)
 }
 
-// zapCore is a zapcore.Core on a slog handler.
+// zapCore is a zapcore.Core that writes to a slog handler.
 type zapCore struct {
 	handler   slog.Handler
-	keyPrefix string // prefix of the keys: the open zap.Namespace fields
+	keyPrefix string // of all keys: the zap.Namespace fields so far
 }
 
 func (c *zapCore) Enabled(level zapcore.Level) bool {
 	return c.handler.Enabled(context.Background(), toSlogLevel(level))
 }
 
-// toSlogLevel maps debug, info, warn and error to their namesakes, and what ends
-// a goroutine or the process to the next above error.
+// toSlogLevel maps debug, info, warn and error to the slog levels of the same name, and
+// the levels that panic or exit to one above error.
 func toSlogLevel(level zapcore.Level) slog.Level {
 	return min(slog.Level(level)*4, slog.LevelError+4)
 }
@@ -59,8 +59,8 @@ func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *zapCore) Sync() error { return nil } // nothing is buffered
 
-// attrs returns the fields in their order, and the prefix for what follows. A
-// namespace becomes a prefix, not a group, so that "component" stays outside.
+// attrs returns the fields in their order, and the prefix for later ones. A namespace
+// becomes a prefix, not a group, because "component" must stay outside of it.
 func (c *zapCore) attrs(fields []zapcore.Field) ([]slog.Attr, string) {
 	var attrs []slog.Attr
 	space := c.keyPrefix

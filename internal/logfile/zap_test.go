@@ -21,7 +21,7 @@ func TestZapLogger(t *testing.T) {
 	tests := []struct {
 		name string
 		log  func(*zap.Logger)
-		want string // text format, behind the time
+		want string // text format, after the time
 	}{
 		{"level", func(l *zap.Logger) { l.Warn("m") }, `level=WARN msg=m component=etcd`},
 		{"debug", func(l *zap.Logger) { l.Debug("m") }, `level=DEBUG msg=m component=etcd`},
@@ -92,7 +92,7 @@ func TestZapStack(t *testing.T) {
 	}
 }
 
-// klog's settings belong to the process: no other test may use them.
+// TestKlogHandler changes klog's process-wide settings, which no other test may use.
 func TestKlogHandler(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.log")
 	f := openLog(t, Config{Path: path, Level: slog.LevelDebug})

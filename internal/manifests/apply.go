@@ -19,28 +19,29 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// fieldManager is the name under which the server keeps which fields are ours.
+// fieldManager is the name by which the server tracks which fields are ours.
 const fieldManager = "ctrlplane"
 
-// defaultRetryTimeout is for how long an object is tried again that is refused for a
-// reason that passes by itself.
+// defaultRetryTimeout is how long an object is retried that is rejected for a transient
+// reason.
 const defaultRetryTimeout = 15 * time.Second
 
-// Apply applies objects by server-side apply, one after the other: Namespaces
-// first, then CustomResourceDefinitions, of which it waits until they are
-// served, and last what stands in the way of requests, such as webhooks. Where
-// a namespaced object names no namespace it is "default". Unknown fields are
-// refused, and so is what another field manager has changed. What fails for a
-// moment only, such as a Pod whose namespace has no ServiceAccount yet, is tried
-// again for up to 15 s, within ctx. The first other refusal ends it: the error
-// names file, object and the server's reason. If the kind of an object is
-// unknown, nothing is applied.
+// Apply applies objects by server-side apply, one after the other: first Namespaces, then
+// CustomResourceDefinitions, which it waits for until they are served, and last what
+// intercepts requests, such as webhooks. The namespace of a namespaced object that has
+// none is "default". The server rejects unknown fields, and fields that another field
+// manager has changed. A transient failure, such as that of a Pod whose namespace has no
+// ServiceAccount yet, is retried for up to 15 s, within ctx. Apply stops at the first
+// other failure; the error names the file, the object and the server's reason. If the
+// kind of an object is unknown, it applies nothing.
 func Apply(ctx context.Context, cfg *rest.Config, objs []Object) error {
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return fmt.Errorf("manifests: %w", err)
 	}
 	defer net.CloseIdleConnectionsFor(client.Transport)
+	cfg = rest.CopyConfig(cfg)
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // else client-go would log them, without naming the file
 	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
 	if err != nil {
 		return fmt.Errorf("manifests: %w", err)
@@ -63,12 +64,12 @@ type applier struct {
 	retryTimeout time.Duration
 }
 
-// applyAll takes the objects in order.
+// applyAll applies the objects in order.
 func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 	if err := a.checkKinds(ctx, objs); err != nil {
 		return err
 	}
-	var waiting []Object // CustomResourceDefinitions that need not be served yet
+	var waiting []Object // CustomResourceDefinitions that may not be served yet
 	for _, o := range objs {
 		if phaseOf(o.GroupVersionKind().GroupKind()) > phaseCRDs {
 			if err := a.waitUntilServed(ctx, waiting); err != nil {
@@ -99,13 +100,13 @@ func (a *applier) applyObject(ctx context.Context, o Object) error {
 		}
 		client = a.client.Resource(mapping.Resource).Namespace(u.GetNamespace())
 	} else {
-		u.SetNamespace("") // as kubectl does: it says nothing there
+		u.SetNamespace("") // as kubectl does, without a message
 	}
 	data, err := u.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	// Not Apply: its options have no field validation.
+	// Not client.Apply: its options have no field validation.
 	_, err = client.Patch(ctx, u.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
 		FieldManager:    fieldManager,
 		FieldValidation: metav1.FieldValidationStrict,
@@ -113,12 +114,11 @@ func (a *applier) applyObject(ctx context.Context, o Object) error {
 	return err
 }
 
-// refusedError makes the server's reason one line, and says what helps against a
-// conflict.
+// refusedError returns the server's reason as one line, with a way to resolve a conflict.
 func refusedError(o Object, err error) error {
 	hint := ""
 	if apierrors.IsConflict(err) {
-		hint = `: take the field out of the file, or take it over with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
+		hint = `: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
 	}
 	return o.errorf("%w%s", &oneLineError{err}, hint)
 }
@@ -129,8 +129,8 @@ type oneLineError struct{ err error }
 func (e *oneLineError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
 func (e *oneLineError) Unwrap() error { return e.err }
 
-// checkKinds refuses an object whose kind neither the server knows nor a
-// CustomResourceDefinition among the objects.
+// checkKinds rejects an object whose kind is neither known to the server nor defined by
+// a CustomResourceDefinition among the objects.
 func (a *applier) checkKinds(ctx context.Context, objs []Object) error {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, o := range objs {

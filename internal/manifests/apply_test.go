@@ -90,7 +90,7 @@ func TestApplyOrder(t *testing.T) {
 	}
 }
 
-// A definition is waited for even if nothing of its kind follows.
+// TestApplyWaitsForCRDs applies a definition without objects of its kind.
 func TestApplyWaitsForCRDs(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 3
@@ -105,7 +105,8 @@ func TestApplyWaitsForCRDs(t *testing.T) {
 	t.Error("Apply returned before discovery knew the kind")
 }
 
-// The server has the definition from an earlier run, and serves it a moment later.
+// TestApplyExistingCRD applies to a server that has the definition already, but does
+// not serve its kind yet.
 func TestApplyExistingCRD(t *testing.T) {
 	s := newFakeServer(t)
 	definition := mustLoad(t, crdManifest("v1"))[0].Object
@@ -134,7 +135,7 @@ func TestApplyUnknownKind(t *testing.T) {
 			objs := mustLoad(t, manifest("v1", "Namespace", "first"), tt.docs)
 			err := Apply(t.Context(), s.config, objs)
 			gv, kind, _ := strings.Cut(tt.kind, ", ")
-			want := fmt.Sprintf("manifests: %s: %s x: the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?",
+			want := fmt.Sprintf("manifests: %s: %s x: the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
 				objs[len(objs)-1].Source, kind, kind, gv)
 			if err == nil || err.Error() != want {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)
@@ -160,7 +161,7 @@ func TestApplyRefused(t *testing.T) {
 		{"no namespace", metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: `namespaces "default" not found`}, `namespaces "default" not found`},
 		{
 			"conflict", metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "Apply failed with 1 conflict: conflict with \"kubectl\": .spec.x"},
-			`Apply failed with 1 conflict: conflict with "kubectl": .spec.x: take the field out of the file, or take it over with "kubectl apply --server-side --force-conflicts --field-manager=ctrlplane"`,
+			`Apply failed with 1 conflict: conflict with "kubectl": .spec.x: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=ctrlplane"`,
 		},
 	}
 	for _, tt := range tests {
@@ -178,10 +179,10 @@ func TestApplyRefused(t *testing.T) {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)
 			}
 			if s.count[pod] != 1 {
-				t.Errorf("it was tried %d times, want once", s.count[pod])
+				t.Errorf("%d attempts, want 1", s.count[pod])
 			}
 			if len(s.patches) != 1 {
-				t.Errorf("applied: %q, want what came before only", s.patches)
+				t.Errorf("applied: %q, want only what came before it", s.patches)
 			}
 		})
 	}

@@ -12,13 +12,13 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// decodedDocument is a decoded one.
+// decodedDocument is the value of a YAML or JSON document.
 type decodedDocument struct {
-	line  int // of the file, its first
+	line  int // in the file, of its first line
 	value any // of the types that JSON has, with int64 for whole numbers
 }
 
-// decode reads the documents of a part: one of YAML, or any number of JSON.
+// decode reads the documents of a part: one YAML document, or any number of JSON documents.
 func (p documentPart) decode() ([]decodedDocument, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(p.data), []byte("{")) {
 		return p.decodeFlow()
@@ -30,14 +30,13 @@ func (p documentPart) decode() ([]decodedDocument, error) {
 	return []decodedDocument{{p.line, value}}, nil
 }
 
-// decodeFlow reads what begins like JSON but may be YAML.
+// decodeFlow reads a part that begins like JSON but may be YAML.
 func (p documentPart) decodeFlow() ([]decodedDocument, error) {
 	docs, jsonErr := p.decodeJSON()
 	if jsonErr == nil {
 		return docs, nil
 	}
-	// As the item of a list, because the decoder does not look at what follows
-	// an object.
+	// As the item of a list, because the decoder ignores what follows an object.
 	var value any
 	err := yaml.UnmarshalStrict(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
 	if list, ok := value.([]any); err == nil && ok && len(list) == 1 {
@@ -59,7 +58,7 @@ func (p documentPart) decodeJSON() ([]decodedDocument, error) {
 			return docs, nil
 		}
 		if err != nil {
-			offset := int64(len(bytes.TrimRight(p.data, " \t\r\n"))) // it ends too early
+			offset := int64(len(bytes.TrimRight(p.data, " \t\r\n"))) // for an unexpected end
 			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 				offset = syntax.Offset
 			}

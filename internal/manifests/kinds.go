@@ -13,25 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// transientError is an error that passes.
+// transientError is an error that may not occur again a moment later.
 type transientError string
 
 func (e transientError) Error() string { return string(e) }
 
-const errNotServed transientError = "its CustomResourceDefinition is there, but the server does not serve the kind"
+const errNotServed transientError = "its CustomResourceDefinition exists, but the server does not serve the kind"
 
 func crdResource() schema.GroupVersionResource {
 	return apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 }
 
-// restMapping returns what the server calls a kind. If it serves none of that name,
-// but there is a CustomResourceDefinition for it, the error is errNotServed.
+// restMapping returns the server's resource of a kind. The error is errNotServed if the
+// server does not serve the kind, but has a CustomResourceDefinition of it.
 func (a *applier) restMapping(ctx context.Context, gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	m, err := a.mapper.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
 	if !meta.IsNoMatchError(err) {
 		return m, err
 	}
-	a.mapper.ResetWithContext(ctx) // what it knows may be old by now
+	a.mapper.ResetWithContext(ctx) // its cache may be outdated
 	m, err = a.mapper.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
 	if !meta.IsNoMatchError(err) {
 		return m, err
@@ -43,11 +43,11 @@ func (a *applier) restMapping(ctx context.Context, gvk schema.GroupVersionKind) 
 	case defined:
 		return nil, errNotServed
 	}
-	return nil, fmt.Errorf("the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?",
+	return nil, fmt.Errorf("the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
 		gvk.Kind, gvk.GroupVersion())
 }
 
-// hasCRD tells whether the server has a CustomResourceDefinition of a kind.
+// hasCRD reports whether the server has a CustomResourceDefinition of a kind.
 func (a *applier) hasCRD(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
 	list, err := a.client.Resource(crdResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -61,8 +61,8 @@ func (a *applier) hasCRD(ctx context.Context, gvk schema.GroupVersionKind) (bool
 	return false, nil
 }
 
-// waitUntilServed waits until objects can be written of what the
-// CustomResourceDefinitions define, and discovery knows it.
+// waitUntilServed waits until the server serves what the CustomResourceDefinitions
+// define, and lists it in discovery.
 func (a *applier) waitUntilServed(ctx context.Context, crds []Object) error {
 	for _, crd := range crds {
 		err := a.retry(ctx, func(ctx context.Context) error {
@@ -105,15 +105,15 @@ func checkEstablished(u *unstructured.Unstructured) error {
 	return why
 }
 
-// definedKinds returns the kinds that an object defines, in all versions that
-// are to be served; none if it is no CustomResourceDefinition.
+// definedKinds returns the kinds that a CustomResourceDefinition defines, in all versions
+// that should be served; none for another object.
 func definedKinds(u *unstructured.Unstructured) []schema.GroupVersionKind {
 	if u.GroupVersionKind().GroupKind() != crdKind {
 		return nil
 	}
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
-		return nil // the server will say what is wrong with it
+		return nil // the server reports what is wrong with it
 	}
 	var kinds []schema.GroupVersionKind
 	for _, v := range crd.Spec.Versions {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// writeFiles makes files below a folder, by name.
+// writeFiles creates files below a folder, by name.
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -26,7 +26,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// configMapManifest is a manifest of one.
+// configMapManifest returns the manifest of a ConfigMap.
 func configMapManifest(name string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 }
@@ -55,7 +55,7 @@ func TestLoadPaths(t *testing.T) {
 		{"empty beside others", []string{"comments.yaml", "empty.yaml", "d/b.yaml"}, []string{"d/b.yaml:1"}, ""},
 		{"nothing at all", []string{"comments.yaml", "empty.yaml"}, nil, "manifests: no object in comments.yaml, empty.yaml: nothing to apply"},
 		{"unknown path", []string{"d", "nope.yaml"}, nil, "manifests: nope.yaml: "},
-		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (folders in it are not read)"},
+		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (subfolders are not read)"},
 	}
 	t.Chdir(t.TempDir())
 	writeFiles(t, ".", files)
@@ -166,8 +166,8 @@ items:
 	}
 }
 
-// Values arrive as the server's decoder would read them: whole numbers whole,
-// and YAML 1.1's words for true and false.
+// TestLoadValues checks that values are decoded as the server decodes them: whole
+// numbers as such, and YAML 1.1's words for true and false.
 func TestLoadValues(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
@@ -192,10 +192,10 @@ func TestLoadValues(t *testing.T) {
 	}
 }
 
-func TestLoadResultsRefusesBadFile(t *testing.T) {
+func TestLoadRefuses(t *testing.T) {
 	ok := configMapManifest("a") + "---\n" // 5 lines
 	tests := []struct {
-		name, content, want string // behind the path
+		name, content, want string // after the path
 	}{
 		{"broken YAML", ok + "apiVersion: v1\nkind: X\n  metadata: {}\n", ":8: mapping values are not allowed in this context"},
 		{"tab", ok + "apiVersion: v1\nmetadata:\n\tname: a\n", ":8: found character that cannot start any token"},
@@ -208,21 +208,21 @@ func TestLoadResultsRefusesBadFile(t *testing.T) {
 		{"JSON with a comma between", ok + "{\"apiVersion\": \"v1\"},{\"apiVersion\": \"v1\"}", ":6: JSON: invalid character ','"},
 		{"text behind YAML in braces", ok + "{apiVersion: v1}\nmore", ":6: JSON: invalid character 'a'"},
 		{"JSON key twice", ok + "{\"apiVersion\": \"v1\"}\n{\"kind\": \"X\",\n\"kind\": \"Y\"}", `:7: JSON: duplicate field "kind"`},
-		{"text", ok + "hello\n", ":6: not an object, but text"},
-		{"list", ok + "- a\n", ":6: not an object, but a list"},
-		{"no apiVersion", ok + "kind: X\nmetadata: {name: a}\n", ":6: it has no apiVersion"},
-		{"no kind", ok + "apiVersion: v1\nmetadata: {name: a}\n", ":6: it has no kind"},
-		{"empty kind", ok + "apiVersion: v1\nkind: \"\"\n", ":6: it has no kind"},
+		{"text", ok + "hello\n", ":6: not an object but a string"},
+		{"list", ok + "- a\n", ":6: not an object but a list"},
+		{"no apiVersion", ok + "kind: X\nmetadata: {name: a}\n", ":6: apiVersion is missing"},
+		{"no kind", ok + "apiVersion: v1\nmetadata: {name: a}\n", ":6: kind is missing"},
+		{"empty kind", ok + "apiVersion: v1\nkind: \"\"\n", ":6: kind is missing"},
 		{"bad apiVersion", ok + "apiVersion: a/b/c\nkind: X\n", ":6: apiVersion: unexpected GroupVersion string: a/b/c"},
-		{"number for a version", ok + "apiVersion: 1\nkind: X\n", ":6: apiVersion is not text, but a number: put it in quotes"},
-		{"no metadata", ok + "apiVersion: v1\nkind: X\n", ":6: X: it has no metadata.name"},
-		{"metadata of text", ok + "apiVersion: v1\nkind: X\nmetadata: a\n", ":6: X: it has no metadata.name"},
-		{"number for a name", ok + "apiVersion: v1\nkind: X\nmetadata: {name: 12}\n", ":6: X: metadata.name is not text, but a number: put it in quotes"},
-		{"true for a namespace", ok + "apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: yes}\n", ":6: X: metadata.namespace is not text, but true or false: put it in quotes"},
+		{"number for a version", ok + "apiVersion: 1\nkind: X\n", ":6: apiVersion is a number instead of a string: put it in quotes"},
+		{"no metadata", ok + "apiVersion: v1\nkind: X\n", ":6: X: metadata.name is missing"},
+		{"metadata of text", ok + "apiVersion: v1\nkind: X\nmetadata: a\n", ":6: X: metadata.name is missing"},
+		{"number for a name", ok + "apiVersion: v1\nkind: X\nmetadata: {name: 12}\n", ":6: X: metadata.name is a number instead of a string: put it in quotes"},
+		{"true for a namespace", ok + "apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: yes}\n", ":6: X: metadata.namespace is a boolean instead of a string: put it in quotes"},
 		{"generated name", ok + "apiVersion: v1\nkind: X\nmetadata: {generateName: a-}\n", ":6: X: server-side apply does not generate names: write metadata.name in place of metadata.generateName"},
-		{"item", ok + "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: X, metadata: {name: a}}\n- {apiVersion: v1, metadata: {name: b}}\n", ":6, item 2: it has no kind"},
-		{"item of null", ok + "apiVersion: v1\nkind: List\nitems:\n-\n", ":6, item 1: not an object, but null"},
-		{"items of text", ok + "apiVersion: v1\nkind: List\nitems: a\n", ":6: List: items is not a list, but text"},
+		{"item", ok + "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: X, metadata: {name: a}}\n- {apiVersion: v1, metadata: {name: b}}\n", ":6, item 2: kind is missing"},
+		{"item of null", ok + "apiVersion: v1\nkind: List\nitems:\n-\n", ":6, item 1: not an object but null"},
+		{"items of text", ok + "apiVersion: v1\nkind: List\nitems: a\n", ":6: List: items is not a list but a string"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

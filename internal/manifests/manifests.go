@@ -1,5 +1,5 @@
-// Package manifests applies files of Kubernetes objects to an API server, by
-// server-side apply.
+// Package manifests reads files with Kubernetes objects and applies them by server-side
+// apply.
 package manifests
 
 import (
@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Object is an object to apply and where it was read.
+// Object is an object to apply, and the place that it was read from.
 type Object struct {
 	Source string // file and line, for messages
 	*unstructured.Unstructured
 }
 
-// String names the object: "Deployment default/web".
+// String returns the kind and the name, as in "Deployment default/web".
 func (o Object) String() string {
 	if ns := o.GetNamespace(); ns != "" {
 		return fmt.Sprintf("%s %s/%s", o.GetKind(), ns, o.GetName())
@@ -28,16 +28,16 @@ func (o Object) String() string {
 	return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
 }
 
-// errorf tells what is wrong with the object, in one line.
+// errorf returns an error about the object, in one line.
 func (o Object) errorf(format string, args ...any) error {
 	return fmt.Errorf("manifests: %s: %s: %w", o.Source, o, fmt.Errorf(format, args...))
 }
 
-// Load reads the objects of files and folders, in the order given and, of a
-// folder, by name. Of a folder it reads what ends in .yaml, .yml or .json and,
-// as kubectl without -R, not the folders in it. A file holds any number of YAML
-// or JSON documents, and lists (kind List) count as what is in them. An error
-// names the file and line; it is one too if there is no object at all.
+// Load reads the objects of files and folders, in the given order; those of a folder in
+// the order of the file names. In a folder it reads the files that end in .yaml, .yml or
+// .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
+// or JSON documents; a list (kind List) is replaced by its items. Errors name the
+// file and the line. It is an error if there is no object at all.
 func Load(paths []string) ([]Object, error) {
 	var all []Object
 	for _, path := range paths {
@@ -59,7 +59,7 @@ func Load(paths []string) ([]Object, error) {
 	return all, nil
 }
 
-// listFiles returns the files that a path stands for.
+// listFiles returns the file at a path, or the files to read in a folder.
 func listFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,12 +79,12 @@ func listFiles(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no *.yaml, *.yml or *.json file in this folder (folders in it are not read)", path)
+		return nil, fmt.Errorf("%s: no *.yaml, *.yml or *.json file in this folder (subfolders are not read)", path)
 	}
 	return files, nil
 }
 
-// pathError leaves out of err the system call and the path.
+// pathError removes the system call from err, and the path that it would repeat.
 func pathError(path string, err error) error {
 	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
 		err = cause.Err

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// decodeObjects returns the document's object, or those of its list; none if it is
-// null.
+// decodeObjects returns the document's object, or the items of its list; none if the
+// document is null.
 func (d decodedDocument) decodeObjects(source string) ([]Object, error) {
 	if d.value == nil {
 		return nil, nil
@@ -21,7 +21,7 @@ func (d decodedDocument) decodeObjects(source string) ([]Object, error) {
 func objectsOf(source string, value any) ([]Object, error) {
 	content, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: not an object, but %s", source, typeName(value))
+		return nil, fmt.Errorf("%s: not an object but %s", source, typeName(value))
 	}
 	u := &unstructured.Unstructured{Object: content}
 	if err := checkType(content); err != nil {
@@ -36,15 +36,15 @@ func objectsOf(source string, value any) ([]Object, error) {
 	return []Object{{Source: source, Unstructured: u}}, nil
 }
 
-// listItems returns the items of a list. Those of a typed one, such as a
-// ConfigMapList, need not say what they are.
+// listItems returns the items of a list. In a typed list, such as a ConfigMapList, the
+// items may leave out apiVersion and kind.
 func listItems(source string, list *unstructured.Unstructured, items any) ([]Object, error) {
 	if items == nil {
 		return nil, nil
 	}
 	values, ok := items.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s: items is not a list, but %s", source, list.GetKind(), typeName(items))
+		return nil, fmt.Errorf("%s: %s: items is not a list but %s", source, list.GetKind(), typeName(items))
 	}
 	kind := strings.TrimSuffix(list.GetKind(), "List")
 	var all []Object
@@ -93,15 +93,15 @@ func checkName(content map[string]any) error {
 	return checkString(content, "metadata", "namespace")
 }
 
-// checkString refuses a field that is not there, or not a text.
+// checkString rejects a field that is missing or not a string.
 func checkString(content map[string]any, path ...string) error {
 	field := strings.Join(path, ".")
 	value, ok, err := unstructured.NestedFieldNoCopy(content, path...)
 	if err != nil || !ok || value == nil || value == "" {
-		return fmt.Errorf("it has no %s", field)
+		return fmt.Errorf("%s is missing", field)
 	}
 	if _, ok := value.(string); !ok {
-		return fmt.Errorf("%s is not text, but %s: put it in quotes", field, typeName(value))
+		return fmt.Errorf("%s is %s instead of a string: put it in quotes", field, typeName(value))
 	}
 	return nil
 }
@@ -115,9 +115,9 @@ func typeName(value any) string {
 	case []any:
 		return "a list"
 	case string:
-		return "text"
+		return "a string"
 	case bool:
-		return "true or false"
+		return "a boolean"
 	}
 	return "a number"
 }

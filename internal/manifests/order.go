@@ -11,16 +11,16 @@ var (
 	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
-// The order of the phases. Within one, objects stay as they were given.
+// The order of the phases. Within a phase, objects keep the given order.
 const (
 	phaseNamespaces   = iota
-	phaseCRDs         // what follows may be of these kinds
-	phaseDependencies // what Pods name, or what limits them
+	phaseCRDs         // later objects may be of these kinds
+	phaseDependencies // what Pods refer to, or what limits them
 	phaseDefault
-	phaseAdmission // what would meet the requests for all the others
+	phaseAdmission // what intercepts the requests for all other objects
 )
 
-// phaseOf says when an object of a kind is applied.
+// phaseOf returns when objects of a kind are applied.
 func phaseOf(gk schema.GroupKind) int {
 	switch gk {
 	case namespaceKind:

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 )
 
-// lineError is an error with the line of its file; 0 = not known.
+// maxFileBytes is far above any file of manifests: the largest bundles of
+// CustomResourceDefinitions have some 10 MiB.
+const maxFileBytes = 128 << 20
+
+// lineError is an error at a line of a part; 0 = unknown.
 type lineError struct {
 	line int
 	err  error
@@ -24,7 +29,7 @@ func (e *lineError) Unwrap() error { return e.err }
 
 // loadFile reads the objects of a file; its errors name file and line.
 func loadFile(path string) ([]Object, error) {
-	data, err := os.ReadFile(path)
+	data, err := limitread.File(path, maxFileBytes)
 	if err != nil {
 		return nil, pathError(path, err)
 	}
@@ -52,8 +57,9 @@ func loadFile(path string) ([]Object, error) {
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?line (\d+): `)
 
-// locateError says where err is: at the line that it has, or that it names (both
-// counted from the part's first, which is 1), or else at the part's first.
+// locateError adds the file and the line to err. The line is the one of a lineError, or
+// the one in the error's text (both count from 1 at the part's first line), or else the
+// first line of the part.
 func locateError(path string, first int, err error) error {
 	msg := strings.Join(strings.Fields(err.Error()), " ")
 	msg = strings.TrimPrefix(msg, "error converting YAML to JSON: ")
@@ -66,7 +72,7 @@ func locateError(path string, first int, err error) error {
 		if convErr == nil {
 			line = n
 		}
-		// Further errors would name lines that are not the file's.
+		// The lines in the text of further errors would be relative to the part.
 		msg = msg[m[1]:]
 		if next := lineNumber.FindStringIndex(msg); next != nil {
 			msg = msg[:next[0]]
@@ -75,14 +81,14 @@ func locateError(path string, first int, err error) error {
 	return fmt.Errorf("%s:%d: %s", path, first+line-1, strings.TrimSpace(msg))
 }
 
-// documentPart is what stands between two document separators of a file.
+// documentPart is the text between two document separators of a file.
 type documentPart struct {
-	line int // its first
+	line int // of the file, its first
 	data []byte
 }
 
-// splitDocuments cuts a file at YAML's document markers, and leaves out the parts
-// in which there are but comments and directives.
+// splitDocuments splits a file at YAML's document markers, and leaves out parts that
+// contain only comments and directives.
 func splitDocuments(data []byte) []documentPart {
 	var parts []documentPart
 	current := documentPart{line: 1}
@@ -101,7 +107,7 @@ func splitDocuments(data []byte) []documentPart {
 			text = append([]byte("   "), text[3:]...) // what follows --- belongs to the document
 		}
 		if hasContent(text) {
-			if empty { // comments and blank lines before it do not count
+			if empty { // the part starts after comments and blank lines
 				current.line, current.data = line, nil
 			}
 			empty = false

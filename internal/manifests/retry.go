@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// retry does something until it succeeds, until it fails for a reason that
-// stays, or until patience ends; then the error is the last one.
+// retry calls do until it succeeds, fails with an error that is not transient, or the
+// timeout has passed; then it returns the last error.
 func (a *applier) retry(ctx context.Context, do func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, a.retryTimeout)
 	defer cancel()
@@ -37,13 +37,13 @@ func (a *applier) retry(ctx context.Context, do func(context.Context) error) err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case bounded.Err() != nil && last != nil:
-		return fmt.Errorf("%w (tried again for %v)", last, a.retryTimeout)
+		return fmt.Errorf("%w (retried for %v)", last, a.retryTimeout)
 	}
 	return err
 }
 
-// isTransient tells whether an error may be gone a moment later: the server is busy
-// or not yet aware of what was just written.
+// isTransient reports whether an error may not occur again a moment later, because the
+// server is busy or has not processed a recent write yet.
 func isTransient(err error) bool {
 	if wait := transientError(""); errors.As(err, &wait) {
 		return true
@@ -60,15 +60,15 @@ func isTransient(err error) bool {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	case http.StatusNotFound:
-		// No handler for the kind, as opposed to no object or namespace.
+		// There is no handler for the kind, as opposed to no such object or namespace.
 		return apierrors.IsUnexpectedServerError(err)
 	case http.StatusInternalServerError:
-		// Of the others, many are mistakes in the object: an unknown field is one.
+		// Many of the others are mistakes in the object, such as unknown fields.
 		return status.Reason == metav1.StatusReasonServerTimeout ||
 			errorContains(err, "failed calling webhook") || errorContains(err, "conversion webhook for")
 	case http.StatusForbidden:
-		// Admission plugins look for what controllers make, or caches bring, a
-		// little later. No reason or cause tells these from other refusals.
+		// Admission plugins need objects that a controller creates, or an informer
+		// receives, a little later. Only the text distinguishes these rejections.
 		return errorContains(err, "error looking up service account") ||
 			errorContains(err, "status unknown for quota") || errorContains(err, "no PriorityClass with name")
 	}

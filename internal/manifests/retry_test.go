@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// applierWithTimeout is an applier that gives up soon.
+// applierWithTimeout returns an applier that retries for that long.
 func (s *fakeServer) applierWithTimeout(t *testing.T, patience time.Duration) *applier {
 	t.Helper()
 	dyn, err := dynamic.NewForConfig(s.config)
@@ -43,7 +43,7 @@ func TestApplyRetries(t *testing.T) {
 		"unavailable":         {Code: 503, Reason: metav1.StatusReasonServiceUnavailable},
 		"timeout":             {Code: 504, Reason: metav1.StatusReasonTimeout},
 		"server timeout":      {Code: 500, Reason: metav1.StatusReasonServerTimeout},
-		"webhook not there":   {Code: 500, Reason: metav1.StatusReasonInternalError, Message: `Internal error occurred: failed calling webhook "w": connection refused`},
+		"webhook unavailable": {Code: 500, Reason: metav1.StatusReasonInternalError, Message: `Internal error occurred: failed calling webhook "w": connection refused`},
 		"handler not there":   {Code: 404, Message: "404 page not found"},
 		"conversion webhook":  {Code: 500, Message: `conversion webhook for example.com/v1, Kind=Foo failed: connection refused`},
 		"bad gateway, by any": {Code: 502},
@@ -60,7 +60,7 @@ func TestApplyRetries(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.count[pod] != 4 {
-				t.Errorf("it was tried %d times, want 4", s.count[pod])
+				t.Errorf("%d attempts, want 4", s.count[pod])
 			}
 		})
 	}
@@ -76,9 +76,9 @@ func TestApplyRetryTimeout(t *testing.T) {
 		want   string
 	}{
 		{"refused", []string{manifest("v1", "Pod", "p")}, func(string, int) *metav1.Status { return &missing }, 0,
-			"manifests: a.yaml:1: Pod p: " + missing.Message + " (tried again for 100ms)"},
+			"manifests: a.yaml:1: Pod p: " + missing.Message + " (retried for 100ms)"},
 		{"not established", []string{crdManifest("v1"), manifest("example.com/v1", "Foo", "x")}, nil, 1 << 30,
-			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (tried again for 100ms)"},
+			"manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established (retried for 100ms)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestApplyNamesNotAccepted(t *testing.T) {
 		map[string]any{"type": "NamesAccepted", "status": "False", "message": `"foos" is already in use`},
 	}}
 	err := a.waitUntilServed(t.Context(), objs)
-	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (tried again for 100ms)`
+	want := `manifests: a.yaml:1: CustomResourceDefinition foos.example.com: not established: "foos" is already in use (retried for 100ms)`
 	if err == nil || err.Error() != want {
 		t.Errorf("error is\n%v\nwant\n%s", err, want)
 	}
@@ -129,7 +129,7 @@ func TestApplyCancelled(t *testing.T) {
 
 func TestApplyUnreachable(t *testing.T) {
 	s := newFakeServer(t)
-	s.config.Host = "http://127.0.0.1:1" // nobody listens there
+	s.config.Host = "http://127.0.0.1:1" // where no server listens
 	err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), mustLoad(t, manifest("v1", "Pod", "p")))
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)

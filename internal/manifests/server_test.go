@@ -14,15 +14,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeServer answers what Apply asks of an API server: discovery, patches, and
-// reading CustomResourceDefinitions.
+// fakeServer is as much of an API server as Apply needs: discovery, patches, and reading
+// CustomResourceDefinitions.
 type fakeServer struct {
 	t      *testing.T
 	config *rest.Config
-	// answer may refuse a patch; it is given its path and how many came before.
+	// answer may reject a patch; it receives its path and the number of patches before it.
 	answer func(path string, before int) *metav1.Status
-	// lag is how many times a new CustomResourceDefinition is read before it is
-	// established, and then how many times discovery is read before it knows it.
+	// lag is how often a new CustomResourceDefinition is read until it is established,
+	// and then how often discovery is read until it lists the kind.
 	lag int
 
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ type fakeServer struct {
 type fakeKind struct {
 	groupVersion, kind, plural string
 	namespaced                 bool
-	lag                        int // how many times discovery leaves it out
+	lag                        int // how often discovery leaves it out
 }
 
 func newFakeServer(t *testing.T) *fakeServer {
@@ -168,7 +168,7 @@ func (s *fakeServer) servePatch(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, http.StatusOK, body)
 }
 
-// serveCRD answers with a CustomResourceDefinition, which gets established.
+// serveCRD answers with a CustomResourceDefinition, which is established after lag reads.
 func (s *fakeServer) serveCRD(w http.ResponseWriter, name string) {
 	crd := s.crds[name]
 	if crd == nil {
@@ -186,7 +186,7 @@ func (s *fakeServer) serveCRD(w http.ResponseWriter, name string) {
 	s.reply(w, http.StatusOK, crd)
 }
 
-// addKind makes discovery know what a CustomResourceDefinition defines.
+// addKind adds to discovery what a CustomResourceDefinition defines.
 func (s *fakeServer) addKind(crd map[string]any, lag int) {
 	spec := crd["spec"].(map[string]any)
 	names := spec["names"].(map[string]any)

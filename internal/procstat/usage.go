@@ -1,4 +1,3 @@
-// Package self tells what this process uses.
 package procstat
 
 import (
@@ -9,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Usage is what a process has taken. What the system does not tell is 0.
+// Usage is what a process uses; a field is 0 where the system does not report it.
 type Usage struct {
 	Memory int64         // resident bytes
 	CPU    time.Duration // since its start
@@ -18,14 +17,14 @@ type Usage struct {
 // Meter measures this process.
 type Meter struct{ registry *prometheus.Registry }
 
-// NewMeter returns a meter.
+// NewMeter returns a Meter.
 func NewMeter() *Meter {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Meter{r}
 }
 
-// Measure measures now.
+// Measure returns the current usage.
 func (m *Meter) Measure() (u Usage, err error) {
 	families, err := m.registry.Gather()
 	if err != nil {

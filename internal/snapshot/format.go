@@ -14,18 +14,25 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the form that this program writes, and the highest
+// FormatVersion is the version of the format that this program writes, and the highest
 // that it reads.
 const FormatVersion = 1
 
 const fileMagic = "ctrlplane snapshot "
 
-// maxEntryBytes bounds what a length in a file may ask for; etcd takes 1.5 MiB.
+// maxEntryBytes bounds the lengths in a file; etcd accepts values of up to 1.5 MiB.
 const maxEntryBytes = 64 << 20
 
-// Header is what a file says of itself.
+// maxStateBytes and maxKeyBytes bound all values and all keys of a snapshot, so that
+// a small file cannot expand to all of the memory.
+const (
+	maxStateBytes int64 = 1 << 30
+	maxKeyBytes   int64 = 256 << 20
+)
+
+// Header describes the content of a file.
 type Header struct {
-	// Kubernetes and Program are the versions of what has written it.
+	// Kubernetes and Program are the versions of the program that has written the file.
 	Kubernetes string    `json:"kubernetes"`
 	Program    string    `json:"program,omitempty"`
 	Created    time.Time `json:"created"`
@@ -35,17 +42,17 @@ type Header struct {
 	Origin       string `json:"origin,omitempty"`
 	// Revision is the store's.
 	Revision int64 `json:"revision"`
-	// Objects is how many entries there are, Bytes how long their values are.
+	// Objects is the number of entries, Bytes the total length of their values.
 	Objects int   `json:"objects"`
 	Bytes   int64 `json:"bytes"`
 	// TTLs are those of the State, in seconds.
 	TTLs []int64 `json:"ttls,omitempty"`
 }
 
-// errDamaged is why a file is not taken.
-var errDamaged = errors.New("it is damaged: take another one, or save it again")
+// errDamaged is why a file is rejected.
+var errDamaged = errors.New("it is damaged: use another file, or save it again")
 
-// Encode writes a state down. What h says of the state is filled in.
+// Encode returns a state as a file. It sets the fields of h that describe the state.
 func Encode(h Header, s State) ([]byte, error) {
 	h.Revision, h.Objects, h.Bytes, h.TTLs = s.Revision, len(s.Entries), 0, nil
 	for _, e := range s.Entries {
@@ -53,6 +60,9 @@ func Encode(h Header, s State) ([]byte, error) {
 	}
 	for _, ttl := range s.TTLs {
 		h.TTLs = append(h.TTLs, int64(ttl/time.Second))
+	}
+	if h.Bytes > maxStateBytes {
+		return nil, fmt.Errorf("snapshot: the state has %d MiB of values, more than the %d MiB that a snapshot can hold: delete what is not needed and save again", h.Bytes>>20, maxStateBytes>>20)
 	}
 	head, err := json.Marshal(h)
 	if err != nil {
@@ -82,25 +92,26 @@ func Encode(h Header, s State) ([]byte, error) {
 	return append(out.Bytes(), sum[:]...), nil
 }
 
-// DecodeHeader checks all of a file and returns what it says of itself.
+// DecodeHeader checks a whole file and returns its header.
 func DecodeHeader(data []byte) (Header, error) {
 	h, _, err := checkFile(data)
 	return h, err
 }
 
-// checkFile checks the form and the checksum and returns what is compressed.
+// checkFile checks the format and the checksum, and returns the header and the
+// compressed entries.
 func checkFile(data []byte) (h Header, body []byte, err error) {
 	first, rest, ok := bytes.Cut(data, []byte("\n"))
 	text, ours := strings.CutPrefix(string(first), fileMagic)
 	if !ok || !ours || len(text) > 9 {
-		return h, nil, errors.New("it is no snapshot: take a file that \"ctrlplane snapshot save\" has written")
+		return h, nil, errors.New("it is not a snapshot: use a file that \"ctrlplane snapshot save\" has written")
 	}
 	var format int
 	if _, err := fmt.Sscanf(text, "%d", &format); err != nil || fmt.Sprint(format) != text || format < 1 {
 		return h, nil, errDamaged
 	}
 	if format > FormatVersion {
-		return h, nil, fmt.Errorf("it has form %d, this program reads up to %d: use the ctrlplane that wrote it, or a newer one", format, FormatVersion)
+		return h, nil, fmt.Errorf("it has format %d, this program reads up to %d: use the version of ctrlplane that wrote it, or a newer one", format, FormatVersion)
 	}
 	if len(rest) < sha256.Size {
 		return h, nil, errDamaged
@@ -116,8 +127,12 @@ func checkFile(data []byte) (h Header, body []byte, err error) {
 	return h, body, nil
 }
 
-// Decode reads what Encode has written, or says why it cannot be used.
+// Decode reads a file that Encode has written, or says why it cannot be used.
 func Decode(data []byte) (Header, State, error) {
+	return decodeWithin(data, maxStateBytes, maxKeyBytes)
+}
+
+func decodeWithin(data []byte, maxState, maxKeys int64) (Header, State, error) {
 	h, body, err := checkFile(data)
 	if err != nil {
 		return h, State{}, err
@@ -131,11 +146,16 @@ func Decode(data []byte) (Header, State, error) {
 		return h, State{}, errDamaged
 	}
 	r := bufio.NewReader(zip)
+	if h.Bytes > maxState {
+		return h, State{}, fmt.Errorf("it holds %d bytes, more than the %d that a snapshot can hold: use a smaller one", h.Bytes, maxState)
+	}
+	remaining := h.Bytes + maxKeys
 	for range h.Objects {
-		e, err := readEntry(r)
+		e, err := readEntry(r, remaining)
 		if err != nil || e.TTL > len(s.TTLs) {
 			return h, State{}, errDamaged
 		}
+		remaining -= int64(len(e.Key) + len(e.Value))
 		if n := len(s.Entries); n > 0 && s.Entries[n-1].Key >= e.Key {
 			return h, State{}, errDamaged
 		}
@@ -147,7 +167,8 @@ func Decode(data []byte) (Header, State, error) {
 	return h, s, nil
 }
 
-func readEntry(r *bufio.Reader) (e Entry, err error) {
+// readEntry reads an entry whose key and value have no more than limit bytes.
+func readEntry(r *bufio.Reader, limit int64) (e Entry, err error) {
 	var lengths [3]uint64
 	for i := range lengths {
 		if lengths[i], err = binary.ReadUvarint(r); err != nil {
@@ -156,6 +177,9 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 		if lengths[i] > maxEntryBytes {
 			return e, errDamaged
 		}
+	}
+	if int64(lengths[0]+lengths[1]) > limit {
+		return e, errDamaged
 	}
 	key := make([]byte, lengths[0])
 	e.Value, e.TTL = make([]byte, lengths[1]), int(lengths[2])

@@ -2,7 +2,10 @@ package snapshot
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,7 +51,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// No file with one bit that is not as it was is taken, and none that is cut short.
+// TestDecodeRefusesDamagedFiles flips each bit of a file, and truncates it.
 func TestDecodeRefusesDamagedFiles(t *testing.T) {
 	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sampleState())
 	for i := range file {
@@ -68,7 +71,8 @@ func TestDecodeRefusesDamagedFiles(t *testing.T) {
 	}
 }
 
-// What has a good checksum, but was not written by Encode, is refused, too.
+// TestDecodeRefusesMalformedFiles decodes files with a valid checksum that Encode has not
+// written.
 func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	signed := func(text string) []byte {
 		sum := sha256.Sum256([]byte(text))
@@ -79,26 +83,26 @@ func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	nowhere := sampleState()
 	nowhere.Entries[0].TTL = 3
 	for name, file := range map[string][]byte{
-		"no header":             signed("ctrlplane snapshot 1\n"),
-		"header is no JSON":     signed("ctrlplane snapshot 1\nx\n"),
-		"no entries":            signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
-		"form 0":                signed("ctrlplane snapshot 0\n{}\n"),
-		"form is no number":     signed("ctrlplane snapshot 1x\n{}\n"),
-		"unsorted":              mustEncode(t, Header{}, unsorted),
-		"TTL that is not there": mustEncode(t, Header{}, nowhere),
+		"no header":           signed("ctrlplane snapshot 1\n"),
+		"header is no JSON":   signed("ctrlplane snapshot 1\nx\n"),
+		"no entries":          signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
+		"format 0":            signed("ctrlplane snapshot 0\n{}\n"),
+		"format not a number": signed("ctrlplane snapshot 1x\n{}\n"),
+		"unsorted":            mustEncode(t, Header{}, unsorted),
+		"unknown TTL":         mustEncode(t, Header{}, nowhere),
 	} {
 		if _, _, err := Decode(file); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, text := range []string{"", "\n", "x", "ctrlplane snapshot", "ctrlplane snapshot 1", "ctrlplane snapshot 99999999999999999999\n"} {
-		if _, _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "no snapshot") {
+		if _, _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "not a snapshot") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", FormatVersion+1)))
-	if err == nil || !strings.Contains(err.Error(), "it has form 2, this program reads up to 1") {
-		t.Errorf("newer form: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "it has format 2, this program reads up to 1") {
+		t.Errorf("newer format: %v", err)
 	}
 }
 
@@ -119,6 +123,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(file)
+	f.Add(file[:len(file)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := sha256.Sum256(data)
 		for _, file := range [][]byte{data, append(bytes.Clone(data), sum[:]...)} {
@@ -128,4 +133,51 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDecodeBoundsExpansion refuses files that hold more than their header says, or more
+// than is allowed.
+func TestDecodeBoundsExpansion(t *testing.T) {
+	entry := func(key string, valueLen int) []byte {
+		b := binary.AppendUvarint(nil, uint64(len(key)))
+		b = binary.AppendUvarint(b, uint64(valueLen))
+		b = binary.AppendUvarint(b, 0)
+		return append(append(b, key...), make([]byte, valueLen)...)
+	}
+	const allowed, keys = 1000, 100
+	for name, test := range map[string]struct {
+		declared int64
+		values   []int
+		ok       bool
+	}{
+		"what it says":                  {1000, []int{400, 600}, true},
+		"more than it says":             {100, []int{100, 100, 100}, false},
+		"one value more than all":       {100, []int{maxEntryBytes - 1}, false},
+		"it says more than is allowed":  {allowed + 1, []int{1}, false},
+		"it says that it holds nothing": {-1 << 40, []int{1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, err := json.Marshal(Header{Objects: len(test.values), Bytes: test.declared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := fmt.Appendf(nil, "%s%d\n%s\n", fileMagic, FormatVersion, head)
+			var body bytes.Buffer
+			zip := gzip.NewWriter(&body)
+			for i, n := range test.values {
+				if _, err := zip.Write(entry(fmt.Sprintf("/a/%d", i), n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := zip.Close(); err != nil {
+				t.Fatal(err)
+			}
+			file = append(file, body.Bytes()...)
+			sum := sha256.Sum256(file)
+			_, s, err := decodeWithin(append(file, sum[:]...), allowed, keys)
+			if (err == nil) != test.ok {
+				t.Errorf("%d entries, %v", len(s.Entries), err)
+			}
+		})
+	}
 }

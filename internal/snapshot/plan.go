@@ -4,38 +4,40 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// KeyChange is a change of one key.
+// KeyChange is a write or a deletion of one key.
 type KeyChange struct {
 	Key              string
 	Value            []byte // nil = delete it
 	TTL              int    // see Entry
-	ExpectedRevision int64  // the revision that the key has to have, 0 = none
+	ExpectedRevision int64  // of the key before the change; 0 = it does not exist
 }
 
-// Plan is what makes one state of another: first what goes, then what comes. An
-// object that was made anew meanwhile is in both, so that whoever watches sees
-// it deleted and added: it is another one under the same name.
+// Plan is the changes that make one state of another: first Deletes, then Puts. An object
+// that has been replaced by another one with the same name is in both, so that clients
+// that watch see it deleted and added.
 type Plan struct {
 	Deletes []KeyChange
 	Puts    []KeyChange
 	Counts
 }
 
-// Counts are how many objects a plan changes, and how.
+// Counts is how many objects a plan changes, and how.
 type Counts struct {
 	Created  int `json:"created"`
 	Updated  int `json:"updated"`
 	Deleted  int `json:"deleted"`
-	Replaced int `json:"replaced"` // deleted and created: another object had the name
+	Replaced int `json:"replaced"` // deleted and created, because another object had the name
 }
 
-// Total is how many objects there are to change.
+// Total returns how many objects the plan changes.
 func (c Counts) Total() int { return c.Created + c.Updated + c.Deleted + c.Replaced }
 
-// NewPlan compares what there is with what is wanted. Transient keys stay as
-// they are, but go with their namespace.
+// NewPlan returns the changes that make now equal to want. It does not change transient
+// keys, but deletes them with their namespace.
 func NewPlan(now, want State) Plan {
 	var p Plan
 	for _, e := range now.Entries {
@@ -68,24 +70,24 @@ func NewPlan(now, want State) Plan {
 		}
 		p.Puts = append(p.Puts, put)
 	}
-	// What holds others goes last and comes first.
+	// What contains other objects is deleted last and created first.
 	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(deletionRank(a.Key), deletionRank(b.Key)) })
 	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(deletionRank(b.Key), deletionRank(a.Key)) })
 	return p
 }
 
-// deletionRanks are of what holds other objects; those of all else are 0.
+// deletionRanks has the resources whose objects contain others; all others have 0.
 var deletionRanks = map[string]int{
-	"namespaces": 1,
-	"apiextensions.k8s.io/customresourcedefinitions": 2,
-	"apiregistration.k8s.io/apiservices":             2,
+	storekeys.Namespaces:                1,
+	storekeys.CustomResourceDefinitions: 2,
+	storekeys.APIServices:               2,
 }
 
-func deletionRank(key string) int { return deletionRanks[ResourcePrefix(key)] }
+func deletionRank(key string) int { return deletionRanks[storekeys.ResourcePrefix(key)] }
 
-// namespaceRemoved says whether the namespace of a key is not wanted.
+// namespaceRemoved reports whether the namespace of a key is not in want.
 func namespaceRemoved(key string, want State) bool {
-	ns := namespaceOf(key)
+	ns := storekeys.Parse(key).Namespace()
 	if ns == "" {
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// objectValue is an object as JSON.
+// objectValue returns an object as JSON.
 func objectValue(uid, text string) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"uid":%q},"text":%q}`, uid, text)
 }
@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Carried out on any state, a plan makes the other one of it.
+// TestPlanRandom carries out plans between random states.
 func TestPlanRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	some := func() State {
@@ -140,23 +140,6 @@ func TestObjectUID(t *testing.T) {
 	for name, v := range map[string][]byte{"encrypted": []byte("k8s:enc:aescbc:v1:key1:xxx"), "cut short": proto[:12], "nothing": nil} {
 		if uid, ok := ObjectUID(v); uid != "" || ok {
 			t.Errorf("%s: %q, %v", name, uid, ok)
-		}
-	}
-}
-
-func TestResourcePrefix(t *testing.T) {
-	for key, want := range map[string][2]string{
-		"/pods/ns/a":                              {"pods", "ns"},
-		"/namespaces/a":                           {"namespaces", ""},
-		"/services/specs/ns/a":                    {"services/specs", "ns"},
-		"/services/endpoints/ns/a":                {"services/endpoints", "ns"},
-		"/ranges/servicenodeports":                {"ranges/servicenodeports", ""},
-		"/example.com/widgets/ns/a":               {"example.com/widgets", "ns"},
-		"/apiregistration.k8s.io/apiservices/v1.": {"apiregistration.k8s.io/apiservices", ""},
-		"/masterleases/10.0.0.1":                  {"masterleases", ""},
-	} {
-		if got := [2]string{ResourcePrefix(key), namespaceOf(key)}; got != want {
-			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
 }

@@ -4,55 +4,38 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// State is what a store has held at one revision.
+// State is the content of a store at one revision.
 type State struct {
-	// Revision is the store's, of the control plane that the state was read from.
+	// Revision is that of the store that the state was read from.
 	Revision int64
-	// Entries are in the order of their keys.
+	// Entries are sorted by key.
 	Entries []Entry
-	// TTLs are how long entries had left to live.
+	// TTLs are the remaining lifetimes of entries.
 	TTLs []time.Duration
 }
 
-// Entry is a key and what is kept there.
+// Entry is a key and its value.
 type Entry struct {
-	// Key begins with a slash: the prefix of the API server is left out.
+	// Key begins with a slash, without the prefix of the API server.
 	Key   string
 	Value []byte
-	// TTL says which of State.TTLs is this entry's, from 1; 0 = it stays.
+	// TTL is the index of the entry's lifetime in State.TTLs, from 1; 0 = unlimited.
 	TTL int
-	// Revision is that of the last write; 0 in a state that was read from a file.
+	// Revision is that of the last write; 0 if the state was read from a file.
 	Revision int64
 }
 
-// transientPrefixes are the folders of keys that are heart-beats of running processes.
-var transientPrefixes = []string{"leases", "masterleases", "peerserverleases"}
+// transientPrefixes are the resource prefixes of keys that show that a process runs.
+var transientPrefixes = []string{storekeys.Leases, "masterleases", "peerserverleases"}
 
-// IsTransient says of a key that it is no part of the state: Leases and the API
-// server's own, which say that a process lives.
-func IsTransient(key string) bool { return slices.Contains(transientPrefixes, ResourcePrefix(key)) }
-
-// ResourcePrefix is the part of a key that stands for a resource: "pods", or for a
-// custom resource "example.com/widgets".
-func ResourcePrefix(key string) string {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
-	if strings.Contains(first, ".") || first == "services" || first == "ranges" {
-		second, _, _ := strings.Cut(rest, "/")
-		return first + "/" + second
-	}
-	return first
-}
-
-// namespaceOf is the namespace of what is kept at a key that has one: the part
-// before the name.
-func namespaceOf(key string) string {
-	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(key, "/"+ResourcePrefix(key)), "/"), "/")
-	if len(parts) < 2 {
-		return ""
-	}
-	return parts[0]
+// IsTransient reports whether a key is not part of the state: Leases, and the API
+// server's own keys, say that a process runs.
+func IsTransient(key string) bool {
+	return slices.Contains(transientPrefixes, storekeys.ResourcePrefix(key))
 }
 
 // find returns the entry of a key.
@@ -64,7 +47,7 @@ func (s State) find(key string) (Entry, bool) {
 	return s.Entries[i], true
 }
 
-// WithoutTransient is the state without what is transient.
+// WithoutTransient returns the state without transient keys.
 func (s State) WithoutTransient() State {
 	kept := State{Revision: s.Revision, TTLs: s.TTLs}
 	for _, e := range s.Entries {

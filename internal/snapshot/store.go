@@ -13,22 +13,23 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// storeFolder cannot be the name of a control plane, whose folders lie beside it.
+// storeFolder is next to the folders of control planes, and cannot be the name of one.
 const storeFolder = "_snapshots"
 
-// maxNameLength is how long a name may be.
+// maxNameLength is the maximal length of a name.
 const maxNameLength = 63
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
 
-// Store is a folder with snapshots, each a file by its name.
+// Store is a folder of snapshot files.
 type Store struct{ Dir string }
 
-// UserStore is where all control planes of the user have theirs.
+// UserStore returns the store of all control planes of the user.
 func UserStore() (Store, error) {
 	beside, err := datadir.Path("default", "")
 	if err != nil {
@@ -37,7 +38,7 @@ func UserStore() (Store, error) {
 	return Store{filepath.Join(filepath.Dir(beside), storeFolder)}, nil
 }
 
-// CheckName refuses what cannot name a snapshot.
+// CheckName rejects names that a snapshot cannot have.
 func CheckName(name string) error {
 	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) { // "con" is no file name on Windows
 		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxNameLength)
@@ -45,10 +46,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Path is the file of a name.
+// Path returns the file of a snapshot.
 func (s Store) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// CheckAvailable says whether a name can be saved to.
+// CheckAvailable returns why a snapshot cannot be saved with a name.
 func (s Store) CheckAvailable(name string, overwrite bool) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -58,12 +59,12 @@ func (s Store) CheckAvailable(name string, overwrite bool) error {
 		return fmt.Errorf("snapshot %q exists already: choose another name, or use --overwrite", name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.explainError("cannot be looked at", name, err)
+		return s.explainError("cannot be read", name, err)
 	}
 	return nil
 }
 
-// Save writes a snapshot down, all of it or nothing; then it survives a crash
+// Save writes a snapshot atomically; once it has returned, the snapshot survives a crash
 // of the machine.
 func (s Store) Save(name string, data []byte, overwrite bool) error {
 	if err := s.CheckAvailable(name, overwrite); err != nil {
@@ -78,13 +79,13 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 	return nil
 }
 
-// Load reads a snapshot; what is in it is not checked. The error for a name that
-// is not there says which one may be meant.
+// Load reads a snapshot without checking its content. The error for an unknown name
+// suggests a similar one.
 func (s Store) Load(name string) ([]byte, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(s.Path(name))
+	data, err := limitread.File(s.Path(name), maxStateBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, s.unknownError(name)
 	}
@@ -109,7 +110,7 @@ func (s Store) Delete(name string) error {
 	return nil
 }
 
-// unknownError is for a name that is not there.
+// unknownError returns the error for a name that no snapshot has.
 func (s Store) unknownError(name string) error {
 	known, err := s.ListNames()
 	if err != nil {
@@ -119,16 +120,16 @@ func (s Store) unknownError(name string) error {
 		return usage.Errorf("unknown snapshot %q: did you mean %q?", name, near)
 	}
 	if len(known) == 0 {
-		return usage.Errorf(`unknown snapshot %q: there is none yet: "ctrlplane snapshot save %s" makes one`, name, name)
+		return usage.Errorf(`unknown snapshot %q: there are no snapshots yet: "ctrlplane snapshot save %s" creates one`, name, name)
 	}
 	return usage.Errorf(`unknown snapshot %q: "ctrlplane snapshot list" lists them`, name)
 }
 
-// ListNames lists what there is, sorted.
+// ListNames returns the names of all snapshots, sorted.
 func (s Store) ListNames() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("snapshots in %s cannot be listed (%w): look into that", s.Dir, err)
+		return nil, fmt.Errorf("snapshots in %s cannot be listed: %w", s.Dir, err)
 	}
 	var list []string
 	for _, e := range entries {
@@ -139,15 +140,15 @@ func (s Store) ListNames() ([]string, error) {
 	return list, nil
 }
 
-// Info is a snapshot at a glance.
+// Info is what List returns of a snapshot.
 type Info struct {
 	Name  string `json:"name"`
-	Size  int64  `json:"size"`            // of the file
+	Size  int64  `json:"size"`            // of the file, in bytes
 	Error string `json:"error,omitempty"` // why it cannot be used
 	Header
 }
 
-// List reads all there are, the newest first.
+// List returns all snapshots, the newest first.
 func (s Store) List() ([]Info, error) {
 	names, err := s.ListNames()
 	if err != nil {
@@ -155,7 +156,7 @@ func (s Store) List() ([]Info, error) {
 	}
 	list := []Info{}
 	for _, name := range names {
-		data, err := os.ReadFile(s.Path(name))
+		data, err := limitread.File(s.Path(name), maxStateBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted meanwhile
 		}
@@ -175,6 +176,6 @@ func (s Store) List() ([]Info, error) {
 }
 
 func (s Store) explainError(what, name string, err error) error {
-	const advice = "make room there, or set XDG_STATE_HOME to a folder that can be written to"
+	const advice = "free space there, or set XDG_STATE_HOME to a writable folder"
 	return fmt.Errorf("snapshot %q %s (%w): %s", name, what, err, advice)
 }

@@ -7,11 +7,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// protobufMagic begins what Kubernetes has encoded in protobuf.
+// protobufMagic is the prefix of values that Kubernetes has encoded as protobuf.
 var protobufMagic = []byte("k8s\x00")
 
-// ObjectUID is that of the object in a value as the API server stores it, empty if it
-// has none; false if the value cannot be read, being encrypted for one.
+// ObjectUID returns the UID of the object in a value as the API server stores it, empty if
+// it has none. It returns false if the value cannot be read, for example because it is
+// encrypted.
 func ObjectUID(value []byte) (string, bool) {
 	if message, ok := bytes.CutPrefix(value, protobufMagic); ok {
 		// Unknown: 2 = raw; every object: 1 = metadata; ObjectMeta: 5 = uid.
@@ -33,8 +34,8 @@ func ObjectUID(value []byte) (string, bool) {
 	return object.Metadata.UID, true
 }
 
-// protobufField returns the bytes of a field of a message, none if it is not set; false
-// if the message is damaged.
+// protobufField returns the bytes of a field of a message, nil if it is not set. It
+// returns false if the message is damaged.
 func protobufField(message []byte, number protowire.Number) ([]byte, bool) {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)

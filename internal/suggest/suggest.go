@@ -1,4 +1,4 @@
-// Package suggest finds the name that was probably meant.
+// Package suggest finds the name that a user probably meant ("did you mean …?").
 package suggest
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the name in known that word is probably a slip of: the one
-// with the fewest typing errors (letters left out, added, replaced or swapped)
-// if these are at most a third of word's letters, else the shortest that word
-// begins, is part of or contains. Case does not count, nor does known's order.
+// Nearest returns the name in known that word probably stands for: the one with the
+// fewest typing errors (letters missing, added, replaced or swapped) if these are at most
+// a third of word's letters; else the shortest one that begins with word, contains
+// word or is contained in it. It ignores case and the order of known.
 func Nearest(word string, known []string) (string, bool) {
 	if word == "" {
 		return "", false
@@ -31,8 +31,8 @@ func Nearest(word string, known []string) (string, bool) {
 	return "", false
 }
 
-// minPartLength is how many letters a word or name has before being part of another
-// one means anything.
+// minPartLength is the number of letters from which on it means something that one name
+// contains another.
 const minPartLength = 3
 
 func editsBetween(word, name string) (int, bool) {
@@ -50,8 +50,8 @@ func containedLength(word, name string) (int, bool) {
 		(strings.Contains(name, word) || strings.Contains(word, name))
 }
 
-// editDistance is the Damerau-Levenshtein distance in which no part is edited
-// twice (optimal string alignment).
+// editDistance returns the optimal string alignment distance: the Damerau-Levenshtein
+// distance in which no substring is edited twice.
 func editDistance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -1,5 +1,5 @@
-// Package upstreamflags sets the command-line flags of an upstream component
-// from key=value arguments, without running the component's own command.
+// Package upstreamflags sets the command-line flags of a Kubernetes component from
+// key=value arguments, without running the component's own command.
 package upstreamflags
 
 import (
@@ -13,10 +13,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// Set parses each of args ("name=value", or "name" for a boolean; leading
-// dashes are allowed) into the component's flags. An unknown name or a value
-// that does not parse is an error that names the option it came from. owned
-// maps the flags that are not the user's to set to what to do instead.
+// Set parses each of args ("name=value", or "name" for a boolean; leading dashes are
+// allowed) into the component's flags. An error names the option that the argument
+// belongs to. owned maps the flags that users cannot set to what they can do instead.
 func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args []string) error {
 	if len(args) == 0 {
 		return nil

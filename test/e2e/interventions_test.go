@@ -23,50 +23,50 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// interventionsEnv marks the process whose controllers are stopped, paused and made to
-// fail: other tests need theirs.
-const interventionsEnv = "CTRLPLANE_E2E_GATES"
+// interventionsEnv marks the process for tests that pause, stop and fail controllers,
+// which other tests need.
+const interventionsEnv = "CTRLPLANE_E2E_INTERVENTIONS"
 
-// TestInterventions runs the tests below in a process of its own, one after the other.
+// TestInterventions runs the tests below in a child process, one after the other.
 func TestInterventions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(interventionsEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGate[A-Z]", "-test.v")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestIntervention[A-Z]", "-test.v")
 	cmd.Env = append(os.Environ(), interventionsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestGate")
+	ran := strings.Count(string(out), "\n--- PASS: TestIntervention")
 	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
 	t.Logf("%d passed", ran)
 }
 
-// beginIntervention is how each of them begins.
+// beginIntervention starts each of them.
 func beginIntervention(t *testing.T) (ns string, gates control.Interventions) {
 	t.Helper()
 	if os.Getenv(interventionsEnv) == "" {
-		t.Skip("TestInterventions runs it, where nobody else needs the controllers")
+		t.Skip("run by TestInterventions in a process of its own")
 	}
 	gates = newRemoteClient(t).Interventions()
 	t.Cleanup(func() {
-		if t.Failed() { // what it leaves would fail the others, too
+		if t.Failed() { // its faults would fail the other tests, too
 			mustSucceed(t)(gates.Clear(context.Background(), []string{control.AllControllers}))
 		}
 	})
 	return createNamespace(t), gates
 }
 
-// awaitNamespacesDeleted waits until nothing is left of the namespaces of earlier tests.
+// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted.
 func awaitNamespacesDeleted(t *testing.T) {
 	t.Helper()
-	await(t, "end of what earlier tests have left", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
+	await(t, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
 		return !slices.ContainsFunc(l.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil })
 	})
 }
 
-// mustSucceed is for verbs that have to succeed.
+// mustSucceed returns a function that fails the test if an intervention fails.
 func mustSucceed(t *testing.T) func([]string, error) []string {
 	return func(names []string, err error) []string {
 		t.Helper()
@@ -126,8 +126,8 @@ func queueDepth(queue string) func(context.Context) (int64, error) {
 	}
 }
 
-// In the middle of 200 × 5 Pods, no Pod is created any more though the queue
-// grows; three steps create three; then all is as it would have been.
+// A paused controller creates no Pods while its queue grows; three steps create three
+// Pods; after it resumes, all 200 × 5 Pods exist.
 func TestInterventionPauseStepResume(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
@@ -147,26 +147,26 @@ func TestInterventionPauseStepResume(t *testing.T) {
 		t.Errorf("held: %v, %s", err, toYAML(held))
 	}
 	if got := countPods(t, ns); got != paused {
-		t.Errorf("%d Pods, %d when it was paused", got, paused)
+		t.Errorf("%d Pods, want %d as when the controller was paused", got, paused)
 	}
 	if c := controllerState(t, "replicaset-controller"); c.State != "paused" || c.Reason != "its writes are held" {
 		t.Errorf("state: %+v", c)
 	}
 
-	for made := 0; made < 3; { // its events are writes, too
+	for made := 0; made < 3; { // Events are writes, too
 		s, err := gates.Step(ctx, "replicaset")
 		if err != nil || s == nil || s.Status >= 400 {
 			t.Fatalf("step: %+v, %v", s, err)
 		}
 		if s.Verb == "create" && s.Object.Resource == "pods" {
 			made++
-			pod := getObject(t, pods(ns), s.Object.Name) // it is there when the step is over
+			pod := getObject(t, pods(ns), s.Object.Name) // exists when Step returns
 			if len(s.Before) != 0 || !strings.Contains(string(s.After), string(pod.UID)) || strings.Contains(string(s.After), "managedFields") {
 				t.Errorf("before: %s, after: %s", s.Before, s.After)
 			}
 		}
 		if got := countPods(t, ns); got != paused+made {
-			t.Fatalf("%d Pods after %d were let through, %d when it was paused", got, made, paused)
+			t.Fatalf("%d Pods after %d steps that create one, %d when the controller was paused", got, made, paused)
 		}
 	}
 
@@ -186,12 +186,11 @@ func listPods(ns string) func(context.Context) ([]corev1.Pod, error) {
 	}
 }
 
-// interventionRoundsEnv is how often every controller is stopped and started; 20 unless set.
-const interventionRoundsEnv = "CTRLPLANE_GATE_ROUNDS"
+// interventionRoundsEnv is how often every controller is stopped and started; default 20.
+const interventionRoundsEnv = "CTRLPLANE_E2E_INTERVENTION_ROUNDS"
 
-// Controllers that are stopped do nothing; when they are started they do what
-// they have missed, and leave nothing of their earlier lives behind: no
-// goroutine, no event handler, no queue.
+// Stopped controllers do nothing. After a start they catch up, and nothing of their
+// earlier run is left: no goroutine, no event handler, no queue.
 func TestInterventionStopAndStart(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	awaitNamespacesDeleted(t)
@@ -206,7 +205,7 @@ func TestInterventionStopAndStart(t *testing.T) {
 		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
 			t.Errorf("stopped: %v", stopped)
 		}
-		if again := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // twice is once
+		if again := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
 			t.Errorf("stopped again: %v", again)
 		}
 		if c := controllerState(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
@@ -223,14 +222,14 @@ func TestInterventionStopAndStart(t *testing.T) {
 		mustSucceed(t)(gates.Start(ctx, []string{"deployment", "replicaset"}))
 		awaitPods(t, ns, "app=web", 3)
 		if d := getObject(t, deployments(ns), "web"); d.UID != created.UID {
-			t.Errorf("another Deployment: %s", toYAML(d))
+			t.Errorf("the Deployment was replaced: %s", toYAML(d))
 		}
 		set := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), "").Items[0]
 		if n := countDeliveries(t, "deployment-controller", observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: set.Name, UID: string(set.UID)}, s.Journal.Last); n != 1 {
-			t.Errorf("%d handlers of the deployment controller were told of its ReplicaSet", n)
+			t.Errorf("%d handlers of the deployment controller received its ReplicaSet, want 1", n)
 		}
 		deleteObject(t, deployments(ns), "web")
-		await(t, "collection of the garbage", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
+		await(t, "garbage collection", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
 	}
 	round()
 	before := currentResources(t)
@@ -245,8 +244,8 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 }
 
-// A stopped controller has refused what it had held; nothing of it is written
-// when it is started again, but by the controller that runs then.
+// Stopping a paused controller discards its held writes. After it starts again, it
+// makes its writes itself.
 func TestInterventionStopWhilePaused(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
@@ -261,7 +260,7 @@ func TestInterventionStopWhilePaused(t *testing.T) {
 		t.Errorf("%v; held: %s; %d Pods", err, toYAML(held), countPods(t, ns))
 	}
 	if _, err := gates.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
-		t.Errorf("pause of a stopped one: %v", err)
+		t.Errorf("pause of a stopped controller: %v", err)
 	}
 	mustSucceed(t)(gates.Start(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
@@ -279,7 +278,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 				failed := slices.DeleteFunc(l, func(c *observe.Called) bool {
 					return c.Verb != "create" || !c.Failed() || !strings.Contains(c.Error, "fault injected by ctrlplane") || c.Conflict != (f.Code == "409")
 				})
-				return len(failed) >= 3 // it has tried again
+				return len(failed) >= 3 // it has retried
 			})
 			if got := countPods(t, ns); got != 0 {
 				t.Errorf("%d Pods", got)
@@ -299,10 +298,10 @@ func TestInterventionFailAndClear(t *testing.T) {
 func TestInterventionDelay(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
-	awaitNamespacesDeleted(t) // all that waits is of this test
+	awaitNamespacesDeleted(t) // all waiting work is of this test
 	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-	await(t, "work that waits", func(ctx context.Context) (n int64, err error) {
+	await(t, "waiting work", func(ctx context.Context) (n int64, err error) {
 		s, err := controlPlane.server.Observer().Snapshot(ctx)
 		for _, q := range s.Queues {
 			if q.Name == "deployment" {
@@ -343,11 +342,11 @@ func TestInterventionErrors(t *testing.T) {
 		}
 	}
 	if c := controllerState(t, "job-controller"); c.State != "running" {
-		t.Errorf("the one that was named well: %+v", c)
+		t.Errorf("the controller with the valid name: %+v", c)
 	}
 }
 
-// Each step shows what it has changed: how an object comes, changes and goes.
+// Each step shows the change: how an object is created, updated and deleted.
 func TestInterventionStepsShowChanges(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
@@ -397,8 +396,8 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
 }
 
-// Two people have a hand on one controller: whoever pauses it second changes
-// nothing, and whoever resumes it first does so for both.
+// Two clients intervene in one controller: a second pause changes nothing, and a
+// resume by one client is for both.
 func TestInterventionByTwoClients(t *testing.T) {
 	ns, one := beginIntervention(t)
 	ctx := t.Context()
@@ -418,17 +417,17 @@ func TestInterventionByTwoClients(t *testing.T) {
 		}()
 	}
 	if first, second := <-stepped, <-stepped; first == second {
-		t.Errorf("both have let the same write through: %s", first)
+		t.Errorf("both steps released the same write: %s", first)
 	}
 	mustSucceed(t)(two.Resume(ctx, []string{"replicaset"}))
 	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is not paused: pause it first") {
-		t.Errorf("a step after the other's resume: %v", err)
+		t.Errorf("a step after the resume: %v", err)
 	}
 	mustSucceed(t)(one.Resume(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
-// What is scaled has so many workers, and keeps the hand that is on it.
+// A scaled controller has the new number of workers and keeps its other interventions.
 func TestInterventionScale(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
@@ -437,10 +436,10 @@ func TestInterventionScale(t *testing.T) {
 		t.Errorf("scaled: %v", names)
 	}
 	createDeployments(t, ns, numberedDeployments(0, 8))
-	c := await(t, "work that waits", func(context.Context) (control.Controller, error) {
+	c := await(t, "waiting work", func(context.Context) (control.Controller, error) {
 		return controllerState(t, "deployment-controller"), nil
 	},
-		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth >= 5 }) // keys of a test before may come, too
+		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth >= 5 }) // keys of earlier tests may be added
 	if c.Workers["deployment"] != 3 || c.Reason != "each call waits 1h0m0s, 3 workers in place of 5" {
 		t.Errorf("%+v", c)
 	}
@@ -455,16 +454,16 @@ func TestInterventionScale(t *testing.T) {
 	mustSucceed(t)(gates.Scale(ctx, []string{"deployment"}, 5))
 	mustSucceed(t)(gates.Stop(ctx, []string{"job"}))
 	if _, err := gates.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
-		t.Errorf("of one that is stopped: %v", err)
+		t.Errorf("scale of a stopped controller: %v", err)
 	}
 	mustSucceed(t)(gates.Start(ctx, []string{"job"}))
 	if c := controllerState(t, "deployment-controller"); c.Workers["deployment"] != 5 || c.Reason != "" {
-		t.Errorf("all or nothing: %+v", c)
+		t.Errorf("one of two scales failed, want neither applied: %+v", c)
 	}
 }
 
-// holdThousandWrites has the replicaset controller hold a thousand writes, one a worker:
-// what becomes of Pods that somebody else removes.
+// holdThousandWrites makes the replicaset controller hold a thousand writes, one for
+// each worker, by deleting its Pods.
 func holdThousandWrites(t *testing.T, ns string, gates control.Interventions) {
 	t.Helper()
 	ctx := t.Context()
@@ -495,9 +494,9 @@ func singleReplicaSets(n int) (all []*appsv1.ReplicaSet) {
 	return all
 }
 
-// All that is held goes with one call, also a thousand writes, and all is as it
-// would have been. Then as much is held again, and left so: TestMain's Close has to
-// succeed all the same. It is the last test in this file.
+// Resume releases a thousand held writes at once. Then a thousand are held again and
+// left so: the Close of TestMain must succeed all the same. It must be the last test
+// in this file.
 func TestInterventionHoldsThousandWrites(t *testing.T) {
 	ns, gates := beginIntervention(t)
 	ctx := t.Context()
@@ -508,7 +507,7 @@ func TestInterventionHoldsThousandWrites(t *testing.T) {
 	holdThousandWrites(t, ns, gates)
 	first := listObjects(t, pods(ns), "").Items
 	if len(first) != 0 {
-		t.Errorf("%d Pods while the controller is paused", len(first))
+		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
 	mustSucceed(t)(gates.Resume(ctx, []string{control.AllControllers}))
 	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })

@@ -12,11 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ctrlplane/ctrlplane/internal/informersync"
-	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// A hand on a controller stays on it.
+// Interventions stay in effect after a restore.
 func TestSnapshotKeepsInterventions(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	gates := newRemoteClient(t).Interventions()
@@ -32,7 +31,7 @@ func TestSnapshotKeepsInterventions(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if n := countPods(t, ns); n != 0 {
-		t.Errorf("%d Pods by a paused controller", n)
+		t.Errorf("%d Pods, want none from a paused controller", n)
 	}
 	mustSucceed(t)(gates.Resume(t.Context(), []string{"replicaset"}))
 	mustSucceed(t)(gates.Start(t.Context(), []string{"cronjob"}))
@@ -51,17 +50,17 @@ func TestSnapshotReset(t *testing.T) {
 		t.Errorf("namespace %s: %v", ns, err)
 	}
 	if l := listObjects(t, controlPlane.client.CoreV1().Nodes(), ""); len(l.Items) != 3 {
-		t.Errorf("%d nodes, want those of the start", len(l.Items))
+		t.Errorf("%d nodes, want the three of the start", len(l.Items))
 	}
 	another := createSnapshotNamespace(t)
 	createObject(t, deployments(another), newDeployment("registry.invalid/app:1"))
 	awaitRunning(t, another, "app=web", 3)
 }
 
-// Nothing is left behind of what was ended.
+// Restarted controllers and informers leave no goroutines behind.
 func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 	createSnapshotNamespace(t)
-	with := createCRD(t, widgetCRD(uniqueName("comes")))
+	with := createCRD(t, widgetCRD(uniqueName("created")))
 	createObject(t, customClient{controlPlane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
 	there := saveSnapshot(t)
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
@@ -86,13 +85,13 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 		func(more int) bool { return more < rounds })
 }
 
-// awaitSteadyGoroutines returns how many there are when controllers have come and gone:
-// some begin their workers after what is settled knows of them.
+// awaitSteadyGoroutines returns the number of goroutines once it is steady: some
+// controllers start workers after the control plane has settled.
 func awaitSteadyGoroutines(t *testing.T) (count int) {
 	t.Helper()
 	var since time.Time
 	await(t, "as many goroutines as before", func(context.Context) (int, error) { return runtime.NumGoroutine(), nil }, func(n int) bool {
-		if n < count-2 || n > count+2 { // requests come and go
+		if n < count-2 || n > count+2 { // requests change the number
 			count, since = n, time.Now()
 		}
 		return time.Since(since) > 3*time.Second
@@ -100,12 +99,12 @@ func awaitSteadyGoroutines(t *testing.T) (count int) {
 	return count
 }
 
-// Where the API server keeps its objects is where informers are waited for.
+// The folder of each resource in the store is the one for which informers are awaited.
 func TestSnapshotStoreFolders(t *testing.T) {
 	createSampleObjects(t)
 	there := map[string]bool{}
 	for _, e := range currentState(t).Entries {
-		there[snapshot.ResourcePrefix(e.Key)] = true
+		there[storekeys.ResourcePrefix(e.Key)] = true
 	}
 	_, lists, err := controlPlane.client.Discovery().ServerGroupsAndResources()
 	if err != nil {
@@ -126,12 +125,12 @@ func TestSnapshotStoreFolders(t *testing.T) {
 			if err != nil || len(objects.Items) == 0 {
 				continue
 			}
-			if looked++; !there[informersync.ResourcePrefix(of.GroupResource())] {
-				t.Errorf("%s: nothing in folder %s", of, informersync.ResourcePrefix(of.GroupResource()))
+			if looked++; !there[storekeys.PrefixOf(of.Group, of.Resource)] {
+				t.Errorf("%s: nothing in folder %s", of, storekeys.PrefixOf(of.Group, of.Resource))
 			}
 		}
 	}
 	if looked < 25 {
-		t.Errorf("%d resources looked at", looked)
+		t.Errorf("only %d resources were checked", looked)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// What is refused changes nothing, not even which controllers run.
+// A refused restore changes nothing, not even which controllers run.
 func TestSnapshotRestoreErrors(t *testing.T) {
 	createSnapshotNamespace(t)
 	file := saveSnapshot(t)
@@ -33,11 +33,11 @@ func TestSnapshotRestoreErrors(t *testing.T) {
 		file []byte
 		says string
 	}{
-		"empty":         {nil, "it is no snapshot"},
-		"other file":    {[]byte("apiVersion: v1\nkind: ConfigMap\n"), "it is no snapshot"},
+		"empty":         {nil, "it is not a snapshot"},
+		"other file":    {[]byte("apiVersion: v1\nkind: ConfigMap\n"), "it is not a snapshot"},
 		"flipped":       {flipped, "it is damaged"},
 		"cut short":     {file[:len(file)-1], "it is damaged"},
-		"newer form":    {slices.Concat([]byte("ctrlplane snapshot 2\n"), file), "it has form 2"},
+		"newer form":    {slices.Concat([]byte("ctrlplane snapshot 2\n"), file), "it has format 2"},
 		"newer minor":   {from("v1.38.0"), "it is from Kubernetes v1.38.0"},
 		"older minor":   {from("v1.35.2"), "it is from Kubernetes v1.35.2"},
 		"another major": {from("v2.37.0"), "it is from Kubernetes v2.37.0"},
@@ -48,12 +48,12 @@ func TestSnapshotRestoreErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), bad.says) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %q", err, bad.says)
 			}
-			if after := currentState(t).Revision; after-revision > 20 { // a restart of controllers alone writes more
+			if after := currentState(t).Revision; after-revision > 20 { // a restart of the controllers writes more
 				t.Errorf("revision %d, was %d", after, revision)
 			}
 		})
 	}
-	restoreSnapshot(t, from("v1.36.9")) // as an upgrade would
+	restoreSnapshot(t, from("v1.36.9")) // as after an upgrade
 }
 
 func TestSnapshotConcurrentRestores(t *testing.T) {
@@ -69,12 +69,12 @@ func TestSnapshotConcurrentRestores(t *testing.T) {
 	for _, err := range errs {
 		if err == nil {
 			done++
-		} else if !strings.Contains(err.Error(), "another restore is under way: wait for its end") {
+		} else if !strings.Contains(err.Error(), "another restore is running: wait until it ends") {
 			t.Error(err)
 		}
 	}
 	if done == 0 {
 		t.Error(errors.Join(errs...))
 	}
-	requireSameState(t, file, "after both")
+	requireSameState(t, file, "after all restores")
 }

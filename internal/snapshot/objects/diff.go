@@ -13,28 +13,29 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// How an object differs.
+// The kinds of differences.
 const (
 	Added    = "added"
 	Removed  = "removed"
 	Changed  = "changed"
-	Replaced = "replaced" // another object has the name
+	Replaced = "replaced" // another object has the same name
 )
 
-// Difference is an object that is not the same in two states. Secrets are
+// Difference is an object that differs between two states. The values of Secrets are
 // masked; managedFields are left out.
 type Difference struct {
 	Change    string         `json:"change"`
-	Kind      string         `json:"kind"` // KIND or KIND.GROUP; of what cannot be read, the key
+	Kind      string         `json:"kind"` // KIND or KIND.GROUP; "Unreadable" if the value cannot be decoded
 	Namespace string         `json:"namespace,omitempty"`
 	Name      string         `json:"name"`
 	Before    map[string]any `json:"before,omitempty"`
 	After     map[string]any `json:"after,omitempty"`
 }
 
-// String is how the object is called.
+// String returns the kind and the name of the object.
 func (d Difference) String() string {
 	if d.Namespace == "" {
 		return d.Kind + " " + d.Name
@@ -42,13 +43,13 @@ func (d Difference) String() string {
 	return d.Kind + " " + d.Namespace + "/" + d.Name
 }
 
-// Diff lists what differs between two states, by key. Events are left out
-// unless they are asked for.
+// Diff returns the objects that differ between two states, sorted by key. Events are
+// included only if events is set.
 func Diff(before, after snapshot.State, events bool) []Difference {
 	keys := map[string][2][]byte{}
 	for i, s := range []snapshot.State{before, after} {
 		for _, e := range s.Entries {
-			if snapshot.IsTransient(e.Key) || !events && snapshot.ResourcePrefix(e.Key) == "events" {
+			if snapshot.IsTransient(e.Key) || !events && storekeys.ResourcePrefix(e.Key) == storekeys.Events {
 				continue
 			}
 			pair := keys[e.Key]
@@ -67,7 +68,7 @@ func Diff(before, after snapshot.State, events bool) []Difference {
 	return list
 }
 
-// compareValues is false for what differs only in what nobody asks for.
+// compareValues returns false if the values differ only in fields that are left out.
 func compareValues(key string, before, after []byte) (d Difference, ok bool) {
 	was, is := decodeForDiff(key, before), decodeForDiff(key, after)
 	known := is
@@ -88,7 +89,7 @@ func compareValues(key string, before, after []byte) (d Difference, ok bool) {
 		d.Kind += "." + group
 	}
 	if d.Name == "" {
-		d.Name = strings.TrimPrefix(key, "/") // a range of ports has none
+		d.Name = strings.TrimPrefix(key, "/") // a port range has no name
 	}
 	maskSecrets(was, is)
 	if was != nil {
@@ -100,7 +101,8 @@ func compareValues(key string, before, after []byte) (d Difference, ok bool) {
 	return d, true
 }
 
-// decodeForDiff is what a value holds, without what is noise; nil for no value.
+// decodeForDiff returns the object in a value without the fields that are left out; nil
+// for no value.
 func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
 	if value == nil {
 		return nil
@@ -118,7 +120,7 @@ func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
 	return u
 }
 
-// maskSecrets hides what Secrets hold, but not where they differ.
+// maskSecrets hides the values of Secrets, but not which of them differ.
 func maskSecrets(was, is *unstructured.Unstructured) {
 	values := func(u *unstructured.Unstructured) map[string]any {
 		if u == nil || u.GetKind() != "Secret" || u.GroupVersionKind().Group != "" {

@@ -1,5 +1,5 @@
-// Package objects reads the values of a snapshot as objects: by client-go's
-// scheme, and as JSON where that is how they are stored.
+// Package objects decodes the values of a snapshot: built-in objects with client-go's
+// scheme, and custom resources as JSON.
 package objects
 
 import (
@@ -14,10 +14,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// decodeObject decodes a value as the API server stores it; nil if that is not possible,
-// as with one that is encrypted.
+// decodeObject decodes a value as the API server stores it. It returns nil if that is not
+// possible, for example because the value is encrypted.
 func decodeObject(value []byte) *unstructured.Unstructured {
 	if len(value) > 0 && value[0] == '{' {
 		u := &unstructured.Unstructured{}
@@ -39,14 +40,14 @@ func decodeObject(value []byte) *unstructured.Unstructured {
 	return u
 }
 
-// WithoutServiceAccountTokens is the state without the tokens of service accounts that
-// Secrets hold, and the CA beside them: where these are strangers the token
-// controller makes new ones.
+// WithoutServiceAccountTokens returns the state without the service account tokens in
+// Secrets, and without the CA beside them. The token controller creates new ones, which
+// is needed in a control plane that rejects the old ones.
 func WithoutServiceAccountTokens(s snapshot.State) snapshot.State {
 	entries := make([]snapshot.Entry, len(s.Entries))
 	copy(entries, s.Entries)
 	for i, e := range entries {
-		if snapshot.ResourcePrefix(e.Key) != "secrets" {
+		if storekeys.ResourcePrefix(e.Key) != storekeys.Secrets {
 			continue
 		}
 		obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(e.Value, nil, nil)
@@ -59,7 +60,7 @@ func WithoutServiceAccountTokens(s snapshot.State) snapshot.State {
 		secret.SetGroupVersionKind(*kind)
 		var out bytes.Buffer
 		if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(secret, &out); err != nil {
-			panic(fmt.Sprintf("snapshot: a Secret that was decoded: %v", err))
+			panic(fmt.Sprintf("snapshot: cannot encode a Secret that was decoded: %v", err))
 		}
 		entries[i].Value = out.Bytes()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// encodeProtobuf is an object as the API server keeps it.
+// encodeProtobuf returns an object as the API server stores it.
 func encodeProtobuf(t *testing.T, obj runtime.Object) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)

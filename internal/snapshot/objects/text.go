@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// devNull is how a diff calls what is not there.
+// devNull is the file name of a side of a diff that does not exist.
 const devNull = "/dev/null"
 
-// UnifiedDiff is the difference as a unified diff of YAML; from and to say where the
-// two sides are.
+// UnifiedDiff returns the difference as a unified diff of YAML; from and to name the two
+// states.
 func (d Difference) UnifiedDiff(from, to string) (string, error) {
 	before, fromFile, err := d.renderSide(d.Before, from)
 	if err != nil {

@@ -1,0 +1,140 @@
+package ctrlplane
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	netutils "k8s.io/utils/net"
+
+	"github.com/ctrlplane/ctrlplane/apiserver"
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/sim/kubelet"
+	"github.com/ctrlplane/ctrlplane/sim/volumes"
+)
+
+func (p *controlPlane) ensureCertificates(context.Context) (err error) {
+	host, _, err := net.SplitHostPort(p.listenAddress())
+	if err != nil {
+		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.config.Listen, err)
+	}
+	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
+	for _, name := range append([]string{host}, p.config.Hosts...) {
+		if ip := net.ParseIP(name); ip != nil {
+			cfg.IPs = append(cfg.IPs, ip)
+		} else {
+			cfg.DNSNames = append(cfg.DNSNames, name)
+		}
+	}
+	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second range is for dual stack
+	_, services, err := net.ParseCIDR(primary)
+	if err != nil {
+		return usage.Errorf("service CIDR: %w", err)
+	}
+	first, err := netutils.GetIndexedIP(services, 1) // of the Service "kubernetes"
+	if err != nil {
+		return usage.Errorf("service CIDR: %w", err)
+	}
+	cfg.IPs = append(cfg.IPs, first)
+	p.certs, err = pki.Ensure(cfg)
+	return err
+}
+
+func (p *controlPlane) apiServerConfig() apiserver.Config {
+	role, binding := volumes.Policy()
+	return apiserver.Config{
+		Handler:       p.apiHandler,
+		PKI:           p.certs,
+		ServiceCIDR:   p.serviceCIDR(),
+		FeatureGates:  p.config.APIServer.FeatureGates,
+		RuntimeConfig: p.config.APIServer.RuntimeConfig,
+		Args:          p.config.APIServer.Args,
+		LocalAPIs:     []apiserver.LocalAPI{metricsAPI(p.config.Nodes.NoMetrics)},
+		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
+		ReadyChecks:   p.readyChecks,
+		LiveChecks:    p.liveChecks,
+	}
+}
+
+func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
+	cfg := p.apiServerConfig()
+	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
+		return err
+	}
+	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Logger: p.log.With("component", kubeletName)})
+	if err != nil {
+		return err
+	}
+	cfg.DialKubelet = p.kubelets.Dialer
+	if cfg.Listener, err = p.openListener(ctx); err != nil {
+		return err
+	}
+	recordAs(p.recorder(apiServerName), func() { p.api, err = apiserver.Start(ctx, cfg) })
+	if err != nil {
+		cfg.Listener.Close()
+		return err
+	}
+	p.url = "https://" + localAddress(cfg.Listener.Addr())
+	return nil
+}
+
+func (p *controlPlane) closeAPIServer() error {
+	if p.api == nil {
+		return nil
+	}
+	return p.api.Close()
+}
+
+func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
+
+// clientConfig returns a client configuration for callers inside the process, whose
+// requests wait until there is an API server.
+func (p *controlPlane) clientConfig(who user.Info) *rest.Config {
+	return loopback.ClientConfig(p.apiHandler, who)
+}
+
+func (p *controlPlane) startKubelets(context.Context) error {
+	client, err := kubernetes.NewForConfig(p.kubeletClientConfig("kubelet"))
+	if err != nil {
+		return err
+	}
+	p.kubelets.Start(client)
+	return nil
+}
+
+func (p *controlPlane) closeKubelets() error { return p.kubelets.Close() }
+
+// serveControl serves what other processes may ask of this one.
+func (p *controlPlane) serveControl(context.Context) error {
+	p.snapshots = p.newSnapshotService()
+	p.api.Handle(controllers.DebugPath, p.supervisor)
+	p.api.Handle(controlrest.Path, controlrest.Handler(controlrest.Services{
+		Controllers:   p.listControllers,
+		Source:        p.observer,
+		Nodes:         p.nodes,
+		Interventions: p.supervisor.Interventions(),
+		Snapshots:     p.snapshots,
+		Flags:         p.supervisor.Flags,
+	}))
+	return nil
+}
+
+// listControllers returns every controller, by name.
+func (p *controlPlane) listControllers() []control.Controller {
+	var list []control.Controller
+	for _, status := range p.supervisor.Statuses() {
+		if status.State == controllers.Off && status.Reason == "" {
+			status.Reason = "not started: another process holds the lease, or this one is starting"
+		}
+		list = append(list, control.Controller{Name: status.Name, Aliases: status.Aliases, State: string(status.State), Reason: status.Reason})
+	}
+	return list
+}

@@ -1,0 +1,245 @@
+// Package memory adapts Go's garbage collector, and how much memory the process
+// keeps, to the phases of a control plane: its start, times of much work, and
+// times of little.
+//
+// What it changes belongs to the whole process: the percentage of
+// debug.SetGCPercent, memory that the heap has freed (debug.FreeOSMemory) and, on
+// Linux, resident pages of the executable file. It changes nothing if the user has
+// set GOGC, GOMEMLIMIT or the percentage, stops as soon as something else in the
+// process sets the percentage, and restores it in Close.
+package memory
+
+import (
+	"log/slog"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+const (
+	// startHeadroom is how far the heap may grow beyond what is alive before the
+	// first collection of a start. Most of what a start allocates, some 180 MiB,
+	// dies with it: a collection in the middle would be wasted.
+	startHeadroom = 256 << 20
+	// longStartPercent bounds the percentage after that collection: a start that
+	// needs more has a data folder to read, and its heap stays.
+	longStartPercent = 300
+	// minBase is what the runtime multiplies with the percentage at least: 4 MiB is
+	// its smallest heap.
+	minBase = 4 << 20
+)
+
+const (
+	// busyWithin is how soon one collection follows another while there is much to do.
+	busyWithin = 2 * time.Second
+	// quietAfter is how long after the last such collection memory is released.
+	quietAfter = 3 * time.Second
+)
+
+const (
+	busyHeadroom  = 320 << 20
+	quietHeadroom = 24 << 20
+)
+
+// heap is what the runtime computes the next collection from.
+type heap struct {
+	live uint64 // bytes that the latest collection found alive
+	base uint64 // live, stacks and global variables: what the percentage refers to
+}
+
+// collector is the garbage collector; tests replace it.
+type collector struct {
+	setPercent      func(int) (old int)
+	read            func() heap
+	afterCollection func(func()) // calls once, after the next collection
+	release         func() error // returns unused memory to the system
+}
+
+// Governor sets the garbage collector's percentage, from Start until Close.
+type Governor struct {
+	collector collector
+	found     int // the percentage before Start
+
+	mu       sync.Mutex
+	governed bool // false when the Governor no longer sets the percentage
+	starting bool
+	set      int // the percentage that the Governor has set last
+
+	closed chan struct{}
+	close  func()
+	loop   sync.WaitGroup
+}
+
+// Start raises the percentage for the start of a control plane, until Started is
+// called. If keep is set, or the user has chosen how to collect, the Governor does
+// nothing.
+func Start(keep bool) *Governor {
+	if keep || userHasChosen() {
+		return newGovernor(collector{})
+	}
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, afterCollection, release})
+	g.start()
+	return g
+}
+
+// userHasChosen reports whether GOGC, GOMEMLIMIT or their functions in
+// runtime/debug were used.
+func userHasChosen() bool {
+	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(sample)
+	return os.Getenv("GOGC") != "" || sample[0].Value.Uint64() != 100 || sample[1].Value.Uint64() != math.MaxInt64
+}
+
+func newGovernor(c collector) *Governor {
+	closed := make(chan struct{})
+	return &Governor{collector: c, closed: closed, close: sync.OnceFunc(func() { close(closed) })}
+}
+
+func (g *Governor) start() {
+	g.governed, g.starting = true, true
+	g.set = startPercent(g.collector.read())
+	g.found = g.collector.setPercent(g.set)
+	g.collector.afterCollection(g.continueStart)
+}
+
+// continueStart lowers the percentage if the first collection comes before the
+// start is over.
+func (g *Governor) continueStart() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.starting {
+		g.setPercent(min(longStartPercent, startPercent(g.collector.read())))
+	}
+}
+
+// Started says that the start is over. From now on garbage accumulates while there
+// is much to do, which saves most of what collecting it would cost, and memory is
+// released when there is little.
+func (g *Governor) Started(log *slog.Logger) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.starting {
+		return
+	}
+	g.starting = false
+	if g.setPercent(g.found) {
+		g.loop.Go(func() { g.govern(log) })
+	}
+}
+
+// Close restores the percentage that Start has found, unless another part of the
+// process has changed it since, and returns when the Governor's goroutine has
+// ended. It is idempotent.
+func (g *Governor) Close() error {
+	g.mu.Lock()
+	g.starting = false
+	g.setPercent(g.found)
+	g.governed = false
+	g.mu.Unlock()
+	g.close()
+	g.loop.Wait()
+	return nil
+}
+
+// setPercent needs the lock. It returns false, and changes nothing any more, once
+// another part of the process has set the percentage.
+func (g *Governor) setPercent(percent int) bool {
+	if !g.governed {
+		return false
+	}
+	if old := g.collector.setPercent(percent); old != g.set {
+		g.collector.setPercent(old)
+		g.governed = false
+		return false
+	}
+	g.set = percent
+	return true
+}
+
+// govern sets the percentage after each collection that soon follows another, and
+// releases memory when none has for a while.
+func (g *Governor) govern(log *slog.Logger) {
+	collected := make(chan struct{}, 1)
+	quiet := time.NewTimer(quietAfter)
+	defer quiet.Stop()
+	g.notifyAfterCollection(collected)
+	for last := time.Now(); ; {
+		select {
+		case <-g.closed:
+			return
+		case <-collected:
+			busy := time.Since(last) < busyWithin
+			last = time.Now()
+			if busy {
+				if !g.adjust(true) {
+					return
+				}
+				quiet.Reset(quietAfter)
+			}
+			g.notifyAfterCollection(collected)
+		case <-quiet.C:
+			if !g.adjust(false) {
+				return
+			}
+			if err := g.collector.release(); err != nil {
+				log.Info("pages of the executable file stay in memory", "err", err)
+			}
+			last = time.Time{} // the collection that release makes says nothing
+		}
+	}
+}
+
+func (g *Governor) adjust(busy bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.setPercent(governedPercent(g.collector.read().live, busy))
+}
+
+// notifyAfterCollection sends once, after the next collection, and never blocks.
+func (g *Governor) notifyAfterCollection(collected chan<- struct{}) {
+	g.collector.afterCollection(func() {
+		select {
+		case collected <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// startPercent is the percentage with which the next collection comes when
+// startHeadroom is allocated beyond what is alive, but no lower than the default.
+func startPercent(h heap) int {
+	return max(100, int(100*startHeadroom/max(h.base, minBase)))
+}
+
+// governedPercent lets garbage grow to three times what is alive but to no more
+// than busyHeadroom, unless that is less than what is alive; when there is little
+// to do, to 40 % or quietHeadroom.
+func governedPercent(live uint64, busy bool) int {
+	headroom := max(live, min(3*live, busyHeadroom))
+	if !busy {
+		headroom = max(live*2/5, quietHeadroom)
+	}
+	return int(100 * headroom / max(live, 1))
+}
+
+func readHeap() heap {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(sample)
+	live := sample[0].Value.Uint64()
+	return heap{live: live, base: live + sample[1].Value.Uint64() + sample[2].Value.Uint64()}
+}
+
+func afterCollection(f func()) {
+	runtime.AddCleanup(new(*int), func(f func()) { f() }, f)
+}
+
+// release returns to the system what the heap has freed, and the pages of the
+// executable that only a start needs.
+func release() error {
+	debug.FreeOSMemory()
+	return dropTextPages()
+}

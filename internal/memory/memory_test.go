@@ -1,0 +1,247 @@
+package memory
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStartPercent(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		name string
+		base uint64
+		want int
+	}{
+		{"an empty heap", 0, 6400}, // of the smallest heap, 4 MiB
+		{"the smallest heap", 4 * mib, 6400},
+		{"this program", 32 * mib, 800},
+		{"a test binary with 200 MiB alive", 200 * mib, 128},
+		{"more than the headroom", 1024 * mib, 100},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := startPercent(heap{base: tt.base})
+			if got != tt.want {
+				t.Errorf("got %d %%, want %d %%", got, tt.want)
+			}
+			if beyond := max(tt.base, minBase) * uint64(got) / 100; got > 100 && beyond > startHeadroom {
+				t.Errorf("the next collection comes %d MiB beyond what is alive, want at most %d MiB", beyond/mib, startHeadroom/mib)
+			}
+		})
+	}
+}
+
+func TestGovernedPercent(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		live        uint64
+		busy, quiet int
+	}{
+		{0, 0, 2400 * mib},
+		{30 * mib, 300, 80},
+		{60 * mib, 300, 40},
+		{160 * mib, 200, 40},
+		{320 * mib, 100, 40},
+		{1000 * mib, 100, 40},
+	} {
+		if got := governedPercent(tt.live, true); got != tt.busy {
+			t.Errorf("busy, %d MiB alive: got %d %%, want %d %%", tt.live/mib, got, tt.busy)
+		}
+		if got := governedPercent(tt.live, false); got != tt.quiet {
+			t.Errorf("quiet, %d MiB alive: got %d %%, want %d %%", tt.live/mib, got, tt.quiet)
+		}
+	}
+}
+
+// fakeCollector is a garbage collector that collects when a test says so.
+type fakeCollector struct {
+	mu       sync.Mutex
+	percent  int
+	heap     heap
+	waiting  []func()
+	released int
+}
+
+func (c *fakeCollector) governor() *Governor {
+	return newGovernor(collector{setPercent: c.setPercent, read: c.read, afterCollection: c.afterCollection, release: c.release})
+}
+
+func (c *fakeCollector) setPercent(percent int) (old int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, c.percent = c.percent, percent
+	return old
+}
+
+func (c *fakeCollector) read() heap { return c.heap }
+
+func (c *fakeCollector) afterCollection(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, f)
+}
+
+func (c *fakeCollector) release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.released++
+	return errors.New("not here")
+}
+
+// collect makes a collection and returns the percentage that follows from it.
+func (c *fakeCollector) collect() int {
+	c.mu.Lock()
+	waiting := c.waiting
+	c.waiting = nil
+	c.mu.Unlock()
+	for _, f := range waiting {
+		f()
+	}
+	synctest.Wait()
+	return c.current()
+}
+
+func (c *fakeCollector) current() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.percent
+}
+
+func quietLog() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func TestGovernorFollowsLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{percent: 100, heap: heap{live: 30 << 20, base: 32 << 20}}
+		g := c.governor()
+		want := func(when string, got, want int) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: got %d %%, want %d %%", when, got, want)
+			}
+		}
+		g.start()
+		want("starting", c.current(), 800)
+		want("after the first collection of a start", c.collect(), longStartPercent)
+		g.Started(quietLog())
+		want("started", c.current(), 100)
+		time.Sleep(time.Second)
+		want("after a collection within a second", c.collect(), 300)
+		time.Sleep(quietAfter)
+		synctest.Wait()
+		want("after a quiet time", c.current(), 80)
+		if c.released != 1 {
+			t.Errorf("memory was released %d times, want once", c.released)
+		}
+		want("after the collection of the release", c.collect(), 80)
+		g.Close()
+		want("closed", c.current(), 100)
+		want("after a collection that follows Close", c.collect(), 100)
+		g.Close()
+	})
+}
+
+func TestGovernorLeavesPercentOfOthers(t *testing.T) {
+	for _, when := range []string{"starting", "started"} {
+		t.Run(when, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &fakeCollector{percent: 100}
+				g := c.governor()
+				g.start()
+				if when == "started" {
+					g.Started(quietLog())
+					synctest.Wait()
+				}
+				c.setPercent(50)
+				c.collect()
+				g.Started(quietLog())
+				time.Sleep(2 * quietAfter)
+				g.Close()
+				if got := c.current(); got != 50 {
+					t.Errorf("got %d %%, want the 50 %% that was set meanwhile", got)
+				}
+			})
+		})
+	}
+}
+
+func percentNow() int {
+	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(sample)
+	return int(sample[0].Value.Uint64())
+}
+
+func TestStartRespectsUser(t *testing.T) {
+	t.Run("GOGC", func(t *testing.T) {
+		t.Setenv("GOGC", "100")
+		wantUntouched(t, false)
+	})
+	t.Run("SetGCPercent", func(t *testing.T) {
+		defer debug.SetGCPercent(debug.SetGCPercent(200))
+		wantUntouched(t, false)
+	})
+	t.Run("SetMemoryLimit", func(t *testing.T) {
+		defer debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetMemoryLimit(4 << 30)
+		wantUntouched(t, false)
+	})
+	t.Run("keep", func(t *testing.T) { wantUntouched(t, true) })
+}
+
+func wantUntouched(t *testing.T, keep bool) {
+	t.Helper()
+	before := percentNow()
+	g := Start(keep)
+	if got := percentNow(); got != before {
+		t.Errorf("starting: got %d %%, want %d %%", got, before)
+	}
+	g.Started(quietLog())
+	g.Close()
+	if got := percentNow(); got != before {
+		t.Errorf("closed: got %d %%, want %d %%", got, before)
+	}
+}
+
+// TestStartBoundsNextCollection starts with 200 MiB alive.
+func TestStartBoundsNextCollection(t *testing.T) {
+	t.Setenv("GOGC", "")
+	alive := make([]byte, 200<<20)
+	runtime.GC()
+	g := Start(false)
+	defer g.Close()
+	sample := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
+	metrics.Read(sample)
+	if goal := sample[0].Value.Uint64(); goal < 400<<20 || goal > 500<<20 {
+		t.Errorf("the next collection comes at %d MiB, want 456 MiB", goal>>20)
+	}
+	g.Close()
+	if got := percentNow(); got != 100 {
+		t.Errorf("closed: got %d %%, want 100 %%", got)
+	}
+	runtime.KeepAlive(alive)
+}
+
+func TestRealCollector(t *testing.T) {
+	t.Setenv("GOGC", "")
+	collected := make(chan struct{})
+	afterCollection(func() { close(collected) })
+	runtime.GC()
+	<-collected
+	if h := readHeap(); h.live == 0 || h.base <= h.live {
+		t.Errorf("heap %+v, want bytes alive, and stacks and globals beside them", h)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,135 @@
+package snapshotservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+)
+
+const (
+	// restoreTimeout bounds what a restore does with etcd.
+	restoreTimeout = time.Minute
+	// informerTimeout bounds the wait for informers. After a restore has replaced a
+	// CustomResourceDefinition its informer may back off for longer; no one waits for that.
+	informerTimeout = 2 * time.Second
+)
+
+// restore replaces the state while no controller and no node of this process acts.
+// Whatever remembers objects starts again afterwards.
+func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, err error) {
+	began := time.Now()
+	// A restore that has begun is finished, even if the client goes away.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+
+	resumeNodes, err := s.cfg.SuspendNodes()
+	if err != nil {
+		return done, err
+	}
+	resumeControllers, err := s.cfg.SuspendControllers()
+	if err != nil {
+		return done, errors.Join(err, resumeNodes(ctx))
+	}
+	stopped := time.Since(began)
+	done, crdsReplaced, err := s.writeState(ctx, file, want)
+	written := time.Since(began)
+	// Controllers resume before the nodes do, as at a start.
+	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes(ctx))
+	done.Took = time.Since(began)
+	s.cfg.Restored(fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %v",
+		done.Total(), done.Took.Round(time.Millisecond)))
+	s.cfg.Logger.Info("restore", "changed", done.Total(), "revision", done.Revision, "err", err,
+		"took", done.Took, "stop", stopped, "write", written-stopped, "start", done.Took-written)
+	return done, err
+}
+
+// writeState writes the state while all other writes are blocked, and returns when
+// the informers have seen it. crdsReplaced says that CustomResourceDefinitions were
+// created, deleted or replaced.
+func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, crdsReplaced bool, err error) {
+	release, err := s.cfg.BlockWrites(ctx)
+	if err != nil {
+		return done, false, err
+	}
+	began := time.Now()
+	defer func() {
+		release()
+		done.WritesBlocked = time.Since(began)
+	}()
+	target, store := s.cfg.Target, s.cfg.Store
+	before, err := store.ReadState(ctx, target.Prefix, 0)
+	if err != nil {
+		return done, false, err
+	}
+	if err := target.writePending(file); err != nil {
+		return done, false, fmt.Errorf("nothing was restored: %w", err)
+	}
+	written, err := store.ReplaceState(ctx, target.Prefix, want)
+	if err == nil {
+		crdsReplaced = s.waitForInformers(ctx, before, want, written)
+		// Requests that were canceled after they had been sent may have written since.
+		var late etcd.WriteResult
+		if late, err = store.ReplaceState(ctx, target.Prefix, want); err == nil && late.Total() > 0 {
+			s.waitForInformers(ctx, want, want, late)
+		}
+		done.Revision = late.Revision
+	}
+	if err != nil {
+		return done, true, s.rollBack(before, want, err)
+	}
+	if err := target.removePending(); err != nil {
+		return done, crdsReplaced, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
+	}
+	done.ObjectCounts = control.ObjectCounts(written.Counts)
+	return done, crdsReplaced, nil
+}
+
+// rollBack undoes what a failed restore has written.
+func (s *Service) rollBack(before, want snapshot.State, cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+	defer cancel()
+	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
+	if err != nil {
+		return fmt.Errorf("only a part was restored, the next start restores the rest: %w", errors.Join(cause, err))
+	}
+	s.waitForInformers(ctx, want, before, written)
+	if err := s.cfg.Target.removePending(); err != nil {
+		return fmt.Errorf("nothing was restored, but the next start would restore it: %w: remove that file", errors.Join(cause, err))
+	}
+	return fmt.Errorf("nothing was restored: %w", cause)
+}
+
+// waitForInformers waits until the informers of this process have seen what was
+// written. It returns true if CustomResourceDefinitions were created, deleted or
+// replaced.
+func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (crdsReplaced bool) {
+	ctx, cancel := context.WithTimeout(ctx, informerTimeout)
+	defer cancel()
+	latest := informersync.Revisions{}
+	for key, revision := range written.Revisions {
+		prefix := storekeys.ResourcePrefix(key)
+		latest[prefix] = max(latest[prefix], revision)
+	}
+	for _, crd := range changedCRDs(before, want, written) {
+		if err := s.waitForCRD(ctx, crd); err != nil {
+			s.cfg.Logger.Warn("restore", "err", err)
+		}
+		if crd.replaced { // its informers have lost their watch
+			crdsReplaced = true
+			delete(latest, crd.prefix)
+		}
+	}
+	for _, wait := range s.cfg.WaitInformers {
+		if err := wait(ctx, latest); err != nil {
+			s.cfg.Logger.Warn("restore", "err", err)
+		}
+	}
+	return crdsReplaced
+}

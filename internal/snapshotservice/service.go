@@ -1,0 +1,175 @@
+// Package snapshotservice saves the state of a control plane as a snapshot file and
+// restores it, in place while the control plane runs (Service) or in the data folder
+// of one that is not running (Target).
+package snapshotservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// startStateDelay is how long after the start its state is read. etcd keeps that
+// revision until the API server compacts it, five minutes later; most control planes
+// close before the delay is over, and then nothing is read.
+const startStateDelay = 10 * time.Second
+
+var (
+	errRestoreRunning = errors.New("another restore is running: wait until it ends")
+	errNotReady       = errors.New("the control plane is starting: try again in a moment")
+)
+
+// Config is what the Service needs of the other parts of a control plane.
+type Config struct {
+	Target Target
+	Store  Store
+	// SharedStore says that other processes act on the same state, which no restore
+	// in this one could stop.
+	SharedStore bool
+
+	// SuspendNodes and SuspendControllers stop what acts in this process. resume
+	// starts it again; crdsReplaced says that informers of custom resources have
+	// lost their watch.
+	SuspendNodes       func() (resume func(context.Context) error, err error)
+	SuspendControllers func() (resume func(crdsReplaced bool) error, err error)
+	// BlockWrites makes the API server reject writes until release.
+	BlockWrites func(context.Context) (release func(), err error)
+	// WaitInformers return when informers of this process have seen what was written.
+	WaitInformers []func(context.Context, informersync.Revisions) error
+	// Client is how to ask the API server which kinds it serves.
+	Client *rest.Config
+
+	// Restored is called after each restore with a sentence that says what it did.
+	Restored func(message string)
+	Logger   *slog.Logger
+}
+
+// Service implements control.Snapshots for a control plane that runs.
+type Service struct {
+	cfg       Config
+	restoring sync.Mutex // held by a restore
+
+	reading context.Context // ends the delayed read of the start state
+	cancel  context.CancelFunc
+	reader  sync.WaitGroup
+
+	mu            sync.Mutex
+	started       bool
+	startRevision int64  // of the store when the start was over; 0 = unknown
+	startState    []byte // the state at that revision, as a snapshot file; nil = not read yet
+}
+
+var _ control.Snapshots = (*Service)(nil)
+
+// New returns a Service that refuses all calls until Started.
+func New(cfg Config) *Service {
+	s := &Service{cfg: cfg}
+	s.reading, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Started says that the start is over, and remembers the revision that Reset
+// restores. The state at that revision is read later, in the background.
+func (s *Service) Started(ctx context.Context) error {
+	revision, err := s.cfg.Store.Revision(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started, s.startRevision = true, revision
+	if err != nil {
+		return err
+	}
+	s.reader.Go(s.readStartStateLater)
+	return nil
+}
+
+// Close ends the background read. It does not wait for a restore that is running.
+func (s *Service) Close() error {
+	s.cancel()
+	s.reader.Wait()
+	return nil
+}
+
+func (s *Service) readStartStateLater() {
+	delay := time.NewTimer(startStateDelay)
+	defer delay.Stop()
+	select {
+	case <-s.reading.Done():
+		return
+	case <-delay.C:
+	}
+	ctx, cancel := context.WithTimeout(s.reading, restoreTimeout)
+	defer cancel()
+	if _, err := s.readStartState(ctx); err != nil && s.reading.Err() == nil {
+		s.cfg.Logger.Warn("reset will not work: the state of the start could not be read", "err", err)
+	}
+}
+
+// readStartState returns the state of the moment when the start was over.
+func (s *Service) readStartState(ctx context.Context) (file []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.startRevision == 0:
+		return nil, errors.New("its revision could not be read")
+	case s.startState == nil:
+		s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, s.startRevision)
+	}
+	return s.startState, err
+}
+
+func (s *Service) checkStarted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		return errNotReady
+	}
+	return nil
+}
+
+// Save implements control.Snapshots.
+func (s *Service) Save(ctx context.Context) ([]byte, error) {
+	if err := s.checkStarted(); err != nil {
+		return nil, err
+	}
+	return s.cfg.Target.Save(ctx, s.cfg.Store, 0)
+}
+
+// Restore implements control.Snapshots.
+func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResult, error) {
+	if err := s.checkStarted(); err != nil {
+		return control.RestoreResult{}, err
+	}
+	want, err := s.cfg.Target.Decode(file)
+	if err != nil {
+		return control.RestoreResult{}, err
+	}
+	if s.cfg.SharedStore {
+		return control.RestoreResult{}, usage.Errorf("with --leader-elect other processes act on the same state: stop all of them, and restore one that is started without it")
+	}
+	if !s.restoring.TryLock() {
+		return control.RestoreResult{}, errRestoreRunning
+	}
+	defer s.restoring.Unlock()
+	return s.restore(ctx, file, want)
+}
+
+// Reset implements control.Snapshots.
+func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {
+	if err := s.checkStarted(); err != nil {
+		return control.RestoreResult{}, err
+	}
+	file, err := s.readStartState(ctx)
+	if err != nil {
+		return control.RestoreResult{}, fmt.Errorf("reset: the state of the start is unknown: %w", err)
+	}
+	return s.Restore(ctx, file)
+}

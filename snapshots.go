@@ -1,0 +1,40 @@
+package ctrlplane
+
+import (
+	"context"
+	"log/slog"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
+	return snapshotservice.New(snapshotservice.Config{
+		Target:             p.snapshotTarget(),
+		Store:              p.etcd.server,
+		SharedStore:        p.config.Controllers.LeaderElect,
+		SuspendNodes:       p.nodes.suspend,
+		SuspendControllers: p.supervisor.Suspend,
+		BlockWrites:        p.api.HoldWrites,
+		WaitInformers:      []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced},
+		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),
+		Restored: func(message string) {
+			p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: message})
+		},
+		Logger: p.log,
+	})
+}
+
+// startSnapshots lets snapshots be saved and restored. Only a reset needs the state
+// of this moment: the control plane is usable without.
+func (p *controlPlane) startSnapshots(ctx context.Context) error {
+	if err := p.snapshots.Started(ctx); err != nil {
+		p.warn("reset will not work: " + err.Error())
+	}
+	return nil
+}
+
+func (p *controlPlane) closeSnapshots() error { return p.snapshots.Close() }
