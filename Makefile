@@ -13,13 +13,17 @@ LDFLAGS := -s -w $(STAMPS) -X github.com/ctrlplane/ctrlplane.release=$(VERSION)
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 go test -race,go test)
-# Packages that link much of Kubernetes are tested without the race detector,
-# which would compile all of it a second time. "make race" does that.
-HEAVY := apiserver controllers controllers/scheduler sim/cloud sim/nodes sim/volumes sim/metricsapi sim/kubelet ctrlplanetest/inprocess
-empty :=
-LIGHT  = $(shell go list ./... | grep -vE 'ctrlplane(/test/e2e|/test/command|/cmd/ctrlplane|/apiserver/seed/generate|/ctrlplanetest|/$(subst $(empty) $(empty),|/,$(HEAVY)))?$$')
+# Packages whose tests link the Kubernetes server are tested without the race
+# detector, which would compile all of it a second time. "make race" does that.
+HEAVY  = $(shell .ci/packages heavy)
+LIGHT  = $(shell .ci/packages light)
+# The tools are a module of their own: they are built there and run from here.
+TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(notdir $(1)) -ctrlplane $(BIN)
 
-.PHONY: up build test unit e2e race lint bench capture recording conformance cross golden seed help
+GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+.PHONY: up build test unit e2e race lint bench growth profile-start capture recording conformance cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -28,57 +32,61 @@ build: ## build bin/ctrlplane
 	@echo "building $(BIN); the first time this compiles Kubernetes, which takes minutes"
 	go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/ctrlplane
 
-test: unit e2e ## all tests
+test: unit e2e ## run all tests
 
-unit: ## tests of the parts
+unit: ## run the tests of single packages
 	go vet ./...
 	$(RACE) $(LIGHT)
-	go test -ldflags '$(STAMPS)' $(HEAVY:%=./%)
+	go test -ldflags '$(STAMPS)' $(HEAVY)
+	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser
 
-e2e: build ## behaviour tests against a real control plane, and of the command
+e2e: build ## run the behaviour tests against a real control plane and those of the command line
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -ldflags "$(STAMPS)" -timeout 15m ./test/...
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -timeout 10m ./ctrlplanetest
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) go test -timeout 10m ./terminal
 	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) go test -parallel 8 ./...
 	cd examples/operator && $(CURDIR)/$(BIN) run -- go test -count=1 -run Envtest ./...
 
-race: ## everything under the race detector
+race: build ## run all tests under the race detector
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -ldflags '$(STAMPS)' -timeout 30m ./...
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -timeout 30m ./...
 
-lint: ## static checks
-	test -z "$$(gofmt -l .)"
-	go vet ./...
-	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+lint: ## run the static checks
+	$(GOLANGCI_LINT) run ./...
+	cd tools && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
+	cd examples/operator && go vet ./... && test -z "$$(gofmt -l .)"
+	$(ACTIONLINT)
 
-bench: build ## compare with the three upstream binaries, and say what looking costs
-	go run ./tools/bench -ctrlplane $(BIN) -doc docs/performance.md
+bench: build ## compare with the three upstream binaries, and measure what observation costs
+	$(call TOOL,bench) -doc docs/performance.md
 
-.PHONY: growth profile-start
-growth: build ## draw docs/growth.svg: what a Pod costs when there are up to 50,000
-	go run ./tools/bench -ctrlplane $(BIN) -growth -doc docs/performance.md
+growth: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
+	$(call TOOL,bench) -growth -doc docs/performance.md
 
-profile-start: build ## draw docs/start.svg: where the time of one start goes
-	go run ./tools/bench -ctrlplane $(BIN) -profile-start -doc docs/performance.md
+profile-start: build ## measure the stages of one start, and draw docs/start.svg
+	$(call TOOL,bench) -profile-start -doc docs/performance.md
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
 		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
 
-conformance: build ## those of upstream's conformance tests that need no container; building them takes minutes
+conformance: build ## run upstream's conformance tests that need no container; building them takes minutes
 	cd test/conformance && go build -o ../../bin/ginkgo github.com/onsi/ginkgo/v2/ginkgo && go test -c -o ../../bin/e2e.test k8s.io/kubernetes/test/e2e
 	$(BIN) run --nodes 2 --timeout 60m -- test/conformance/run.sh
 
 capture: build ## draw docs/live.svg from a real run
-	go run ./tools/screen/capture -ctrlplane $(BIN) -o docs/live.svg
+	$(call TOOL,screen/capture) -o docs/live.svg
 
-recording: build ## draw docs/hands.svg, a film, from a real run
-	go run ./tools/screen/record -ctrlplane $(BIN) -o docs/hands.svg
+recording: build ## record docs/hands.svg, an animation, from a real run
+	$(call TOOL,screen/record) -o docs/hands.svg
 
-seed: ## take down anew what upstream makes of an empty store
+seed: ## record the objects that upstream creates in an empty store
 	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
 
 golden: ## rewrite golden files
-	go test ./ui/... ./observe/... ./tools/screen -update
-	go test ./controllers -run TestControllersDocumentIsUpToDate -update
+	go test ./ui ./ui/explain ./ui/live ./ui/report ./observe/scrape ./observe/trace -update
+	cd tools && go test ./bench ./screen -update
+	go test ./controllers -run TestDocument -update
 
-help:
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+help: ## print this list
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

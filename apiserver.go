@@ -57,7 +57,7 @@ func (p *controlPlane) apiServerConfig() apiserver.Config {
 		FeatureGates:  p.config.APIServer.FeatureGates,
 		RuntimeConfig: p.config.APIServer.RuntimeConfig,
 		Args:          p.config.APIServer.Args,
-		NoMetrics:     p.config.Nodes.NoMetrics,
+		LocalAPIs:     []apiserver.LocalAPI{metricsAPI(p.config.Nodes.NoMetrics)},
 		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
 		ReadyChecks:   p.readyChecks,
 		LiveChecks:    p.liveChecks,

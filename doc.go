@@ -34,14 +34,14 @@
 //   - The entries of /configz.
 //   - The names of the controllers' and the API server's informers, which client-go
 //     reserves per process.
-//   - How upstream's storage connects to etcd, with the embedded etcd. Set Etcd.Endpoints
-//     to opt out.
+//   - How upstream's storage connects to etcd, and the size of the segments of etcd's
+//     write-ahead log (wal.SegmentSizeBytes, 8 MiB), with the embedded etcd. Set
+//     Etcd.Endpoints to opt out.
 //
 // Importing this package changes these settings for the rest of the process. There is no
 // opt-out but not importing it.
 //
 //   - The metrics provider of client-go's work queues (workqueue.SetProvider).
-//   - The size of the segments of etcd's write-ahead log (wal.SegmentSizeBytes): 8 MiB.
 //   - What Kubernetes' packages register when they are imported: API types in client-go's
 //     scheme, metrics, feature gates, admission plugins.
 //

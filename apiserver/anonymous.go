@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// restrictAnonymousToHealth turns anonymous requests away, unless they ask for health.
+// restrictAnonymousToHealth rejects anonymous requests to other than health endpoints.
 func restrictAnonymousToHealth(next authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		resp, ok, err := next.AuthenticateRequest(req)

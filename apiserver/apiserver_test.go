@@ -4,22 +4,29 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clientgotesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// On an empty cluster bootstrap makes all that upstream ships; the second time
-// it changes nothing, and asks for four lists and the priority classes only.
+// On an empty cluster the reconciliation creates all that upstream ships. The second
+// time it changes nothing, and reads four lists and the priority classes only.
 func TestBootstrapPolicyIsCreatedOnce(t *testing.T) {
 	client := fake.NewClientset()
-	if err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
+	if _, err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
 	roles, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
@@ -41,22 +48,22 @@ func TestBootstrapPolicyIsCreatedOnce(t *testing.T) {
 	}
 
 	client.ClearActions()
-	if err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
+	if _, err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range client.Actions() {
 		if a.GetVerb() != "list" && a.GetResource().Resource != "priorityclasses" {
-			t.Errorf("second time: %s %s", a.GetVerb(), a.GetResource().Resource)
+			t.Errorf("second reconciliation: %s %s", a.GetVerb(), a.GetResource().Resource)
 		}
 	}
 }
 
-// What a user took away comes back, what he added stays, and a role that opts
-// out is left alone.
+// The reconciliation restores rules that a user removed, keeps rules that a user added,
+// and leaves a role alone that opts out.
 func TestBootstrapPolicyRestoresRulesAndKeepsAdditions(t *testing.T) {
 	ctx := t.Context()
 	client := fake.NewClientset()
-	if err := reconcileBootstrapPolicy(ctx, client); err != nil {
+	if _, err := reconcileBootstrapPolicy(ctx, client); err != nil {
 		t.Fatal(err)
 	}
 	roles := client.RbacV1().ClusterRoles()
@@ -74,7 +81,7 @@ func TestBootstrapPolicyRestoresRulesAndKeepsAdditions(t *testing.T) {
 	}
 	change("system:discovery", "true")
 	change("system:basic-user", "false")
-	if err := reconcileBootstrapPolicy(ctx, client); err != nil {
+	if _, err := reconcileBootstrapPolicy(ctx, client); err != nil {
 		t.Fatal(err)
 	}
 	for name, more := range map[string]bool{"system:discovery": true, "system:basic-user": false} {
@@ -86,6 +93,64 @@ func TestBootstrapPolicyRestoresRulesAndKeepsAdditions(t *testing.T) {
 			t.Errorf("%s: got %v", name, role.Rules)
 		}
 	}
+}
+
+// The authorizer reads roles from informers. Until they have received what was written
+// it forbids what the policy allows.
+func TestPolicyWaitsForInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		written := fake.NewClientset()
+		revision := 100
+		setRevision := func(action clientgotesting.Action) (bool, runtime.Object, error) {
+			revision++
+			accessor, err := meta.Accessor(action.(clientgotesting.CreateAction).GetObject())
+			if err != nil {
+				t.Error(err)
+			}
+			accessor.SetResourceVersion(strconv.Itoa(revision))
+			return false, nil, nil // the tracker stores it
+		}
+		written.PrependReactor("create", "*", setRevision)
+		revisions, err := reconcileBootstrapPolicy(ctx, written)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		lagging := fake.NewClientset()
+		factory := informers.NewSharedInformerFactory(lagging, 0)
+		rbac := factory.Rbac().V1()
+		rbac.ClusterRoles().Informer()
+		rbac.ClusterRoleBindings().Informer()
+		rbac.Roles().Informer()
+		rbac.RoleBindings().Informer()
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		defer factory.Shutdown()
+		defer cancel()
+
+		ended := make(chan error, 1)
+		s := &Server{informers: factory}
+		go func() { ended <- s.waitAuthorizer(ctx, revisions) }()
+		time.Sleep(time.Second)
+		select {
+		case err := <-ended:
+			t.Fatalf("the policy is said to be in force, but the informers are empty: %v", err)
+		default:
+		}
+		latest := metav1.ObjectMeta{Name: "x", Namespace: "kube-system", ResourceVersion: strconv.Itoa(revision)}
+		for _, obj := range []runtime.Object{
+			&rbacv1.ClusterRole{ObjectMeta: latest}, &rbacv1.ClusterRoleBinding{ObjectMeta: latest},
+			&rbacv1.Role{ObjectMeta: latest}, &rbacv1.RoleBinding{ObjectMeta: latest},
+		} {
+			if err := lagging.Tracker().Add(obj); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestListCacheAnswersOnce(t *testing.T) {
@@ -101,7 +166,7 @@ func TestListCacheAnswersOnce(t *testing.T) {
 		t.Errorf("not listed: got %v", err)
 	}
 	if got, _ := l.get("ns", "b", live); got != "live" {
-		t.Errorf("not listed, again: got %q", got)
+		t.Errorf("not listed, second read: got %q", got)
 	}
 }
 
@@ -152,7 +217,7 @@ func TestPollHealth(t *testing.T) {
 	}
 }
 
-// redirectTransport sends every request to one server, whatever its address.
+// redirectTransport sends every request to one server, regardless of its address.
 type redirectTransport struct{ srv *httptest.Server }
 
 func (s redirectTransport) RoundTrip(req *http.Request) (*http.Response, error) {

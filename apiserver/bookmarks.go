@@ -11,12 +11,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Bookmarks are made of what etcd tells quiet watches. Upstream asks etcd for that on
-// behalf of its watch cache only; without one, whose request allows bookmarks has to
-// be told apart here, or each informer whose kind is quiet would find the revision that
-// it knows compacted, and list anew.
+// The API server creates bookmarks from the progress notifications of etcd watches.
+// Upstream requests these for its watch cache only. Without a watch cache they are
+// requested here for watches that allow bookmarks. An informer that gets none while its
+// kind does not change would find its revision compacted, and list again.
 
-// bookmarksKey marks the context of such a request.
+// bookmarksKey is the key of a context value that marks a request that allows
+// bookmarks.
 type bookmarksKey struct{}
 
 // installBookmarkMarks marks the requests that allow bookmarks.
@@ -30,7 +31,7 @@ func installBookmarkMarks(config *server.RecommendedConfig) {
 func withBookmarkMark(h http.Handler) http.Handler {
 	const parameter = "allowWatchBookmarks"
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if strings.Contains(req.URL.RawQuery, parameter) { // most do not watch
+		if strings.Contains(req.URL.RawQuery, parameter) { // cheaper than parsing each query
 			values, allowed := req.URL.Query()[parameter], false
 			if err := runtime.Convert_Slice_string_To_bool(&values, &allowed, nil); err == nil && allowed {
 				req = req.WithContext(context.WithValue(req.Context(), bookmarksKey{}, true))
@@ -40,7 +41,7 @@ func withBookmarkMark(h http.Handler) http.Handler {
 	})
 }
 
-// bookmarkWatcher asks etcd for progress where the request is marked.
+// bookmarkWatcher requests progress notifications for marked requests.
 type bookmarkWatcher struct{ clientv3.Watcher }
 
 func (b bookmarkWatcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {

@@ -26,50 +26,53 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// Config says what Start assembles.
+// Config configures an API server. Fields are required unless they say what their
+// zero value means.
 type Config struct {
-	// Handler becomes the server's handler once it is assembled, or one that says
-	// that the service is unavailable; whoever calls from inside may begin to sooner.
+	// Handler is set to the server's handler once that is assembled. Clients in this
+	// process may call it earlier: their requests wait. If Start fails, the handler
+	// answers that the service is unavailable.
 	Handler *loopback.DeferredHandler
-	// Listener accepts the clients from outside the process; Start owns it.
+	// Listener accepts the connections of clients outside this process. The server
+	// closes it.
 	Listener net.Listener
-	// Etcd is where the state is kept.
+	// Etcd is the storage.
 	Etcd Etcd
 	// PKI holds the certificates and keys to serve, authenticate and sign with.
 	PKI *pki.Bundle
-	// ServiceCIDR is the range of Service cluster IPs.
+	// ServiceCIDR is the range of the cluster IPs of Services.
 	ServiceCIDR string
 	// RuntimeConfig is upstream's --runtime-config; empty = upstream's defaults.
 	RuntimeConfig string
 	// FeatureGates is upstream's --feature-gates; empty = upstream's defaults.
 	FeatureGates string
-	// Args are further flags of kube-apiserver, as name=value.
+	// Args are additional flags of kube-apiserver, as name=value.
 	Args []string
-	// ReadyChecks and Alive are checks of other parts of the process, served by
-	// /readyz, and by /livez and /healthz.
+	// ReadyChecks are health checks of other parts of the process that /readyz
+	// includes, LiveChecks those that /livez and /healthz include.
 	ReadyChecks, LiveChecks []healthz.HealthChecker
-	// DialKubelet replaces the network on the way to kubelets, if not nil.
+	// DialKubelet connects to kubelets; nil = by the network.
 	DialKubelet KubeletDialer
-	// NoMetrics leaves metrics.k8s.io to others.
-	NoMetrics bool
-	// Grants are roles and who has them, kept beside those of upstream.
+	// LocalAPIs are API groups that this process serves beside upstream's.
+	LocalAPIs []LocalAPI
+	// Grants are roles that the server creates and maintains beside upstream's.
 	Grants []Grant
 }
 
-// Grant is a role and who has it.
+// Grant is a role and the binding that grants it.
 type Grant struct {
 	Role    rbacv1.ClusterRole
 	Binding rbacv1.ClusterRoleBinding
 }
 
-// Etcd says how the API server reaches its storage.
+// Etcd describes how the API server reaches its storage.
 type Etcd struct {
 	Endpoints                 []string
 	CAFile, CertFile, KeyFile string
-	// Connect replaces the network, if not nil.
+	// Connect returns a client of an etcd in this process; nil = connect to Endpoints.
 	Connect func() (*clientv3.Client, error)
-	// StartedEmpty tells, once Connect has returned, whether nothing was in it before this
-	// start; nil = unknown.
+	// StartedEmpty reports whether the storage was empty before this start. It is
+	// called after Connect has returned; nil = unknown.
 	StartedEmpty func() bool
 }
 
@@ -80,20 +83,20 @@ func (e Etcd) startedEmptyFunc() func() bool {
 	return e.StartedEmpty
 }
 
-// serverRunOptions is the only place that knows the names of kube-apiserver's options.
+// serverRunOptions translates the configuration into kube-apiserver's options.
 func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o := options.NewServerRunOptions()
-	flags := o.Flags() // before the fields below: it may reset some
+	flags := o.Flags() // first, because it may reset fields
 	addr, ok := c.Listener.Addr().(*net.TCPAddr)
 	if !ok {
-		return nil, fmt.Errorf("apiserver: listener on %v is not TCP", c.Listener.Addr())
+		return nil, fmt.Errorf("apiserver: the listener on %v is not a TCP listener", c.Listener.Addr())
 	}
 	o.SecureServing.Listener = c.Listener
 	o.SecureServing.BindAddress = addr.IP
 	o.SecureServing.BindPort = addr.Port
 	o.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: c.PKI.ServingCert, KeyFile: c.PKI.ServingKey}
-	// Upstream looks for another interface when this one is a loopback, and
-	// fails on a machine that has none.
+	// If this is not set, upstream replaces a loopback address by that of another
+	// interface, and fails on a machine without one.
 	o.GenericServerRunOptions.AdvertiseAddress = addr.IP
 	if addr.IP.IsLoopback() {
 		// Endpoints cannot hold a loopback address.
@@ -102,12 +105,12 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 		o.GenericServerRunOptions.AdvertiseAddress = nil
 	}
 
-	// One at a time leaves the owners of what is deleted the time to take note of
-	// each.
+	// With the default of one worker, controllers react to each deletion before the
+	// next one.
 	o.Etcd.DeleteCollectionWorkers = 32
-	// A watch cache spares an etcd that is far away many watchers. One in this process
-	// is near, and most kinds are watched once: by the informer that all controllers
-	// share.
+	// A watch cache reduces the number of watches of a remote etcd. A watch of an etcd
+	// in this process is cheap, and most kinds have one only: that of the informer that
+	// all controllers share.
 	o.Etcd.EnableWatchCache = c.Etcd.Connect == nil
 	transport := &o.Etcd.StorageConfig.Transport
 	transport.ServerList = c.Etcd.Endpoints
@@ -129,7 +132,7 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o.KubeletConfig.TLSClientConfig.CertFile = c.PKI.KubeletClientCert
 	o.KubeletConfig.TLSClientConfig.KeyFile = c.PKI.KubeletClientKey
 
-	// As kubeadm sets them up.
+	// kubeadm's settings.
 	o.KubeletConfig.PreferredAddressTypes = []string{"InternalIP", "ExternalIP", "Hostname"}
 	o.Authorization.Modes = []string{modes.ModeNode, modes.ModeRBAC}
 	o.Admission.GenericAdmission.EnablePlugins = []string{"NodeRestriction"}
@@ -139,7 +142,7 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	return o, c.setFlags(o, flags)
 }
 
-// ownedFlags are the upstream flags that a flag of ours sets, with what to use instead.
+// ownedFlags are the flags of kube-apiserver that flags of this program replace.
 var ownedFlags = map[string]string{
 	"bind-address":             "use --bind-address",
 	"secure-port":              "use --port",
@@ -170,8 +173,8 @@ func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSet
 	return nil
 }
 
-// CheckFlags reports what is wrong with the flags alone, and sets the feature
-// gates of the process.
+// CheckFlags validates FeatureGates, RuntimeConfig and Args without the rest of the
+// configuration. It sets the feature gates of the process.
 func (c Config) CheckFlags() error {
 	o := options.NewServerRunOptions()
 	if err := c.setFlags(o, o.Flags()); err != nil {
@@ -184,7 +187,7 @@ func (c Config) CheckFlags() error {
 	return nil
 }
 
-// completeOptions reports what is wrong with the options, before anything is started.
+// completeOptions completes and validates the options.
 func (c Config) completeOptions(ctx context.Context) (options.CompletedOptions, error) {
 	o, err := c.serverRunOptions()
 	if err != nil {
@@ -200,14 +203,16 @@ func (c Config) completeOptions(ctx context.Context) (options.CompletedOptions, 
 	return completed, nil
 }
 
-// newUpstreamConfig builds upstream's configuration and changes in it what only
-// one process can know: who calls from inside, and what is done faster.
+// newUpstreamConfig returns upstream's configuration with the changes that a single
+// process needs: requests of clients in the process are authenticated, kubelets may be
+// in the process, and the bootstrap policy is created without delay.
 func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, error) {
 	config, err := app.NewConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	// Both sleep a second before their first try; bootstrap does their work at once.
+	// Both hooks sleep for a second before their first attempt.
+	// reconcileBootstrapPolicy replaces them.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
 
 	if c.DialKubelet != nil {
@@ -215,11 +220,11 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 	}
 
 	front := config.Aggregator.GenericConfig
-	outside := front.Authentication.Authenticator
+	network := front.Authentication.Authenticator
 	if !o.Authentication.Anonymous.FlagsSet && o.Authentication.AuthenticationConfigFile == "" {
-		outside = restrictAnonymousToHealth(outside)
+		network = restrictAnonymousToHealth(network)
 	}
-	front.Authentication.Authenticator = loopback.Authenticator(outside)
+	front.Authentication.Authenticator = loopback.Authenticator(network)
 	front.ReadyzChecks = append(front.ReadyzChecks, c.ReadyChecks...)
 	front.LivezChecks = append(front.LivezChecks, c.LiveChecks...)
 	front.HealthzChecks = append(front.HealthzChecks, c.LiveChecks...)

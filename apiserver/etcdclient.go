@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"errors"
+	"sync/atomic"
 	_ "unsafe" // for go:linkname
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -8,18 +10,29 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 )
 
-// newETCD3Client is how upstream makes the client of each of some seventy
-// resources: it dials, and waits for the connection. Its own tests replace it
-// in the same way. That it is there is for the linker to see, and that it is
-// used for a test.
+// newETCD3Client is the function by which upstream creates the etcd client of each of
+// about seventy resources. It dials and waits for the connection; upstream's own tests
+// replace it in the same way. The linker reports neither a variable that has gone, which
+// is nil here, nor one that is no longer used: see replaceEtcdClient and check.
 //
 //go:linkname newETCD3Client k8s.io/apiserver/pkg/storage/storagebackend/factory.newETCD3Client
 var newETCD3Client func(storagebackend.TransportConfig) (*kubernetes.Client, error)
 
-// replaceEtcdClient makes upstream use clients from connect until restore is called.
-func replaceEtcdClient(connect func() (*clientv3.Client, error)) (restore func()) {
-	upstream := newETCD3Client
+// etcdClientReplacement makes upstream use other etcd clients until it is restored.
+type etcdClientReplacement struct {
+	upstream func(storagebackend.TransportConfig) (*kubernetes.Client, error)
+	used     atomic.Bool
+}
+
+// replaceEtcdClient makes upstream use clients that connect returns. This applies to
+// the whole process.
+func replaceEtcdClient(connect func() (*clientv3.Client, error)) (*etcdClientReplacement, error) {
+	if newETCD3Client == nil {
+		return nil, errors.New("apiserver: this version of k8s.io/apiserver has no variable factory.newETCD3Client: see docs/upstream-hooks.md")
+	}
+	r := &etcdClientReplacement{upstream: newETCD3Client}
 	newETCD3Client = func(storagebackend.TransportConfig) (*kubernetes.Client, error) {
+		r.used.Store(true)
 		client, err := connect()
 		if err != nil {
 			return nil, err
@@ -29,5 +42,15 @@ func replaceEtcdClient(connect func() (*clientv3.Client, error)) (restore func()
 		c.Kubernetes = c
 		return c, nil
 	}
-	return func() { newETCD3Client = upstream }
+	return r, nil
 }
+
+// check fails if upstream has created its storages without the replacement.
+func (r *etcdClientReplacement) check() error {
+	if !r.used.Load() {
+		return errors.New("apiserver: this version of k8s.io/apiserver creates its etcd clients without factory.newETCD3Client: see docs/upstream-hooks.md")
+	}
+	return nil
+}
+
+func (r *etcdClientReplacement) restore() { newETCD3Client = r.upstream }

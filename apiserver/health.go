@@ -14,11 +14,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// healthPollInterval is how often a health endpoint is asked while starting. It is
-// asked in memory, which takes some 50 µs.
+// healthPollInterval is how often a health endpoint is polled during a start. A request
+// within the process takes about 50 µs.
 const healthPollInterval = 5 * time.Millisecond
 
-// apiServerUser is who upstream's own loopback client is.
+// apiServerUser returns the user of upstream's own loopback client.
 func apiServerUser() user.Info {
 	return &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
 }
@@ -28,21 +28,24 @@ func (s *Server) waitHealthy(ctx context.Context, path string) error {
 	ticker := time.NewTicker(healthPollInterval)
 	defer ticker.Stop()
 	for {
-		red, err := pollHealth(ctx, client, path)
-		if err == nil && red == "" {
+		failing, err := pollHealth(ctx, client, path)
+		if err == nil && failing == "" {
 			return nil
 		}
 		select {
 		case <-s.done:
-			return errors.Join(errors.New("apiserver: ended while starting"), s.err)
+			if s.err == nil {
+				return errors.New("apiserver: stopped during the start")
+			}
+			return fmt.Errorf("apiserver: stopped during the start: %w", s.err)
 		case <-ctx.Done():
-			return fmt.Errorf("apiserver: %s: %w: %s", path, context.Cause(ctx), red)
+			return fmt.Errorf("apiserver: %s: %w: %s", path, context.Cause(ctx), failing)
 		case <-ticker.C:
 		}
 	}
 }
 
-// pollHealth returns the names of the checks that are red; empty = green.
+// pollHealth returns which checks fail; empty if none does.
 func pollHealth(ctx context.Context, client *http.Client, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, loopback.URL+path, nil)
 	if err != nil {
@@ -57,17 +60,17 @@ func pollHealth(ctx context.Context, client *http.Client, path string) (string, 
 	if err != nil || resp.StatusCode == http.StatusOK {
 		return "", err
 	}
-	var red []string
+	var failing []string
 	for line := range strings.Lines(string(body)) {
 		if name, ok := strings.CutPrefix(line, "[-]"); ok {
 			name, _, _ = strings.Cut(name, " ")
-			red = append(red, name)
+			failing = append(failing, name)
 		}
 	}
-	if len(red) == 0 {
+	if len(failing) == 0 {
 		return resp.Status, nil
 	}
-	return "waiting for " + strings.Join(red, ", "), nil
+	return "waiting for " + strings.Join(failing, ", "), nil
 }
 
 func joinErrors(errs []error) error {

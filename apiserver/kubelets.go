@@ -10,17 +10,17 @@ import (
 	"k8s.io/kubernetes/pkg/controlplane"
 )
 
-// KubeletDialer returns how to connect to the kubelets of nodes, those that are
-// not on the network included.
+// KubeletDialer returns a function that connects to kubelets: to those of simulated
+// nodes in the process, and to others by network.
 type KubeletDialer func(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc
 
-// setKubeletDialer puts dial before the dialer that upstream has chosen.
+// setKubeletDialer puts dial in front of the dialer that upstream has chosen.
 func setKubeletDialer(config *controlplane.Config, dial KubeletDialer) {
 	nodes := config.ControlPlane.VersionedInformers.Core().V1().Nodes().Lister()
 	kubelet := &config.Extra.KubeletClientConfig
 	egress := kubelet.Lookup // nil without an egress selector
 	kubelet.Lookup = func(to egressselector.NetworkContext) (utilnet.DialFunc, error) {
-		// As client-go's transport dials where nobody says how.
+		// The defaults of client-go's transport.
 		network := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 		if egress == nil {
 			return dial(nodes, network), nil

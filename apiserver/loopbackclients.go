@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -17,10 +18,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// useLoopbackClients lets upstream's own clients of the server stay in the process:
-// theirs is a TLS connection each. Webhooks that go by its address keep that.
-func useLoopbackClients(config *app.Config, itself http.Handler) {
-	inside := loopback.Transport{Handler: itself, User: apiServerUser()}
+// useLoopbackClients makes upstream's own clients call handler directly. By default
+// each of them has a TLS connection to the server. Only calls of webhooks still use
+// the server's address.
+func useLoopbackClients(config *app.Config, handler http.Handler) error {
+	transport := loopback.Transport{Handler: handler, User: apiServerUser()}
 	for _, generic := range []*server.Config{
 		config.KubeAPIs.ControlPlane.Generic,
 		&config.ApiExtensions.GenericConfig.Config,
@@ -29,22 +31,34 @@ func useLoopbackClients(config *app.Config, itself http.Handler) {
 		own := rest.CopyConfig(generic.LoopbackClientConfig)
 		own.Host = loopback.URL
 		own.TLSClientConfig, own.Dial = rest.TLSClientConfig{}, nil
-		own.Transport = inside
+		own.Transport = transport
 		generic.LoopbackClientConfig = own
 	}
-	useLoopbackInformers(config.KubeAPIs.ControlPlane.VersionedInformers, inside)
+	return useLoopbackInformers(config.KubeAPIs.ControlPlane.VersionedInformers, transport)
 }
 
-// useLoopbackInformers does so with the client of the API server's informers, which is
-// made before anybody can change its configuration: the factory shows it to who
-// constructs an informer, and some twenty would dial at once.
-func useLoopbackInformers(factory informers.SharedInformerFactory, inside http.RoundTripper) {
+// useLoopbackInformers does the same for the client of the API server's informers. It
+// is created together with its configuration, so its transport has to be replaced
+// later. The factory passes the client to the function that constructs an informer.
+func useLoopbackInformers(factory informers.SharedInformerFactory, transport http.RoundTripper) error {
+	replaced := false
 	factory.InformerFor(&networkingv1.ServiceCIDR{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		if c, ok := client.NetworkingV1().RESTClient().(*rest.RESTClient); ok { // all groups have one http.Client
-			c.Client.Transport = inside
+		if c, ok := client.NetworkingV1().RESTClient().(*rest.RESTClient); ok && c != nil {
+			c.Client.Transport = transport // the clients of all API groups share one http.Client
+			replaced = sharesClient(client, c.Client)
 		}
 		return networkinginformers.NewServiceCIDRInformerWithOptions(client, internalinterfaces.InformerOptions{
 			ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, InformerName: factory.InformerName(),
 		})
 	})
+	if !replaced {
+		return errors.New("apiserver: the client of the API server's informers cannot be replaced in this version of client-go: see docs/upstream-hooks.md")
+	}
+	return nil
+}
+
+// sharesClient reports whether the client of the core API group uses c.
+func sharesClient(client kubernetes.Interface, c *http.Client) bool {
+	core, ok := client.CoreV1().RESTClient().(*rest.RESTClient)
+	return ok && core != nil && core.Client == c
 }

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -25,30 +26,29 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// Where the OpenAPI documents are served.
+// Paths of the OpenAPI documents.
 const (
 	openAPIV2 = "/openapi/v2"
 	openAPIV3 = "/openapi/v3"
 )
 
-// openAPIDocuments are the OpenAPI documents of the built-in kinds. To build them is
-// half of what a start allocates and a third of its CPU time, and few processes
-// are asked for them: the first request builds them, with upstream's builder.
+// openAPIDocuments builds the OpenAPI documents of the built-in kinds at the first
+// request, with upstream's builder. Upstream builds them during the start, where they
+// take a third of the CPU time and half of the allocations. Few processes need them.
 type openAPIDocuments struct {
 	config        routes.OpenAPI
-	container     *restful.Container // holds the built-in kinds' routes
-	paths         map[string]bool    // that version 3 has a document for
+	container     *restful.Container // has the routes of the built-in kinds
+	paths         map[string]bool    // the API groups that have a document of version 3
 	v2, v3        func() http.Handler
-	customHandler http.Handler // version 3 of custom resources
-	built         atomic.Bool  // v3 is
-	// releaseDefinitions ends the sharing of version 2's definitions, which each server would
-	// build anew, when the start is through.
+	customHandler http.Handler // serves version 3 of custom resources
+	built         atomic.Bool  // whether v3 is
+	// releaseDefinitions frees the definitions of version 2, which the servers share
+	// during the start: otherwise each builds its own.
 	releaseDefinitions func()
 }
 
-// deferOpenAPI takes the building out of the start, and a place in front of
-// upstream's routing. The documents are there once they are installed, which is
-// before anything is served.
+// deferOpenAPI keeps upstream from building the documents and puts a handler in front
+// of its routing. Call install before the server serves.
 func deferOpenAPI(config *app.Config) *openAPIDocuments {
 	generic := config.KubeAPIs.ControlPlane.Generic
 	generic.SkipOpenAPIInstallation = true
@@ -81,11 +81,12 @@ func deferOpenAPI(config *app.Config) *openAPIDocuments {
 	return d
 }
 
-// install makes the documents known to front, which merges those of all servers.
+// install registers the documents with the aggregator, which merges those of all
+// servers.
 func (d *openAPIDocuments) install(front *aggregatorapiserver.APIAggregator) error {
 	kinds, ok := front.GenericAPIServer.NextDelegate().(*server.GenericAPIServer)
 	if !ok {
-		return fmt.Errorf("apiserver: behind the aggregator is a %T", front.GenericAPIServer.NextDelegate())
+		return fmt.Errorf("apiserver: OpenAPI: the aggregator delegates to a %T in this version of Kubernetes: see docs/upstream-hooks.md", front.GenericAPIServer.NextDelegate())
 	}
 	d.container = kinds.Handler.GoRestfulContainer
 	d.customHandler = kinds.NextDelegate().UnprotectedHandler()
@@ -93,8 +94,11 @@ func (d *openAPIDocuments) install(front *aggregatorapiserver.APIAggregator) err
 	for _, service := range d.container.RegisteredWebServices() {
 		d.paths[strings.TrimPrefix(service.RootPath(), "/")] = true
 	}
-	// The aggregator merges version 2 when it is asked for it, but looks for
-	// version 3 once a second: of that one it is not told.
+	if !d.paths["api/v1"] {
+		return errors.New("apiserver: OpenAPI: the aggregator does not delegate to the server of the built-in kinds in this version of Kubernetes: see docs/upstream-hooks.md")
+	}
+	// The aggregator merges version 2 per request, but polls version 3 once a second.
+	// It gets an empty version 3, so that polling does not build the documents.
 	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV2, func(w http.ResponseWriter, req *http.Request) { d.v2().ServeHTTP(w, req) })
 	kinds.Handler.NonGoRestfulMux.HandleFunc(openAPIV3, func(w http.ResponseWriter, req *http.Request) { writeDiscovery(w, req, emptyDiscovery()) })
 	return nil
@@ -104,8 +108,8 @@ func emptyDiscovery() handler3.OpenAPIV3Discovery {
 	return handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 }
 
-// withDocuments serves version 3 of the built-in kinds and of custom resources, at
-// once; everything else is the aggregator's, which looks once a second.
+// withDocuments serves version 3 of the built-in kinds and of custom resources, which
+// are always up to date, and leaves all other requests to the aggregator.
 func (d *openAPIDocuments) withDocuments(next http.Handler) http.Handler {
 	own := instrumentHandler(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.v3().ServeHTTP(w, req) })
 	custom := instrumentHandler(openAPIV3+"/", func(w http.ResponseWriter, req *http.Request) { d.customHandler.ServeHTTP(w, req) })
@@ -125,14 +129,14 @@ func (d *openAPIDocuments) withDocuments(next http.Handler) http.Handler {
 	})
 }
 
-// hasCustomDocument tells whether path has a document of custom resources.
+// hasCustomDocument reports whether path has a document of custom resources.
 func (d *openAPIDocuments) hasCustomDocument(req *http.Request, path string) bool {
 	list, err := readDiscovery(d.customHandler, req)
 	_, ok := list.Paths[path]
-	return ok && err == nil // else the aggregator says what is wrong
+	return ok && err == nil // after an error, the aggregator's answer says what is wrong
 }
 
-// instrumentHandler counts requests as upstream's aggregator does.
+// instrumentHandler adds the metrics that upstream's aggregator has.
 func instrumentHandler(path string, h http.HandlerFunc) http.Handler {
 	return metrics.InstrumentHandlerFunc("GET", "", "", "", strings.TrimPrefix(path, "/"), "", "", false, "", h)
 }
@@ -142,7 +146,7 @@ func (d *openAPIDocuments) serveMerged(w http.ResponseWriter, req *http.Request,
 	list := emptyDiscovery()
 	parts := []http.Handler{next, d.customHandler}
 	if who, ok := request.UserFrom(req.Context()); ok && who.GetName() == user.APIServerUser && !d.built.Load() {
-		// Admission looks every few seconds for what it may need one day.
+		// Admission polls the list every few seconds. It must not build the documents.
 		for path := range d.paths {
 			list.Paths[path] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: openAPIV3 + "/" + path}
 		}
@@ -160,10 +164,10 @@ func (d *openAPIDocuments) serveMerged(w http.ResponseWriter, req *http.Request,
 	writeDiscovery(w, req, list)
 }
 
-// readDiscovery asks h what documents of version 3 it has.
+// readDiscovery returns the list of documents of version 3 that h serves.
 func readDiscovery(h http.Handler, req *http.Request) (list handler3.OpenAPIV3Discovery, err error) {
 	inner := req.Clone(req.Context())
-	inner.Header = http.Header{} // the whole of it, in the plain form
+	inner.Header = http.Header{} // unconditional, and not compressed
 	inner.URL.Path = openAPIV3
 	got := responsewriter.NewInMemoryResponseWriter()
 	h.ServeHTTP(got, inner)

@@ -10,15 +10,15 @@ import (
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 )
 
-// storedPolicy holds the roles and bindings of every namespace as one list of each
-// kind showed them: 4 requests in place of one for each of some 140 objects.
+// storedPolicy holds the roles and bindings of all namespaces. Listing them takes 4
+// requests; upstream's reconciliation makes one for each of about 140 objects.
 type storedPolicy struct {
 	roles    listCache[reconciliation.RuleOwner]
 	bindings listCache[reconciliation.RoleBinding]
 }
 
-// listCache answers the first look-up of each key from what was listed, and later
-// ones live: upstream looks again after a conflict.
+// listCache answers the first read of each key from a list, and later reads from the
+// API server: upstream reads again after a conflict.
 type listCache[T any] struct {
 	items map[string]T
 	used  map[string]bool

@@ -1,5 +1,6 @@
-// Package apiserver assembles upstream's API server in this process and serves
-// it on a listener and, without leaving the process, to whoever Connects.
+// Package apiserver assembles upstream's API server in this process. It serves on a
+// listener and, without a connection, to clients in the process (see
+// [Server.ClientConfig]).
 package apiserver
 
 import (
@@ -21,39 +22,39 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// connectionDrainTimeout is how long connections may stay open once the requests on them
-// are answered. Watches never are: those of clients that do not go are cut.
+// connectionDrainTimeout is how long Close waits for open connections once all
+// requests are answered. Watches do not end by themselves: they are cut off then.
 const connectionDrainTimeout = 100 * time.Millisecond
 
-// Server is an API server that runs. Start makes one, Close ends it.
+// Server is a running API server, from Start until Close or until it fails.
 type Server struct {
 	aggregator     *aggregatorapiserver.APIAggregator
 	handler        http.Handler
 	requestCounter *requestCounter
-
-	metricsRoute *metricsRoute
-	writeBarrier *writeBarrier
+	localAPIs      []*localAPIRoute
+	writeBarrier   *writeBarrier
 
 	// informers are the API server's own.
 	informers informers.SharedInformerFactory
 
 	grants []Grant
 
-	bootstrapped chan struct{} // closed when the bootstrap policy is there
+	bootstrapped chan struct{} // closed when the bootstrap policy is in force
 
 	cancel       context.CancelFunc
-	startedEmpty func() bool // the storage began empty
-	release      func()      // what the process has one of
+	startedEmpty func() bool // see Etcd.StartedEmpty
+	release      func()      // undoes the changes to the process
 	done         chan struct{}
 	err          error // final when done is closed
 }
 
-// Start assembles the server and serves; it returns before /readyz is green
-// (see WaitReady). ctx bounds the assembly only.
+// Start assembles the server and serves. It returns before /readyz is green; see
+// WaitReady. The context bounds the assembly only.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	// Has no effect but after an error.
+	// Has an effect only after an error: the first handler that is set stays.
 	defer cfg.Handler.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the API server did not start", http.StatusServiceUnavailable)
 	}))
@@ -63,15 +64,20 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	name, err := cache.NewInformerName("kube-apiserver")
 	if err != nil {
-		return nil, fmt.Errorf("apiserver: another one runs in this process: %w", err)
+		return nil, fmt.Errorf("apiserver: another API server is running in this process: %w", err)
 	}
 	options.InformerName = name
-	release := name.Release
+	release, checkClient := name.Release, func() error { return nil }
 	if cfg.Etcd.Connect != nil {
-		restore := replaceEtcdClient(cfg.Etcd.Connect)
-		release = func() { restore(); name.Release() }
+		replaced, err := replaceEtcdClient(cfg.Etcd.Connect)
+		if err != nil {
+			name.Release()
+			return nil, err
+		}
+		release = func() { replaced.restore(); name.Release() }
+		checkClient = replaced.check
 	}
-	s, err := assembleServer(cfg, options, release)
+	s, err := assembleServer(cfg, options, release, checkClient)
 	if err != nil {
 		release()
 		return nil, err
@@ -80,62 +86,73 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // assembleServer returns a server that calls release when it has ended.
-func assembleServer(cfg Config, o options.CompletedOptions, release func()) (*Server, error) {
+func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (*Server, error) {
 	config, err := cfg.newUpstreamConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	useLoopbackClients(config, cfg.Handler)
-	metrics, err := routeMetrics(config.Aggregator.GenericConfig, cfg.NoMetrics)
-	if err != nil {
+	if err := useLoopbackClients(config, cfg.Handler); err != nil {
 		return nil, err
 	}
-	installBookmarkMarks(config.Aggregator.GenericConfig)
-	fence := installWriteBarrier(config.Aggregator.GenericConfig)
+	shared, front := config.KubeAPIs.ControlPlane.VersionedInformers, config.Aggregator.GenericConfig
+	localAPIs := make([]*localAPIRoute, len(cfg.LocalAPIs))
+	for i, api := range cfg.LocalAPIs {
+		if localAPIs[i], err = newLocalAPIRoute(front, api); err != nil {
+			return nil, err
+		}
+	}
+	installBookmarkMarks(front)
+	barrier := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
-	count := installRequestCounter(config.Aggregator.GenericConfig)
+	counter := installRequestCounter(front)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
 	}
-	front, err := app.CreateServerChain(completed)
+	aggregator, err := app.CreateServerChain(completed)
 	if err != nil {
 		return nil, err
 	}
-	if err := metrics.install(front, config.KubeAPIs.ControlPlane.VersionedInformers); err != nil {
+	if err := checkClient(); err != nil {
 		return nil, err
 	}
-	if err := documents.install(front); err != nil {
+	for _, api := range localAPIs {
+		if err := api.install(aggregator, shared); err != nil {
+			return nil, err
+		}
+	}
+	if err := documents.install(aggregator); err != nil {
 		return nil, err
 	}
-	front.GenericAPIServer.ShutdownTimeout = connectionDrainTimeout
-	configz.InstallHandler(front.GenericAPIServer.Handler.NonGoRestfulMux)
+	aggregator.GenericAPIServer.ShutdownTimeout = connectionDrainTimeout
+	configz.InstallHandler(aggregator.GenericAPIServer.Handler.NonGoRestfulMux)
 
-	cfg.Handler.Set(front.GenericAPIServer.Handler)
+	cfg.Handler.Set(aggregator.GenericAPIServer.Handler)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		aggregator:     front,
+		aggregator:     aggregator,
 		handler:        cfg.Handler,
 		startedEmpty:   cfg.Etcd.startedEmptyFunc(),
 		release:        release,
-		requestCounter: count,
-		metricsRoute:   metrics,
-		writeBarrier:   fence,
-		informers:      config.KubeAPIs.ControlPlane.VersionedInformers,
+		requestCounter: counter,
+		localAPIs:      localAPIs,
+		writeBarrier:   barrier,
+		informers:      shared,
 		grants:         cfg.Grants,
 		bootstrapped:   make(chan struct{}),
 		cancel:         cancel,
 		done:           make(chan struct{}),
 	}
-	if err := front.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheckName, s.checkBootstrapped)); err != nil {
+	if err := aggregator.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheckName, s.checkBootstrapped)); err != nil {
 		cancel()
 		return nil, err
 	}
-	// Upstream's hooks look for these every 100 ms, and start them no sooner.
+	// Upstream's post-start hooks poll these every 100 ms. Started here, they have
+	// synced by the first poll.
 	s.informers.Start(ctx.Done())
-	front.APIRegistrationInformers.Start(ctx.Done())
-	prepared, err := front.PrepareRun()
+	aggregator.APIRegistrationInformers.Start(ctx.Done())
+	prepared, err := aggregator.PrepareRun()
 	if err != nil {
 		cancel()
 		return nil, err
@@ -145,8 +162,8 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func()) (*Se
 	return s, nil
 }
 
-// serve serves until Close, or until serving or the bootstrap fails.
-func (s *Server) serve(ctx context.Context, serve func(context.Context) error) {
+// serve runs the server until Close, or until it or the bootstrap fails.
+func (s *Server) serve(ctx context.Context, run func(context.Context) error) {
 	defer close(s.done)
 	defer s.release()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -154,22 +171,13 @@ func (s *Server) serve(ctx context.Context, serve func(context.Context) error) {
 	bootstrapEnded := make(chan struct{})
 	go func() {
 		defer close(bootstrapEnded)
-		cfg := s.ClientConfig(apiServerUser())
-		cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return contextTransport{ctx, rt} })
-		client, err := kubernetes.NewForConfig(cfg)
-		if err == nil {
-			err = reconcileBootstrapPolicy(ctx, client, s.grants...)
-		}
-		if err == nil {
-			err = s.metricsRoute.register(ctx, s.ClientConfig(apiServerUser()))
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := s.establishPolicy(ctx); err != nil && ctx.Err() == nil {
 			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))
 			return
 		}
 		close(s.bootstrapped)
 	}()
-	err := serve(ctx)
+	err := run(ctx)
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
@@ -178,16 +186,43 @@ func (s *Server) serve(ctx context.Context, serve func(context.Context) error) {
 	s.err = err
 }
 
-// contextTransport fails requests once its context has ended: upstream's reconciliation of
-// the policy passes none, and a server that ends asks its clients to come again.
+// establishPolicy returns when the bootstrap policy is in force.
+func (s *Server) establishPolicy(ctx context.Context) error {
+	cfg := s.ClientConfig(apiServerUser())
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return contextTransport{ctx, rt} })
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	revisions, err := reconcileBootstrapPolicy(ctx, client, s.grants...)
+	if err != nil {
+		return err
+	}
+	for _, api := range s.localAPIs {
+		if err := api.register(ctx, s.ClientConfig(apiServerUser())); err != nil {
+			return err
+		}
+	}
+	return s.waitAuthorizer(ctx, revisions)
+}
+
+// waitAuthorizer returns when the authorizer applies what was written: it reads roles
+// and bindings from the API server's informers, which receive them a moment later.
+func (s *Server) waitAuthorizer(ctx context.Context, written informersync.Revisions) error {
+	return informersync.WaitTyped(ctx, s.informers, written)
+}
+
+// contextTransport fails requests once its context has ended. Upstream's
+// reconciliation of the policy passes no context, and a server that is closing
+// answers with the advice to retry.
 type contextTransport struct {
 	ctx context.Context
 	rt  http.RoundTripper
 }
 
-func (u contextTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := u.rt.RoundTrip(req)
-	if ended := context.Cause(u.ctx); ended != nil {
+func (t contextTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.rt.RoundTrip(req)
+	if ended := context.Cause(t.ctx); ended != nil {
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -205,8 +240,8 @@ func (s *Server) checkBootstrapped(*http.Request) error {
 	}
 }
 
-// ClientConfig returns a client configuration for callers inside the process. What
-// they ask for is authorized like any request.
+// ClientConfig returns the configuration of a client in this process that acts as
+// user who. Its requests are authorized like any others.
 func (s *Server) ClientConfig(who user.Info) *rest.Config {
 	return loopback.ClientConfig(s.handler, who)
 }
@@ -219,12 +254,13 @@ func (s *Server) Handle(path string, handler http.Handler) {
 	mux.UnlistedHandlePrefix(path+"/", handler)
 }
 
-// RequestCount is how many requests there have been, from inside and outside.
+// RequestCount returns the number of requests so far, of clients in the process and
+// of others.
 func (s *Server) RequestCount() int64 { return s.requestCounter.n.Load() }
 
-// WaitServing returns when the API server does its work: the bootstrap policy is
-// there and, unless its storage began empty, its post-start hooks are through,
-// which know of custom resources only then. Other checks may be red.
+// WaitServing returns when the API server serves: the bootstrap policy is in force
+// and, unless the storage was empty at the start, the post-start hooks have ended,
+// because before that custom resources are unknown. Other checks may still fail.
 func (s *Server) WaitServing(ctx context.Context) error {
 	if err := s.WaitPolicy(ctx); err != nil || s.startedEmpty() {
 		return err
@@ -232,8 +268,8 @@ func (s *Server) WaitServing(ctx context.Context) error {
 	return s.waitHealthy(ctx, "/livez")
 }
 
-// WaitPolicy returns when the bootstrap policy is there: until then hardly
-// anybody may do anything.
+// WaitPolicy returns when the bootstrap policy is in force. Until then most requests
+// are forbidden.
 func (s *Server) WaitPolicy(ctx context.Context) error {
 	select {
 	case <-s.bootstrapped:
@@ -241,18 +277,19 @@ func (s *Server) WaitPolicy(ctx context.Context) error {
 	case <-s.done:
 	case <-ctx.Done():
 	}
-	return s.waitHealthy(ctx, "/livez") // which says what is wrong
+	return s.waitHealthy(ctx, "/livez") // returns the error that says what is wrong
 }
 
-// WaitReady returns when /readyz is green. The error names the checks that are not.
+// WaitReady returns when /readyz is green. The error names the checks that fail.
 func (s *Server) WaitReady(ctx context.Context) error {
 	return s.waitHealthy(ctx, "/readyz")
 }
 
-// Done is closed when the server has ended; Err then says why.
+// Done is closed when the server has ended; Err then returns why.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is nil while the server runs and after Close.
+// Err returns why the server has ended. It is nil while the server runs and after
+// Close.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:

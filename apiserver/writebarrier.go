@@ -20,24 +20,24 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// writeBarrier lies between clients and the objects, and is open as a rule: then it
-// costs a lock a write. While it is closed the state below may be replaced.
+// writeBarrier holds the writes of clients while a restore replaces the state. While
+// it is open it costs each write a mutex.
 type writeBarrier struct {
 	mu       sync.Mutex
-	opened   chan struct{} // closed when the fence opens; nil while it is open
-	sealed   bool          // nothing is on its way any more
-	inFlight int           // writes on their way
-	drained  chan struct{} // closed when none is; nil unless somebody waits
+	opened   chan struct{} // closed when the barrier opens; nil while it is open
+	sealed   bool          // closed, and no write is in flight
+	inFlight int           // writes that were admitted and have not ended
+	drained  chan struct{} // closed when no write is in flight; nil unless close waits
 }
 
-// errRestored is why a write fails that has waited at the fence: whoever sent it
-// has not seen the state as it is now.
-var errRestored = errors.New("the control plane was put back to another state while this write waited: read the object again")
+// errRestored is the reason why a write fails that was held: its client has not seen
+// the state that was restored.
+var errRestored = errors.New("the control plane was restored to another state while this write waited: read the object again")
 
-// installWriteBarrier puts a fence behind authentication, authorization and admission to
-// the queue: who may not write gets no further than without it.
+// installWriteBarrier puts a barrier behind authentication, authorization and priority
+// and fairness, so that it does not change how unauthorized requests are answered.
 func installWriteBarrier(config *server.RecommendedConfig) *writeBarrier {
-	f := &writeBarrier{}
+	b := &writeBarrier{}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -46,28 +46,28 @@ func installWriteBarrier(config *server.RecommendedConfig) *writeBarrier {
 				h.ServeHTTP(w, req)
 				return
 			}
-			if !f.admit(req.Context()) {
+			if !b.admit(req.Context()) {
 				responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 				return
 			}
-			defer f.finishWrite()
+			defer b.finishWrite()
 			h.ServeHTTP(w, req)
 		}), cfg)
 	}
-	return f
+	return b
 }
 
 var (
 	writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
-	// reviewGroups are groups with nothing but questions, streams subresources that
-	// are no writes and may last for hours.
-	reviewGroups       = []string{"authentication.k8s.io", "authorization.k8s.io"}
+	// reviewGroups have no stored objects.
+	reviewGroups = []string{"authentication.k8s.io", "authorization.k8s.io"}
+	// streamSubresources do not write objects, and may last for hours.
 	streamSubresources = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
 )
 
-// refusedWriteError is the answer to a write that has waited. The API server's own controllers
-// would take a conflict for the word that they will be told of a newer object, but that
-// is the one that they have seen already: they have to try again.
+// refusedWriteError is the answer to a write that was held. After a conflict, the API
+// server's own controllers wait for the event of a newer object. After a restore there
+// may be none, so they get an error that they retry.
 func refusedWriteError(ctx context.Context, info *request.RequestInfo) error {
 	if isAPIServer(ctx) {
 		return apierrors.NewServiceUnavailable(errRestored.Error())
@@ -75,90 +75,96 @@ func refusedWriteError(ctx context.Context, info *request.RequestInfo) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errRestored)
 }
 
-// isAPIServer says whether the API server calls.
+// isAPIServer reports whether the API server itself sent the request.
 func isAPIServer(ctx context.Context) bool {
 	who, ok := request.UserFrom(ctx)
 	return ok && who.GetName() == user.APIServerUser
 }
 
-// isObjectWrite says whether a request is one that writes an object of the state.
-// Leases are none: see snapshot.Transient.
+// isObjectWrite reports whether a request writes an object that belongs to the state.
+// Leases do not: see snapshot.IsTransient.
 func isObjectWrite(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && slices.Contains(writeVerbs, info.Verb) &&
 		!slices.Contains(reviewGroups, info.APIGroup) && !slices.Contains(streamSubresources, info.Subresource) &&
 		!(info.APIGroup == "coordination.k8s.io" && info.Resource == "leases")
 }
 
-// admit lets a write pass; false if it had to wait, and must not be carried out.
-// While earlier writes end, those pass that the API server makes for them.
-func (f *writeBarrier) admit(ctx context.Context) bool {
+// admit returns true if a write may proceed. If the barrier is closed it waits until it
+// opens and returns false: the write must be refused. While the last writes in flight
+// end, it admits the writes that the API server sends on their behalf.
+func (b *writeBarrier) admit(ctx context.Context) bool {
 	own := isAPIServer(ctx)
-	f.mu.Lock()
-	if f.opened == nil || own && !f.sealed {
-		f.inFlight++
-		f.mu.Unlock()
+	b.mu.Lock()
+	if b.opened == nil || own && !b.sealed {
+		b.inFlight++
+		b.mu.Unlock()
 		return true
 	}
-	lifted := f.opened
-	f.mu.Unlock()
+	opened := b.opened
+	b.mu.Unlock()
 	select {
-	case <-lifted:
+	case <-opened:
 	case <-ctx.Done():
 	}
 	return false
 }
 
-func (f *writeBarrier) finishWrite() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.inFlight--; f.inFlight == 0 && f.drained != nil {
-		close(f.drained)
-		f.drained, f.sealed = nil, true
+// finishWrite ends a write that was admitted.
+func (b *writeBarrier) finishWrite() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.inFlight--; b.inFlight == 0 && b.drained != nil {
+		close(b.drained)
+		b.drained, b.sealed = nil, true
 	}
 }
 
-// close holds further writes, and returns when none is on its way any more; if
-// that takes longer than ctx the fence is open again.
-func (f *writeBarrier) close(ctx context.Context) error {
-	f.mu.Lock()
-	if f.opened != nil {
-		f.mu.Unlock()
-		return errors.New("apiserver: writes are held already")
+// close holds new writes and returns when none is in flight. If the context ends first,
+// it opens the barrier again.
+func (b *writeBarrier) close(ctx context.Context) error {
+	b.mu.Lock()
+	if b.opened != nil {
+		b.mu.Unlock()
+		return errors.New("apiserver: writes are already held")
 	}
-	f.opened, f.sealed = make(chan struct{}), f.inFlight == 0
-	if f.sealed {
-		f.mu.Unlock()
+	b.opened, b.sealed = make(chan struct{}), b.inFlight == 0
+	if b.sealed {
+		b.mu.Unlock()
 		return nil
 	}
-	landed := make(chan struct{})
-	f.drained = landed
-	f.mu.Unlock()
+	drained := make(chan struct{})
+	b.drained = drained
+	b.mu.Unlock()
 	select {
-	case <-landed:
+	case <-drained:
 		return nil
 	case <-ctx.Done():
 	}
-	f.mu.Lock()
-	flying := f.inFlight
-	f.mu.Unlock()
-	f.open()
-	return fmt.Errorf("apiserver: %d writes are still on their way: try again when they have ended: %w", flying, context.Cause(ctx))
+	b.mu.Lock()
+	inFlight := b.inFlight
+	b.mu.Unlock()
+	b.open()
+	noun := "writes are"
+	if inFlight == 1 {
+		noun = "write is"
+	}
+	return fmt.Errorf("apiserver: %d %s still in flight: %w: try again later", inFlight, noun, context.Cause(ctx))
 }
 
-// open lets writes pass again. Those that waited fail.
-func (f *writeBarrier) open() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	close(f.opened)
-	f.opened, f.drained, f.sealed = nil, nil, false
+// open admits writes again. Those that were held fail.
+func (b *writeBarrier) open() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.opened)
+	b.opened, b.drained, b.sealed = nil, nil, false
 }
 
-// writeDrainTimeout is how long writes that are on their way may take.
+// writeDrainTimeout is how long HoldWrites waits for the writes in flight.
 const writeDrainTimeout = 5 * time.Second
 
-// HoldWrites makes writes of objects wait, of all clients, and returns when none
-// is on its way any more. What has waited fails when it is released, with a conflict
-// or, if it was the API server's own, as unavailable. Reads and watches go on.
+// HoldWrites holds the writes of all clients and returns when none is in flight. After
+// release, the held writes fail with a conflict, and those of the API server itself as
+// unavailable. Reads and watches continue.
 func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeDrainTimeout)
 	defer cancel()
@@ -168,8 +174,8 @@ func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
 	return s.writeBarrier.open, nil
 }
 
-// WaitCaughtUp returns when the API server's own informers have seen what was
-// written below it.
+// WaitCaughtUp returns when the API server's own informers have received what was
+// written directly to its storage.
 func (s *Server) WaitCaughtUp(ctx context.Context, written informersync.Revisions) error {
 	if err := informersync.WaitTyped(ctx, s.informers, written); err != nil {
 		return fmt.Errorf("apiserver: %w", err)

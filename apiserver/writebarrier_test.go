@@ -17,11 +17,11 @@ import (
 	"k8s.io/apiserver/pkg/server"
 )
 
-// barrierFixture is a fence before a handler that waits to be let go.
+// barrierFixture is a barrier in front of a handler that blocks until it is released.
 type barrierFixture struct {
 	barrier *writeBarrier
 	handler http.Handler
-	entered chan string // names of requests that the handler has
+	entered chan string // names of the requests that reach the handler
 	release chan struct{}
 }
 
@@ -39,7 +39,7 @@ func newBarrierFixture() *barrierFixture {
 	return f
 }
 
-// sendRequest is a request of somebody; the channel gets the answer.
+// sendRequest sends a request; the channel receives the answer.
 func (f *barrierFixture) sendRequest(ctx context.Context, who, verb, name string) <-chan *httptest.ResponseRecorder {
 	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "pods", Name: name}
 	ctx = request.WithUser(request.WithRequestInfo(ctx, info), &user.DefaultInfo{Name: who})
@@ -76,20 +76,20 @@ func TestWriteBarrier(t *testing.T) {
 		held := f.sendRequest(ctx, "bob", "delete", "held")
 		f.sendRequest(ctx, "bob", "get", "read")
 		f.sendRequest(ctx, user.APIServerUser, "create", "nested") // on behalf of the first
-		given, giveUp := context.WithCancel(ctx)
-		gone := f.sendRequest(given, "bob", "create", "gone")
+		canceled, cancel := context.WithCancel(ctx)
+		gone := f.sendRequest(canceled, "bob", "create", "gone")
 		if got := strings.Join(f.enteredNames(), " "); got != "first read nested" {
-			t.Errorf("passed: %q", got)
+			t.Errorf("admitted: %q", got)
 		}
 		select {
 		case err := <-closed:
-			t.Fatalf("closed while a write is on its way: %v", err)
+			t.Fatalf("closed while a write is in flight: %v", err)
 		default:
 		}
-		giveUp()
+		cancel()
 		synctest.Wait()
 		if w := <-gone; w.Code != http.StatusConflict {
-			t.Errorf("one that gave up: %d", w.Code)
+			t.Errorf("canceled: %d", w.Code)
 		}
 		close(f.release)
 		if err := <-closed; err != nil {
@@ -98,9 +98,9 @@ func TestWriteBarrier(t *testing.T) {
 		if w := <-first; w.Code != http.StatusOK {
 			t.Errorf("the first: %d", w.Code)
 		}
-		own := f.sendRequest(ctx, user.APIServerUser, "create", "own") // there is nothing any more that it is for
+		own := f.sendRequest(ctx, user.APIServerUser, "create", "own") // no write is in flight that it could belong to
 		if got := f.enteredNames(); len(got) != 0 {
-			t.Errorf("passed a closed fence: %v", got)
+			t.Errorf("admitted by a closed barrier: %v", got)
 		}
 		if err := f.barrier.close(ctx); err == nil {
 			t.Error("closed twice")
@@ -116,11 +116,11 @@ func TestWriteBarrier(t *testing.T) {
 		} {
 			w := <-of.answer
 			var s metav1.Status
-			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != of.code || s.Reason != of.reason || !strings.Contains(s.Message, "was put back to another state") {
+			if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != of.code || s.Reason != of.reason || !strings.Contains(s.Message, "was restored to another state") {
 				t.Errorf("%s: %d %s, %v", name, w.Code, w.Body, err)
 			}
 			if w.Header().Get("Retry-After") != "" {
-				t.Errorf("%s: a client would send it once more as it is", name)
+				t.Errorf("%s: has a Retry-After header: the client would send the same write again", name)
 			}
 		}
 		if w := <-f.sendRequest(ctx, "bob", "create", "after"); w.Code != http.StatusOK {
@@ -129,7 +129,7 @@ func TestWriteBarrier(t *testing.T) {
 	})
 }
 
-// A write that does not end keeps the fence open.
+// If a write does not end in time, the barrier opens again.
 func TestWriteBarrierOpensAfterTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBarrierFixture()
@@ -141,7 +141,7 @@ func TestWriteBarrierOpensAfterTimeout(t *testing.T) {
 		synctest.Wait()
 		held := f.sendRequest(t.Context(), "bob", "create", "held")
 		began := time.Now()
-		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 writes are still on their way") || time.Since(began) != writeDrainTimeout {
+		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 write is still in flight") || time.Since(began) != writeDrainTimeout {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		if w := <-held; w.Code != http.StatusConflict {
@@ -181,6 +181,6 @@ func TestIsObjectWrite(t *testing.T) {
 		}
 	}
 	if isObjectWrite(&request.RequestInfo{Verb: "post", Path: "/ctrlplane/v1/reset"}) {
-		t.Error("what is no resource is held")
+		t.Error("a request for something else than a resource is held")
 	}
 }

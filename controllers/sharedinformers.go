@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -109,14 +108,12 @@ func (s *sharedInformers) start() {
 	close(s.started)
 }
 
+// waitForSync waits for the informers of built-in kinds. It does not wait for those
+// of custom resources: a conversion webhook that is down, such as that of an
+// operator that is not running, keeps their lists from ever succeeding.
 func (s *sharedInformers) waitForSync(ctx context.Context) error {
 	if err := s.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		return fmt.Errorf("controllers: informers: %w", err)
-	}
-	for gvr, ok := range s.metadata.WaitForCacheSync(ctx.Done()) {
-		if !ok {
-			return errors.Join(fmt.Errorf("controllers: informer of %s", gvr), context.Cause(ctx))
-		}
 	}
 	return nil
 }

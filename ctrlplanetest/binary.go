@@ -15,14 +15,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
 )
 
-// programEnv names the program where Binary.Path does not.
+// programEnv names the program if Binary.Path does not.
 const programEnv = "CTRLPLANE"
 
-// Binary runs an installed ctrlplane program, as a child of this process.
+// Binary runs an installed ctrlplane program as a child process.
 type Binary struct {
-	// Path is that of the program; empty = $CTRLPLANE, or ctrlplane in PATH.
+	// Path is the path of the program; empty = $CTRLPLANE, or ctrlplane in PATH.
 	Path string
-	// Flags are further ones of "ctrlplane up", such as --node-zones=3.
+	// Flags are more flags for "ctrlplane up", such as --node-zones=3.
 	Flags []string
 }
 
@@ -39,7 +39,7 @@ func (b Binary) Start(ctx context.Context, o Options) (Instance, error) {
 	if err := p.awaitReady(ctx); err != nil {
 		closeErr := p.Close()
 		switch said := p.stderr.lastLine(); {
-		case errors.Is(err, errProcessEnded): // it says why
+		case errors.Is(err, errProcessEnded): // the error says why already
 		case closeErr != nil && !errors.Is(closeErr, errProcessEnded):
 			err = errors.Join(err, closeErr)
 		case said != "":
@@ -69,12 +69,12 @@ func (b Binary) findProgram() (string, error) {
 	case err == nil:
 		return path, nil
 	case from == "PATH":
-		return "", fmt.Errorf("there is no program %s in PATH, and $%s names none: install it with %q", programName, programEnv, installCommand)
+		return "", fmt.Errorf("program %s not found in PATH, and $%s is not set: install it with %q", programName, programEnv, installCommand)
 	}
-	return "", fmt.Errorf("%s is no program that can be run: %w: install one with %q", from, err, installCommand)
+	return "", fmt.Errorf("%s is not an executable program: %w: install it with %q", from, err, installCommand)
 }
 
-// upFlags are those that say what o says.
+// upFlags returns the flags of "ctrlplane up" for the options.
 func upFlags(o Options) []string {
 	var list []string
 	add := func(name, value string) {
@@ -114,7 +114,7 @@ func upFlags(o Options) []string {
 	return list
 }
 
-// awaitReady returns when the process has said that its control plane is ready.
+// awaitReady returns when the process reports that its control plane is ready.
 func (p *process) awaitReady(ctx context.Context) error {
 	var line []byte
 	select {
@@ -126,10 +126,10 @@ func (p *process) awaitReady(ctx context.Context) error {
 	}
 	var ready childproc.ReadyMessage
 	if err := json.Unmarshal(line, &ready); err != nil {
-		return fmt.Errorf("%s does not say what it should, but %q: is that ctrlplane?", p.cmd.Path, truncate(line))
+		return fmt.Errorf("%s: unexpected output %q: is this ctrlplane?", p.cmd.Path, truncate(line))
 	}
 	if ready.Protocol != childproc.ProtocolVersion {
-		return fmt.Errorf("%s is version %s and speaks protocol %d, these tests speak %d: install the version of ctrlplane that go.mod requires", p.cmd.Path, ready.Version, ready.Protocol, childproc.ProtocolVersion)
+		return fmt.Errorf("%s is version %s with protocol %d, the tests need protocol %d: install the version of ctrlplane that go.mod requires", p.cmd.Path, ready.Version, ready.Protocol, childproc.ProtocolVersion)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", ready.Kubeconfig)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// explainUnknownVerb explains why a program does not know the verb.
+// explainUnknownVerb adds an advice to the error of a program that is too old.
 func (p *process) explainUnknownVerb(err error) error {
 	if strings.Contains(err.Error(), "unknown verb") {
 		return fmt.Errorf("%s is too old for these tests: install the version of ctrlplane that go.mod requires: %w", p.cmd.Path, err)
@@ -148,7 +148,7 @@ func (p *process) explainUnknownVerb(err error) error {
 	return err
 }
 
-// truncate is as much of a line as an error can quote.
+// truncate shortens a line for an error message.
 func truncate(line []byte) string {
 	const most = 80
 	if len(line) > most {

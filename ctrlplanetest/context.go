@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// withTimeout is ctx until the timeout is over.
+// withTimeout returns a context that ends after the timeout, with a cause that says so.
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timed out after %v", timeout))
 }
 
-// testContext bounds what is done for a test: by the timeout, by the end of the test
-// and by that of the control plane.
+// testContext returns the context for what is done for a test: it ends after the
+// timeout, with the test, or with the control plane.
 func (p *ControlPlane) testContext(t testing.TB) (context.Context, context.CancelFunc) {
 	ctx := t.Context()
-	if ctx.Err() != nil { // in a Cleanup: the test has ended, and it counts no more
+	if ctx.Err() != nil { // in a Cleanup, where the test's context has ended
 		ctx = context.WithoutCancel(ctx)
 	}
 	alive, died := context.WithCancelCause(ctx)

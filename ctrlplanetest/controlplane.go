@@ -16,7 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ControlPlane is a control plane that runs for tests.
+// ControlPlane is a running control plane for tests.
 type ControlPlane struct {
 	options Options
 	running Instance
@@ -27,12 +27,12 @@ type ControlPlane struct {
 	control *controlrest.Client
 
 	mu            sync.Mutex
-	namespaces    map[string]string // the latest of each test, by the test's name
-	explainedTest testing.TB        // whose failure was explained last
+	namespaces    map[string]string // the latest namespace of each test, by the test's name
+	explainedTest testing.TB        // the test whose failure was explained last
 }
 
-// Start starts a control plane that ends with the test. At most one Options may be
-// given.
+// Start starts a control plane and stops it when the test ends. It takes at most
+// one Options.
 func Start(t testing.TB, opts ...Options) *ControlPlane {
 	t.Helper()
 	o, err := singleOptions(opts)
@@ -54,7 +54,7 @@ func Start(t testing.TB, opts ...Options) *ControlPlane {
 	return p
 }
 
-// startControlPlane starts a control plane; somebody has to close it.
+// startControlPlane starts a control plane. The caller closes it.
 func startControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
 	ctx, cancel := withTimeout(ctx, o.StartTimeout)
 	defer cancel()
@@ -64,7 +64,7 @@ func startControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
 	}
 	p := &ControlPlane{options: o, running: running, config: running.RESTConfig(), namespaces: map[string]string{}}
 	if err := p.createClients(); err != nil {
-		_ = running.Close() // the first error is worth more
+		_ = running.Close() // the first error matters more
 		return nil, err
 	}
 	return p, nil
@@ -75,7 +75,7 @@ func (p *ControlPlane) createClients() (err error) {
 		return err
 	}
 	silent := rest.CopyConfig(p.config)
-	silent.WarningHandlerWithContext = rest.NoWarnings{} // it sees kinds that no test has asked for
+	silent.WarningHandlerWithContext = rest.NoWarnings{} // it also lists deprecated kinds, which no test asked for
 	if p.dynamic, err = dynamic.NewForConfig(silent); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (p *ControlPlane) createClients() (err error) {
 	return err
 }
 
-// close ends the control plane. That it had ended before is an error.
+// close stops the control plane. It returns an error if it has already ended.
 func (p *ControlPlane) close() error {
 	select {
 	case <-p.running.Done():
@@ -97,18 +97,18 @@ func (p *ControlPlane) close() error {
 }
 
 func (p *ControlPlane) endedError() error {
-	return fmt.Errorf("the control plane has ended during the tests: %w", p.running.Err())
+	return fmt.Errorf("the control plane exited during the tests: %w", p.running.Err())
 }
 
-// RESTConfig returns the administrator's way in, without a client-side rate limit.
+// RESTConfig returns the administrator's configuration, without a client-side rate limit.
 func (p *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(p.config) }
 
 // Client returns the administrator's client.
 func (p *ControlPlane) Client() kubernetes.Interface { return p.client }
 
-// Kubeconfig is the administrator's kubeconfig, a file that goes with the control
-// plane.
+// Kubeconfig returns the path of the administrator's kubeconfig. The file is
+// removed with the control plane.
 func (p *ControlPlane) Kubeconfig() string { return filepath.Join(p.running.DataDir(), "kubeconfig") }
 
-// Source tells all that is observed in the control plane.
+// Source returns the source of everything that is observed in the control plane.
 func (p *ControlPlane) Source() observe.Source { return p.control }

@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	deleteWorkers  = 16                    // requests at a time
-	deleteInterval = 25 * time.Millisecond // between two looks
+	deleteWorkers  = 16                    // concurrent requests
+	deleteInterval = 25 * time.Millisecond // between two passes over what is left
 	maxLeftovers   = 5                     // objects that an error names
 )
 
-// deleteNamespace returns when the namespace and all in it is gone. Upstream's
-// controller waits five seconds before it begins, for other API servers to learn
-// of the deletion. Here is one: so what it would delete is deleted at once.
+// deleteNamespace deletes a namespace and returns when it is gone. The namespace
+// controller waits five seconds before it deletes the contents, so that other API
+// servers learn of the deletion. Here there is only one, so the contents are
+// deleted at once.
 func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	namespaces := p.client.CoreV1().Namespaces()
 	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
@@ -42,17 +43,17 @@ func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 		_, err = namespaces.Finalize(ctx, ns, metav1.UpdateOptions{})
 	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // by now upstream's controller may have done it
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the namespace controller may have been faster
 		return preferCause(ctx, err)
 	}
 	return p.awaitNamespaceGone(ctx, name)
 }
 
-// deleteContents deletes all that is in a namespace and returns when it is gone.
+// deleteContents deletes everything in a namespace and returns when it is gone.
 func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) error {
 	lists, err := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
 	if err != nil {
-		return fmt.Errorf("ask what the API server serves: %w", preferCause(ctx, err))
+		return fmt.Errorf("discover the API: %w", preferCause(ctx, err))
 	}
 	resources := listableResources(lists, "delete")
 	tick := time.NewTicker(deleteInterval)
@@ -67,7 +68,7 @@ func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) err
 		case len(left) == 0:
 			return nil
 		}
-		resources = left // nothing can be made in a namespace that ends
+		resources = left // nothing can be created in a namespace that is being deleted
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -75,8 +76,8 @@ func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) err
 	}
 }
 
-// deleteContentsOnce deletes what there is of some resources, and returns those of which
-// there was something.
+// deleteContentsOnce deletes the objects of the given resources and returns the
+// resources that had any.
 func (p *ControlPlane) deleteContentsOnce(ctx context.Context, namespace string, resources []schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
 	var mu sync.Mutex
 	var left []schema.GroupVersionResource
@@ -95,7 +96,7 @@ func (p *ControlPlane) deleteContentsOnce(ctx context.Context, namespace string,
 	return left, failed
 }
 
-// forEachResource calls f for all resources, some at a time.
+// forEachResource calls f for each resource, a limited number at a time.
 func forEachResource(resources []schema.GroupVersionResource, f func(schema.GroupVersionResource)) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -109,12 +110,12 @@ func forEachResource(resources []schema.GroupVersionResource, f func(schema.Grou
 	}
 }
 
-// deleteResource tells whether there is anything of a resource, and deletes it.
+// deleteResource deletes all objects of a resource and reports whether there were any.
 func (p *ControlPlane) deleteResource(ctx context.Context, namespace string, gvr schema.GroupVersionResource) (there bool, err error) {
 	client := p.dynamic.Resource(gvr).Namespace(namespace)
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-		return false, nil // its CustomResourceDefinition has just gone
+		return false, nil // its CustomResourceDefinition has just been deleted
 	}
 	if err != nil {
 		return true, err
@@ -132,7 +133,8 @@ func (p *ControlPlane) deleteResource(ctx context.Context, namespace string, gvr
 	return len(list.Items) > 0, nil
 }
 
-// describeLeftovers says what is left in a namespace, and why.
+// describeLeftovers returns a line for each object that is left in a namespace, with
+// the reason.
 func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, resources []schema.GroupVersionResource) string {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
@@ -141,7 +143,7 @@ func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, 
 	for _, gvr := range resources {
 		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			fmt.Fprintf(&text, "\n    %s: what is left is not known: %v", gvr.GroupResource(), err)
+			fmt.Fprintf(&text, "\n    %s: cannot be listed: %v", gvr.GroupResource(), err)
 			continue
 		}
 		for i := range list.Items {
@@ -154,7 +156,7 @@ func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, 
 		fmt.Fprintf(&text, "\n    and %d more", n-maxLeftovers)
 	}
 	if strings.Contains(text.String(), "finalizer") {
-		text.WriteString("\n    does the controller that takes finalizers away run until the namespace is deleted?")
+		text.WriteString("\n    does the controller that removes the finalizers run until the namespace is deleted?")
 	}
 	return text.String()
 }

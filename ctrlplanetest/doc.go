@@ -11,17 +11,19 @@
 //		cp.WaitHealthy(t, web...)
 //	}
 //
-// Shared is one control plane for all tests of a package, kept apart by
-// namespaces (Namespace) or by going back to how it was (Isolate); Start is one for
-// a single test. A test that fails prints what the controllers did in its namespace.
+// Shared returns one control plane for all tests of a package. Tests are isolated
+// by namespaces (Namespace) or by restoring the state (Isolate). Start starts a
+// control plane for a single test. A test that fails logs what the controllers did
+// in its namespace.
 //
-// By default an installed ctrlplane program is started, and this package links
-// client libraries only. It is $CTRLPLANE, or the ctrlplane in PATH. Package
-// inprocess has a Backend that runs the same in the test's own process, for which it
-// links Kubernetes' server. A control plane never outlives the process of its
-// tests, even if that is killed.
+// By default an installed ctrlplane program is started, $CTRLPLANE or ctrlplane in
+// PATH, and this package links only client libraries. The package inprocess has a
+// Backend that runs the control plane in the test's own process; it links the
+// Kubernetes server. A control plane never outlives the process of its tests, even
+// if that process is killed.
 //
-// All methods may be called by parallel tests. Those that take a testing.TB fail
-// that test at once, so they are for its own goroutine; they may be called in
-// Cleanup, too. Each waits for Options.Timeout at most, and says what it waited for in vain.
+// All methods may be called by parallel tests. Methods that take a testing.TB fail
+// that test with FailNow, so call them from the test's own goroutine; they may also
+// be called in Cleanup. Each waits for at most Options.Timeout, and its failure says
+// what it waited for.
 package ctrlplanetest

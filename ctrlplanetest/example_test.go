@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// newExampleT stands for the *testing.T that a test is given.
+// newExampleT returns what stands in for the *testing.T of a test.
 func newExampleT() *recorder {
 	t := newRecorder("Example")
 	t.echo = true
@@ -37,7 +37,7 @@ func Example() {
 func ExampleStart() {
 	t := newExampleT()
 	defer t.endTest()
-	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Nodes: 3}) // ends with the test
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Nodes: 3}) // stopped when the test ends
 	nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -59,10 +59,10 @@ func ExampleControlPlane_Records() {
 	cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
 	for _, r := range cp.Records(t, namespace) {
 		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.IsRoutine() {
-			fmt.Println(call.Controller, "has created a", call.Object.Kind)
+			fmt.Println(call.Controller, "created a", call.Object.Kind)
 		}
 	}
-	// Output: deployment-controller has created a ReplicaSet
+	// Output: deployment-controller created a ReplicaSet
 }
 
 func ExampleControlPlane_ObjectsByName() {
@@ -84,7 +84,7 @@ func ExampleControlPlane_WaitSettled() {
 	cp.Namespace(t)
 	cp.Apply(t, "testdata/web.yaml")
 	cp.WaitSettled(t)
-	cp.WaitHealthy(t, cp.ObjectsByName(t, "deploy/web")...) // at once
+	cp.WaitHealthy(t, cp.ObjectsByName(t, "deploy/web")...) // returns at once
 	fmt.Println("rolled out")
 	// Output: rolled out
 }

@@ -23,15 +23,15 @@ const (
 	maxProblems      = 10
 )
 
-// wasExplained tells whether that has been done for a test.
+// wasExplained reports whether the failure of a test has been explained.
 func (p *ControlPlane) wasExplained(t testing.TB) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.explainedTest == t
 }
 
-// explainFailure logs why a test may have failed: what the controllers did in its
-// namespace ("" = all) after a record, and what is not healthy there.
+// explainFailure logs why a test may have failed: what the controllers did after a
+// record, and what is not healthy. An empty namespace stands for all.
 func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint64) {
 	p.mu.Lock()
 	p.explainedTest = t
@@ -46,7 +46,7 @@ func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint
 	}
 	records, err := p.fetchRecords(ctx, namespace, observe.Query{Notable: true, After: after})
 	if err != nil {
-		t.Logf("ctrlplanetest: what controllers did %s is not known: %v", where, err)
+		t.Logf("ctrlplanetest: cannot read what controllers did %s: %v", where, err)
 		return
 	}
 	t.Logf("ctrlplanetest: what controllers did %s:\n%s", where, formatActivity(records, namespace))
@@ -55,25 +55,25 @@ func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint
 		t.Logf("ctrlplanetest: not healthy %s:\n    %s", where, strings.Join(problems, "\n    "))
 	}
 	if err != nil {
-		t.Logf("ctrlplanetest: not all objects %s could be looked at: %v", where, err)
+		t.Logf("ctrlplanetest: cannot check all objects %s: %v", where, err)
 	}
 }
 
-// activityLine is what a controller did, and how often it then did the same again.
+// activityLine is one action of a controller, and how often it was repeated.
 type activityLine struct {
 	first, last        time.Time
 	controller, action string
 	repeats            int
 }
 
-// quotedText is what differs where a controller tries the same again: names, mostly.
+// quotedText matches what differs between repeated attempts, mostly names.
 var quotedText = regexp.MustCompile(`"[^"]*"`)
 
 func (l activityLine) sameAs(m activityLine) bool {
 	return l.controller == m.controller && quotedText.ReplaceAllString(l.action, "") == quotedText.ReplaceAllString(m.action, "")
 }
 
-// formatActivity tells the writes and failures of controllers, the newest ones, a line each.
+// formatActivity formats the newest writes and failures of controllers, one per line.
 func formatActivity(records []observe.Record, namespace string) string {
 	var lines []activityLine
 	for _, r := range records {
@@ -89,12 +89,12 @@ func formatActivity(records []observe.Record, namespace string) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "    nothing: no write and no failure of theirs is known"
+		return "    nothing: no write and no failure is recorded"
 	}
 	var b strings.Builder
 	began := lines[0].first
 	if more := len(lines) - maxActivityLines; more > 0 {
-		fmt.Fprintf(&b, "    … %d earlier ones\n", more)
+		fmt.Fprintf(&b, "    … %d earlier\n", more)
 		lines = lines[more:]
 	}
 	width := 0
@@ -105,28 +105,28 @@ func formatActivity(records []observe.Record, namespace string) string {
 		fmt.Fprintf(&b, "    %+7.3fs  %-*s  %s", l.first.Sub(began).Seconds(), width, l.controller, l.action)
 		switch over := l.last.Sub(l.first).Seconds(); {
 		case l.repeats == 1:
-			fmt.Fprintf(&b, " (once more after %.1fs)", over)
+			fmt.Fprintf(&b, " (repeated after %.1fs)", over)
 		case l.repeats > 1:
-			fmt.Fprintf(&b, " (%d times more in %.1fs)", l.repeats, over)
+			fmt.Fprintf(&b, " (repeated %d times in %.1fs)", l.repeats, over)
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// repeatsCallError tells whether an event is a sync that failed with the error of the call
-// that the line before tells.
+// repeatsCallError reports whether an event is a sync that failed with the error of
+// the call in the line before.
 func repeatsCallError(e observe.Event, before activityLine) bool {
 	s, ok := e.(*observe.Synced)
 	return ok && s.Failed() && s.Controller == before.controller && strings.HasSuffix(
 		quotedText.ReplaceAllString(before.action, ""), quotedText.ReplaceAllString(collapseSpaces(s.Error), ""))
 }
 
-// pastTense is a verb for what has been done.
+// pastTense has the past tense of each verb.
 var pastTense = map[string]string{"create": "created", "update": "updated", "patch": "patched", "delete": "deleted", "deletecollection": "deleted every"}
 
-// describeEvent is an event in words, without the namespace that is known; "" if it is no
-// write and no failure.
+// describeEvent describes a write or a failure, without the given namespace; action
+// is empty for any other event.
 func describeEvent(e observe.Event, namespace string) (who, what string) {
 	switch e := e.(type) {
 	case *observe.Called:
@@ -154,8 +154,8 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 
 func collapseSpaces(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// findProblems tells which objects in a namespace are not healthy, and why; the error
-// says that not all could be looked at.
+// findProblems returns a line for each unhealthy object in a namespace, with the
+// reason. The error says that not all objects could be checked.
 func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]string, error) {
 	lists, failed := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
 	var problems []string
@@ -176,13 +176,13 @@ func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]st
 	return problems, failed
 }
 
-// listableResources are the resources that can be listed and understand a verb.
+// listableResources returns the resources that support list and the given verb.
 func listableResources(lists []*metav1.APIResourceList, verb string) []schema.GroupVersionResource {
 	var all []schema.GroupVersionResource
 	for _, l := range lists {
 		gv, err := schema.ParseGroupVersion(l.GroupVersion)
 		if err != nil {
-			continue // no API server says that
+			continue // does not happen: the API server validates it
 		}
 		for _, r := range l.APIResources {
 			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, verb) {

@@ -41,15 +41,15 @@ func TestFormatActivity(t *testing.T) {
 		in   []observe.Record
 		want []string
 	}{
-		{"nothing", nil, []string{"    nothing: no write and no failure of theirs is known"}},
+		{"no records", nil, []string{"    nothing: no write and no failure is recorded"}},
 		{"writes", recordsOf(createCall("Pod", "a"), scale, chatter, &observe.Delivered{}), []string{
 			"     +0.000s  c  created Pod a",
 			"     +0.100s  c  patched Deployment web (scale)",
 		}},
-		{"again", recordsOf(refusedPodCall("a"), newFailedSync(`pods "a" is forbidden: no quota`), refusedPodCall("b"), newFailedSync(`pods "b" is forbidden: no quota`)), []string{
-			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota (once more after 0.2s)`,
+		{"repeated", recordsOf(refusedPodCall("a"), newFailedSync(`pods "a" is forbidden: no quota`), refusedPodCall("b"), newFailedSync(`pods "b" is forbidden: no quota`)), []string{
+			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota (repeated after 0.2s)`,
 		}},
-		{"a sync with an error of its own", recordsOf(refusedPodCall("a"), newFailedSync("no\nidea")), []string{
+		{"sync with another error", recordsOf(refusedPodCall("a"), newFailedSync("no\nidea")), []string{
 			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota`,
 			"     +0.100s  c  failed to sync web: no idea",
 		}},
@@ -69,8 +69,8 @@ func TestFormatActivityKeepsNewest(t *testing.T) {
 		many = append(many, createCall("Pod", strings.Repeat("x", i+1)))
 	}
 	lines := strings.Split(formatActivity(recordsOf(many...), "demo"), "\n")
-	if len(lines) != maxActivityLines+1 || lines[0] != "    … 70 earlier ones" || !strings.HasPrefix(lines[1], "     +7.000s") {
-		t.Errorf("%d lines, the first are %q", len(lines), lines[:2])
+	if len(lines) != maxActivityLines+1 || lines[0] != "    … 70 earlier" || !strings.HasPrefix(lines[1], "     +7.000s") {
+		t.Errorf("%d lines that begin with %q", len(lines), lines[:2])
 	}
 }
 
@@ -95,7 +95,7 @@ func TestConcernsNamespace(t *testing.T) {
 		{&observe.BootStep{}, false},
 	} {
 		if got := concernsNamespace(tc.event, "demo"); got != tc.want {
-			t.Errorf("%+v: got %t", tc.event, got)
+			t.Errorf("%+v: got %t, want %t", tc.event, got, tc.want)
 		}
 	}
 }
@@ -114,30 +114,30 @@ func TestNamespacePrefix(t *testing.T) {
 	}
 }
 
-// TestRunTestsExitCode checks what Run gives to TestMain.
+// TestRunTestsExitCode checks the exit code that Run returns to TestMain.
 func TestRunTestsExitCode(t *testing.T) {
 	before := sharedControlPlane
 	defer func() { sharedControlPlane = before }()
 	if code, err := runTests(func() int { return 7 }, nil); code != 7 || err != nil {
-		t.Errorf("tests that need none: got %d, %v", code, err)
+		t.Errorf("tests that use no control plane: got %d, %v", code, err)
 	}
-	if _, err := sharedControlPlane.get(); err == nil || err.Error() != "the tests are over" {
+	if _, err := sharedControlPlane.get(); err == nil || err.Error() != "the tests have ended" {
 		t.Errorf("after the tests: got %v", err)
 	}
 	if code, err := runTests(func() int { return 0 }, []Options{{}, {}}); code != 2 || err == nil {
-		t.Errorf("two Options: got %d, %v", code, err)
+		t.Errorf("with two Options: got %d, %v", code, err)
 	}
 	n := 0
-	failing := failingBackend(func() error { n++; return errors.New("no room") })
+	failing := failingBackend(func() error { n++; return errors.New("disk full") })
 	code, err := runTests(func() int {
 		for range 2 {
-			if _, err := sharedControlPlane.get(); err == nil || err.Error() != "no room" {
+			if _, err := sharedControlPlane.get(); err == nil || err.Error() != "disk full" {
 				t.Errorf("got %v", err)
 			}
 		}
 		return 1
 	}, []Options{{Backend: failing}})
 	if code != 1 || err != nil || n != 1 {
-		t.Errorf("a start that fails: got %d, %v, after %d starts", code, err, n)
+		t.Errorf("after a failed start: got %d, %v and %d starts, want one", code, err, n)
 	}
 }

@@ -3,11 +3,10 @@ package ctrlplanetest_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ensureProgram builds the program, unless the environment names one.
+// ensureProgram builds the program unless $CTRLPLANE names one.
 func ensureProgram() (remove func(), err error) {
 	if os.Getenv("CTRLPLANE") != "" {
 		return func() {}, nil
@@ -33,10 +32,9 @@ func ensureProgram() (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, "ctrlplane")
-	build := exec.Command("go", "build", "-o", path, "github.com/ctrlplane/ctrlplane/cmd/ctrlplane")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, out)
+	path, err := program.Build(dir)
+	if err != nil {
+		return nil, err
 	}
 	return func() { os.RemoveAll(dir) }, os.Setenv("CTRLPLANE", path)
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/health"
 )
 
-// testAnnotation says on a Namespace which test it is for.
-const testAnnotation = "ctrlplane/test"
+// testAnnotation has the name of the test that a Namespace belongs to.
+const testAnnotation = "ctrlplane.local/test"
 
 var (
 	namespaceKind      = corev1.SchemeGroupVersion.WithKind("Namespace")
 	serviceAccountKind = corev1.SchemeGroupVersion.WithKind("ServiceAccount")
 )
 
-// Namespace makes a namespace for the test, in which Pods can be created at once,
-// and returns its name. At the end of the test it is deleted, with all that is in
-// it: a test whose namespace cannot be deleted fails, and is told what is left.
+// Namespace creates a namespace for the test, in which Pods can be created at once,
+// and returns its name. When the test ends, the namespace is deleted with
+// everything in it. If that fails, the test fails with what is left.
 //
-// A controller under test that has to take finalizers away must run until then:
-// start it before, and end it in a Cleanup; t.Context() ends too early.
+// A controller under test that has to remove finalizers must run until then: start
+// it before, and stop it in a Cleanup. t.Context() ends too early.
 func (p *ControlPlane) Namespace(t testing.TB) string {
 	t.Helper()
 	ctx, stop := p.testContext(t)
@@ -36,7 +36,7 @@ func (p *ControlPlane) Namespace(t testing.TB) string {
 		Annotations:  map[string]string{testAnnotation: t.Name()},
 	}}, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("ctrlplanetest: create a namespace: %v", preferCause(ctx, err))
+		t.Fatalf("ctrlplanetest: create namespace: %v", preferCause(ctx, err))
 	}
 	p.setNamespace(t, ns.Name)
 	t.Cleanup(func() { p.endNamespace(t, ns.Name) })
@@ -46,8 +46,8 @@ func (p *ControlPlane) Namespace(t testing.TB) string {
 	return ns.Name
 }
 
-// awaitPodAdmission returns when Pods are admitted to a namespace: without a ServiceAccount
-// they are not. If nobody makes one, that is the test's concern.
+// awaitPodAdmission returns when Pods are admitted to a namespace, which needs a
+// ServiceAccount. It does not wait if no controller creates one.
 func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) error {
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) 
 	return nil
 }
 
-// endNamespace deletes a test's namespace, and explains the failure of the test.
+// endNamespace deletes a test's namespace and explains the failure of the test.
 func (p *ControlPlane) endNamespace(t testing.TB, namespace string) {
 	p.setNamespace(t, "")
 	failed := t.Failed()
@@ -71,14 +71,14 @@ func (p *ControlPlane) endNamespace(t testing.TB, namespace string) {
 	ctx, stop := p.testContext(t)
 	defer stop()
 	if err := p.deleteNamespace(ctx, namespace); err != nil {
-		t.Errorf("ctrlplanetest: namespace %s was not deleted: %v", namespace, err)
+		t.Errorf("ctrlplanetest: namespace %s is not deleted: %v", namespace, err)
 		if !failed {
 			p.explainFailure(t, namespace, 0)
 		}
 	}
 }
 
-// awaitNamespaceGone returns when there is no such namespace any more.
+// awaitNamespaceGone returns when the namespace no longer exists.
 func (p *ControlPlane) awaitNamespaceGone(ctx context.Context, name string) error {
 	err := p.health.Wait(ctx, []health.Ref{{GroupVersionKind: namespaceKind, Name: name}}, health.Options{Gone: true})
 	if stuck, ok := errors.AsType[*health.NotHealthyError](err); ok {
@@ -87,8 +87,8 @@ func (p *ControlPlane) awaitNamespaceGone(ctx context.Context, name string) erro
 	return err
 }
 
-// namespacePrefix makes the beginning of a namespace's name of a test's: a DNS label that
-// leaves room for what the API server adds.
+// namespacePrefix makes a prefix for generated names from the name of a test: a DNS
+// label that leaves room for the suffix.
 func namespacePrefix(test string) string {
 	const most = 50
 	name := strings.Map(func(r rune) rune {
@@ -108,7 +108,7 @@ func namespacePrefix(test string) string {
 	return name + "-"
 }
 
-// setNamespace says which namespace is the test's; "" = none.
+// setNamespace records the namespace of a test; "" = none.
 func (p *ControlPlane) setNamespace(t testing.TB, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,8 @@ func (p *ControlPlane) setNamespace(t testing.TB, name string) {
 	}
 }
 
-// namespaceOf is the test's, or that of the test that it is a part of, or "default".
+// namespaceOf returns the namespace of a test or of the test it is a part of, else
+// "default".
 func (p *ControlPlane) namespaceOf(t testing.TB) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +134,8 @@ func (p *ControlPlane) namespaceOf(t testing.TB) string {
 	return metav1.NamespaceDefault
 }
 
-// preferCause prefers why ctx has ended to what that did to a request.
+// preferCause returns why ctx ended, if it did, instead of the error of the request
+// that it interrupted.
 func preferCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -19,7 +19,7 @@ import (
 
 var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
-// createWidget makes one with finalizers.
+// createWidget creates a custom resource with finalizers.
 func createWidget(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace, name string, finalizers ...string) *unstructured.Unstructured {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cp.RESTConfig())
@@ -35,12 +35,12 @@ func createWidget(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace, name 
 	return w
 }
 
-// requireNamespaceGone checks that there is no such namespace.
+// requireNamespaceGone checks that a namespace no longer exists.
 func requireNamespaceGone(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace string) {
 	t.Helper()
 	_, err := cp.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("namespace %s: %v, want that it is gone", namespace, err)
+		t.Errorf("namespace %s: got %v, want not found", namespace, err)
 	}
 }
 
@@ -51,7 +51,7 @@ func newPod(name string) *corev1.Pod {
 	}
 }
 
-// TestHundredNamespacesInParallel is what one start is for: a hundred tests, side by side.
+// TestHundredNamespacesInParallel runs a hundred tests in one control plane.
 func TestHundredNamespacesInParallel(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	const n = 100
@@ -63,7 +63,7 @@ func TestHundredNamespacesInParallel(t *testing.T) {
 				names[i] = cp.Namespace(t)
 				pod, err := cp.Client().CoreV1().Pods(names[i]).Create(t.Context(), newPod("p"), metav1.CreateOptions{})
 				if err != nil {
-					t.Fatal(err) // at once: there is a ServiceAccount
+					t.Fatal(err) // the ServiceAccount exists already
 				}
 				cp.WaitHealthy(t, pod)
 			})
@@ -81,7 +81,7 @@ func TestHundredNamespacesInParallel(t *testing.T) {
 
 func TestNamespaceIsNamedAfterTest(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
-	r := newRecorder("TestÄ/__with a very long name, which is cut where there is no room left for it")
+	r := newRecorder("TestÄ/__with a very long name, which is cut where the label ends, as it must be")
 	var name string
 	r.runTest(func(tb testing.TB) {
 		name = cp.Namespace(tb)
@@ -91,13 +91,13 @@ func TestNamespaceIsNamedAfterTest(t *testing.T) {
 	if r.failed {
 		t.Error(r.logged())
 	}
-	if want := "test-with-a-very-long-name-which-is-cut-where-ther-"; !strings.HasPrefix(name, want) {
+	if want := "test-with-a-very-long-name-which-is-cut-where-the-"; !strings.HasPrefix(name, want) {
 		t.Errorf("got %s, want %s…", name, want)
 	}
 	requireNamespaceGone(t, cp, name)
 }
 
-// TestNamespaceWithFinalizerFailsTest has what nobody takes away.
+// TestNamespaceWithFinalizerFailsTest creates an object that cannot be deleted.
 func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
 	r := newRecorder("TestStays")
@@ -108,9 +108,9 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	})
 	for _, want := range []string{
 		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
-		"Widget w: it is being deleted, but nobody has taken away its finalizer",
+		"Widget w: being deleted; waiting for finalizer",
 		"example.com/stay",
-		"does the controller that takes finalizers away run until the namespace is deleted?",
+		"does the controller that removes the finalizers run until the namespace is deleted?",
 		"what controllers did in namespace " + name,
 	} {
 		if !r.failed || !strings.Contains(r.logged(), want) {
@@ -119,18 +119,18 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	}
 }
 
-// TestSubtestsInheritNamespace checks whose namespace Apply uses.
+// TestSubtestsInheritNamespace checks which namespace Apply and ObjectsByName use.
 func TestSubtestsInheritNamespace(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	outer := cp.Namespace(t)
-	t.Run("without one", func(t *testing.T) {
+	t.Run("without its own", func(t *testing.T) {
 		t.Run("deeper", func(t *testing.T) {
 			if got := cp.Apply(t, "testdata/web.yaml")[0].GetNamespace(); got != outer {
 				t.Errorf("got %s, want that of the outer test, %s", got, outer)
 			}
 		})
 	})
-	t.Run("with one", func(t *testing.T) {
+	t.Run("with its own", func(t *testing.T) {
 		own := cp.Namespace(t)
 		if got := cp.ObjectsByName(t, "deploy/web")[0].GetNamespace(); got != own || own == outer {
 			t.Errorf("got %s, want its own, %s, not %s", got, own, outer)

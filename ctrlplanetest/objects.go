@@ -17,15 +17,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
-// Object is an object of the API, as client-go and controller-runtime have it.
+// Object is an API object, as in client-go and controller-runtime.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Apply applies files and folders of manifests by server-side apply, and returns
-// the objects that are in them. Those that name no namespace, and need one, go
-// into the namespace that Namespace made for this test, else into "default".
+// Apply applies manifest files and folders with server-side apply and returns their
+// objects. Namespaced objects without a namespace go into the namespace that
+// Namespace created for this test, else into "default".
 func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	t.Helper()
 	loaded, err := manifests.Load(paths)
@@ -35,7 +35,7 @@ func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	objects := make([]Object, len(loaded))
 	for i, o := range loaded {
 		if o.GetNamespace() == "" {
-			o.SetNamespace(p.namespaceOf(t)) // it says nothing on what needs none
+			o.SetNamespace(p.namespaceOf(t)) // ignored for kinds without namespaces
 		}
 		objects[i] = o.Unstructured
 	}
@@ -47,8 +47,8 @@ func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	return objects
 }
 
-// ObjectsByName are objects that WaitHealthy and WaitGone are given by KIND/NAME, as
-// kubectl takes them, in the test's namespace.
+// ObjectsByName returns objects for WaitHealthy and WaitGone, given as KIND/NAME like
+// to kubectl, in the test's namespace. They need not exist.
 func (p *ControlPlane) ObjectsByName(t testing.TB, names ...string) []Object {
 	t.Helper()
 	ctx, stop := p.testContext(t)
@@ -68,18 +68,18 @@ func (p *ControlPlane) ObjectsByName(t testing.TB, names ...string) []Object {
 	return objects
 }
 
-// WaitHealthy returns when all objects are healthy at the same time, by kstatus'
-// rules: Deployments rolled out, Jobs complete or running, custom resources by
-// their conditions. Else the test fails with the reason a person would look for.
-// Of an object only its kind, namespace and name matter; it need not be there yet.
-// A custom resource without any condition is healthy as soon as it is there: have
-// its CustomResourceDefinition begin with one that is Unknown, as a default.
+// WaitHealthy returns when all objects are healthy at the same time, by the rules of
+// kstatus: Deployments rolled out, Jobs complete or running, custom resources by
+// their conditions. Otherwise the test fails with the reasons. Of an object only
+// its kind, namespace and name matter; it need not exist yet. A custom resource
+// without conditions is healthy as soon as it exists: let its
+// CustomResourceDefinition set a condition with status Unknown by default.
 func (p *ControlPlane) WaitHealthy(t testing.TB, objects ...Object) {
 	t.Helper()
 	p.waitForObjects(t, objects, health.Options{})
 }
 
-// WaitGone returns when none of the objects is there any more.
+// WaitGone returns when none of the objects exists any more.
 func (p *ControlPlane) WaitGone(t testing.TB, objects ...Object) {
 	t.Helper()
 	p.waitForObjects(t, objects, health.Options{Gone: true})
@@ -106,8 +106,8 @@ func (p *ControlPlane) waitForObjects(t testing.TB, objects []Object, o health.O
 	}
 }
 
-// objectRefs names objects. Those of types that the scheme knows need not say what
-// they are, and as clients return them they do not.
+// objectRefs returns references to objects. Objects whose type is in the scheme need
+// no apiVersion and kind; typed clients return them without.
 func objectRefs(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 	refs := make([]health.Ref, len(objects))
 	for i, o := range objects {
@@ -115,7 +115,7 @@ func objectRefs(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 		if gvk.Empty() {
 			known, _, err := types.ObjectKinds(o)
 			if err != nil {
-				return nil, fmt.Errorf("%T %s does not say what it is: set Options.Scheme, or its apiVersion and kind", o, o.GetName())
+				return nil, fmt.Errorf("%T %s has no kind and its type is not in the scheme: set Options.Scheme, or its apiVersion and kind", o, o.GetName())
 			}
 			gvk = known[0]
 		}
@@ -127,12 +127,12 @@ func objectRefs(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 	return refs, nil
 }
 
-// retryHorizon is how far ahead a retry still counts as something to do.
+// retryHorizon is how soon a retry must be due to count as pending work.
 const retryHorizon = time.Second
 
-// WaitSettled returns when no controller has anything left to do, as far as can be
-// seen: no key queued, worked on or about to be tried again. Else the test fails
-// with who is busy. All namespaces count: tests beside this one delay it.
+// WaitSettled returns when no controller has work left: no key queued, in flight or
+// about to be retried. Otherwise the test fails and lists the busy controllers. It
+// covers all namespaces, so tests in parallel delay it.
 func (p *ControlPlane) WaitSettled(t testing.TB) {
 	t.Helper()
 	ctx, stop := p.testContext(t)

@@ -11,60 +11,59 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say what control plane there is to be. The zero value is the one that
+// Options configure a control plane. The zero value is the control plane that
 // "ctrlplane up --ephemeral" starts.
 type Options struct {
-	// Nodes is how many simulated nodes there are; 0 = one, less = none.
+	// Nodes is the number of simulated nodes; 0 = one, negative = none.
 	Nodes int
-	// Manifests are files or folders of objects to apply before the first test,
-	// CustomResourceDefinitions first.
+	// Manifests are files or folders of objects to apply before the first test. Their
+	// CustomResourceDefinitions are applied first.
 	Manifests []string
-	// Controllers selects controllers as upstream's --controllers does; nil = all
-	// that kubeadm turns on.
+	// Controllers selects controllers like upstream's --controllers; nil = the default
+	// of kubeadm.
 	Controllers []string
-	// NoScheduler leaves it to the test to say on which node a Pod runs.
+	// NoScheduler starts no scheduler: the test assigns Pods to nodes.
 	NoScheduler bool
-	// FeatureGates and RuntimeConfig are upstream's flags of these names.
+	// FeatureGates and RuntimeConfig are the values of upstream's flags of these names.
 	FeatureGates, RuntimeConfig string
-	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are further upstream
-	// flags, as name=value.
+	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are more upstream flags,
+	// as name=value.
 	APIServerArgs, ControllerManagerArgs, SchedulerArgs []string
-	// Records is how many records of what happened are kept; 0 = 16384.
+	// Records is how many records are kept; 0 = 16384.
 	Records int
-	// LogFile is where all components log to; empty = a file that goes with the
-	// control plane.
+	// LogFile is the log file of all components; empty = a file that is removed with
+	// the control plane.
 	LogFile string
-	// StartTimeout is how long the start may take, and Timeout each wait of a
-	// test; 0 = one minute.
+	// StartTimeout bounds the start, Timeout each wait of a test; 0 = one minute.
 	StartTimeout, Timeout time.Duration
-	// Scheme knows the types of objects that tests wait for; nil = client-go's.
+	// Scheme has the types of objects that tests wait for; nil = client-go's scheme.
 	Scheme *runtime.Scheme
 	// Backend runs the control plane; nil = Binary{}.
 	Backend Backend
 }
 
-// Backend is a way to run a control plane.
+// Backend is a way to run control planes.
 type Backend interface {
-	// Start returns when the control plane is usable, or why it is not; then
-	// nothing is left behind. ctx bounds the start only.
+	// Start returns when the control plane is usable. After an error nothing is
+	// left behind. ctx bounds only the start.
 	Start(ctx context.Context, o Options) (Instance, error)
 }
 
-// Instance is a control plane that runs.
+// Instance is a running control plane.
 type Instance interface {
-	// RESTConfig is the administrator's way in.
+	// RESTConfig returns the administrator's configuration.
 	RESTConfig() *rest.Config
-	// DataDir is a folder with the file "kubeconfig" in it.
+	// DataDir returns a folder that contains the file "kubeconfig".
 	DataDir() string
-	// Done is closed when the control plane has ended; Err says why, if that was
-	// by itself.
+	// Done is closed when the control plane has ended. Err then returns why, unless
+	// Close ended it.
 	Done() <-chan struct{}
 	Err() error
-	// Close ends it and returns when nothing is left of it. It is idempotent.
+	// Close stops it and returns when nothing of it is left. It is idempotent.
 	Close() error
 }
 
-// singleOptions returns the only element, or the zero value.
+// singleOptions returns the only element of opts with its defaults set.
 func singleOptions(opts []Options) (Options, error) {
 	var o Options
 	switch len(opts) {
@@ -72,11 +71,11 @@ func singleOptions(opts []Options) (Options, error) {
 	case 1:
 		o = opts[0]
 	default:
-		return o, fmt.Errorf("%d Options are given: put all that they say into one", len(opts))
+		return o, fmt.Errorf("%d Options given: pass at most one", len(opts))
 	}
 	for name, timeout := range map[string]*time.Duration{"StartTimeout": &o.StartTimeout, "Timeout": &o.Timeout} {
 		if *timeout < 0 {
-			return o, fmt.Errorf("Options.%s: %v is less than 0", name, *timeout)
+			return o, fmt.Errorf("Options.%s: %v is negative", name, *timeout)
 		}
 		*timeout = cmp.Or(*timeout, time.Minute)
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
 )
 
-// stopTimeout is how long a control plane may take to stop.
+// stopTimeout bounds the stop of a control plane.
 const stopTimeout = 20 * time.Second
 
-// errProcessEnded is wrapped by the error that a process has ended by itself.
-var errProcessEnded = errors.New("it has ended")
+// errProcessEnded is wrapped by the error of a process that ended by itself.
+var errProcessEnded = errors.New("process exited")
 
-// process is a control plane as a child of this process. It stops when its stdin
-// ends, and that it does, whatever becomes of us.
+// process is a control plane in a child process. It stops when its stdin is closed,
+// which the system does if this process ends in any way.
 type process struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
@@ -31,8 +31,8 @@ type process struct {
 	stderr  tailBuffer
 	closing atomic.Bool
 	close   func() error
-	done    chan struct{} // closed when it has ended
-	err     error         // of its end; final when done is closed
+	done    chan struct{} // closed when the process has ended
+	err     error         // of Wait; final when done is closed
 	config  *rest.Config
 	dataDir string
 }
@@ -45,14 +45,14 @@ func startProcess(path string, flags []string) (*process, error) {
 	}
 	p.close = sync.OnceValue(p.stop)
 	p.cmd.Stdout, p.cmd.Stderr = &p.first, &p.stderr
-	// If it leaves a process behind that holds these two, they are not waited for.
+	// A grandchild may hold stdout and stderr open: Wait does not wait for it.
 	p.cmd.WaitDelay = time.Second
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s cannot be run: %w", path, err)
+		return nil, fmt.Errorf("run %s: %w", path, err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -67,7 +67,7 @@ func (p *process) DataDir() string { return p.dataDir }
 
 func (p *process) Done() <-chan struct{} { return p.done }
 
-// Err says why the process ended by itself; nil while it runs and after Close.
+// Err returns why the process ended by itself; nil while it runs and after Close.
 func (p *process) Err() error {
 	select {
 	case <-p.done:
@@ -79,7 +79,7 @@ func (p *process) Err() error {
 	return nil
 }
 
-// exitError is how the process ended, and the last thing that it said.
+// exitError returns the exit status of the process and the last line that it printed.
 func (p *process) exitError(what string) error {
 	state := "exit code 0"
 	if p.err != nil {
@@ -100,13 +100,13 @@ func (p *process) stop() error {
 	default:
 	}
 	p.closing.Store(true)
-	_ = p.stdin.Close() // it fails where nobody reads any more
+	_ = p.stdin.Close() // fails if the process has closed its end
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 	case <-timer.C:
-		_ = p.cmd.Process.Kill() // it may have ended just now
+		_ = p.cmd.Process.Kill() // fails if it has just ended
 		<-p.done
 		return fmt.Errorf("%s did not stop within %v and was killed", p.cmd.Path, stopTimeout)
 	}
@@ -116,11 +116,11 @@ func (p *process) stop() error {
 	return nil
 }
 
-// firstLine passes on the first line that is written to it, and drops the rest.
+// firstLine sends the first line that is written to it and drops the rest.
 type firstLine struct {
 	buf  []byte
 	sent bool
-	line chan []byte // of one element
+	line chan []byte // buffered
 }
 
 func (f *firstLine) Write(data []byte) (int, error) {
@@ -153,7 +153,7 @@ func (t *tailBuffer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// lastLine is the last line.
+// lastLine returns the last line.
 func (t *tailBuffer) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// recorder is a testing.TB that can fail without failing the test that looks.
+// recorder is a testing.TB whose failures do not fail the test that uses it.
 type recorder struct {
 	testing.TB
 	name string
-	echo bool // whether it prints what is logged
+	echo bool // print what is logged
 
 	mu       sync.Mutex
 	logs     []string
@@ -31,7 +31,7 @@ func newRecorder(name string) *recorder {
 	return r
 }
 
-// runTest runs a test to its end, Cleanup included.
+// runTest runs a test and its Cleanup functions.
 func (r *recorder) runTest(test func(testing.TB)) {
 	r.runPart(func() { test(r) })
 	r.endTest()
@@ -46,7 +46,7 @@ func (r *recorder) endTest() {
 	}
 }
 
-// runPart runs what FailNow may end.
+// runPart runs a function that FailNow may end.
 func (r *recorder) runPart(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func (r *recorder) addLog(s string) {
 	}
 }
 
-// logged is all that was logged.
+// logged returns everything that was logged.
 func (r *recorder) logged() string { return strings.Join(slices.Clone(r.logs), "\n") }
 
 func (r *recorder) Name() string                 { return r.name }

@@ -9,9 +9,9 @@ import (
 )
 
 // Records returns what was observed in a namespace, in order: events that
-// controllers were given, their calls of the API but for those that only read,
-// their syncs and their log lines. The empty namespace is all of them.
-// Of the oldest some may be kept no more (Options.Records).
+// controllers received, their API calls other than reads, their syncs and their log
+// lines. An empty namespace stands for all. The oldest records may have been
+// dropped (Options.Records).
 func (p *ControlPlane) Records(t testing.TB, namespace string) []observe.Record {
 	t.Helper()
 	ctx, stop := p.testContext(t)
@@ -40,8 +40,8 @@ func (p *ControlPlane) fetchRecords(ctx context.Context, namespace string, q obs
 	return list, nil
 }
 
-// concernsNamespace tells whether an event is about a namespace or something in it. Of
-// syncs and log lines that is seen by their keys and values.
+// concernsNamespace reports whether an event is about a namespace or something in
+// it. Syncs and log lines are matched by their keys and values.
 func concernsNamespace(e observe.Event, namespace string) bool {
 	switch e := e.(type) {
 	case *observe.Delivered:
@@ -64,7 +64,7 @@ func objectInNamespace(o observe.Object, namespace string) bool {
 	return o.Namespace == namespace || o.Namespace == "" && o.Group == "" && o.Resource == "namespaces" && o.Name == namespace
 }
 
-// keyInNamespace tells whether a key is that of a namespace or of something in it.
+// keyInNamespace reports whether a key names a namespace or something in it.
 func keyInNamespace(key, namespace string) bool {
 	rest, ok := strings.CutPrefix(key, namespace)
 	return ok && (rest == "" || rest[0] == '/')

@@ -12,10 +12,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
-// roleEnv makes this test binary play the ctrlplane program, or tests that use it.
+// roleEnv makes this test binary play the ctrlplane program or a process of tests.
 const roleEnv = "CTRLPLANETEST_ROLE"
 
-// roles are what it may play. What they return is the exit code.
+// roles are the functions for each role. They return the exit code.
 var roles = map[string]func() int{
 	"chatterbox": func() int { fmt.Println("hello, this is not ctrlplane"); return waitForEOF() },
 	"newer":      func() int { fmt.Println(`{"protocol":99,"version":"v9.9.9"}`); return waitForEOF() },
@@ -31,7 +31,7 @@ var roles = map[string]func() int{
 
 func playRole(role string) int { return roles[role]() }
 
-// waitForEOF waits for the end of stdin.
+// waitForEOF reads stdin to its end.
 func waitForEOF() int {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return 3
@@ -39,7 +39,7 @@ func waitForEOF() int {
 	return 0
 }
 
-// playVictim uses a control plane until it is killed.
+// playVictim uses a control plane until the process is killed.
 func playVictim() int {
 	t := newRecorder("Victim")
 	cp := ctrlplanetest.Start(t)
@@ -47,7 +47,7 @@ func playVictim() int {
 	return waitForEOF()
 }
 
-// fakeProgram is this test binary in a role, as the program of a control plane.
+// fakeProgram returns options with this test binary, in a role, as the program.
 func fakeProgram(t *testing.T, role string) ctrlplanetest.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -58,7 +58,7 @@ func fakeProgram(t *testing.T, role string) ctrlplanetest.Options {
 	return ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: self}, StartTimeout: 30 * time.Second}
 }
 
-// startRole is a process of this test binary in a role, and its first line.
+// startRole starts this test binary in a role and returns the first line it prints.
 func startRole(t *testing.T, role string) (cmd *exec.Cmd, line string) {
 	t.Helper()
 	self, err := os.Executable()

@@ -9,25 +9,25 @@ import (
 	"testing"
 )
 
-// lazyControlPlane starts a control plane for whoever asks first.
+// lazyControlPlane starts a control plane at its first use.
 type lazyControlPlane struct {
 	options      Options
 	mu           sync.Mutex
 	started      bool
-	controlPlane *ControlPlane // nil if it did not start
-	err          error         // why
+	controlPlane *ControlPlane // nil if the start failed
+	err          error         // of the start
 }
 
-// sharedControlPlane is the process' one: TestMain and its tests have nothing else in common.
-// It is set by Main, before any test runs.
+// sharedControlPlane is that of the process: TestMain and the tests share nothing
+// else. Main sets it before any test runs.
 var sharedControlPlane *lazyControlPlane
 
 // Main is all that a TestMain needs: it runs the tests and exits with their code.
-// Their control plane starts when the first of them calls Shared, and is stopped
-// after the last. At most one Options may be given.
+// The control plane starts at the first call of Shared and stops after the last
+// test. It takes at most one Options.
 func Main(m *testing.M, opts ...Options) { os.Exit(Run(m, opts...)) }
 
-// Run is Main for a TestMain that has more to do before it exits with the code.
+// Run is Main for a TestMain that has to clean up before it exits with the code.
 func Run(m *testing.M, opts ...Options) int {
 	code, err := runTests(m.Run, opts)
 	if err != nil {
@@ -49,12 +49,12 @@ func runTests(tests func() int, opts []Options) (code int, err error) {
 	return code, nil
 }
 
-// Shared returns the control plane that the tests of this process share. TestMain
+// Shared returns the control plane that the tests of this package share. TestMain
 // must call Main.
 func Shared(t testing.TB) *ControlPlane {
 	t.Helper()
 	if sharedControlPlane == nil {
-		t.Fatal(`ctrlplanetest: Shared needs to know when the tests are over: add "func TestMain(m *testing.M) { ctrlplanetest.Main(m) }"`)
+		t.Fatal(`ctrlplanetest: Shared needs a TestMain that calls Main: add "func TestMain(m *testing.M) { ctrlplanetest.Main(m) }"`)
 	}
 	p, err := sharedControlPlane.get()
 	if err != nil {
@@ -68,18 +68,18 @@ func (s *lazyControlPlane) get() (*ControlPlane, error) {
 	defer s.mu.Unlock()
 	if !s.started {
 		s.started = true
-		// Not bounded by a test: the others would not get it if that one ended.
+		// Not bounded by the first test's context: other tests need it, too.
 		s.controlPlane, s.err = startControlPlane(context.Background(), s.options)
 	}
 	return s.controlPlane, s.err
 }
 
-// close ends what was started; from then on there is nothing to be had.
+// close stops the control plane if it was started. Later calls of get fail.
 func (s *lazyControlPlane) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.controlPlane
-	s.started, s.controlPlane, s.err = true, nil, errors.New("the tests are over")
+	s.started, s.controlPlane, s.err = true, nil, errors.New("the tests have ended")
 	if p == nil {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Snapshot is that of a whole control plane at one moment.
+// Snapshot is the saved state of a control plane.
 type Snapshot struct{ data []byte }
 
 // Snapshot saves the state of the control plane.
@@ -21,9 +21,9 @@ func (p *ControlPlane) Snapshot(t testing.TB) Snapshot {
 	return Snapshot{file}
 }
 
-// Restore puts the control plane back to a state that was saved, in place:
-// connections stay, informers and watches see what changes, and controllers begin
-// anew. It is for all namespaces: nothing else may run beside it.
+// Restore restores a snapshot in place: connections stay open, informers and watches
+// see the changes, and controllers restart. It affects all namespaces, so nothing
+// else may use the control plane at the same time.
 func (p *ControlPlane) Restore(t testing.TB, s Snapshot) {
 	t.Helper()
 	if err := p.restoreSnapshot(t, s); err != nil {
@@ -38,11 +38,11 @@ func (p *ControlPlane) restoreSnapshot(t testing.TB, s Snapshot) error {
 	return preferCause(ctx, err)
 }
 
-// isolatedEnv is set in tests that Isolate is for: package testing lets no test
-// set the environment that is parallel, or may become so.
+// isolatedEnv is set by Isolate, because package testing does not let a test that is
+// parallel, or becomes so, set the environment.
 const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
-// Isolate takes back at the end of the test all that happens from now on, in all
+// Isolate reverts, when the test ends, everything that changes from now on, in all
 // namespaces and outside of them. The test cannot be parallel.
 func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
@@ -59,7 +59,7 @@ func (p *ControlPlane) Isolate(t testing.TB) {
 			p.explainFailure(t, "", page.Next)
 		}
 		if err := p.restoreSnapshot(t, before); err != nil {
-			t.Errorf("ctrlplanetest: what %s has changed could not be taken back: %v", t.Name(), err)
+			t.Errorf("ctrlplanetest: revert the changes of %s: %v", t.Name(), err)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func createConfigMap(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) 
 	}
 }
 
-// configMapExists tells whether a ConfigMap is.
+// configMapExists reports whether a ConfigMap exists.
 func configMapExists(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) bool {
 	t.Helper()
 	_, err := cp.Client().CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
@@ -41,19 +41,19 @@ func TestSnapshotAndRestore(t *testing.T) {
 	cp.WaitHealthy(t, pod)
 	cp.Restore(t, saved)
 	if !configMapExists(t, cp, "before") || configMapExists(t, cp, "after") {
-		t.Error("the restored state is another")
+		t.Error("the restored state differs from the saved one")
 	}
 	cp.WaitGone(t, pod)
-	cp.Namespace(t) // controllers act again
+	cp.Namespace(t) // needs running controllers
 
 	r := newRecorder("TestRestored")
 	r.runTest(func(tb testing.TB) { cp.Restore(tb, ctrlplanetest.Snapshot{}) })
 	if !r.failed || !strings.Contains(r.logged(), "ctrlplanetest: restore: ") {
-		t.Errorf("no state at all: %s", r.logged())
+		t.Errorf("restore of an empty snapshot: %s", r.logged())
 	}
 }
 
-// TestIsolateRevertsChanges has tests that leave things lying about.
+// TestIsolateRevertsChanges runs tests that leave objects behind.
 func TestIsolateRevertsChanges(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	for range 2 {
@@ -62,14 +62,14 @@ func TestIsolateRevertsChanges(t *testing.T) {
 			createConfigMap(t, cp, "litter")
 		})
 		if configMapExists(t, cp, "litter") {
-			t.Fatal("it is still there")
+			t.Fatal("the ConfigMap still exists")
 		}
 	}
 	t.Run("refused in parallel", func(t *testing.T) {
 		cp.Isolate(t)
 		defer func() {
 			if recover() == nil {
-				t.Error("the test is parallel now")
+				t.Error("the test became parallel")
 			}
 		}()
 		t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
-// awaitCondition asks until it is so.
+// awaitCondition waits until a condition is true.
 func awaitCondition(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
@@ -32,7 +32,7 @@ func fileMissing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// readPID is the process that a control plane runs in.
+// readPID returns the ID of the process that a control plane runs in.
 func readPID(t *testing.T, kubeconfig string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "pid"))
@@ -46,8 +46,8 @@ func readPID(t *testing.T, kubeconfig string) int {
 	return pid
 }
 
-// TestStartPassesOptionsAndCleansUp has a control plane that is told apart by all Options, and of which
-// nothing is left.
+// TestStartPassesOptionsAndCleansUp sets all Options, checks their effects, and that
+// nothing is left behind.
 func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	logFile := filepath.Join(t.TempDir(), "log")
@@ -75,7 +75,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 		}
 		s, err := cp.Source().Snapshot(t.Context())
 		if err != nil || s.Journal.Size != 100 {
-			t.Errorf("it keeps %d records, %v", s.Journal.Size, err)
+			t.Errorf("the journal holds %d records, %v, want 100", s.Journal.Size, err)
 		}
 		for _, c := range s.Controllers {
 			if (c.Name == "job-controller" || c.Name == "kube-scheduler") && c.State == "running" {
@@ -90,7 +90,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 		t.Error(r.logged())
 	}
 	if !fileMissing(filepath.Dir(kubeconfig)) {
-		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
+		t.Errorf("%s still exists", filepath.Dir(kubeconfig))
 	}
 	if processAlive(pid) {
 		t.Errorf("process %d still runs", pid)
@@ -100,11 +100,11 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 
 func TestStartOfWrongProgram(t *testing.T) {
 	for _, tc := range []struct{ role, want string }{
-		{"chatterbox", `does not say what it should, but "hello, this is not ctrlplane": is that ctrlplane?`},
-		{"newer", "is version v9.9.9 and speaks protocol 99, these tests speak 1: install the version of ctrlplane that go.mod requires"},
+		{"chatterbox", `: unexpected output "hello, this is not ctrlplane": is this ctrlplane?`},
+		{"newer", "is version v9.9.9 with protocol 99, the tests need protocol 1: install the version of ctrlplane that go.mod requires"},
 		{"older", "is too old for these tests: install the version of ctrlplane that go.mod requires"},
 		{"no file", "kubeconfig of "},
-		{"crashing", "did not start: it has ended: exit status 1: ctrlplane: the disk is full"},
+		{"crashing", "did not start: process exited: exit status 1: ctrlplane: the disk is full"},
 	} {
 		t.Run(tc.role, func(t *testing.T) { requireStartError(t, fakeProgram(t, tc.role), tc.want) })
 	}
@@ -114,35 +114,35 @@ func TestStartOfWrongProgram(t *testing.T) {
 		requireStartError(t, o, "is not ready: timed out after 100ms")
 	})
 	t.Run("no such file", func(t *testing.T) {
-		requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is no program that can be run")
+		requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is not an executable program")
 	})
-	t.Run("environment names none", func(t *testing.T) {
+	t.Run("environment names a folder", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "testdata")
-		requireStartError(t, ctrlplanetest.Options{}, "$CTRLPLANE is no program that can be run")
+		requireStartError(t, ctrlplanetest.Options{}, "$CTRLPLANE is not an executable program")
 	})
 	t.Run("none in PATH", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "")
 		t.Setenv("PATH", t.TempDir())
-		requireStartError(t, ctrlplanetest.Options{}, `there is no program ctrlplane in PATH, and $CTRLPLANE names none: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
+		requireStartError(t, ctrlplanetest.Options{}, `program ctrlplane not found in PATH, and $CTRLPLANE is not set: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
 	})
 }
 
-// TestStartWithInvalidOptions has Options that cannot be.
+// TestStartWithInvalidOptions starts with Options that are refused.
 func TestStartWithInvalidOptions(t *testing.T) {
-	requireStartError(t, ctrlplanetest.Options{Timeout: -1}, "Options.Timeout: -1ns is less than 0")
+	requireStartError(t, ctrlplanetest.Options{Timeout: -1}, "Options.Timeout: -1ns is negative")
 	requireStartError(t, ctrlplanetest.Options{FeatureGates: "NoSuchGate=true"}, "NoSuchGate")
 	requireStartError(t, ctrlplanetest.Options{Manifests: []string{"/no/such/file"}}, "/no/such/file")
 	requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Flags: []string{"--no-such-flag"}}}, "unknown flag: --no-such-flag")
-	requireStartError(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is less than 0")
+	requireStartError(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is negative")
 	requireStartError(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
 	r := newRecorder("Two")
 	r.runTest(func(tb testing.TB) { ctrlplanetest.Start(tb, ctrlplanetest.Options{}, ctrlplanetest.Options{}) })
-	if want := "2 Options are given: put all that they say into one"; !strings.Contains(r.logged(), want) {
+	if want := "2 Options given: pass at most one"; !strings.Contains(r.logged(), want) {
 		t.Errorf("got %q, want %q", r.logged(), want)
 	}
 }
 
-// requireStartError checks that there is no start, and why.
+// requireStartError checks that a start fails with an error that contains want.
 func requireStartError(t *testing.T, o ctrlplanetest.Options, want string) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -154,7 +154,7 @@ func requireStartError(t *testing.T, o ctrlplanetest.Options, want string) {
 	goleak.VerifyNone(t, before)
 }
 
-// TestControlPlaneEndsWithKilledTests kills a process of tests: its control plane must not stay.
+// TestControlPlaneEndsWithKilledTests kills a process of tests: its control plane must end.
 func TestControlPlaneEndsWithKilledTests(t *testing.T) {
 	cmd, line := startRole(t, "victim")
 	kubeconfig := strings.TrimSpace(line)
@@ -165,17 +165,17 @@ func TestControlPlaneEndsWithKilledTests(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	awaitCondition(t, "the end of the control plane", func() bool { return !processAlive(pid) })
 	if !fileMissing(filepath.Dir(kubeconfig)) {
-		t.Errorf("%s is still there", filepath.Dir(kubeconfig))
+		t.Errorf("%s still exists", filepath.Dir(kubeconfig))
 	}
 }
 
-// TestControlPlaneDiesDuringTest has a control plane that dies during a test.
+// TestControlPlaneDiesDuringTest kills the control plane during a test.
 func TestControlPlaneDiesDuringTest(t *testing.T) {
 	r := newRecorder("TestDies")
 	r.runTest(func(tb testing.TB) {
 		cp := ctrlplanetest.Start(tb)
 		object := cp.ObjectsByName(tb, "deployment/never")
-		t.Cleanup(func() { os.RemoveAll(filepath.Dir(cp.Kubeconfig())) }) // as the next start would
+		t.Cleanup(func() { os.RemoveAll(filepath.Dir(cp.Kubeconfig())) }) // as the next start does
 		process, err := os.FindProcess(readPID(t, cp.Kubeconfig()))
 		if err != nil {
 			t.Fatal(err)
@@ -186,12 +186,12 @@ func TestControlPlaneDiesDuringTest(t *testing.T) {
 		began := time.Now()
 		defer func() {
 			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("that was noticed after %v", took)
+				t.Errorf("the test failed only after %v", took)
 			}
 		}()
 		cp.WaitHealthy(tb, object...)
 	})
-	if n := strings.Count(r.logged(), "the control plane has ended during the tests: "); n < 2 {
-		t.Errorf("it is said %d times, want by the wait and by the end of the test: %s", n, r.logged())
+	if n := strings.Count(r.logged(), "the control plane exited during the tests: "); n < 2 {
+		t.Errorf("it is reported %d times, want by the wait and at the end of the test: %s", n, r.logged())
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// startWithShortTimeout is a control plane whose waits are short: for what is in vain.
+// startWithShortTimeout starts a control plane for waits that time out.
 func startWithShortTimeout(t *testing.T) *ctrlplanetest.ControlPlane {
 	return ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
 }
 
-// TestFailureMessages has tests that fail, on one control plane.
+// TestFailureMessages runs failing tests on one control plane.
 func TestFailureMessages(t *testing.T) {
 	cp := startWithShortTimeout(t)
 	for _, tc := range []struct {
@@ -49,17 +49,17 @@ func TestFailureMessages(t *testing.T) {
 			"what controllers did in namespace a-quota-",
 			"created ReplicaSet web-",
 			"could not create Pod: 403 pods \"web-",
-			"times more in ",
+			" times in ",
 			"not healthy in namespace a-quota-",
 			"Deployment a-quota-",
 		}},
-		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "nobody has deleted it"}},
+		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "its deletion was not requested"}},
 		{"not settled", func(tb testing.TB) {
 			stop := writeUntilStopped(t, cp.Client(), cp.Namespace(tb))
 			defer stop()
 			cp.WaitSettled(tb)
 		}, []string{"not settled: "}},
-		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"the server knows no kind gadget"}},
+		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"unknown kind gadget"}},
 		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
 		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &unknownObject{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
 		{"no such file", func(tb testing.TB) { cp.Apply(tb, "testdata/none.yaml") }, []string{"testdata/none.yaml"}},
@@ -69,7 +69,7 @@ func TestFailureMessages(t *testing.T) {
 			r := newRecorder(tc.name)
 			r.runTest(tc.test)
 			if !r.failed {
-				t.Fatal("it does not fail")
+				t.Fatal("the test passed")
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(r.logged(), want) {
@@ -80,7 +80,7 @@ func TestFailureMessages(t *testing.T) {
 	}
 }
 
-// unknownObject is of a type that client-go does not know.
+// unknownObject has a type that client-go's scheme does not contain.
 type unknownObject struct{ corev1.Pod }
 
 func (*unknownObject) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
@@ -96,7 +96,7 @@ func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace str
 	}
 }
 
-// writeUntilStopped makes and deletes Pods until it is stopped.
+// writeUntilStopped creates and deletes Pods until it is stopped.
 func writeUntilStopped(t *testing.T, client kubernetes.Interface, namespace string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -117,7 +117,7 @@ func writeUntilStopped(t *testing.T, client kubernetes.Interface, namespace stri
 	return func() { cancel(); <-done }
 }
 
-// TestWaitSettled looks at what a settled control plane has left to do.
+// TestWaitSettled checks that a settled control plane has finished its work.
 func TestWaitSettled(t *testing.T) {
 	cp := ctrlplanetest.Start(t)
 	namespace := cp.Namespace(t)
@@ -134,7 +134,7 @@ func TestWaitSettled(t *testing.T) {
 	cp.WaitGone(t, d)
 }
 
-// TestRecordsOfOneNamespace checks that events are of one namespace.
+// TestRecordsOfOneNamespace checks that records are filtered by namespace.
 func TestRecordsOfOneNamespace(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	var namespaces [2]string
@@ -149,16 +149,16 @@ func TestRecordsOfOneNamespace(t *testing.T) {
 					continue
 				}
 				if c.Object.Namespace != namespaces[i] {
-					t.Errorf("%v is of namespace %s", c.Object, c.Object.Namespace)
+					t.Errorf("%v is in namespace %s", c.Object, c.Object.Namespace)
 				}
 				pods[c.Object.Name] = true
 			}
 			if len(pods) != 2 {
-				t.Errorf("replicaset-controller has created Pods %v, want 2", pods)
+				t.Errorf("replicaset-controller created Pods %v, want 2", pods)
 			}
 		})
 	}
 	if all := cp.Records(t, ""); len(all) <= len(cp.Records(t, namespaces[0])) {
-		t.Errorf("%d events of all namespaces", len(all))
+		t.Errorf("%d records of all namespaces, want more than of one", len(all))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// BenchmarkStart starts on no folder at all and closes again.
+// BenchmarkStart starts without a data folder and closes.
 func BenchmarkStart(b *testing.B) {
 	for _, noSync := range []bool{false, true} {
 		b.Run(fmt.Sprintf("NoSync=%v", noSync), func(b *testing.B) {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// withClient calls do with a client of the store. The context that do gets ends
-// with the store, too: a client would wait for it for ever.
+// withClient calls do with a client of the store. The context of do also ends when the
+// store ends, because a client would wait for the store forever.
 func (s *Server) withClient(ctx context.Context, do func(context.Context, *clientv3.Client) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -34,9 +34,9 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 	return err
 }
 
-// Client returns a new client of the store. Of an embedded member, what it reads,
-// writes and watches are calls of functions: its connection is there for what
-// asks for one, and is not made before.
+// Client returns a new client of the store. A client of an embedded member reads,
+// writes and watches by function calls. It connects only if the connection itself is
+// used.
 func (s *Server) Client() (*clientv3.Client, error) {
 	cfg := clientv3.Config{Endpoints: s.endpoints, Logger: zap.NewNop()}
 	if s.member == nil {

@@ -19,12 +19,12 @@ import (
 
 const (
 	defaultDialTimeout = 5 * time.Second
-	// retryInterval is the pause between two tries to reach an endpoint.
+	// retryInterval is the pause between attempts to reach an endpoint.
 	retryInterval = 100 * time.Millisecond
 )
 
-// connectCluster returns when one of the endpoints has answered a linearised read, for
-// which a majority of its cluster must be there.
+// connectCluster returns when one of the endpoints has answered a linearizable read,
+// which requires a majority of its cluster.
 func connectCluster(start context.Context, cfg Config) error {
 	urls, err := parseEndpoints(cfg.Endpoints)
 	if err != nil {
@@ -55,7 +55,7 @@ func connectCluster(start context.Context, cfg Config) error {
 		a := <-answers
 		if a.err == nil {
 			answered = true
-			cancel() // the others need not finish, but are waited for
+			cancel() // ends the other attempts, which are waited for
 			continue
 		}
 		reasons[a.from] = fmt.Sprintf("%s: %v", cfg.Endpoints[a.from], a.err)
@@ -64,16 +64,16 @@ func connectCluster(start context.Context, cfg Config) error {
 		return nil
 	}
 	if start.Err() != nil {
-		return fmt.Errorf("connect: gave up before an endpoint answered: %w", context.Cause(start))
+		return fmt.Errorf("connect: stopped waiting for an endpoint: %w", context.Cause(start))
 	}
 	return &adviceError{
 		err:    fmt.Errorf("connect: %s", strings.Join(reasons, ", ")),
-		advice: "check the endpoints and TLS files, and that the cluster runs",
+		advice: "check the endpoints and the TLS files, and that the cluster is running",
 	}
 }
 
-// waitEndpoint returns nil once the endpoint u has answered, or why it did not before ctx
-// was done.
+// waitEndpoint returns nil once the endpoint u has answered, or why it has not when ctx
+// ends.
 func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 	why := errors.New("no answer in time")
 	for {
@@ -85,14 +85,14 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 			why = diagnoseRead(ctx, u, secure, err)
 		}
 		var cert *tls.CertificateVerificationError
-		if errors.As(why, &cert) || !sleepContext(ctx, retryInterval) { // time does not heal a certificate
+		if errors.As(why, &cert) || !sleepContext(ctx, retryInterval) { // retrying does not help with a certificate
 			return why
 		}
 	}
 }
 
-// readOnce does one linearised read. It talks gRPC itself, as etcd's client would
-// hide a failure by waiting for better times.
+// readOnce performs one linearizable read. It uses gRPC directly, because etcd's client
+// retries and hides the error.
 func readOnce(ctx context.Context, u *url.URL, secure *tls.Config) (err error) {
 	creds := insecure.NewCredentials()
 	if secure != nil {
@@ -109,13 +109,13 @@ func readOnce(ctx context.Context, u *url.URL, secure *tls.Config) (err error) {
 	}()
 	_, err = pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte("health"), CountOnly: true})
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied) {
-		return nil // it may not be told, but was agreed on
+		return nil // permission is checked after the read was agreed on
 	}
 	return err
 }
 
-// diagnoseRead returns why a read from u failed with err, in plainer words than gRPC
-// has for it if the network or TLS is to blame.
+// diagnoseRead returns why a read from u failed with err. It tries the network and TLS
+// itself, because gRPC's errors of these do not name the cause.
 func diagnoseRead(ctx context.Context, u *url.URL, secure *tls.Config, err error) error {
 	conn, derr := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if derr != nil {
@@ -130,8 +130,8 @@ func diagnoseRead(ctx context.Context, u *url.URL, secure *tls.Config, err error
 	return errors.New(rpctypes.ErrorDesc(err))
 }
 
-// checkHandshake returns what is wrong with the certificates of either side, if that
-// is found out within retryEvery.
+// checkHandshake returns what is wrong with the certificate of either side, if the
+// handshake fails within retryInterval.
 func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name string) error {
 	cfg := secure.Clone()
 	cfg.ServerName, cfg.NextProtos = name, []string{"h2"}
@@ -139,7 +139,8 @@ func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name
 	if err := c.HandshakeContext(ctx); err != nil {
 		return err
 	}
-	// A server refuses a client's certificate only after the client is content.
+	// A server refuses a client's certificate after the client has completed the
+	// handshake.
 	if err := c.SetReadDeadline(time.Now().Add(retryInterval)); err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name
 	return nil
 }
 
-// sleepContext reports whether it was not interrupted.
+// sleepContext returns false if the context ends first.
 func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

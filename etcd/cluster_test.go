@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// startCluster is an etcd on loopback ports, as a user would run it.
+// startCluster starts an etcd on a loopback port, like one that a user runs.
 func startCluster(t *testing.T, files *testFiles) (endpoint string) {
 	t.Helper()
 	l := newLifetime(t.Context())
@@ -46,7 +46,7 @@ func deadEndpoint(t *testing.T, scheme string) string {
 	return scheme + "://" + l.Addr().String()
 }
 
-// silentEndpoint takes connections and says nothing.
+// silentEndpoint accepts connections and never answers.
 func silentEndpoint(t *testing.T, scheme string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,7 +55,7 @@ func silentEndpoint(t *testing.T, scheme string) string {
 	return scheme + "://" + l.Addr().String()
 }
 
-// shortTimeout bounds the wait for an endpoint that will not answer.
+// shortTimeout limits the wait for an endpoint that does not answer.
 const shortTimeout = 300 * time.Millisecond
 
 func TestClusterConnects(t *testing.T) {
@@ -83,7 +83,7 @@ func TestClusterConnects(t *testing.T) {
 			}
 			closeServer(t, s)
 			<-s.Done()
-			must(t, connectCluster(testContext(t), cfg)) // the cluster does not mind
+			must(t, connectCluster(testContext(t), cfg)) // the cluster still runs
 		})
 	}
 }
@@ -155,20 +155,20 @@ func TestClusterConfigErrors(t *testing.T) {
 		"nothing given":   {Config{}, []string{"neither a data folder nor endpoints"}},
 		"no scheme":       {Config{Endpoints: []string{"127.0.0.1:2379"}}, []string{`"127.0.0.1:2379"`, "https://"}},
 		"other scheme":    {Config{Endpoints: []string{"ftp://h:1"}}, []string{`"ftp://h:1"`, "does not begin with http"}},
-		"no port":         {Config{Endpoints: []string{"https://h"}}, []string{`"https://h" lacks a host or a port`}},
-		"no host":         {Config{Endpoints: []string{"https://:2379"}}, []string{"lacks a host or a port"}},
+		"no port":         {Config{Endpoints: []string{"https://h"}}, []string{`"https://h" has no host or no port`}},
+		"no host":         {Config{Endpoints: []string{"https://:2379"}}, []string{"has no host or no port"}},
 		"path":            {Config{Endpoints: []string{"https://h:1/v3"}}, []string{"more than a host and a port"}},
 		"user":            {Config{Endpoints: []string{"https://a:b@h:1"}}, []string{"more than a host and a port"}},
 		"no URL":          {Config{Endpoints: []string{"https://h:x"}}, []string{"is not a URL"}},
-		"mixed":           {Config{Endpoints: []string{"https://h:1", "http://i:1"}}, []string{`"https://h:1" and "http://i:1" differ in scheme`}},
+		"mixed":           {Config{Endpoints: []string{"https://h:1", "http://i:1"}}, []string{`"https://h:1" and "http://i:1" have different schemes`}},
 		"files with http": {Config{Endpoints: []string{"http://h:1"}, CAFile: files.ca}, []string{"endpoints are http://"}},
 		"absent CA":       {Config{Endpoints: https, CAFile: absent}, []string{absent, "no such file"}},
-		"CA is a key":     {Config{Endpoints: https, CAFile: files.key}, []string{files.key + " holds no certificate"}},
+		"CA is a key":     {Config{Endpoints: https, CAFile: files.key}, []string{files.key + " has no certificate"}},
 		"absent cert":     {Config{Endpoints: https, CertFile: absent, KeyFile: files.key}, []string{"certificate file", absent, "no such file"}},
 		"absent key":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: absent}, []string{"key file", absent, "no such file"}},
 		"cert alone":      {Config{Endpoints: https, CertFile: files.cert}, []string{"both or neither"}},
 		"key alone":       {Config{Endpoints: https, KeyFile: files.key}, []string{"both or neither"}},
-		"not a pair":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: others.key}, []string{files.cert, others.key, "do not go together"}},
+		"not a pair":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: others.key}, []string{files.cert, others.key, "do not match"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { wantConnectError(t, tt.cfg, tt.want...) })

@@ -6,26 +6,25 @@ import (
 	"go.uber.org/zap"
 )
 
-// Config says where the data is kept. Dir or Endpoints is needed; everything
-// else may be zero.
+// Config describes the storage. Dir or Endpoints is required; all other fields may be
+// zero.
 type Config struct {
-	// Dir is the data folder of the embedded member. It is made with mode 0700
-	// if it does not exist, and belongs to this process alone while it runs.
+	// Dir is the data folder of the embedded member. It is created with mode 0700 if it
+	// does not exist. No other process may use it at the same time.
 	Dir string
-	// NoSync leaves out every fsync: faster, but what was written last may be
-	// lost or damaged if the machine stops. For data that need not last.
+	// NoSync omits every fsync. This is faster, but a crash of the machine may lose or
+	// damage the last writes.
 	NoSync bool
-	// Logger gets what etcd has to say; nil means no log.
+	// Logger receives etcd's log; nil means no log.
 	Logger *zap.Logger
 
-	// Endpoints are the URLs of a cluster to use instead of an embedded member,
-	// all http:// or all https://, each with a port.
+	// Endpoints are the URLs of a cluster to use instead of an embedded member: all
+	// http:// or all https://, each with a port.
 	Endpoints []string
-	// CAFile, CertFile and KeyFile are PEM files for https endpoints. Without
-	// CAFile the system's authorities are trusted; CertFile and KeyFile go
-	// together.
+	// CAFile, CertFile and KeyFile are PEM files for https endpoints. Without CAFile
+	// the system's CAs are trusted. CertFile requires KeyFile and vice versa.
 	CAFile, CertFile, KeyFile string
-	// DialTimeout bounds the wait for the cluster's first answer; zero means 5 s.
+	// DialTimeout limits the wait for the cluster's first answer; zero means 5 s.
 	DialTimeout time.Duration
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,26 +12,16 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// withMountNamespace gives a child a user and a mount namespace, so that it may mount
-// without being root; it skips the test where that is not allowed.
-func withMountNamespace(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+// runSandboxed runs a child that may mount file systems.
+func runSandboxed(t *testing.T, role, dir string) {
 	t.Helper()
-	attr := func() *syscall.SysProcAttr {
-		return &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		}
-	}
-	probe := exec.CommandContext(t.Context(), "true")
-	probe.SysProcAttr = attr()
-	if err := probe.Run(); err != nil {
-		t.Skipf("no namespaces of one's own here: %v", err)
-	}
-	cmd.SysProcAttr = attr()
-	return cmd
+	cmd := childCommand(t, role, dir)
+	testutil.Sandbox(t, cmd, 0)
+	runChild(t, cmd)
 }
 
 func mountTmpfs(t *testing.T, dir, options string, flags uintptr) {
@@ -40,23 +29,23 @@ func mountTmpfs(t *testing.T, dir, options string, flags uintptr) {
 	must(t, syscall.Mount("none", dir, "tmpfs", flags, options))
 }
 
-// TestDiskFullKeepsAcknowledgedWrites fills a small disk under a running server, and starts again when
-// there is room: every write that was acknowledged must be there.
+// A server whose disk becomes full fails. After space is freed it starts again with
+// every write that was acknowledged.
 func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	disk := os.Getenv(dirEnv)
 	dir := filepath.Join(disk, "data")
 	ballast := filepath.Join(disk, "ballast")
 	switch os.Getenv(roleEnv) {
 	case "":
-		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
+		runSandboxed(t, "disk", t.TempDir())
 
 	case "disk":
-		// Without the ballast there is room for the log to be applied once more.
+		// Without the ballast there is enough space to replay the log.
 		mountTmpfs(t, disk, "size=128m", 0)
 		must(t, os.WriteFile(ballast, make([]byte, 80<<20), 0o600))
 		writes := runChild(t, childCommand(t, "writer", disk))
 		if writes == 0 {
-			t.Fatal("the writer got nothing written")
+			t.Fatal("the writer has written nothing")
 		}
 		wantStartError(t, dir, "MiB free", "free space and start again")
 		wantStartError(t, filepath.Join(disk, "new"), "MiB free", "free space and start again")
@@ -93,7 +82,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 func TestReadOnlyDiskIsReported(t *testing.T) {
 	disk := os.Getenv(dirEnv)
 	if os.Getenv(roleEnv) == "" {
-		runChild(t, withMountNamespace(t, childCommand(t, "disk", t.TempDir())))
+		runSandboxed(t, "disk", t.TempDir())
 		return
 	}
 	mountTmpfs(t, disk, "", syscall.MS_RDONLY)
@@ -102,8 +91,9 @@ func TestReadOnlyDiskIsReported(t *testing.T) {
 	wantStartError(t, folder, "read-only file system", "make "+folder+" writable")
 }
 
-// TestFatalErrorWhileOpening meets faults that are not looked for beforehand, in the
-// goroutine that opens and in another one. What they leave behind needs a child.
+// Start returns fatal errors that the checks before it do not find, in the goroutine
+// that opens the files and in others. They leave goroutines, so each has its own
+// process.
 func TestFatalErrorWhileOpening(t *testing.T) {
 	dir := os.Getenv(dirEnv)
 	switch os.Getenv(roleEnv) {

@@ -1,17 +1,17 @@
-// Package etcd is the storage of a control plane: one embedded etcd member
-// that has no network port, or a client's view of a cluster that runs
-// elsewhere. Both are a [Server].
+// Package etcd is the storage of a control plane: an embedded etcd member without a
+// network port, or a cluster that runs elsewhere. Both are a [Server].
 //
-// What it promises:
+// It guarantees the following:
 //
-//   - Start returns when the store answers linearised reads, and a Start that
-//     fails leaves nothing behind: no goroutine, no lock, and no file that was
-//     not there before.
-//   - Unless [Config.NoSync] is set, a write that was acknowledged survives the
-//     end of the process at any moment.
-//   - A fault that etcd holds to be fatal does not end the process: it is told by
-//     Start, or closes Done and is told by Err. Goroutines, a file lock and a
-//     spare file may then be left until the process ends.
-//   - Damage is looked for before etcd opens the files, as there etcd and bbolt
-//     panic in goroutines of their own, which nobody can recover from.
+//   - Start returns when the store answers linearizable reads. A Start that fails
+//     leaves no goroutine, no lock, and no new file.
+//   - Unless [Config.NoSync] is set, an acknowledged write survives the end of the
+//     process at any moment.
+//   - An error that etcd treats as fatal does not end the process. Start returns it, or
+//     Done is closed and Err returns it. Goroutines, a file lock and a spare file may
+//     then remain until the process ends.
+//   - Files are checked for damage before etcd opens them. While it opens them, etcd and
+//     bbolt panic in goroutines of their own, which cannot be recovered from.
+//   - While embedded members exist, the size of etcd's log files (wal.SegmentSizeBytes,
+//     a variable of the process) is changed. Close restores it.
 package etcd

@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	// placeholderURL stands for a member nobody can reach by its address. Port
-	// 0 cannot be dialled, so a client without the Dialer fails instead of
-	// talking to another etcd of this machine; an address needs no DNS.
+	// placeholderURL is the address of a member without a port. Port 0 cannot be
+	// dialed, so a client without the Dialer fails instead of reaching another etcd on
+	// this machine. An IP address needs no DNS.
 	placeholderURL = "http://127.0.0.1:0"
 
-	// A lone member has nobody to send heartbeats to, and is made leader without
-	// its election timer (see elect). A slow tick costs least while idle: of one
-	// core of a small virtual machine 1.4 % at 10 ms, 0.4 % at etcd's own 100 ms
-	// and 0.2 % here.
+	// A single member sends no heartbeats, and becomes leader without its election
+	// timer (see becomeLeader). A long tick saves CPU while idle: on a small virtual
+	// machine it uses 1.4 % of a core with 10 ms, 0.4 % with etcd's default of 100 ms,
+	// and 0.2 % with this value.
 	tickInterval = 500 * time.Millisecond
-	// The timer must not run out first: raft panics in an election while entries
-	// wait to be applied, as they do for seconds where the disk is slow.
+	// The timer must not expire before that: raft panics in an election while entries
+	// wait to be applied, which takes seconds on a slow disk.
 	electionTimeout = 20 * tickInterval
 
 	quotaBytes = 8 << 30
 
-	// progressInterval is how often a quiet watch is told the revision, which becomes
-	// the bookmark of a client. Upstream's watch cache sends one as often.
+	// progressInterval is how often a watch without events gets a progress
+	// notification, which becomes a client's bookmark. Upstream's watch cache sends
+	// bookmarks at the same interval.
 	progressInterval = time.Minute
 
-	// snapshotEntries bounds what a start has to replay, catchUpEntries what
-	// raft keeps in memory for followers, of which there are none.
+	// snapshotEntries limits what a start has to replay, catchUpEntries what raft keeps
+	// in memory for followers. There are none.
 	snapshotEntries = 5000
 	catchUpEntries  = 100
 
-	// maxOldFiles is how many old log and snapshot files are kept; etcd never
-	// removes those it needs.
+	// maxOldFiles is how many old log and snapshot files are kept. Etcd does not remove
+	// files that it needs.
 	maxOldFiles = 2
 )
 

@@ -15,9 +15,9 @@ func TestRefusesDamagedDatabase(t *testing.T) {
 			func(t *testing.T, dir string) {
 				editFile(t, dbFile(dir), func(b []byte) []byte { return b[:len(b)/2] })
 			},
-			[]string{"snap/db is cut short", backupAdvice},
+			[]string{"snap/db is truncated", backupAdvice},
 		},
-		"database is no database": {
+		"not a database": {
 			func(t *testing.T, dir string) {
 				editFile(t, dbFile(dir), func(b []byte) []byte { return bytes.Repeat([]byte{7}, len(b)) })
 			},

@@ -22,10 +22,10 @@ func TestRefusesUnusableFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	t.Run("file", func(t *testing.T) {
-		wantStartError(t, file, file+" is a file, not a folder; name another data folder")
+		wantStartError(t, file, file+" is a file, not a folder: use another data folder")
 	})
 	t.Run("below a file", func(t *testing.T) {
-		wantStartError(t, filepath.Join(file, "data"), "not a directory; name another data folder")
+		wantStartError(t, filepath.Join(file, "data"), "not a directory: use another data folder")
 	})
 	t.Run("not ours", func(t *testing.T) {
 		if os.Geteuid() == 0 {
@@ -33,8 +33,8 @@ func TestRefusesUnusableFolder(t *testing.T) {
 		}
 		dir := t.TempDir()
 		must(t, os.Chmod(dir, 0o500))
-		wantStartError(t, dir, "permission denied; make "+dir+" writable")
+		wantStartError(t, dir, "permission denied: make "+dir+" writable")
 		below := filepath.Join(dir, "data")
-		wantStartError(t, below, "permission denied; make "+below+" writable")
+		wantStartError(t, below, "permission denied: make "+below+" writable")
 	})
 }

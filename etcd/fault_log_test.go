@@ -19,24 +19,24 @@ func TestRefusesDamagedLog(t *testing.T) {
 			},
 			[]string{".wal is damaged", "crc mismatch", backupAdvice},
 		},
-		"log gone": {
+		"log missing": {
 			func(t *testing.T, dir string) { must(t, os.RemoveAll(logDir(dir))) },
 			[]string{"wal has no write-ahead log", backupAdvice},
 		},
-		"log is no log": {
+		"not a log": {
 			func(t *testing.T, dir string) {
 				editFile(t, logFiles(t, dir)[0], func([]byte) []byte { return bytes.Repeat([]byte{7}, 4096) })
 			},
 			[]string{".wal", backupAdvice},
 		},
-		"log lacks a file": {
+		"file of the log missing": {
 			func(t *testing.T, dir string) {
 				growLog(t, dir)
 				must(t, os.Remove(logFiles(t, dir)[1]))
 			},
-			[]string{".wal is damaged", "does not follow the file before it", backupAdvice},
+			[]string{".wal is damaged", "does not continue the file before it", backupAdvice},
 		},
-		"log torn before its end": {
+		"truncated file before the end of the log": {
 			func(t *testing.T, dir string) {
 				growLog(t, dir)
 				path := logFiles(t, dir)[1]
@@ -46,7 +46,7 @@ func TestRefusesDamagedLog(t *testing.T) {
 			},
 			[]string{".wal is damaged", "unexpected EOF", backupAdvice},
 		},
-		"database gone, log no longer whole": {
+		"database missing and log incomplete": {
 			func(t *testing.T, dir string) {
 				snapshotLog(t, dir)
 				must(t, os.Remove(dbFile(dir)))
@@ -56,14 +56,14 @@ func TestRefusesDamagedLog(t *testing.T) {
 	})
 }
 
-// TestRecoversWithoutLoss starts on folders that may look damaged but have lost nothing.
+// A start succeeds on folders that look damaged but have lost nothing.
 func TestRecoversWithoutLoss(t *testing.T) {
 	const keys = 50
 	tests := map[string]func(t *testing.T, dir string){
-		"log torn at its end": func(t *testing.T, dir string) {
+		"incomplete record at the end of the log": func(t *testing.T, dir string) {
 			editFile(t, logFiles(t, dir)[0], func(b []byte) []byte {
-				// What a stop of the machine leaves of a record: its length but not
-				// all of it. Records begin at multiples of 8.
+				// A crash of the machine may leave the length of a record and a part of
+				// its content. Records begin at multiples of 8.
 				end := (len(bytes.TrimRight(b, "\x00")) + 7) / 8 * 8
 				return append(b[:end], 200, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)
 			})
@@ -72,7 +72,7 @@ func TestRecoversWithoutLoss(t *testing.T) {
 			editFile(t, logFiles(t, dir)[0], func(b []byte) []byte { return b[:bytes.Index(b, []byte("k10"))] })
 		},
 		"log begins at a snapshot": snapshotLog,
-		"database gone":            func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
+		"database missing":         func(t *testing.T, dir string) { must(t, os.Remove(dbFile(dir))) },
 		"database empty": func(t *testing.T, dir string) {
 			must(t, os.Truncate(dbFile(dir), 0))
 		},

@@ -13,7 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// newFilledDir makes a data folder with n keys, closed in good order.
+// newFilledDir creates a data folder with n keys. Its server has been closed.
 func newFilledDir(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -36,7 +36,7 @@ func logFiles(t *testing.T, dir string) []string {
 	return paths
 }
 
-// growLog makes the log of dir three files long.
+// growLog writes until the log of dir has three files.
 func growLog(t *testing.T, dir string) {
 	t.Helper()
 	s := startServer(t, Config{Dir: dir, NoSync: true})
@@ -47,8 +47,7 @@ func growLog(t *testing.T, dir string) {
 	closeServer(t, s)
 }
 
-// snapshotLog has so many entries applied that the log is replayed from a snapshot
-// on from now on.
+// snapshotLog applies so many entries that the log is replayed from a snapshot.
 func snapshotLog(t *testing.T, dir string) {
 	t.Helper()
 	s := startServer(t, Config{Dir: dir, NoSync: true})
@@ -80,13 +79,13 @@ func putInDB(t *testing.T, dir string, bucket, key, value []byte) {
 	must(t, db.Close())
 }
 
-// faultCase is what may happen to a data folder, and what Start has to say about it.
+// faultCase is damage to a data folder and the parts of the error of Start.
 type faultCase struct {
 	damage func(t *testing.T, dir string)
 	want   []string
 }
 
-const backupAdvice = "from a backup or remove it to start empty"
+const backupAdvice = "back from a backup or remove it to start empty"
 
 func runFaultCases(t *testing.T, faults map[string]faultCase) {
 	for name, f := range faults {
@@ -98,7 +97,7 @@ func runFaultCases(t *testing.T, faults map[string]faultCase) {
 	}
 }
 
-// wantStartError starts a server on dir and compares the error.
+// wantStartError checks that Start fails on dir with the error, and does not change dir.
 func wantStartError(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	before := listFiles(t, dir)
@@ -120,8 +119,8 @@ func wantStartError(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// listFiles is what is in a folder and how large; nothing if it does not exist.
-// Spare files, which etcd prepares and never reads, do not count.
+// listFiles lists the files of a folder and their sizes. It omits spare files, which
+// etcd allocates and never reads.
 func listFiles(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

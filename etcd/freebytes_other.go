@@ -2,5 +2,6 @@
 
 package etcd
 
-// freeBytes is not known here; a full disk shows when it is written to.
+// freeBytes is not implemented on this system. A full disk is reported by the first
+// write that fails.
 func freeBytes(string) (uint64, bool) { return 0, false }

@@ -4,7 +4,7 @@ package etcd
 
 import "syscall"
 
-// freeBytes returns what this process may still write on the disk of dir.
+// freeBytes returns how many bytes this process may still write to the disk of dir.
 func freeBytes(dir string) (uint64, bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// testTimeout bounds what a test waits for; nothing comes near it when all is well.
+// testTimeout limits each wait of a test. It is far longer than any of them takes.
 const testTimeout = 30 * time.Second
 
 func testContext(t testing.TB) context.Context {
@@ -38,7 +38,7 @@ func closeServer(t testing.TB, s *Server) {
 	}
 }
 
-// dialEmbedded returns a client made the way the API server makes its own.
+// dialEmbedded returns a client with a connection to an embedded member.
 func dialEmbedded(t testing.TB, s *Server) *clientv3.Client {
 	t.Helper()
 	dial := s.Dialer()

@@ -16,24 +16,24 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// lockTimeout is how long another process may take to let go of the database.
+// lockTimeout is how long to wait for another process to release the database.
 const lockTimeout = time.Second
 
-// dbSummary is what a database says of itself.
+// dbSummary is what a database records about itself.
 type dbSummary struct {
 	applied  uint64
-	versions []string // of the etcd that laid it out, and of the cluster
+	versions []string // of the etcd that created its layout, and of the cluster
 }
 
-// inspectDB walks the tree of every bucket, which is what etcd does when it
-// opens the file, but in goroutines whose panic would end the process.
-func inspectDB(path string) (facts dbSummary, err error) {
+// inspectDB walks the tree of every bucket. Etcd does the same when it opens the file,
+// but in goroutines whose panic ends the process.
+func inspectDB(path string) (summary dbSummary, err error) {
 	size, err := writableSize(path)
 	if err != nil || size == 0 {
-		return facts, err // etcd fills an empty one, from the log if there is one
+		return summary, err // etcd fills an empty file from the log
 	}
-	// What bbolt finds wrong it panics about, and a page beyond the end of the
-	// file is a fault in the memory map.
+	// Bbolt panics on damage, and a page beyond the end of the file is a fault in the
+	// memory map.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -42,27 +42,27 @@ func inspectDB(path string) (facts dbSummary, err error) {
 	}()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockTimeout})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return facts, &adviceError{
+		return summary, &adviceError{
 			err:    fmt.Errorf("%s is in use by another process", path),
-			advice: "end that process or name another data folder",
+			advice: "end that process or use another data folder",
 		}
 	}
 	if err != nil {
-		return facts, fmt.Errorf("%s is damaged: %w", path, err)
+		return summary, fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	err = db.View(func(tx *bolt.Tx) error {
 		if tx.Size() > size {
-			return fmt.Errorf("%s is cut short: it has %d of %d bytes", path, size, tx.Size())
+			return fmt.Errorf("%s is truncated: it has %d of %d bytes", path, size, tx.Size())
 		}
 		if err := tx.ForEach(inspectBucket); err != nil {
 			return fmt.Errorf("%s is damaged: %w", path, err)
 		}
-		facts.readVersions(tx)
+		summary.readVersions(tx)
 		return nil
 	})
-	return facts, err
+	return summary, err
 }
 
 func writableSize(path string) (int64, error) {
@@ -114,8 +114,9 @@ func (f *dbSummary) readVersions(tx *bolt.Tx) {
 
 type schemaBucket interface{ Name() []byte }
 
-// newerVersion returns the version of an etcd that has written here and is newer than
-// ours, if any. Releases of the same minor version read each other's files.
+// newerVersion returns the version of an etcd that has written the database and is
+// newer than the one in this program, if any. Patch releases of a minor version can
+// read each other's files.
 func (f dbSummary) newerVersion() string {
 	ownMajor, ownMinor, _ := parseMinorVersion(version.Version)
 	for _, v := range f.versions {

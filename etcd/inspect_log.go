@@ -13,15 +13,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// inspectLog reads every record of the write-ahead log in dir. A record torn at
-// the very end is no damage: it was never acknowledged, and etcd cuts it off.
+// inspectLog reads every record of the write-ahead log in dir. An incomplete record at
+// the end is not damage: it was never acknowledged, and etcd cuts it off.
 func (c *raftIndexes) inspectLog(dir string) (err error) {
 	defer func() {
-		if r := recover(); r != nil { // as etcd does on a record that is no message
+		if r := recover(); r != nil { // etcd panics on a record that it cannot decode
 			err = fmt.Errorf("the write-ahead log in %s is damaged: %v", dir, r)
 		}
 	}()
-	// The names begin with a number of fixed width: their order is the log's.
+	// The names begin with a number of fixed width, so they sort in the log's order.
 	names, err := fileutil.ReadDir(dir, fileutil.WithExt(".wal"))
 	if err != nil {
 		return err
@@ -36,10 +36,13 @@ func (c *raftIndexes) inspectLog(dir string) (err error) {
 		}
 	}
 	for _, index := range r.snapshots {
-		if index <= r.committed { // etcd ignores others: they were not finished
+		if index <= r.committed { // etcd ignores other snapshots as unfinished
 			c.replayFrom = index
 		}
 	}
+	// A member writes its own configuration as the first entry and commits it in the
+	// same write. Without that it can never become leader, and has acknowledged nothing.
+	c.neverBegan = r.committed == 0 && c.replayFrom == 0
 	c.logged = c.replayFrom
 	if r.entry != nil {
 		c.logged = max(c.replayFrom, wal.MustUnmarshalEntry(r.entry).GetIndex())
@@ -47,7 +50,7 @@ func (c *raftIndexes) inspectLog(dir string) (err error) {
 	return nil
 }
 
-// logReader is what has been learnt from the log's files so far.
+// logReader accumulates what the files of the log contain.
 type logReader struct {
 	*raftIndexes
 	crc       uint32
@@ -68,7 +71,7 @@ func (r *logReader) readFile(path string) error {
 	for {
 		err := d.Decode(rec)
 		if err != nil && !begun {
-			return errors.New("it has no beginning")
+			return errors.New("its first records are missing")
 		}
 		if errors.Is(err, io.EOF) {
 			r.crc = d.LastCRC()
@@ -78,11 +81,11 @@ func (r *logReader) readFile(path string) error {
 			return err
 		}
 		switch rec.GetType() {
-		case wal.MetadataType: // follows the sum in each file, which is made with both
+		case wal.MetadataType: // each file begins with a checksum and this record
 			begun = true
-		case wal.CrcType: // begins each file, with the sum of those before
+		case wal.CrcType: // each file begins with the checksum of the files before it
 			if r.crc != 0 && r.crc != rec.GetCrc() {
-				return errors.New("it does not follow the file before it")
+				return errors.New("it does not continue the file before it")
 			}
 			d.UpdateCRC(rec.GetCrc())
 		case wal.EntryType:

@@ -12,22 +12,22 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// errClosed is the end of a server that was closed as asked.
+// errClosed is the reason for the end of a server that was closed by Close.
 var errClosed = errors.New("closed")
 
-// lifetime is how long a server lives: it ends once, for the first reason given.
+// lifetime is the lifetime of a server. It ends once, for the first reason given.
 type lifetime struct {
 	context.Context
 	end context.CancelCauseFunc
 }
 
-// newLifetime outlives ctx, which bounds a start only.
+// newLifetime returns a lifetime that does not end with ctx, which limits a start only.
 func newLifetime(ctx context.Context) *lifetime {
 	c, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	return &lifetime{Context: c, end: end}
 }
 
-// failure returns why the life ended, or nil if it did not or was meant to.
+// failure returns why the lifetime ended; nil if it has not, and after Close.
 func (l *lifetime) failure() error {
 	if err := context.Cause(l); !errors.Is(err, errClosed) {
 		return err
@@ -35,8 +35,8 @@ func (l *lifetime) failure() error {
 	return nil
 }
 
-// guardLogger returns lg with its two deadly levels tamed: instead of ending the
-// process or panicking, they end the life and the goroutine that logs.
+// guardLogger returns lg with other effects of its levels Fatal and Panic: they end the
+// lifetime and the goroutine that logs, not the process.
 func (l *lifetime) guardLogger(lg *zap.Logger, dir string) *zap.Logger {
 	h := fatalHook{l, dir}
 	return lg.WithOptions(zap.WithFatalHook(h), zap.WithPanicHook(h))
@@ -47,8 +47,8 @@ type fatalHook struct {
 	dir      string
 }
 
-// OnWrite never returns, as what etcd does after Fatal relies on that: it would
-// acknowledge a write that was not saved.
+// OnWrite never returns. The code that follows a Fatal relies on that: otherwise etcd
+// would acknowledge a write that it has not saved.
 func (h fatalHook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
 	h.lifetime.end(withAdvice(h.dir, fatalError(ce.Message, fields)))
 	runtime.Goexit()
@@ -66,32 +66,39 @@ func fatalError(msg string, fields []zapcore.Field) error {
 	return errors.New(msg)
 }
 
-// withAdvice makes one line of err and adds what to do about it.
+// recoverAdvice returns what to do about a damaged data folder.
+func recoverAdvice(dir string) string {
+	return "copy " + dir + " back from a backup or remove it to start empty"
+}
+
+// withAdvice adds what to do about err.
 func withAdvice(dir string, err error) error {
-	advice := "see the log; if it happens again, restore " + dir + " from a backup or remove it to start empty"
+	advice := "see the log; if it happens again, " + recoverAdvice(dir)
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		advice = "free space on the disk of " + dir + " and start again"
 	case errors.Is(err, syscall.EDQUOT):
-		advice = "raise the disk quota for " + dir + " and start again"
+		advice = "raise the disk quota of " + dir + " and start again"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		advice = "make " + dir + " writable and start again"
 	case errors.Is(err, syscall.ENOTDIR):
-		advice = "name another data folder"
+		advice = "use another data folder"
+	case errors.Is(err, syscall.ENOMEM):
+		advice = "free memory or raise the memory limit of the process (ulimit -v) and start again; the data is not damaged"
 	case errors.Is(err, syscall.EMFILE):
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}
 	return &adviceError{err: err, advice: advice}
 }
 
-// adviceError is an error with what to do about it, as one line.
+// adviceError is an error with what to do about it. Its text is one line.
 type adviceError struct {
 	err    error
 	advice string
 }
 
 func (e *adviceError) Error() string {
-	return strings.Join(strings.Fields(e.err.Error()), " ") + "; " + e.advice
+	return strings.Join(strings.Fields(e.err.Error()), " ") + ": " + e.advice
 }
 
 func (e *adviceError) Unwrap() error { return e.err }

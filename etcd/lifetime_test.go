@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestFatalLogEntryEndsTheServer lets etcd's logger speak its last words in a goroutine of the
-// server, which must neither end the process nor be swallowed.
+// Etcd logs a fatal error in a goroutine of the server. That must not end the process,
+// and must be reported.
 func TestFatalLogEntryEndsTheServer(t *testing.T) {
 	tests := map[string]struct {
 		say  func(lg *zap.Logger)
@@ -18,25 +18,25 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 	}{
 		"fatal": {
 			func(lg *zap.Logger) { lg.Fatal("failed to save\nentries", zap.Error(syscall.ENOSPC)) },
-			"etcd: failed to save entries: no space left on device; free space on the disk of ",
+			"etcd: failed to save entries: no space left on device: free space on the disk of ",
 		},
 		"quota": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EDQUOT)) },
-			"etcd: failed: disk quota exceeded; raise the disk quota for ",
+			"etcd: failed: disk quota exceeded: raise the disk quota of ",
 		},
 		"files": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Int("n", 1), zap.Error(syscall.EMFILE)) },
-			"etcd: failed: too many open files; raise the limit of open files",
+			"etcd: failed: too many open files: raise the limit of open files",
 		},
 		"panic": {
 			func(lg *zap.Logger) {
 				lg.Panic("execute job failed", zap.String("job", "x"), zap.Any("panic", "page 3"))
 			},
-			"etcd: execute job failed: page 3; see the log; ",
+			"etcd: execute job failed: page 3: see the log; ",
 		},
 		"child of the logger": {
 			func(lg *zap.Logger) { lg.Named("raft").Sugar().Panicf("tocommit(%d) is out of range", 7) },
-			"etcd: tocommit(7) is out of range; see the log; ",
+			"etcd: tocommit(7) is out of range: see the log; ",
 		},
 	}
 	for name, tt := range tests {
@@ -51,7 +51,7 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 				ok = true
 			}()
 			if <-returned {
-				t.Error("etcd would go on after its last words")
+				t.Error("etcd continues after a fatal log entry")
 			}
 			<-s.Done()
 			for _, err := range []error{s.Err(), s.Close(), s.Close()} {
@@ -68,20 +68,20 @@ func TestUnexpectedStopIsReported(t *testing.T) {
 	must(t, err)
 	s.member.etcd.Server.HardStop()
 	<-s.Done()
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "stopped by itself") {
-		t.Errorf("Close: %v, want that the member stopped by itself", err)
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "stopped unexpectedly") {
+		t.Errorf("Close: %v, want that the member stopped unexpectedly", err)
 	}
 }
 
 func TestFirstFailureWins(t *testing.T) {
 	l := newLifetime(t.Context())
 	if err := l.failure(); err != nil {
-		t.Errorf("fault of a life that goes on: %v", err)
+		t.Errorf("failure before the end: %v", err)
 	}
 	first := errors.New("first")
 	l.end(first)
 	l.end(errClosed)
 	if err := l.failure(); err != first {
-		t.Errorf("fault = %v, want %v", err, first)
+		t.Errorf("failure = %v, want %v", err, first)
 	}
 }

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// In a child: what part of its test it is to play, and where.
+	// In a child process: its role in the test, and its folder.
 	roleEnv = "ETCD_TEST_ROLE"
 	dirEnv  = "ETCD_TEST_DIR"
 
-	ackedLine = "acknowledged" // begins a line of a child for each write it saw done
+	ackedLine = "acknowledged" // a child prints this line for each acknowledged write
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) != "" {
-		os.Exit(m.Run()) // a child breaks things that cannot be put right
+		os.Exit(m.Run()) // a child leaves goroutines
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// childCommand returns the calling test as a process of its own.
+// childCommand returns a command that runs the calling test in another process.
 func childCommand(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
@@ -33,7 +33,8 @@ func childCommand(t *testing.T, role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// runChild returns how many writes a child saw done before it ended well.
+// runChild runs a child, which must succeed, and returns the number of its
+// acknowledged writes.
 func runChild(t *testing.T, cmd *exec.Cmd) (writes int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -19,26 +20,26 @@ import (
 )
 
 const (
-	// connBufferBytes is what one connection buffers in each direction. The API
-	// server opens a connection for each kind: with 1 MiB each would take 2.2 MB
-	// of heap, with this 0.12 MB, and reading a long list is but a fifth slower.
+	// connBufferBytes is the buffer of a connection in each direction. With 1 MiB a
+	// connection takes 2.2 MB of heap, with this size 0.12 MB; reading a long list is
+	// only a fifth slower.
 	connBufferBytes = 16 << 10
-	// readBufferBytes is gRPC's of each connection on the server's side; its own default
-	// is twice that.
+	// readBufferBytes is gRPC's read buffer of a connection on the server's side. Its
+	// default is twice as large.
 	readBufferBytes = 16 << 10
-	// minPingInterval is the shortest keepalive interval clients may use: that of
-	// etcd itself. The API server pings every 30 s, which gRPC's own default would
-	// answer by hanging up.
+	// minPingInterval is the shortest keepalive interval that clients may use. It is
+	// etcd's default. With gRPC's default of 5 minutes, the server would close the
+	// connections of clients like the API server's, which ping every 30 s.
 	minPingInterval = 5 * time.Second
 
-	// drainTimeout is how long Close lets calls finish; watches never do.
+	// drainTimeout is how long Close waits for calls. Watches do not end by themselves.
 	drainTimeout = 50 * time.Millisecond
-	// stopTimeout bounds the wait for a member that failed, whose goroutines may
-	// wait for each other for ever.
+	// stopTimeout limits the wait for a member that has failed, because its goroutines
+	// may be deadlocked.
 	stopTimeout = 2 * time.Second
 )
 
-// member is an embedded etcd server and the way to it.
+// member is an embedded etcd server and its in-memory listener.
 type member struct {
 	lifetime   *lifetime
 	etcd       *embed.Etcd
@@ -49,14 +50,14 @@ type member struct {
 }
 
 func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
-	made, err := prepareDir(cfg.Dir)
-	gone := true
+	created, err := prepareDir(cfg.Dir)
+	stopped := true
 	defer func() {
-		if err == nil || made == "" || !gone {
+		if err == nil || created == "" || !stopped {
 			return
 		}
-		if rerr := os.RemoveAll(made); rerr != nil {
-			err = fmt.Errorf("%w (and what the start left there could not be removed: %w)", err, rerr)
+		if rerr := os.RemoveAll(created); rerr != nil {
+			err = fmt.Errorf("%w (the new files could not be removed: %w)", err, rerr)
 		}
 	}()
 	if err != nil {
@@ -67,30 +68,43 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
+	if found.neverBegan {
+		created = filepath.Join(cfg.Dir, "member")
+		if err := os.RemoveAll(created); err != nil {
+			return nil, fmt.Errorf("open: %w", withAdvice(cfg.Dir, err))
+		}
+		found = raftIndexes{}
+	}
 	release, err := acquireStartSlot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	defer release()
-	if gone, err = m.openEtcd(ctx, cfg); err != nil {
+	segmentSize.acquire()
+	defer func() {
+		if err != nil && stopped {
+			segmentSize.release()
+		}
+	}()
+	if stopped, err = m.openEtcd(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	if err := m.waitReady(ctx, found); err != nil {
-		gone = m.close()
+		stopped = m.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	m.serve()
 	return m, nil
 }
 
-// storeSize is the revision of the store and the size of its file in bytes.
+// storeSize returns the revision of the store and the size of its file in bytes.
 func (m *member) storeSize() (revision, bytes int64) {
 	return m.etcd.Server.KV().Rev(), m.etcd.Server.Backend().Size()
 }
 
-// openEtcd starts etcd in a goroutine of its own, as a fatal fault ends the
-// goroutine it happens in. It reports whether a failed etcd is gone for good.
-func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error) {
+// openEtcd starts etcd in a goroutine of its own, because a fatal error ends the
+// goroutine in which it occurs. It reports whether an etcd that has failed has stopped.
+func (m *member) openEtcd(ctx context.Context, cfg Config) (stopped bool, err error) {
 	settings, err := newEmbedConfig(cfg, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
 	if err != nil {
 		return true, err
@@ -104,7 +118,7 @@ func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error
 				m.lifetime.end(withAdvice(cfg.Dir, fmt.Errorf("%v", r)))
 			}
 		}()
-		// A file cut short under a memory map is a fault, not an error.
+		// Reading a truncated file in a memory map is a fault, not an error.
 		debug.SetPanicOnFault(true)
 		e, err := embed.StartEtcd(settings)
 		if err != nil {
@@ -119,11 +133,12 @@ func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error
 	case <-ctx.Done():
 	}
 	if !m.waitStopped(opened) {
-		go func() { // it cannot be interrupted: close it whenever it is done
+		go func() { // it cannot be interrupted, so close it when it has started
 			<-opened
 			if m.etcd != nil {
 				m.etcd.Close()
 			}
+			segmentSize.release()
 		}()
 		return false, m.startError(ctx)
 	}
@@ -137,18 +152,18 @@ func (m *member) openEtcd(ctx context.Context, cfg Config) (gone bool, err error
 	return true, nil
 }
 
-// startError returns why a start cannot go on, if so.
+// startError returns why a start cannot continue, or nil.
 func (m *member) startError(ctx context.Context) error {
 	if err := m.lifetime.failure(); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("gave up before it was ready: %w", context.Cause(ctx))
+		return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
 	}
 	return nil
 }
 
-// serve answers clients from now on.
+// serve serves clients.
 func (m *member) serve() {
 	m.rpc = v3rpc.Server(m.etcd.Server, nil, nil,
 		grpc.WaitForHandlers(true),
@@ -156,7 +171,7 @@ func (m *member) serve() {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval}),
 	)
 	m.goroutines.Go(func() {
-		// One that is closed before it got to serve says so; that is no failure.
+		// ErrServerStopped means that it was closed before it began to serve.
 		if err := m.rpc.Serve(m.listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			m.lifetime.end(fmt.Errorf("serve: %w", err))
 		}
@@ -164,7 +179,7 @@ func (m *member) serve() {
 	m.goroutines.Go(m.watchStop)
 }
 
-// watchStop ends the life when the member stops without having been asked to.
+// watchStop ends the lifetime when the member stops without a call of Close.
 func (m *member) watchStop() {
 	select {
 	case <-m.closing:
@@ -172,9 +187,9 @@ func (m *member) watchStop() {
 	case <-m.etcd.Server.StopNotify():
 	}
 	select {
-	case <-m.closing: // this goroutine was late to see both
+	case <-m.closing: // both had happened
 	default:
-		m.lifetime.end(errors.New("the member stopped by itself; the log says why"))
+		m.lifetime.end(errors.New("the member stopped unexpectedly: see the log"))
 	}
 }
 
@@ -186,11 +201,11 @@ func (m *member) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return conn, nil
 }
 
-// close stops the member and reports whether it is gone, which only one that
-// failed may not be.
+// close stops the member and reports whether it has stopped. Only a member that has
+// failed may not stop.
 func (m *member) close() bool {
 	stopped := make(chan struct{})
-	go func() { // a fatal fault on the way out ends this goroutine, not the caller's
+	go func() { // a fatal error ends this goroutine, not the caller's
 		defer close(stopped)
 		m.stop()
 	}()
@@ -202,8 +217,7 @@ func (m *member) close() bool {
 	}
 }
 
-// stop hangs up on the clients first: a call that outlives the store would find
-// it closed under its feet.
+// stop closes the connections of clients first, so that no call uses a closed store.
 func (m *member) stop() {
 	close(m.closing)
 	if m.rpc != nil {
@@ -215,7 +229,7 @@ func (m *member) stop() {
 	m.goroutines.Wait()
 }
 
-// waitStopped waits for what may hang.
+// waitStopped waits for ended, but not longer than stopTimeout.
 func (m *member) waitStopped(ended <-chan struct{}) bool {
 	t := time.NewTimer(stopTimeout)
 	defer t.Stop()

@@ -7,13 +7,13 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// IsEmpty tells whether nothing was ever written to an embedded member's store.
+// IsEmpty reports whether an embedded member's store has never been written to.
 func (s *Server) IsEmpty() bool {
 	const first = 1 // the revision of an empty store
 	return s.member != nil && s.member.etcd.Server.KV().Rev() == first
 }
 
-// PutAll writes what pairs lists of an embedded member's store, all at one revision.
+// PutAll writes pairs to an embedded member's store, all at one revision.
 func (s *Server) PutAll(ctx context.Context, pairs func(yield func(key string, value []byte) bool)) error {
 	txn := &etcdserverpb.TxnRequest{}
 	for key, value := range pairs {
@@ -21,7 +21,7 @@ func (s *Server) PutAll(ctx context.Context, pairs func(yield func(key string, v
 		txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
 	}
 	if _, err := s.member.etcd.Server.Txn(ctx, txn); err != nil {
-		return fmt.Errorf("etcd: fill: %w", err)
+		return fmt.Errorf("etcd: put all: %w", err)
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// pageSize is how many keys are read at a time.
+// pageSize is the number of keys per read.
 const pageSize = 1000
 
-// Revision is that of the newest write.
+// Revision returns the revision of the last write.
 func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	if s.member != nil {
 		revision, _ = s.Size()
@@ -31,8 +31,8 @@ func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-// ReadState returns what is kept below prefix, all of it as of one revision; 0 = the
-// newest. Older ones are there until they are compacted away, for minutes.
+// ReadState returns the entries below prefix at a revision; 0 = the latest. Older
+// revisions can be read for some minutes, until they are compacted.
 func (s *Server) ReadState(ctx context.Context, prefix string, revision int64) (state snapshot.State, err error) {
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		state, err = readState(ctx, c, prefix, revision)
@@ -43,7 +43,7 @@ func (s *Server) ReadState(ctx context.Context, prefix string, revision int64) (
 
 func readState(ctx context.Context, c *clientv3.Client, prefix string, revision int64) (state snapshot.State, err error) {
 	state.Revision = revision
-	leases := map[clientv3.LeaseID]int{} // → index of its TTL, from 1; -1 = it has ended
+	leases := map[clientv3.LeaseID]int{} // → index of its TTL, from 1; -1 = expired
 	end := clientv3.GetPrefixRangeEnd(prefix + "/")
 	for from := prefix + "/"; ; {
 		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSize), clientv3.WithRev(state.Revision))
@@ -72,7 +72,8 @@ func readState(ctx context.Context, c *clientv3.Client, prefix string, revision 
 	}
 }
 
-// leaseTTL finds the index in state.TTLs of what a lease has left, and adds it.
+// leaseTTL returns the index in state.TTLs of the remaining time of a lease, and adds
+// that time if it is not known yet.
 func leaseTTL(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID, known map[clientv3.LeaseID]int, state *snapshot.State) (int, error) {
 	if id == clientv3.NoLease || known[id] != 0 {
 		return known[id], nil

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxTxnWrites and txnBytes bound a transaction: etcd takes 128 writes and
-	// 1.5 MiB by default.
+	// maxTxnWrites and maxTxnBytes limit a transaction. Etcd's defaults are 128 writes
+	// and 1.5 MiB.
 	maxTxnWrites = 128
 	maxTxnBytes  = 1 << 20
-	// maxWriteRounds is how often to begin anew where somebody else writes, too.
+	// maxWriteRounds is how often to retry after a concurrent write.
 	maxWriteRounds = 5
 )
 
-// WriteResult is what a Write has done.
+// WriteResult describes what ReplaceState has written.
 type WriteResult struct {
 	snapshot.Counts
-	Revision int64 // the newest there is
-	// Revisions is the revision of the last change of each key that was changed.
+	Revision int64 // the latest
+	// Revisions is the revision of the last write of each changed key.
 	Revisions map[string]int64
 }
 
-var errConcurrentWrite = errors.New("somebody else has written meanwhile")
+var errConcurrentWrite = errors.New("another client has written at the same time")
 
-// ReplaceState makes what is kept below prefix equal to want, by ordinary writes at new
-// revisions and only where it differs (see snapshot.NewPlan). It returns when
-// that is so. After an error a part of it may have been written.
+// ReplaceState makes the entries below prefix equal to want. It writes only what
+// differs, at new revisions (see snapshot.NewPlan). After an error, some of it may have
+// been written.
 func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.State) (done WriteResult, err error) {
 	done.Revisions = map[string]int64{}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
@@ -43,10 +43,10 @@ func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.
 				return nil
 			}
 			if err != nil && !errors.Is(err, errConcurrentWrite) {
-				return fmt.Errorf("etcd: write: %w", err)
+				return fmt.Errorf("etcd: replace state: %w", err)
 			}
 		}
-		return fmt.Errorf("etcd: write: %w, %d times: end what else uses this etcd and try again", errConcurrentWrite, maxWriteRounds)
+		return fmt.Errorf("etcd: replace state: %w, in %d attempts: stop the other users of this etcd and try again", errConcurrentWrite, maxWriteRounds)
 	})
 	return done, err
 }
@@ -56,11 +56,11 @@ type stateWriter struct {
 	client *clientv3.Client
 	prefix string
 	want   snapshot.State
-	leases []clientv3.LeaseID // of want.TTLs, as far as they are needed
+	leases []clientv3.LeaseID // of want.TTLs, granted when first needed
 	done   *WriteResult
 }
 
-// writeDifferences writes what differs; true if nothing does.
+// writeDifferences writes what differs. It returns true if nothing does.
 func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	now, err := readState(w.ctx, w.client, w.prefix, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	if err := w.commit(plan.Deletes); err != nil {
 		return false, err
 	}
-	// What was deleted a moment ago is at no revision any more, as Was says.
+	// The keys deleted above have no revision, as their puts expect.
 	if err := w.commit(plan.Puts); err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	return false, nil
 }
 
-// commit carries writes out in as few transactions as etcd takes.
+// commit writes in as few transactions as possible.
 func (w *stateWriter) commit(writes []snapshot.KeyChange) error {
 	for len(writes) > 0 {
 		n, size := 0, 0
@@ -130,7 +130,8 @@ func (w *stateWriter) commitTxn(writes []snapshot.KeyChange) error {
 	return nil
 }
 
-// grantLease grants one for an entry's time to live, once for all that share it.
+// grantLease returns a lease for the time to live of an entry. Entries that share a
+// time to live share a lease.
 func (w *stateWriter) grantLease(ttl int) (clientv3.LeaseID, error) {
 	if ttl == 0 {
 		return clientv3.NoLease, nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A log of more entries than etcd keeps in memory while it replays them must
-// not trip the election that a start hastens, nor must another start beside it.
+// The immediate election at a start must succeed with a log that has more entries than
+// etcd keeps in memory, and while other members start.
 func TestRestartWithLongLog(t *testing.T) {
 	const servers, entries, restarts = 3, 450, 10
 	dirs := make([]string, servers)

@@ -8,18 +8,17 @@ import (
 	"sync"
 )
 
-// Server is a store that answers, from Start until Close or until it fails.
+// Server is a running store, from Start until Close or until it fails.
 type Server struct {
 	lifetime  *lifetime
 	cfg       Config
 	endpoints []string
-	member    *member // nil for a cluster elsewhere
+	member    *member // nil for a cluster
 	closeOnce sync.Once
 }
 
-// Start opens the store that cfg names and returns when it answers. The context
-// bounds the start only. Errors are one line that says what failed, why, and
-// what to do.
+// Start opens the store that cfg describes and returns when it answers. The context
+// limits the start only. Errors are one line: what failed, why, and what to do.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{lifetime: newLifetime(ctx), cfg: cfg}
 	if len(cfg.Endpoints) > 0 {
@@ -37,12 +36,12 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Endpoints returns the URLs a client is to be given. That of an embedded member
-// is a placeholder, which only its Dialer can reach.
+// Endpoints returns the URLs for a client. That of an embedded member is a placeholder:
+// a client has to use the Dialer.
 func (s *Server) Endpoints() []string { return slices.Clone(s.endpoints) }
 
-// Dialer returns how a client reaches an embedded member, whatever address it
-// asks for; nil for a cluster elsewhere, which is dialled as usual.
+// Dialer returns a function that connects a client to an embedded member, regardless of
+// the address. It is nil for a cluster.
 func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
 	if s.member == nil {
 		return nil
@@ -51,7 +50,7 @@ func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.C
 }
 
 // Size returns the revision of an embedded member's store and the bytes of its
-// database file; zeros for a cluster elsewhere.
+// database file. Both are zero for a cluster.
 func (s *Server) Size() (revision, bytes int64) {
 	if s.member == nil {
 		return 0, 0
@@ -59,10 +58,10 @@ func (s *Server) Size() (revision, bytes int64) {
 	return s.member.storeSize()
 }
 
-// Done is closed when the server was closed or has failed.
+// Done is closed when the server has been closed or has failed.
 func (s *Server) Done() <-chan struct{} { return s.lifetime.Done() }
 
-// Err returns why the server failed; nil while it runs and after a plain Close.
+// Err returns why the server failed. It is nil while the server runs, and after Close.
 func (s *Server) Err() error {
 	if err := s.lifetime.failure(); err != nil {
 		return fmt.Errorf("etcd: %w", err)
@@ -70,12 +69,12 @@ func (s *Server) Err() error {
 	return nil
 }
 
-// Close stops what Start started, waits until it is gone, and returns what Err
-// does. It may be called more than once; a cluster elsewhere is left alone.
+// Close stops what Start has started, waits until it has stopped, and returns Err. It
+// may be called more than once. It does not affect a cluster.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
-		if s.member != nil {
-			s.member.close()
+		if s.member != nil && s.member.close() {
+			segmentSize.release()
 		}
 		s.lifetime.end(errClosed)
 	})

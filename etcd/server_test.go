@@ -29,7 +29,7 @@ func TestServesReadsWritesAndWatches(t *testing.T) {
 	if len(r.Events) != 1 || string(r.Events[0].Kv.Value) != "v" {
 		t.Errorf("watched %+v, want the one put", r)
 	}
-	// The API server asks each endpoint for its version to learn what it can do.
+	// The API server reads the version of each endpoint.
 	if _, err := c.Status(testContext(t), s.Endpoints()[0]); err != nil {
 		t.Errorf("Status of endpoint %s: %v", s.Endpoints()[0], err)
 	}
@@ -43,7 +43,7 @@ func TestFilesArePrivate(t *testing.T) {
 	startServer(t, Config{Dir: dir, NoSync: true})
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v, want nothing for others", path, info.Mode())
+			t.Errorf("%s has mode %v, want no access for others", path, info.Mode())
 		}
 		return err
 	})
@@ -76,8 +76,7 @@ func TestRestartKeepsDataAndRevision(t *testing.T) {
 	}
 }
 
-// TestKillKeepsAcknowledgedWrites has a child acknowledge writes until it is killed: each of them must
-// be there afterwards.
+// After a child process is killed, every write that it has acknowledged exists.
 func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	if os.Getenv(roleEnv) != "" {
 		s := startServer(t, Config{Dir: os.Getenv(dirEnv)})
@@ -107,7 +106,7 @@ func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 			t.Error(err)
 		}
 		if err := cmd.Wait(); err == nil {
-			t.Error("the child ended well, want it killed")
+			t.Error("the child succeeded, want it killed")
 		}
 		if n < 100 {
 			t.Fatalf("the child acknowledged %d writes, want 100", n)
@@ -154,7 +153,7 @@ func TestCloseWithOpenWatch(t *testing.T) {
 		t.Errorf("Err after Close: %v", err)
 	}
 	if conn, err := s.Dialer()(testContext(t), "tcp", ""); err == nil {
-		t.Errorf("dialled %v after Close", conn.RemoteAddr())
+		t.Errorf("dialed %v after Close", conn.RemoteAddr())
 	}
 }
 
@@ -171,14 +170,14 @@ func TestStartRespectsContext(t *testing.T) {
 				t.Errorf("Start = %v, %v, want the context's error", s, err)
 			}
 			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the folder Start made is still there (%v)", err)
+				t.Errorf("the folder that Start created still exists (%v)", err)
 			}
 		})
 	}
 }
 
 func TestCloseLeavesNothingRunning(t *testing.T) {
-	// TestMain fails for what is left running.
+	// TestMain fails if a goroutine remains.
 	dir := t.TempDir()
 	for range 5 {
 		closeServer(t, startServer(t, Config{Dir: dir}))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An embedded member is reached in memory alone: it opens no socket.
+// An embedded member is reached in memory only: it opens no socket.
 func TestOpensNoSocket(t *testing.T) {
 	before := countSockets(t)
 	c := dialEmbedded(t, startServer(t, Config{Dir: t.TempDir(), NoSync: true}))

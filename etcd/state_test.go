@@ -17,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// forEachStore are both kinds of a Server, with a client of each.
+// forEachStore runs a test with both kinds of Server and a client of each.
 func forEachStore(t *testing.T, test func(*testing.T, *Server, *clientv3.Client)) {
 	t.Run("embedded", func(t *testing.T) {
 		s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
@@ -42,7 +42,7 @@ func readStateAt(t *testing.T, s *Server, revision int64) snapshot.State {
 	return state
 }
 
-// All is read as of one revision, page by page, and nothing beside the prefix.
+// All entries below the prefix, and no others, are read page by page at one revision.
 func TestReadState(t *testing.T) {
 	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
 		const keys = pageSize + 1
@@ -73,8 +73,8 @@ func TestReadState(t *testing.T) {
 	})
 }
 
-// Whatever there is, it is made equal to what is wanted, and who watches sees no
-// object change its identity under its name.
+// Any state can be replaced by any other, and no watch sees the UID of an object change
+// without a deletion.
 func TestReplaceStateRandom(t *testing.T) {
 	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
 		random := rand.New(rand.NewPCG(3, 4))
@@ -127,7 +127,7 @@ func TestReplaceStateRandom(t *testing.T) {
 	})
 }
 
-// What was to end by itself still does.
+// Entries with a time to live keep it.
 func TestReplaceStateKeepsTTL(t *testing.T) {
 	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
 		lease, err := c.Grant(testContext(t), 1000)
@@ -155,8 +155,7 @@ func TestReplaceStateKeepsTTL(t *testing.T) {
 	})
 }
 
-// A write that somebody else's gets in between begins anew; where they go on
-// all the time it gives up.
+// ReplaceState retries after a concurrent write, and never overwrites it unseen.
 func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	c := dialEmbedded(t, s)
@@ -172,7 +171,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 		})
 	}
 	if err := w(func() { putKey(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, errConcurrentWrite) {
-		t.Errorf("written over what nobody has seen: %v", err)
+		t.Errorf("overwrote a write that it had not read: %v", err)
 	}
 	if v, _ := getKey(t, c, prefix+"/pods/ns/p"); v != `{"v":1}` {
 		t.Errorf("got %s", v)
@@ -184,11 +183,11 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
 	if _, err := s.ReplaceState(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 }
 
-// Objects that are as long as etcd takes them go through, one by one.
+// Objects of the maximum size are written one per transaction.
 func TestReplaceStateWithLargeObjects(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	var want snapshot.State
@@ -200,15 +199,15 @@ func TestReplaceStateWithLargeObjects(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if got := readStateAt(t, s, 0); len(got.Entries) != 5 || len(got.Entries[4].Value) != len(want.Entries[4].Value) {
-		t.Error("not all is there")
+		t.Error("objects are missing or truncated")
 	}
 }
 
-// A store that has gone does not make anybody wait.
+// Reading a closed store fails without waiting.
 func TestReadStateAfterClose(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	closeServer(t, s)
 	if _, err := s.ReadState(testContext(t), prefix, 0); err == nil {
-		t.Error("read")
+		t.Error("got no error")
 	}
 }

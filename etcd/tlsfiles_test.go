@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// testFiles is an authority, and a pair signed by it for both ends of a
-// connection to 127.0.0.1.
+// testFiles are the files of a CA and of a key pair that it has signed for both ends of
+// a connection to 127.0.0.1.
 type testFiles struct{ ca, cert, key string }
 
 func newTestFiles(t *testing.T) *testFiles {

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// queueingWatchClient opens streams of watches that take requests without waiting for
-// the server. A stream of gRPC does; etcd's own in memory does not, and so the
-// two ends of it wait for each other for ever once some twenty watches are
-// cancelled while events pour in (https://github.com/etcd-io/etcd/issues/20716).
+// queueingWatchClient opens watch streams that accept requests without waiting for the
+// server, as streams of gRPC do. Etcd's in-memory streams wait: both ends deadlock when
+// about twenty watches are canceled while many events arrive
+// (https://github.com/etcd-io/etcd/issues/20716).
 type queueingWatchClient struct{ pb.WatchClient }
 
 func (c queueingWatchClient) Watch(ctx context.Context, opts ...grpc.CallOption) (pb.Watch_WatchClient, error) {
@@ -22,8 +22,8 @@ func (c queueingWatchClient) Watch(ctx context.Context, opts ...grpc.CallOption)
 	return &queueingWatchStream{Watch_WatchClient: stream}, nil
 }
 
-// queueingWatchStream keeps the requests that the server has not taken, in order. There
-// are at most a few for each watch.
+// queueingWatchStream queues the requests that the server has not accepted, in order.
+// There are at most a few per watch.
 type queueingWatchStream struct {
 	pb.Watch_WatchClient
 
@@ -31,7 +31,7 @@ type queueingWatchStream struct {
 	queue []*pb.WatchRequest
 }
 
-// Send fails when the stream is over, as Recv then does.
+// Send fails when the stream has ended, like Recv.
 func (s *queueingWatchStream) Send(r *pb.WatchRequest) error {
 	if err := s.Context().Err(); err != nil {
 		return err
@@ -44,15 +44,14 @@ func (s *queueingWatchStream) Send(r *pb.WatchRequest) error {
 	return nil
 }
 
-// sendQueued hands over requests until none waits. When the stream is over, what
-// waits has nobody to go to.
+// sendQueued sends requests until the queue is empty or the stream ends.
 func (s *queueingWatchStream) sendQueued(r *pb.WatchRequest) {
 	for r != nil && s.Watch_WatchClient.Send(r) == nil {
 		r = s.dequeue()
 	}
 }
 
-// dequeue drops the request that was handed over and returns the one behind it.
+// dequeue removes the request that was sent and returns the next one.
 func (s *queueingWatchStream) dequeue() *pb.WatchRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Etcd's own client in memory hangs in the first of these rounds.
+// Etcd's own in-memory client deadlocks in the first round.
 func TestWatchesAreCanceledUnderLoad(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	c, err := s.Client()
@@ -28,8 +28,8 @@ func TestWatchesAreCanceledUnderLoad(t *testing.T) {
 	}
 }
 
-// cancelWatches ends a hundred watches at once, each of which has seen an event,
-// and fails when one that is opened next misses a write.
+// cancelWatches cancels a hundred watches that have received events. It fails if the
+// next watch misses a write.
 func cancelWatches(t *testing.T, c *clientv3.Client, round string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(testContext(t)))
@@ -76,7 +76,7 @@ func writeUntilDone(ctx context.Context, t *testing.T, c *clientv3.Client, key s
 	}
 }
 
-// slowStream is a server that takes a request whenever the test does.
+// slowStream accepts a request when the test receives from taken.
 type slowStream struct {
 	pb.Watch_WatchClient
 	ctx   context.Context
@@ -98,7 +98,7 @@ func TestWatchRequestsKeepTheirOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	slow := &slowStream{ctx: ctx, taken: make(chan *pb.WatchRequest)}
 	s := &queueingWatchStream{Watch_WatchClient: slow}
-	for _, count := range []int{1, 3, 100} { // the queue runs empty in between
+	for _, count := range []int{1, 3, 100} { // the queue becomes empty in between
 		sent := make([]*pb.WatchRequest, count)
 		for i := range sent {
 			sent[i] = &pb.WatchRequest{}
@@ -108,12 +108,12 @@ func TestWatchRequestsKeepTheirOrder(t *testing.T) {
 		}
 		for i := range sent {
 			if <-slow.taken != sent[i] {
-				t.Fatalf("request %d of %d is another one", i, count)
+				t.Fatalf("request %d of %d is not the one that was sent", i, count)
 			}
 		}
 	}
 	cancel()
 	if err := s.Send(&pb.WatchRequest{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a request after the end: %v", err)
+		t.Errorf("send after the end: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainClaims says which PersistentVolumeClaim keeps a Pod from being scheduled.
+// explainClaims says which PersistentVolumeClaim prevents the scheduling of a Pod.
 func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 	var pod corev1.Pod
 	if err := convert(u, &pod); err != nil {
@@ -26,7 +26,7 @@ func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 		claim := s.get(coreResource("persistentvolumeclaims"), pod.Namespace, name)
 		switch {
 		case claim == nil && s.err == nil:
-			return fmt.Sprintf("PersistentVolumeClaim %s: there is no such object", name)
+			return fmt.Sprintf("PersistentVolumeClaim %s does not exist", name)
 		case claim == nil || StateOf(claim).Status == Current:
 			continue
 		}
@@ -37,8 +37,8 @@ func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// explainClaim says why a PersistentVolumeClaim is not bound: the volume controller
-// tells it in events that are not always warnings.
+// explainClaim says why a PersistentVolumeClaim is not bound. The volume controller
+// reports it in events that are not always warnings.
 func (s *reasonSearch) explainClaim(u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, func(*corev1.Event) bool { return true })
 	if e == nil {

@@ -25,5 +25,5 @@ func (s *reasonSearch) explainUnserved(r Ref) string {
 	if s.err != nil {
 		return ""
 	}
-	return fmt.Sprintf("the server knows no kind %s in %s: is it misspelt, or is its CustomResourceDefinition missing?", r.Kind, r.GroupVersion())
+	return fmt.Sprintf("unknown kind %s in %s: correct the name or install its CustomResourceDefinition", r.Kind, r.GroupVersion())
 }

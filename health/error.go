@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// NotHealthyError says which objects are not as they were to be.
+// NotHealthyError says which objects are not healthy, or not gone, and why.
 type NotHealthyError struct {
-	Objects []Unhealthy // in the order in which they were given
-	Total   int         // how many were waited for
-	Gone    bool        // they were to be gone, not healthy
-	Cause   error       // why the wait ended; nil if there was nothing more to hope for
+	Objects []Unhealthy // in the given order
+	Total   int         // number of objects waited for
+	Gone    bool        // Wait waited until they are gone
+	Cause   error       // why the wait ended; nil if an object can never become healthy
 }
 
-// Unhealthy is an object that is not healthy and why.
+// Unhealthy is an object that is not healthy, with the reason.
 type Unhealthy struct {
 	State
-	Reason string // one line, as a person would look for it
+	Reason string // one line
 }
 
-// Error names the objects, but no more than three of them.
+// Error names up to three of the objects.
 func (e *NotHealthyError) Error() string {
 	names := make([]string, len(e.Objects))
 	for i, o := range e.Objects {
@@ -34,9 +36,9 @@ func (e *NotHealthyError) Error() string {
 	if e.Gone {
 		not = "not gone"
 	}
-	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), count(e.Total, "object"), not, strings.Join(names, ", "))
+	text := fmt.Sprintf("%d of %s %s: %s", len(e.Objects), words.Count(e.Total, "object"), not, strings.Join(names, ", "))
 	if e.Cause != nil {
-		text += ": " + oneLine(e.Cause.Error())
+		text += ": " + words.OneLine(e.Cause.Error())
 	}
 	return text
 }
@@ -44,19 +46,11 @@ func (e *NotHealthyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *NotHealthyError) Unwrap() error { return e.Cause }
 
-// plainError is the text of an error in one line. Of a request without an answer the
-// URL, which is long and may change, is left out.
+// plainError returns the text of an error in one line. For a request without an answer
+// it leaves out the URL, which is long and varies.
 func plainError(err error) string {
 	if lost, ok := errors.AsType[*url.Error](err); ok {
-		return "no answer from the API server: " + oneLine(lost.Err.Error())
+		return "no answer from the API server: " + words.OneLine(lost.Err.Error())
 	}
-	return oneLine(err.Error())
-}
-
-// count is "1 Pod" or "2 Pods".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return words.OneLine(err.Error())
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// lastWarning is the latest warning about an object.
+// lastWarning returns the latest warning about an object.
 func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
 	if e := s.latestEvent(u, func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
 		return joinReason(e.Reason, e.Message)
@@ -17,11 +17,11 @@ func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// latestEvent finds the newest event about an object of those that are wanted.
+// latestEvent returns the latest wanted event about an object.
 func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*corev1.Event) bool) *corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where events of what has none are kept
+		namespace = metav1.NamespaceDefault // for objects without a namespace
 	}
 	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
 	var newest *corev1.Event
@@ -41,8 +41,8 @@ func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*co
 	return newest
 }
 
-// eventTime says when an event happened last: old and new recorders tell it in
-// different fields.
+// eventTime returns when an event last occurred. Old and new recorders use different
+// fields.
 func eventTime(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

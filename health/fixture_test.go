@@ -15,14 +15,14 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// cluster is an API server made of fakes.
+// cluster is a fake API server.
 type cluster struct {
 	*Waiter
 	kinds   *fake.FakeDiscovery
 	objects *dynamicfake.FakeDynamicClient
 }
 
-// kinds that a cluster knows: version, resource, kind.
+// servedKinds lists the kinds of a cluster.
 var servedKinds = []struct {
 	gv, resource, kind string
 	namespaced         bool
@@ -43,7 +43,7 @@ var servedKinds = []struct {
 	{"apiregistration.k8s.io/v1", "apiservices", "APIService", false},
 }
 
-// newCluster returns a server that has objects, given as YAML.
+// newCluster returns a server with objects, given as YAML.
 func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{{Group: "example.com", Version: "v1", Resource: "widgets"}: "WidgetList"}
@@ -65,7 +65,7 @@ func newCluster(t *testing.T, manifests ...string) *cluster {
 	return c
 }
 
-// serve adds a kind. Nobody may ask for kinds meanwhile.
+// serve adds a kind. It must not run concurrently with discovery.
 func (c *cluster) serve(gv, resource, kind string, namespaced bool, verbs ...string) {
 	r := metav1.APIResource{Name: resource, Kind: kind, Namespaced: namespaced, Verbs: verbs}
 	if len(verbs) == 0 {
@@ -80,7 +80,7 @@ func (c *cluster) serve(gv, resource, kind string, namespaced bool, verbs ...str
 	c.kinds.Resources = append(c.kinds.Resources, &metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{r}})
 }
 
-// parseObject reads YAML. One that has no UID gets one from its name.
+// parseObject parses YAML. An object without a UID gets one made from its name.
 func parseObject(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -93,7 +93,7 @@ func parseObject(t *testing.T, manifest string) *unstructured.Unstructured {
 	return u
 }
 
-// create and update change what the cluster has.
+// create and update change the objects of the cluster.
 func (c *cluster) create(t *testing.T, r schema.GroupVersionResource, manifest string) {
 	t.Helper()
 	u := parseObject(t, manifest)
@@ -110,7 +110,7 @@ func (c *cluster) update(t *testing.T, r schema.GroupVersionResource, manifest s
 	}
 }
 
-// documents cuts YAML at its markers.
+// documents splits YAML into documents.
 func documents(text string) []string { return strings.Split(strings.TrimSpace(text), "\n---\n") }
 
 var (

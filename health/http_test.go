@@ -17,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// fakeAPI serves kinds, and hands over each list and watch of Pods to the test.
+// fakeAPI serves discovery, and lets the test answer each list and watch of Pods.
 type fakeAPI struct {
 	t        *testing.T
 	requests chan request
@@ -77,7 +77,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve starts a server and a waiter for it.
+// serve starts a fakeAPI and a waiter for it.
 func serve(t *testing.T) (*fakeAPI, *Waiter) {
 	t.Helper()
 	a := &fakeAPI{t, make(chan request)}
@@ -90,20 +90,20 @@ func serve(t *testing.T) (*fakeAPI, *Waiter) {
 	return a, w
 }
 
-// expectRequest answers a request, which must be as expected, and ends the answer.
+// expectRequest checks the next request and answers it.
 func (a *fakeAPI) expectRequest(query string, texts ...string) {
 	a.t.Helper()
 	select {
 	case r := <-a.requests:
 		if r.query != query {
-			a.t.Errorf("asked for %s\nwant %s", r.query, query)
+			a.t.Errorf("got request %s\nwant %s", r.query, query)
 		}
 		for _, text := range texts {
 			r.answer <- text
 		}
 		close(r.answer)
 	case <-time.After(10 * time.Second):
-		a.t.Fatalf("nobody asks for %s", query)
+		a.t.Fatalf("no request %s", query)
 	}
 }
 
@@ -126,28 +126,28 @@ func event(kind, object string) string {
 
 func TestResumesInterruptedWatch(t *testing.T) {
 	a, w := serve(t)
-	told := make(chan string, 10)
+	progress := make(chan string, 10)
 	ended := make(chan error)
 	go func() {
-		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { told <- string(s.Status) + ": " + s.Message }})
+		ended <- w.Wait(t.Context(), []Ref{podP}, Options{Progress: func(s State) { progress <- string(s.Status) + ": " + s.Message }})
 	}()
 	a.expectRequest(selector, list("5", ""))
 	watch := "allowWatchBookmarks=true&" + selector + "&resourceVersion="
 	a.expectRequest(watch+"5&watch=true", event("ADDED", pending))
 	a.expectRequest(watch+"7&watch=true", event("BOOKMARK", bookmark))
-	a.expectRequest(watch + "9&watch=true") // cut at once
+	a.expectRequest(watch + "9&watch=true") // interrupted at once
 	a.expectRequest(watch+"9&watch=true", event("ERROR", expired))
-	a.expectRequest(selector, list("11", "{"+pending+"}")) // no news
+	a.expectRequest(selector, list("11", "{"+pending+"}")) // no change
 	a.expectRequest(watch+"11&watch=true", event("MODIFIED", ready))
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	close(told)
+	close(progress)
 	var got []string
-	for s := range told {
+	for s := range progress {
 		got = append(got, s)
 	}
-	want := []string{"NotFound: there is no such object", "InProgress: Pod is in the Pending phase", "Current: Pod is Ready"}
+	want := []string{"NotFound: does not exist", "InProgress: Pod is in the Pending phase", "Current: Pod is Ready"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -203,7 +203,7 @@ func TestRefsRefusesInvalidNames(t *testing.T) {
 	_, w := serve(t)
 	for _, arg := range []string{"pod", "/p", "pod/", "pod/a/b", ""} {
 		if _, err := w.Refs(t.Context(), "shop", []string{arg}); !errors.As(err, new(usage.Error)) {
-			t.Errorf("%q: got %v, want that it is bad usage", arg, err)
+			t.Errorf("%q: got %v, want a usage error", arg, err)
 		}
 	}
 }

@@ -13,27 +13,26 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// errNotServed is what the error wraps that a kind is not served now.
-var errNotServed = errors.New("the server does not serve it")
+// errNotServed is wrapped by the errors for kinds that are not served, maybe not yet.
+var errNotServed = errors.New("not served by the API server")
 
-// errNotWatchable is what the error wraps that a kind can never be waited for.
-var errNotWatchable = errors.New("it cannot be waited for")
+// errNotWatchable is wrapped by the errors for kinds that cannot be watched.
+var errNotWatchable = errors.New("cannot be watched")
 
-// resource is what the server calls a kind.
+// resource is the resource of a kind.
 type resource struct {
 	metav1.APIResource
 	schema.GroupVersionResource
 }
 
-// findResource asks the server for a kind: not for all the others, and not a cache,
-// because the kind may be a new one.
+// findResource discovers a single kind. It uses no cache because the kind may be new.
 func (w *Waiter) findResource(ctx context.Context, gvk schema.GroupVersionKind) (resource, error) {
 	list, err := w.kinds.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return resource{}, notServedError(gvk)
 	}
 	if err != nil {
-		return resource{}, fmt.Errorf("ask for kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), err)
+		return resource{}, fmt.Errorf("discover kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), err)
 	}
 	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
@@ -54,7 +53,7 @@ func notServedError(gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), errNotServed)
 }
 
-// asNotServed tells apart that the server knows the path of a kind no more.
+// asNotServed converts the error for a path that is no longer served.
 func asNotServed(err error, gvk schema.GroupVersionKind) error {
 	if apierrors.IsNotFound(err) {
 		return notServedError(gvk)
@@ -62,7 +61,8 @@ func asNotServed(err error, gvk schema.GroupVersionKind) error {
 	return err
 }
 
-// namespace is the one that objects are in which name one, or none.
+// namespace returns the namespace of objects of the resource: that which is named, the
+// default, or none.
 func (r resource) namespace(named string) string {
 	switch {
 	case !r.Namespaced:
@@ -73,7 +73,8 @@ func (r resource) namespace(named string) string {
 	return named
 }
 
-// client reaches the objects of a resource in a namespace; "" where it has none.
+// client returns a client for the objects of a resource in a namespace, "" if the
+// resource is not namespaced.
 func (r resource) client(objects dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return objects.Resource(r.GroupVersionResource)

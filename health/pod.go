@@ -7,9 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// explainPods says what ails the Pods of a workload, or that there are none.
+// explainPods explains why the Pods of a workload are not healthy, or that there are
+// none.
 func (s *reasonSearch) explainPods(owner *unstructured.Unstructured) string {
 	if isUnobserved(owner) {
 		return ""
@@ -21,16 +24,16 @@ func (s *reasonSearch) explainPods(owner *unstructured.Unstructured) string {
 	return s.explainWorstPod(pods)
 }
 
-// explainUnhealthyPods is like pods, but says nothing where there are none.
+// explainUnhealthyPods is like explainPods but returns "" if there are none.
 func (s *reasonSearch) explainUnhealthyPods(owner *unstructured.Unstructured) string {
 	return s.explainWorstPod(s.listOwned(coreResource("pods"), owner))
 }
 
-// explainWorstPod says what ails the Pod that shows most clearly what is wrong.
+// explainWorstPod explains the Pod with the clearest problem.
 func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string {
 	type ailment struct {
 		pod *unstructured.Unstructured
-		trouble
+		problem
 	}
 	var all []ailment
 	for i := range pods {
@@ -44,20 +47,20 @@ func (s *reasonSearch) explainWorstPod(pods []unstructured.Unstructured) string 
 	slices.SortFunc(all, func(a, b ailment) int {
 		return cmp.Or(int(b.clarity-a.clarity), cmp.Compare(a.pod.GetName(), b.pod.GetName()))
 	})
-	text := fmt.Sprintf("Pod %s: %s", all[0].pod.GetName(), s.withDetails(all[0].pod, all[0].trouble))
+	text := fmt.Sprintf("Pod %s: %s", all[0].pod.GetName(), s.withDetails(all[0].pod, all[0].problem))
 	if others := len(all) - 1; others > 0 {
-		text += fmt.Sprintf(" (and %s)", count(others, "other Pod"))
+		text += fmt.Sprintf(" (and %s)", words.Count(others, "other Pod"))
 	}
 	return text
 }
 
-// explainPod says what ails a Pod.
+// explainPod explains why a Pod is not healthy.
 func (s *reasonSearch) explainPod(u *unstructured.Unstructured) string {
 	return s.withDetails(u, podProblem(u))
 }
 
-// withDetails adds to vague trouble of a Pod what can be found elsewhere.
-func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t trouble) string {
+// withDetails adds information from other objects to a vague problem of a Pod.
+func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
 	}
@@ -68,13 +71,13 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t trouble) stri
 	}
 	if t.vague {
 		if warning := s.lastWarning(u); warning != "" {
-			return t.text + "; its last warning: " + warning
+			return t.text + "; last warning: " + warning
 		}
 	}
 	return t.text
 }
 
-// clarity says how clearly a trouble shows what is wrong.
+// clarity says how clearly a problem shows the cause.
 type clarity int
 
 const (
@@ -85,49 +88,49 @@ const (
 	clarityCrashed
 )
 
-// trouble is what a Pod itself tells of why it is not healthy.
-type trouble struct {
+// problem is a problem that a Pod itself reports.
+type problem struct {
 	clarity clarity
 	text    string
-	vague   bool // its events may tell more
+	vague   bool // its events may have details
 }
 
-func podProblem(u *unstructured.Unstructured) trouble {
+func podProblem(u *unstructured.Unstructured) problem {
 	var pod corev1.Pod
 	if err := convert(u, &pod); err != nil {
-		return trouble{text: err.Error()}
+		return problem{text: err.Error()}
 	}
 	if t, ok := containersProblem(&pod); ok {
 		return t
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return trouble{clarityCrashed, cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "it has failed"), false}
+		return problem{clarityCrashed, cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed"), false}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			if c.Reason == corev1.PodReasonUnschedulable {
-				return trouble{clarityUnassigned, "it is unschedulable: " + c.Message, false}
+				return problem{clarityUnassigned, "unschedulable: " + c.Message, false}
 			}
-			return trouble{clarityUnassigned, joinReason(c.Reason, c.Message), false}
+			return problem{clarityUnassigned, joinReason(c.Reason, c.Message), false}
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return trouble{clarityUnassigned, "it has no node: no scheduler has chosen one", true}
+		return problem{clarityUnassigned, "not assigned to a node by a scheduler", true}
 	}
 	return nodeProblem(&pod)
 }
 
-// nodeProblem is what keeps a Pod whose node was chosen.
-func nodeProblem(pod *corev1.Pod) trouble {
+// nodeProblem returns the problem of a Pod that is assigned to a node.
+func nodeProblem(pod *corev1.Pod) problem {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) == 0 {
-		return trouble{clarityStarting, fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), true}
+		return problem{clarityStarting, fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), true}
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
 		}) {
-			return trouble{clarityUnready, fmt.Sprintf("its readiness gate %s is not true", gate.ConditionType), true}
+			return problem{clarityUnready, fmt.Sprintf("readiness gate %s is not true", gate.ConditionType), true}
 		}
 	}
-	return trouble{clarityStarting, "it is not ready", true}
+	return problem{clarityStarting, "not ready", true}
 }

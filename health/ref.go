@@ -7,19 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref names an object. In a namespaced kind no namespace means "default"; in
-// others the namespace is left out.
+// Ref identifies an object. For a namespaced kind, an empty namespace means "default".
+// For other kinds the namespace is empty.
 type Ref struct {
 	schema.GroupVersionKind
 	Namespace, Name string
 }
 
-// RefOf names an object that there is.
+// RefOf returns the identity of an object.
 func RefOf(u *unstructured.Unstructured) Ref {
 	return Ref{u.GroupVersionKind(), u.GetNamespace(), u.GetName()}
 }
 
-// String names the object: "Deployment shop/web".
+// String returns kind, namespace and name: "Deployment shop/web".
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name

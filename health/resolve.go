@@ -15,13 +15,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// newKindGrace is how long a kind may take to be served that was just defined.
+// newKindGrace is how long it may take until a new kind is served.
 const newKindGrace = 2 * time.Second
 
-// Refs returns the objects that are named as KIND/NAME, with kinds as kubectl
-// takes them: "deploy/web", "pods/a", "Widget.example.com/w". A kind that the
-// server does not know may be one that was just defined: it is asked for again
-// for 2 s.
+// Refs returns the objects that are named as KIND/NAME, with kinds as in kubectl:
+// "deploy/web", "pods/a", "Widget.example.com/w". An unknown kind may have been defined
+// just now, so Refs retries for 2 s.
 func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]Ref, error) {
 	ctx = logr.NewContext(ctx, logr.Discard()) // the cache logs each error that it returns
 	cached := memory.NewMemCacheClientWithContext(w.kinds)
@@ -31,7 +30,7 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 	for i, arg := range args {
 		kind, name, ok := strings.Cut(arg, "/")
 		if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
-			return nil, usage.Errorf("%q is not KIND/NAME, such as deployment/web", arg)
+			return nil, usage.Errorf("%q is not of the form KIND/NAME, such as deployment/web", arg)
 		}
 		m, err := mapper.waitForMapping(ctx, kind)
 		if err != nil {
@@ -45,13 +44,13 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 	return refs, nil
 }
 
-// nameMapper finds the kinds that are meant by names.
+// nameMapper maps names to kinds.
 type nameMapper struct {
 	meta.RESTMapperWithContext
-	reset func(context.Context) // forgets what is known
+	reset func(context.Context) // clears the cache
 }
 
-// waitForMapping asks for a kind until the server knows it or settling is over.
+// waitForMapping retries until the server serves the kind or newKindGrace is over.
 func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
@@ -61,13 +60,13 @@ func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RES
 			return m, err
 		}
 		if bounded.Err() != nil {
-			return nil, fmt.Errorf("the server knows no kind %s: is it misspelt, or is its CustomResourceDefinition missing?", kind)
+			return nil, fmt.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
 		}
 		n.reset(ctx)
 	}
 }
 
-// mappingFor finds what kubectl would: a resource, then a kind, with or without
+// mappingFor looks for the same as kubectl: a resource, then a kind, with or without
 // version and group.
 func (n *nameMapper) mappingFor(ctx context.Context, arg string) (*meta.RESTMapping, error) {
 	gvr, resource := schema.ParseResourceArg(arg)

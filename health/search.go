@@ -15,7 +15,7 @@ func coreResource(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
-// get returns an object, nil if there is none.
+// get returns an object, nil if it does not exist.
 func (s *reasonSearch) get(r schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	u, err := s.resourceClient(r, namespace).Get(s.ctx, name, metav1.GetOptions{})
 	switch {
@@ -28,7 +28,7 @@ func (s *reasonSearch) get(r schema.GroupVersionResource, namespace, name string
 	return u
 }
 
-// list returns objects, none if they cannot be listed.
+// list returns objects. If that fails, it records the error and returns none.
 func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o metav1.ListOptions) []unstructured.Unstructured {
 	list, err := s.resourceClient(r, namespace).List(s.ctx, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace s
 	return s.objects.Resource(r).Namespace(namespace)
 }
 
-// listOwned lists what an object controls.
+// listOwned lists the objects that an owner controls.
 func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
 	var mine []unstructured.Unstructured
 	for _, u := range s.list(r, owner.GetNamespace(), metav1.ListOptions{}) {
@@ -56,7 +56,7 @@ func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructu
 	return mine
 }
 
-// convert reads an object as what it says it is.
+// convert converts an object to its Go type.
 func convert(u *unstructured.Unstructured, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }

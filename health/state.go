@@ -2,7 +2,6 @@ package health
 
 import (
 	"fmt"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,9 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// Status is that of an object as kstatus names it.
+// Status is the status of an object as defined by kstatus.
 type Status = status.Status
 
 // The statuses of an object.
@@ -26,32 +27,33 @@ const (
 	Unknown     = status.UnknownStatus
 )
 
-// State is how an object is.
+// State is the state of an object.
 type State struct {
 	Ref     Ref
 	Status  Status
 	Message string // one line
-	// Final says that the object does not become healthy by itself any more.
+	// Final is set if the object cannot become healthy without a change.
 	Final bool
 }
 
-// StateOf returns how an object is.
+// StateOf returns the state of an object.
 func StateOf(u *unstructured.Unstructured) State {
 	s := State{Ref: RefOf(u)}
 	result, err := status.Compute(u)
 	if err != nil {
-		s.Status, s.Message = Unknown, oneLine(err.Error())
+		s.Status, s.Message = Unknown, words.OneLine(err.Error())
 		return s
 	}
-	s.Status, s.Message = result.Status, oneLine(resultMessage(u, result))
+	s.Status, s.Message = result.Status, words.OneLine(resultMessage(u, result))
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
 	}
 	return s
 }
 
-// resultMessage is that of a result. That of a condition comes with its reason, but
-// not where kstatus made the condition up, as it does for the kinds of Kubernetes.
+// resultMessage returns the message of a result. If it is the message of one of the
+// object's conditions, it includes the reason. For kinds of Kubernetes, kstatus makes up
+// a condition, whose reason is left out.
 func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 	if status.GetLegacyConditionsFn(u) == nil && len(r.Conditions) == 1 && r.Conditions[0].Message == r.Message {
 		return joinReason(r.Conditions[0].Reason, r.Message)
@@ -68,18 +70,19 @@ var (
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
-// applyStricterRules changes what kstatus is too kind about, and finds what is final.
+// applyStricterRules corrects the status of kinds for which kstatus is too optimistic,
+// and sets Final.
 func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 	switch s.Ref.GroupKind() {
 	case serviceKind:
 		var svc corev1.Service
 		if convert(u, &svc) == nil && svc.Spec.Type == corev1.ServiceTypeLoadBalancer && len(svc.Status.LoadBalancer.Ingress) == 0 {
-			s.Status, s.Message = InProgress, "it has no external address"
+			s.Status, s.Message = InProgress, "no external address"
 		}
 	case apiServiceKind:
 		if c, ok := findCondition(u, "Available"); !ok || c.Status != metav1.ConditionTrue {
-			s.Status, s.Message = InProgress, "it is not available"
-			if why := oneLine(joinReason(c.Reason, c.Message)); why != "" {
+			s.Status, s.Message = InProgress, "not available"
+			if why := words.OneLine(joinReason(c.Reason, c.Message)); why != "" {
 				s.Message += ": " + why
 			}
 		}
@@ -91,7 +94,7 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 		s.applyJobRules(u)
 	case deploymentKind:
 		c, _ := findCondition(u, string(appsv1.DeploymentProgressing))
-		s.Final = s.Status == Failed && c.Reason == "ProgressDeadlineExceeded"
+		s.Final = s.Status == Failed && c.Reason == progressDeadlineExceeded
 	}
 }
 
@@ -110,7 +113,7 @@ func (s *State) applyJobRules(u *unstructured.Unstructured) {
 	}
 }
 
-// findCondition finds one in status.conditions.
+// findCondition returns a condition of status.conditions.
 func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
 	for _, c := range conditions(u) {
 		if c.Type == kind {
@@ -123,7 +126,7 @@ func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition,
 func conditions(u *unstructured.Unstructured) []metav1.Condition {
 	found, err := status.GetObjectWithConditions(u.Object)
 	if err != nil {
-		return nil // of a shape of its own: it says nothing that could be known
+		return nil // the conditions have an unknown form
 	}
 	list := make([]metav1.Condition, len(found.Status.Conditions))
 	for i, c := range found.Status.Conditions {
@@ -132,13 +135,10 @@ func conditions(u *unstructured.Unstructured) []metav1.Condition {
 	return list
 }
 
-// joinReason puts a reason before a message.
+// joinReason returns "REASON: MESSAGE", or the one that is not empty.
 func joinReason(reason, message string) string {
 	if reason == "" || message == "" {
 		return reason + message
 	}
 	return reason + ": " + message
 }
-
-// oneLine makes a text one line.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -11,18 +11,18 @@ func TestStateOf(t *testing.T) {
 		object string
 		want   State
 	}{
-		"rolled out":  {rolledOut, State{Status: Current, Message: "Deployment is available. Replicas: 2"}},
-		"just made":   {justMade, State{Status: InProgress, Message: "Replicas: 0/2"}},
-		"running Pod": {runningPod, State{Status: Current, Message: "Pod is Ready"}},
-		"failed Pod":  {failedPod, State{Status: Failed, Message: "Pod has failed", Final: true}},
-		"ConfigMap":   {`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`, State{Status: Current, Message: "Resource is always ready"}},
+		"rolled out":   {rolledOut, State{Status: Current, Message: "Deployment is available. Replicas: 2"}},
+		"just created": {justMade, State{Status: InProgress, Message: "Replicas: 0/2"}},
+		"running Pod":  {runningPod, State{Status: Current, Message: "Pod is Ready"}},
+		"failed Pod":   {failedPod, State{Status: Failed, Message: "Pod has failed", Final: true}},
+		"ConfigMap":    {`{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`, State{Status: Current, Message: "Resource is always ready"}},
 		"deadline exceeded": {
 			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`,
 			State{Status: Failed, Message: "Progress deadline exceeded", Final: true},
 		},
 		"load balancer without address": {
 			`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}`,
-			State{Status: InProgress, Message: "it has no external address"},
+			State{Status: InProgress, Message: "no external address"},
 		},
 		"load balancer": {
 			`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}}`,
@@ -30,11 +30,11 @@ func TestStateOf(t *testing.T) {
 		},
 		"new APIService": {
 			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}}`,
-			State{Status: InProgress, Message: "it is not available"},
+			State{Status: InProgress, Message: "not available"},
 		},
 		"APIService without service": {
 			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
-			State{Status: InProgress, Message: "it is not available: ServiceNotFound: no service"},
+			State{Status: InProgress, Message: "not available: ServiceNotFound: no service"},
 		},
 		"APIService": {
 			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "True"}]}}`,
@@ -73,7 +73,7 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Stalled, status: "True", reason: Broke, message: it broke}]}}`,
 			State{Status: Failed, Message: "Broke: it broke"},
 		},
-		"custom whose change was not seen": {
+		"custom whose change was not observed": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {observedGeneration: 1}}`,
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
 		},

@@ -7,25 +7,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// tracker is where it stands how each object is by now.
+// tracker keeps the states of the objects to wait for.
 type tracker struct {
 	Options
 	objects []trackedObject
 }
 
-// trackedObject is an object that is waited for.
+// trackedObject is an object to wait for.
 type trackedObject struct {
 	State
 	seen   bool
-	object *unstructured.Unstructured // as it was seen last; nil if it is not there
+	object *unstructured.Unstructured // as last seen; nil if it does not exist
 }
 
-// objectUpdate is news about an entry.
+// objectUpdate is a change of a tracked object.
 type objectUpdate struct {
 	entry  int
-	ref    Ref                        // with the namespace put right
-	object *unstructured.Unstructured // nil if there is none
-	// state is given where it does not come from the object.
+	ref    Ref                        // with the actual namespace
+	object *unstructured.Unstructured // nil if it does not exist
+	// state is set if it cannot be computed from the object.
 	state State
 }
 
@@ -41,7 +41,7 @@ func newTracker(refs []Ref, o Options) *tracker {
 	return b
 }
 
-// newWatchers returns one for each kind and namespace.
+// newWatchers returns a watcher for each kind and namespace.
 func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectWatcher {
 	type place struct {
 		schema.GroupVersionKind
@@ -62,7 +62,7 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 	return all
 }
 
-// apply takes news, and passes them on if they are any.
+// apply stores an update, and reports it if the state has changed.
 func (b *tracker) apply(c objectUpdate) {
 	e := &b.objects[c.entry]
 	s := c.state
@@ -70,10 +70,10 @@ func (b *tracker) apply(c objectUpdate) {
 	case c.object != nil:
 		s = StateOf(c.object)
 	case s.Status == "":
-		s.Status, s.Message = NotFound, "there is no such object"
+		s.Status, s.Message = NotFound, "does not exist"
 	}
 	s.Ref = c.ref
-	if s.Status != Unknown { // else nothing is known of it but what was
+	if s.Status != Unknown { // otherwise the last object seen is the best information
 		e.object = c.object
 	}
 	if e.seen && e.State == s {
@@ -96,7 +96,7 @@ func (b *tracker) allSatisfied() bool {
 	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !b.isSatisfied(&e) })
 }
 
-// isHopeless tells whether it is known that waiting cannot help.
+// isHopeless reports whether waiting longer cannot succeed.
 func (b *tracker) isHopeless() bool {
 	return slices.ContainsFunc(b.objects, func(e trackedObject) bool { return e.Final && (!b.Gone || e.Status == Unknown) })
 }

@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reasonTimeout is how long all the reasons together may take to be found.
+// reasonTimeout limits the search for the reasons of all objects together.
 const reasonTimeout = 5 * time.Second
 
-// Waiter waits for objects. It may be used by several goroutines.
+// Waiter waits for objects. It is safe for concurrent use.
 type Waiter struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
@@ -23,18 +23,18 @@ type Waiter struct {
 
 // Options say what to wait for.
 type Options struct {
-	// Gone waits until the objects are gone, in place of healthy.
+	// Gone waits until the objects are gone instead of healthy.
 	Gone bool
-	// Progress, if not nil, is told how an object is when it is first seen and
-	// whenever that changes, by the goroutine that waits.
+	// Progress, if not nil, is called with the first state of each object and whenever
+	// it changes, on the goroutine that called Wait.
 	Progress func(State)
 }
 
-// New returns a waiter that acts as cfg says, without a limit to its rate.
+// New returns a waiter that uses cfg without its rate limit.
 func New(cfg *rest.Config) (*Waiter, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they are about the objects' author
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they concern the author of the objects
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -50,11 +50,10 @@ func New(cfg *rest.Config) (*Waiter, error) {
 	return &Waiter{kinds, objects}, nil
 }
 
-// Wait returns as soon as all objects are healthy at the same time, or gone if o
-// says so. An object that is not there yet, or whose kind the server does not
-// serve yet, is waited for. If ctx reaches its deadline first, or an object has
-// failed for good, the error is a [*NotHealthyError]; if ctx is cancelled, it is
-// the cause of that.
+// Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone
+// is set. Objects need not exist, nor their kinds be served, when it is called. If ctx
+// reaches its deadline, or an object can never become healthy, the error is a
+// [*NotHealthyError]. If ctx is canceled, the error is its cause.
 func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	watching, stop := context.WithCancel(ctx)
 	var followers sync.WaitGroup
@@ -82,7 +81,7 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	return nil
 }
 
-// notHealthy finds out why objects are not as they were to be.
+// notHealthy returns the error for the objects that do not satisfy the wait.
 func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()

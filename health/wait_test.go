@@ -22,14 +22,14 @@ var (
 	wid  = Ref{schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "shop", "w"}
 )
 
-// waitResult is what a wait has told and how it ended.
+// waitResult has the progress and the result of a wait.
 type waitResult struct {
 	progress []string
 	err      error
 	took     time.Duration
 }
 
-// start waits in the background for ten seconds at most.
+// start waits in the background for at most ten seconds.
 func (c *cluster) start(t *testing.T, o Options, refs ...Ref) (*waitResult, <-chan struct{}) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, errors.New("timed out"))
 	w, done, began := &waitResult{}, make(chan struct{}), time.Now()
@@ -50,20 +50,20 @@ func TestWaitsUntilAllAreHealthy(t *testing.T) {
 		synctest.Wait()
 		c.update(t, deployments, rolledOut)
 		synctest.Wait()
-		c.update(t, deployments, rolledOut) // no news
+		c.update(t, deployments, rolledOut) // no change
 		synctest.Wait()
 		c.create(t, pods, runningPod)
 		<-done
 		want := []string{
 			"Deployment shop/web InProgress: Replicas: 0/2",
-			"Pod shop/p NotFound: there is no such object",
+			"Pod shop/p NotFound: does not exist",
 			"Deployment shop/web Current: Deployment is available. Replicas: 2",
 			"Pod shop/p Current: Pod is Ready",
 		}
 		if w.err != nil || w.took != 0 {
 			t.Errorf("got %v after %v, want nil at once", w.err, w.took)
 		}
-		// The two kinds are asked for side by side.
+		// The two kinds are watched concurrently.
 		if len(w.progress) == 4 && w.progress[0] == want[1] {
 			w.progress[0], w.progress[1] = w.progress[1], w.progress[0]
 		}
@@ -88,7 +88,7 @@ func TestDeadlineReportsReasons(t *testing.T) {
 		if !ok || w.took != 10*time.Second {
 			t.Fatalf("got %v after %v", w.err, w.took)
 		}
-		want := []Unhealthy{{State{Ref: podP, Status: NotFound, Message: "there is no such object"}, "there is no such object"}}
+		want := []Unhealthy{{State{Ref: podP, Status: NotFound, Message: "does not exist"}, "does not exist"}}
 		if diff := cmp.Diff(want, bad.Objects); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -130,7 +130,7 @@ func TestWaitForDeletionTimesOut(t *testing.T) {
 		w, done := newCluster(t, runningPod).start(t, Options{Gone: true}, podP)
 		<-done
 		bad, ok := errors.AsType[*NotHealthyError](w.err)
-		if !ok || bad.Objects[0].Reason != "nobody has deleted it" || bad.Error() != "1 of 1 object not gone: Pod shop/p: timed out" {
+		if !ok || bad.Objects[0].Reason != "its deletion was not requested" || bad.Error() != "1 of 1 object not gone: Pod shop/p: timed out" {
 			t.Errorf("got %v", w.err)
 		}
 	})
@@ -152,7 +152,7 @@ func TestWaitsForNewKind(t *testing.T) {
 		w, done := c.start(t, Options{}, anywhere)
 		<-done
 		want := []string{
-			"Widget w NotFound: kind Widget in example.com/v1: the server does not serve it",
+			"Widget w NotFound: kind Widget in example.com/v1: not served by the API server",
 			"Widget default/w Current: Resource is current",
 		}
 		if diff := cmp.Diff(want, w.progress); diff != "" || w.err != nil || w.took > 4200*time.Millisecond {
@@ -169,7 +169,7 @@ func TestRefusesKindWithoutWatch(t *testing.T) {
 			w, done := c.start(t, Options{Gone: gone}, wid)
 			<-done
 			bad, ok := errors.AsType[*NotHealthyError](w.err)
-			want := "kind Widget in example.com/v1 has no verb list: it cannot be waited for"
+			want := "kind Widget in example.com/v1 has no verb list: cannot be watched"
 			if !ok || bad.Objects[0].Reason != want || w.took != 0 {
 				t.Errorf("gone %v: got %+v after %v", gone, w.err, w.took)
 			}

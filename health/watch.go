@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// objectWatcher tells what becomes of objects of one kind in one namespace.
+// objectWatcher watches objects of one kind in one namespace.
 type objectWatcher struct {
 	*Waiter
 	gvk       schema.GroupVersionKind
@@ -25,8 +25,8 @@ type objectWatcher struct {
 	changes   chan<- objectUpdate
 }
 
-// run follows the objects until ctx ends. What fails is tried again: the server
-// may be busy or starting, and the kind may be one that is just being defined.
+// run watches the objects until ctx ends. It retries on every error: the server may be
+// busy or starting, and the kind may not be served yet.
 func (f *objectWatcher) run(ctx context.Context) {
 	pause := newBackoff()
 	for ctx.Err() == nil {
@@ -40,7 +40,7 @@ func (f *objectWatcher) run(ctx context.Context) {
 	}
 }
 
-// newBackoff are those between attempts, as short as somebody who waits would like.
+// newBackoff returns the delays between attempts. They are short because a user waits.
 func newBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: time.Second}
 }
@@ -54,7 +54,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// stateForError is the state of objects that cannot be seen for err.
+// stateForError returns the state of objects that cannot be read because of err.
 func (f *objectWatcher) stateForError(err error) (State, bool) {
 	switch {
 	case err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
@@ -67,8 +67,8 @@ func (f *objectWatcher) stateForError(err error) (State, bool) {
 	return State{Status: Unknown, Message: plainError(err)}, true
 }
 
-// listAndWatch lists the objects and watches them from there. It returns when the
-// watch cannot be resumed.
+// listAndWatch lists the objects and then watches them. It returns when the watch cannot
+// be resumed.
 func (f *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
 	r, err := f.findResource(ctx, f.gvk)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
 	return f.watch(ctx, client, list.GetResourceVersion())
 }
 
-// listOptions select the object, if there is but one.
+// listOptions selects the object if there is only one.
 func (f *objectWatcher) listOptions() metav1.ListOptions {
 	var o metav1.ListOptions
 	if len(f.entries) == 1 {
@@ -96,7 +96,7 @@ func (f *objectWatcher) listOptions() metav1.ListOptions {
 	return o
 }
 
-// reportAll tells how all the objects are.
+// reportAll reports all objects of a list, and which are missing.
 func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.UnstructuredList) {
 	found := map[string]*unstructured.Unstructured{}
 	for i := range list.Items {
@@ -107,8 +107,7 @@ func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.Unstru
 	}
 }
 
-// watch tells of events after a resource version. A watch that is cut is resumed
-// where it was.
+// watch reports events after a resource version. It resumes an interrupted watch.
 func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterface, version string) error {
 	pause := newBackoff()
 	for ctx.Err() == nil {
@@ -131,8 +130,7 @@ func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterf
 	return nil
 }
 
-// readEvents tells of what comes until the watch ends, and returns the version of
-// the last.
+// readEvents reports events until the watch ends, and returns the last version.
 func (f *objectWatcher) readEvents(ctx context.Context, w watch.Interface) (last string, err error) {
 	for {
 		select {
@@ -155,7 +153,7 @@ func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (ver
 	}
 	u, ok := event.Object.(*unstructured.Unstructured)
 	if !ok {
-		return "", fmt.Errorf("watch kind %s: an event has an object of type %T", f.gvk.Kind, event.Object)
+		return "", fmt.Errorf("watch kind %s: unexpected object of type %T", f.gvk.Kind, event.Object)
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
@@ -166,7 +164,7 @@ func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (ver
 	return u.GetResourceVersion(), nil
 }
 
-// report passes on how an object is, unless nobody asked for it.
+// report sends the state of an object if it is one to wait for.
 func (f *objectWatcher) report(ctx context.Context, name string, u *unstructured.Unstructured, s State) {
 	i, ok := f.entries[name]
 	if !ok {

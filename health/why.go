@@ -8,27 +8,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// Why returns in one line why an object is not healthy. It looks at what the
-// object owns or needs, and at its events; what is known only from the object
-// itself is the last resort.
+// Why returns in one line why an object is not healthy. It examines the objects that it
+// owns or needs and its events first, and then the object itself.
 func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
 	e := &trackedObject{State: StateOf(u), object: u}
 	return w.why(ctx, e, false)
 }
 
-// why says why an entry is not healthy or, if gone, why it is not gone.
+// why returns why an object is not healthy or, if gone is set, why it still exists.
 func (w *Waiter) why(ctx context.Context, e *trackedObject, gone bool) string {
 	s := &reasonSearch{ctx: ctx, objects: w.objects}
-	reason := oneLine(s.findReason(e, gone))
+	reason := words.OneLine(s.findReason(e, gone))
 	switch {
 	case reason == "":
 		return e.Message
 	case e.Status == Unknown:
-		return reason + "; by now it is not known: " + e.Message
+		return reason + "; current state unknown: " + e.Message
 	case s.err != nil:
-		return reason + "; more is not known: " + plainError(s.err)
+		return reason + "; no further details: " + plainError(s.err)
 	}
 	return reason
 }
@@ -40,13 +41,13 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 	case e.object == nil:
 		return ""
 	case gone && e.object.GetDeletionTimestamp() == nil:
-		return "nobody has deleted it"
+		return "its deletion was not requested"
 	}
 	return s.explainObject(e.object)
 }
 
-// reasonSearch looks for a reason. The first error is kept, and what else can be found
-// counts all the same.
+// reasonSearch looks for a reason. It keeps the first error and continues with the
+// information that it has.
 type reasonSearch struct {
 	ctx     context.Context
 	objects dynamic.Interface
@@ -59,7 +60,7 @@ func (s *reasonSearch) recordError(err error) {
 	}
 }
 
-// explainObject says why one is not healthy, or gone.
+// explainObject explains why an object is not healthy, or still exists.
 func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
@@ -69,12 +70,13 @@ func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	}
 	message := StateOf(u).Message
 	if warning := s.lastWarning(u); warning != "" {
-		return message + "; its last warning: " + warning
+		return message + "; last warning: " + warning
 	}
 	return message
 }
 
-// explainKind is what is known of some kinds; "" if that is nothing.
+// explainKind applies the rules for the object's kind. It returns "" if there is no
+// reason to be found.
 func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 	switch u.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps":
@@ -93,46 +95,49 @@ func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// explainDeletion says what keeps an object that is being deleted.
+// explainDeletion explains why an object that is being deleted still exists.
 func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
-	const text = "it is being deleted"
+	const text = "being deleted"
 	finalizers := u.GetFinalizers()
 	switch {
 	case len(finalizers) == 1:
-		return text + ", but nobody has taken away its finalizer " + finalizers[0]
+		return text + "; waiting for finalizer " + finalizers[0]
 	case len(finalizers) > 1:
-		return text + ", but nobody has taken away its finalizers " + strings.Join(finalizers, ", ")
+		return text + "; waiting for finalizers " + strings.Join(finalizers, ", ")
 	}
 	switch u.GroupVersionKind().GroupKind() {
 	case podKind:
-		return text + ", but the kubelet of its node has not ended it"
+		return text + "; the kubelet of its node has not stopped it"
 	case namespaceKind:
 		if left := remainingContent(u); left != "" {
 			return text + ": " + left
 		}
-		return text + "; its controller has not told yet what is left in it"
+		return text + "; the namespace controller has not reported the remaining content yet"
 	}
 	return text
 }
 
-// remainingContent is what the conditions of a Namespace say is left in it.
+// namespaceConditions is the prefix of the conditions that the namespace controller sets.
+const namespaceConditions = "Namespace"
+
+// remainingContent returns what remains in a Namespace according to its conditions.
 func remainingContent(u *unstructured.Unstructured) string {
 	var left []string
 	for _, c := range conditions(u) {
-		if strings.HasPrefix(c.Type, "Namespace") && c.Status == metav1.ConditionTrue {
+		if strings.HasPrefix(c.Type, namespaceConditions) && c.Status == metav1.ConditionTrue {
 			left = append(left, c.Message)
 		}
 	}
 	return strings.Join(left, "; ")
 }
 
-// explainAbsence says why there is no object.
+// explainAbsence explains why an object does not exist.
 func (s *reasonSearch) explainAbsence(e *trackedObject) string {
 	if strings.Contains(e.Message, errNotServed.Error()) {
 		return s.explainUnserved(e.Ref)
 	}
 	if ns := e.Ref.Namespace; ns != "" && s.get(coreResource("namespaces"), "", ns) == nil && s.err == nil {
-		return fmt.Sprintf("there is no namespace %s", ns)
+		return fmt.Sprintf("namespace %s does not exist", ns)
 	}
 	return e.Message
 }

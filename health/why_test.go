@@ -22,23 +22,22 @@ const (
 	ownedByJob = `ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: uid-of-j, controller: true}]`
 )
 
-// whyCases are objects, of which the first is the one that is asked about, and why
-// it is not healthy.
+// whyCases has objects, and why the first of them is not healthy.
 var whyCases = []struct{ name, objects, want string }{
-	{"Deployment that nobody has seen", justMade, "Deployment web has no ReplicaSet: its controller has not made any"},
-	{"Deployment whose change was not seen",
+	{"Deployment that was not observed", justMade, "Deployment web has no ReplicaSet: its controller has not created one"},
+	{"Deployment whose change was not observed",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, generation: 2}, status: {observedGeneration: 1}}` + "\n---\n" + newSet,
 		"Deployment generation is 2, but latest observed generation is 1"},
 	{"Deployment that is paused",
 		`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web}, spec: {paused: true}}`,
-		"Replicas: 0/1; it is paused: spec.paused is true"},
+		"Replicas: 0/1; paused: spec.paused is true"},
 	{"quota", justMade + "\n---\n" + oldSet + "\n---\n" + `
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {namespace: shop, name: web-2, annotations: {deployment.kubernetes.io/revision: "10"}, ` + ownedByWeb + `}
 status: {conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "pods \"web-2-a\" is forbidden: exceeded quota: few"}]}`,
 		`ReplicaSet web-2: FailedCreate: pods "web-2-a" is forbidden: exceeded quota: few`},
-	{"ReplicaSet without Pods", newSet, "ReplicaSet web-2 has no Pod: its controller has not made any"},
+	{"ReplicaSet without Pods", newSet, "ReplicaSet web-2 has no Pod: its controller has not created one"},
 	{"ReplicaSet whose Pods are refused", newSet + "\n---\n" + warning("web-2", "FailedCreate", "webhook says no", "2026-01-01T00:00:00Z"),
 		"FailedCreate: webhook says no"},
 	{"unschedulable", justMade + "\n---\n" + newSet + "\n---\n" + `
@@ -48,7 +47,7 @@ metadata: {namespace: shop, name: web-2-a, ` + ownedBySet + `}
 status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}]}
 ---
 {apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: other}, status: {phase: Failed}}`,
-		"Pod web-2-a: it is unschedulable: 0/3 nodes are available: 3 Insufficient cpu."},
+		"Pod web-2-a: unschedulable: 0/3 nodes are available: 3 Insufficient cpu."},
 	{"the clearest of three Pods", newSet + "\n---\n" + `
 apiVersion: v1
 kind: Pod
@@ -73,7 +72,7 @@ status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
 apiVersion: v1
 kind: Pod
 metadata: {namespace: shop, name: d, ` + ownedBySet + `}`,
-		"Pod b: container app waits: CrashLoopBackOff: back-off 40s; it ended with exit code 137, signal 9 (OOMKilled), restarted 4 times (and 2 other Pods)"},
+		"Pod b: container app is waiting: CrashLoopBackOff: back-off 40s; exited with code 137, signal 9 (OOMKilled), restarted 4 times (and 2 other Pods)"},
 	{"StatefulSet without storage", `
 apiVersion: apps/v1
 kind: StatefulSet
@@ -87,7 +86,7 @@ spec: {volumes: [{name: d, persistentVolumeClaim: {claimName: d-db-0}}]}
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: d-db-0}}
 ---
 ` + warning("d-db-0", "ProvisioningFailed", `storageclass "fast" not found`, "2026-01-01T00:00:00Z"),
-		`Pod db-0: it has no node: no scheduler has chosen one; PersistentVolumeClaim d-db-0: ProvisioningFailed: storageclass "fast" not found`},
+		`Pod db-0: not assigned to a node by a scheduler; PersistentVolumeClaim d-db-0: ProvisioningFailed: storageclass "fast" not found`},
 	{"Job that has failed", `
 apiVersion: batch/v1
 kind: Job
@@ -98,43 +97,43 @@ apiVersion: v1
 kind: Pod
 metadata: {namespace: shop, name: j-a, ` + ownedByJob + `}
 status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error, message: no database}}}]}`,
-		"BackoffLimitExceeded: too often; Pod j-a: container main ended with exit code 1 (Error): no database"},
+		"BackoffLimitExceeded: too often; Pod j-a: container main exited with code 1 (Error): no database"},
 	{"Job that is suspended",
 		`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
-		"it is suspended: spec.suspend is true"},
+		"suspended: spec.suspend is true"},
 	{"Pod that was evicted", failedPod, "Evicted: The node was low on memory."},
 	{"Pod that is gated",
 		`{apiVersion: v1, kind: Pod, metadata: {name: p}, status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked}]}}`,
 		"SchedulingGated: Scheduling is blocked"},
 	{"Pod without claim",
 		`{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {volumes: [{name: e}, {name: v, persistentVolumeClaim: {claimName: absent}}]}}`,
-		"it has no node: no scheduler has chosen one; PersistentVolumeClaim absent: there is no such object"},
-	{"Pod of a silent node", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: n1}}`,
+		"not assigned to a node by a scheduler; PersistentVolumeClaim absent does not exist"},
+	{"Pod on a node without a kubelet", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: n1}}`,
 		"the kubelet of node n1 has not started it"},
 	{"image that cannot be pulled", containers(`phase: Pending`, `{name: app, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image x}}}`),
-		"container app waits: ImagePullBackOff: Back-off pulling image x"},
+		"container app is waiting: ImagePullBackOff: Back-off pulling image x"},
 	{"volume that cannot be mounted", containers(`phase: Pending`, `{name: app, state: {waiting: {reason: ContainerCreating}}}`) +
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z") +
 		"\n---\n" + warning("p", "FailedScheduling", "an older one", "2026-01-01T00:00:00Z"),
-		"container app is being created; its last warning: FailedMount: the latest"},
+		"container app is being created; last warning: FailedMount: the latest"},
 	{"readiness probe", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
 		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: 503", "2026-01-02T00:00:00Z"),
-		"container app runs, but is not ready; its last warning: Unhealthy: Readiness probe failed: 503"},
+		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed: 503"},
 	{"container that was restarted", containers(`phase: Running`, `{name: app, ready: false, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 2}}}`),
-		"container app is not ready; it ended with exit code 2, restarted once"},
+		"container app is not ready; exited with code 2, restarted once"},
 	{"readiness gate", `
 apiVersion: v1
 kind: Pod
 metadata: {namespace: shop, name: p}
 spec: {nodeName: n1, readinessGates: [{conditionType: example.com/open}]}
 status: {phase: Running, containerStatuses: [{name: app, ready: true, state: {running: {}}}]}`,
-		"its readiness gate example.com/open is not true"},
-	{"claim that waits", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c}, status: {phase: Pending}}`,
+		"readiness gate example.com/open is not true"},
+	{"pending claim", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c}, status: {phase: Pending}}`,
 		"PVC is not Bound. phase: Pending"},
 	{"load balancer", `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}` +
 		"\n---\n" + warning("s", "SyncLoadBalancerFailed", "the cloud is full", "2026-01-01T00:00:00Z"),
-		"it has no external address; its last warning: SyncLoadBalancerFailed: the cloud is full"},
-	{"namespace that cannot go", `
+		"no external address; last warning: SyncLoadBalancerFailed: the cloud is full"},
+	{"namespace with remaining content", `
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z"}
@@ -143,21 +142,21 @@ status:
   - {type: NamespaceDeletionDiscoveryFailure, status: "False", message: All resources successfully discovered}
   - {type: NamespaceContentRemaining, status: "True", message: "Some resources are remaining: widgets.example.com has 1 resource instances"}
   - {type: NamespaceFinalizersRemaining, status: "True", message: "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"}`,
-		"it is being deleted: Some resources are remaining: widgets.example.com has 1 resource instances; Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
+		"being deleted: Some resources are remaining: widgets.example.com has 1 resource instances; Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
 	{"namespace that has just been deleted", `{apiVersion: v1, kind: Namespace, metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
-		"it is being deleted; its controller has not told yet what is left in it"},
+		"being deleted; the namespace controller has not reported the remaining content yet"},
 	{"finalizer", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b]}}`,
-		"it is being deleted, but nobody has taken away its finalizer a/b"},
-	{"object that is just going", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
-		"it is being deleted"},
+		"being deleted; waiting for finalizer a/b"},
+	{"object that is being deleted", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
+		"being deleted"},
 	{"finalizers", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b, c/d]}}`,
-		"it is being deleted, but nobody has taken away its finalizers a/b, c/d"},
-	{"Pod that does not end", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: n1}}`,
-		"it is being deleted, but the kubelet of its node has not ended it"},
+		"being deleted; waiting for finalizers a/b, c/d"},
+	{"Pod that is not stopped", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: n1}}`,
+		"being deleted; the kubelet of its node has not stopped it"},
 	{"CustomResourceDefinition", crd(`{type: NamesAccepted, status: "False", reason: ListKindConflict, message: '"WidgetList" is already in use'}`),
 		`"WidgetList" is already in use`},
 	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
-		"it is not available: ServiceNotFound: no service"},
+		"not available: ServiceNotFound: no service"},
 }
 
 // containers is a Pod with one container in a state.
@@ -165,7 +164,7 @@ func containers(phase, state string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: n1}, status: {" + phase + ", containerStatuses: [" + state + "]}}"
 }
 
-// warning is an event about the object of a name.
+// warning is a warning event about the object with a name.
 func warning(of, reason, message, at string) string {
 	return `{apiVersion: v1, kind: Event, metadata: {namespace: shop, name: ` + of + "." + strings.ToLower(reason) + `}, type: Warning, ` +
 		`involvedObject: {uid: uid-of-` + of + `}, reason: ` + reason + `, message: '` + message + `', lastTimestamp: "` + at + `"}`
@@ -197,10 +196,10 @@ func TestWhyObjectIsMissing(t *testing.T) {
 		objects []string
 		want    string
 	}{
-		{"no object", State{Ref: podP, Status: NotFound, Message: "there is no such object"}, []string{namespace}, "there is no such object"},
-		{"no namespace", State{Ref: podP, Status: NotFound, Message: "there is no such object"}, nil, "there is no namespace shop"},
+		{"no object", State{Ref: podP, Status: NotFound, Message: "does not exist"}, []string{namespace}, "does not exist"},
+		{"no namespace", State{Ref: podP, Status: NotFound, Message: "does not exist"}, nil, "namespace shop does not exist"},
 		{"no definition", notServedState, nil,
-			"the server knows no kind Widget in example.com/v1: is it misspelt, or is its CustomResourceDefinition missing?"},
+			"unknown kind Widget in example.com/v1: correct the name or install its CustomResourceDefinition"},
 		{"definition that is not established", notServedState, []string{crd(`{type: NamesAccepted, status: "False", message: taken}`)},
 			"CustomResourceDefinition widgets.example.com: taken"},
 		{"another version", notServedState, []string{crd(`{type: Established, status: "True"}`)},
@@ -221,7 +220,7 @@ func TestWhyWithoutPermission(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: a.GetResource().Resource}, "", errors.New("no rule\nallows it"))
 	})
 	got := c.Why(t.Context(), parseObject(t, justMade))
-	want := `Replicas: 0/2; more is not known: list replicasets: replicasets is forbidden: no rule allows it`
+	want := `Replicas: 0/2; no further details: list replicasets: replicasets is forbidden: no rule allows it`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

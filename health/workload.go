@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// explainDeployment looks at the newest ReplicaSet.
+// explainDeployment examines the newest ReplicaSet.
 func (s *reasonSearch) explainDeployment(u *unstructured.Unstructured) string {
 	if isUnobserved(u) {
 		return ""
@@ -22,20 +22,27 @@ func (s *reasonSearch) explainDeployment(u *unstructured.Unstructured) string {
 	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
 	switch {
 	case paused:
-		return StateOf(u).Message + "; it is paused: spec.paused is true"
+		return StateOf(u).Message + "; paused: spec.paused is true"
 	case newest == nil && s.err == nil:
 		return s.explainNoChildren(u, "ReplicaSet")
 	}
-	return "" // the old ones are why, of which the Deployment itself tells
+	return "" // old ReplicaSets are the reason, which the Deployment itself reports
 }
 
-// newestReplicaSet is the ReplicaSet of the latest revision.
+// These are constants of upstream's Deployment controller, which this package must not
+// import.
+const (
+	revisionAnnotation       = "deployment.kubernetes.io/revision"
+	progressDeadlineExceeded = "ProgressDeadlineExceeded"
+)
+
+// newestReplicaSet returns the ReplicaSet of the latest revision.
 func newestReplicaSet(sets []unstructured.Unstructured) *unstructured.Unstructured {
 	var found *unstructured.Unstructured
 	latest := -1
 	for i := range sets {
-		// What has none yet has just been made; 0 is before all others.
-		revision, err := strconv.Atoi(sets[i].GetAnnotations()["deployment.kubernetes.io/revision"])
+		// A ReplicaSet without a revision was just created; 0 is before all others.
+		revision, err := strconv.Atoi(sets[i].GetAnnotations()[revisionAnnotation])
 		if err != nil {
 			revision = 0
 		}
@@ -46,7 +53,7 @@ func newestReplicaSet(sets []unstructured.Unstructured) *unstructured.Unstructur
 	return found
 }
 
-// explainReplicaSet says why Pods cannot be made, or what ails them.
+// explainReplicaSet explains why Pods cannot be created or are not healthy.
 func (s *reasonSearch) explainReplicaSet(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(appsv1.ReplicaSetReplicaFailure)); c.Status == metav1.ConditionTrue {
 		return fmt.Sprintf("%s %s: %s", u.GetKind(), u.GetName(), joinReason(c.Reason, c.Message))
@@ -54,10 +61,10 @@ func (s *reasonSearch) explainReplicaSet(u *unstructured.Unstructured) string {
 	return s.explainPods(u)
 }
 
-// explainJob tells of one that has failed, is suspended, or waits for its Pods.
+// explainJob explains a Job that failed, is suspended, or waits for its Pods.
 func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(batchv1.JobSuspended)); c.Status == metav1.ConditionTrue {
-		return "it is suspended: spec.suspend is true"
+		return "suspended: spec.suspend is true"
 	}
 	c, _ := findCondition(u, string(batchv1.JobFailed))
 	if c.Status != metav1.ConditionTrue {
@@ -70,15 +77,15 @@ func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	return reason
 }
 
-// explainNoChildren tells that a workload has nothing to look at, and why that may be.
+// explainNoChildren explains a workload without children.
 func (s *reasonSearch) explainNoChildren(u *unstructured.Unstructured, what string) string {
 	if warning := s.lastWarning(u); warning != "" {
 		return warning
 	}
-	return fmt.Sprintf("%s %s has no %s: its controller has not made any", u.GetKind(), u.GetName(), what)
+	return fmt.Sprintf("%s %s has no %s: its controller has not created one", u.GetKind(), u.GetName(), what)
 }
 
-// isUnobserved tells whether the controller of u has yet to see its latest change.
+// isUnobserved reports whether the controller of u has not observed its latest change.
 func isUnobserved(u *unstructured.Unstructured) bool {
 	seen, ok, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	return err == nil && ok && seen != u.GetGeneration()

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// dueGrace is how long after its time a key that was put back is still
-	// reckoned with: the queue's timer may be late.
+	// dueGrace is how long an overdue delayed key still counts as pending: the
+	// queue's timer may be late.
 	dueGrace       = 20 * time.Millisecond
-	maxDelayedKeys = 8192 // keys put back that are remembered, the soonest, a queue
+	maxDelayedKeys = 8192 // delayed keys kept per queue, the soonest
 )
 
-// delayedKeys are the keys that a queue has put back, by when they are due. Putting
-// one in takes no lock; those who look wait for each other.
+// delayedKeys holds the times at which a queue's delayed keys are due. Adding takes
+// no lock; readers serialize on mu.
 type delayedKeys struct {
-	unsorted atomic.Pointer[delayedKey] // since somebody looked, the newest first
+	unsorted atomic.Pointer[delayedKey] // added since the last read, newest first
 
 	mu  sync.Mutex
 	due []time.Time // in order
@@ -36,9 +36,9 @@ func (l *delayedKeys) add(due time.Time) {
 	}
 }
 
-// pending is how many keys are to come and when the first is due; zero if none
-// is. Keys that are put back twice are counted twice: the queue does not tell
-// when it merges them.
+// pending returns the number of delayed keys and when the first is due; zero if
+// there are none. A key delayed twice counts twice: the queue does not report
+// that it merges them.
 func (l *delayedKeys) pending(now time.Time) (n int, first time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,12 +59,12 @@ func (l *delayedKeys) pending(now time.Time) (n int, first time.Time) {
 	return len(l.due), l.due[0]
 }
 
-// Timer is a moment at which a controller will do something by itself.
+// Timer is a time at which a controller acts without an event.
 type Timer struct {
 	Controller string    `json:"controller"`
-	What       string    `json:"what,omitempty"` // what it is about
+	What       string    `json:"what,omitempty"` // what the timer is for
 	Due        time.Time `json:"due"`
 }
 
-// compareTimers puts the first before the later ones.
+// compareTimers orders timers by due time.
 func compareTimers(a, b Timer) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.What, b.What)) }

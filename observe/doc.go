@@ -1,19 +1,22 @@
-// Package observe holds what happened in a control plane and what is known of
-// it now: every work queue's numbers, every controller's events, API calls, log
-// lines and syncs. It knows nothing of who looks.
+// Package observe records what happens in a control plane and describes its
+// current state: the numbers of every work queue, and the events, API calls, log
+// lines and syncs of every controller. It knows nothing about its readers.
 //
-// Its promises:
+// It guarantees:
 //
-//   - Looking never holds anybody up. Whatever a controller calls here takes no
-//     lock, waits for nobody and calls nothing out.
-//   - Memory is bounded. The newest records are kept in rings; the counters are
-//     exact whatever the rings have let go, and what has gone is counted.
-//   - One order: a Record's Seq. The time beside it is for people.
-//   - A reader that falls behind is told how many records it missed; nobody
-//     waits for it.
-//   - Nothing is guessed in silence: what is inferred bears a Basis that says so,
-//     and what is not known is empty.
+//   - Observers never block a controller. What a controller calls here takes no
+//     lock, waits for nothing and calls no callback.
+//   - Memory is bounded. Rings keep the newest records. Dropped records are
+//     counted, and the counters stay exact.
+//   - There is one order, a Record's Seq. Its time is informative only.
+//   - A slow reader learns how many records it missed. Nothing waits for it.
+//   - Inferred values carry a Basis that says how they are known. Unknown values
+//     are empty.
 //
-// Whose work a goroutine does is known by its profiler labels, which its
-// children inherit; so a CPU profile of the process is split by controller, too.
+// A goroutine is attributed to a controller by its profiler labels, which its
+// children inherit. CPU profiles of the process are therefore split by
+// controller as well.
+//
+// The package relies on details of Go and of client-go that their authors do not
+// promise; docs/upstream-hooks.md lists them.
 package observe

@@ -5,7 +5,7 @@ import "time"
 // Kind names a type of event in JSON and in queries.
 type Kind string
 
-// The closed set of kinds, each with the event type of its name.
+// The kinds of events. Each has an event type of the same name.
 const (
 	KindBootStep          Kind = "bootStep"
 	KindControllerChanged Kind = "controllerChanged"
@@ -16,14 +16,14 @@ const (
 	KindLogged            Kind = "logged"
 )
 
-// Kinds are all kinds.
+// Kinds lists all kinds.
 var Kinds = []Kind{KindBootStep, KindControllerChanged, KindQueueChanged, KindDelivered, KindCalled, KindSynced, KindLogged}
 
-// Event is one thing that happened: a pointer to one of the types below, which
-// nobody changes once it is appended.
+// Event is something that happened: a pointer to one of the types below. It is
+// immutable once it is appended.
 type Event interface{ Kind() Kind }
 
-// Object names an object of the API. What is not known is empty.
+// Object identifies an API object. Unknown fields are empty.
 type Object struct {
 	Group     string `json:"group,omitempty"`
 	Resource  string `json:"resource,omitempty"` // plural, lower case, as in URLs
@@ -33,13 +33,14 @@ type Object struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// Same says whether both name the same object; a UID counts where both have one.
+// Same reports whether o and p identify the same object. UIDs are compared only
+// if both are known.
 func (o Object) Same(p Object) bool {
 	return o.Group == p.Group && o.Resource == p.Resource && o.Namespace == p.Namespace && o.Name == p.Name &&
 		(o.UID == "" || p.UID == "" || o.UID == p.UID)
 }
 
-// Key is NAMESPACE/NAME, or NAME where there is no namespace.
+// Key returns NAMESPACE/NAME, or NAME for an object without a namespace.
 func (o Object) Key() string {
 	if o.Namespace == "" {
 		return o.Name
@@ -47,7 +48,7 @@ func (o Object) Key() string {
 	return o.Namespace + "/" + o.Name
 }
 
-// String is the kind, or the resource where that is unknown, and the key.
+// String returns the kind, or the resource if the kind is unknown, and the key.
 func (o Object) String() string {
 	what := o.Kind
 	if what == "" {
@@ -62,26 +63,27 @@ func (o Object) String() string {
 	return what + " " + o.Key()
 }
 
-// BootStep is a step of the start that has ended.
+// BootStep is a finished step of the start.
 type BootStep struct {
 	Step  string        `json:"step"`
 	Took  time.Duration `json:"tookNanos"`
 	Error string        `json:"error,omitempty"`
 }
 
-// ControllerChanged is a controller's new state.
+// ControllerChanged is a change of a controller's state.
 type ControllerChanged struct {
 	Controller string `json:"controller"`
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// QueueChanged is what a queue's numbers were, once a second while they move.
+// QueueChanged holds a queue's numbers. It is recorded once a second while they
+// change.
 type QueueChanged struct {
 	Controller string `json:"controller,omitempty"`
 	Queue      string `json:"queue"`
 	Depth      int64  `json:"depth"`
-	MaxDepth   int64  `json:"maxDepth"` // since the event before
+	MaxDepth   int64  `json:"maxDepth"` // since the previous event
 	InFlight   int64  `json:"inFlight"`
 	Adds       int64  `json:"adds"`
 	Gets       int64  `json:"gets"`
@@ -89,11 +91,11 @@ type QueueChanged struct {
 	Retries    int64  `json:"retries"`
 }
 
-// Change is what an informer told an event handler.
+// Change is the kind of notification that an informer sends to an event handler.
 type Change string
 
-// What an informer tells: Listed is an object that was there when the handler
-// was added, Resynced one that has not changed.
+// The kinds of notifications. Listed is for an object that existed when the
+// handler was added, Resynced for one that has not changed.
 const (
 	Listed   Change = "listed"
 	Added    Change = "added"
@@ -102,29 +104,29 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Delivered is an event that a controller's handler has been given.
+// Delivered is an informer event that was delivered to a controller's handler.
 type Delivered struct {
 	Controller      string `json:"controller"`
 	Change          Change `json:"change"`
 	Object          Object `json:"object"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	// Queues are those that the handler added a key to, one entry an add.
+	// Queues names the queues that the handler added keys to, one entry per add.
 	Queues []string `json:"queues,omitempty"`
-	// Adds are the numbers of these adds, each in its queue, from 1.
+	// Adds holds the number of each of these adds within its queue, from 1.
 	Adds []uint64 `json:"adds,omitempty"`
-	// Later are the keys that the handler has put off.
-	Later []Later       `json:"later,omitempty"`
+	// Later lists the keys that the handler added with a delay.
+	Later []DelayedKey  `json:"later,omitempty"`
 	Took  time.Duration `json:"tookNanos"` // in the handler
 }
 
-// Later is a key that is to be added to a queue when it is due.
-type Later struct {
+// DelayedKey is a key that is added to a queue when it is due.
+type DelayedKey struct {
 	Queue string    `json:"queue"`
 	Due   time.Time `json:"due"`
 }
 
-// Called is a controller's call of the API, when it has been answered. A watch
-// is answered when it begins.
+// Called is a controller's API call. It is recorded when the answer arrives; a
+// watch is answered when it begins.
 type Called struct {
 	Controller  string        `json:"controller"`
 	Verb        string        `json:"verb"` // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
@@ -133,15 +135,15 @@ type Called struct {
 	Status      int           `json:"status"` // HTTP; 0 if there was no answer
 	Began       time.Time     `json:"began,omitzero"`
 	Took        time.Duration `json:"tookNanos"`
-	// ResourceVersion is what a write made of the object.
+	// ResourceVersion is the object's version after a write.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	Conflict        bool   `json:"conflict,omitempty"` // the object had changed meanwhile
+	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
 	Error           string `json:"error,omitempty"`
-	// Sync is the ID of the sync that made the call; 0 if none is known.
+	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
 }
 
-// IsWrite says whether the call is meant to change something.
+// IsWrite reports whether the call can change an object.
 func (c *Called) IsWrite() bool {
 	switch c.Verb {
 	case "get", "list", "watch":
@@ -150,21 +152,21 @@ func (c *Called) IsWrite() bool {
 	return true
 }
 
-// IsRoutine says whether the call is about a lease or an event: there are many of
-// these, and nothing follows from them.
+// IsRoutine reports whether the call concerns a Lease or an Event. These are
+// frequent and have no effects on controllers.
 func (c *Called) IsRoutine() bool {
 	return c.Object.Resource == "leases" || c.Object.Resource == "events"
 }
 
-// Failed says whether the call was refused or not answered.
+// Failed reports whether the call was rejected or got no answer.
 func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }
 
-// Basis is how something is known that no hook tells outright.
+// Basis says how an inferred value is known.
 type Basis string
 
-// From the surest on: a worker's own log line names its key; the object of its
-// calls is likely the key or near it; the object whose event caused the oldest
-// add is likely what the key comes from.
+// The bases, from most to least reliable: the worker's own log line names the
+// key; the object of its calls is likely the key or related to it; the object
+// whose event caused the oldest add is likely the origin of the key.
 const (
 	BasisUnknown Basis = ""
 	BasisLog     Basis = "log"
@@ -172,47 +174,47 @@ const (
 	BasisEvent   Basis = "event"
 )
 
-// Inferred says whether b is likely, not certain.
+// Inferred reports whether a value on this basis is likely but not certain.
 func (b Basis) Inferred() bool { return b == BasisCall || b == BasisEvent }
 
-// Synced is a worker's work on one key of a queue, when it is done.
+// Synced is a completed sync: a worker's work on one key of a queue.
 type Synced struct {
 	Controller string `json:"controller,omitempty"`
 	Queue      string `json:"queue"`
 	ID         uint64 `json:"id"` // of the sync, for Called and Logged
 	Key        string `json:"key,omitempty"`
 	KeyBasis   Basis  `json:"keyBasis,omitempty"`
-	// Add is the number of the add that it follows, as in Delivered.Adds; 0 if
-	// unknown. Where several fit, it is the first of them, and LastAdd the last.
+	// Add is the number of the add that queued the key, as in Delivered.Adds; 0 if
+	// unknown. If several adds are possible, Add is the first and LastAdd the last.
 	Add     uint64 `json:"add,omitempty"`
 	LastAdd uint64 `json:"lastAdd,omitempty"`
 	// Cause is the Seq of the Delivered whose handler made that add, CauseSync the
-	// ID of the sync that did; 0 if none did, or it is not known. Timed says that
-	// the queue's timer did.
+	// ID of the sync that made it; 0 if not applicable or unknown. Timed is set if
+	// the queue's timer made it.
 	Cause     uint64 `json:"cause,omitempty"`
 	CauseSync uint64 `json:"causeSync,omitempty"`
 	Timed     bool   `json:"timed,omitempty"`
-	// Sure says that this is certain: all adds that fit the time that the key waited
-	// come of the same.
+	// Sure is set if the cause is certain: all adds that match the key's waiting
+	// time have the same cause.
 	Sure    bool          `json:"sure,omitempty"`
 	Waited  time.Duration `json:"waitedNanos"`       // in the queue
 	Took    time.Duration `json:"tookNanos"`         // the work
-	Retried bool          `json:"retried,omitempty"` // its key is to be added again after a while
-	Due     time.Time     `json:"due,omitzero"`      // when that is
+	Retried bool          `json:"retried,omitempty"` // its key is added again after a delay
+	Due     time.Time     `json:"due,omitzero"`      // when the key is added again
 	Error   string        `json:"error,omitempty"`
-	// Reads and Writes are the calls that it made.
+	// Reads and Writes count the calls that the sync made.
 	Reads  int `json:"reads,omitempty"`
 	Writes int `json:"writes,omitempty"`
 }
 
-// Failed says whether the sync is known to have failed. That its key comes again
-// is no failure: many look again later.
+// Failed reports whether the sync is known to have failed. A requeued key alone
+// is no failure: many controllers check an object again later.
 func (s *Synced) Failed() bool { return s.Error != "" }
 
-// Logged is a line of a controller's own log.
+// Logged is a line of a controller's log.
 type Logged struct {
 	Controller string `json:"controller"`
-	Level      int    `json:"level"` // as slog: 8 error, 4 warning, 0 info, -4 what klog says at V(4)
+	Level      int    `json:"level"` // as in slog: 8 error, 4 warning, 0 info, -4 klog's V(4)
 	Message    string `json:"message"`
 	Attrs      []Attr `json:"attrs,omitempty"`
 	Sync       uint64 `json:"sync,omitempty"`

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A bucket is a quarter of a power of two wide, so that its middle is within an
-// eighth of all that is in it. The first holds what takes up to a microsecond,
-// the last what takes over nine minutes.
+// A bucket is a quarter of a power of two wide, so its middle differs by at most
+// one eighth from any value in it. The first bucket holds durations up to a
+// microsecond, the last those over nine minutes.
 const (
 	firstBit = 10 // 1.024 µs
 	lastBit  = 39
@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	windowSlots = 6 // and one that is being filled
+	windowSlots = 6 // plus the one being filled
 	windowSlot  = 10 * time.Second
 )
 
@@ -46,7 +46,7 @@ func bucketOf(d time.Duration) int {
 	return 1 + (bit-firstBit-1)*4 + int(n>>(bit-3))&3
 }
 
-// bucketMiddle is the duration that stands for a bucket.
+// bucketMiddle returns the duration that represents a bucket.
 func bucketMiddle(bucket int) time.Duration {
 	if bucket == 0 {
 		return 1 << (firstBit - 1)
@@ -67,8 +67,8 @@ func storeMax(v *atomic.Int64, to int64) {
 	}
 }
 
-// observe counts d. Where a slot of the window is used anew, a value that
-// another goroutine adds in the same moment may be left out of the window.
+// observe counts d. When a slot of the window is reused, a value added
+// concurrently by another goroutine may be missing from the window.
 func (h *histogram) observe(d time.Duration, now time.Time) {
 	h.total.add(d)
 	epoch := now.UnixNano() / int64(windowSlot)
@@ -111,7 +111,7 @@ func quantiles(tallies ...*tally) Quantiles {
 	return q
 }
 
-// nthSmallest is the duration of the nth smallest.
+// nthSmallest returns the middle of the bucket that holds the nth smallest value.
 func nthSmallest(counts []int64, n int64) time.Duration {
 	for i, c := range counts {
 		if n -= c; n <= 0 && c > 0 {

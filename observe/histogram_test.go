@@ -21,7 +21,7 @@ func TestBucketsAreOrderedAndNarrow(t *testing.T) {
 		}
 	}
 	if bucketOf(-1) != 0 || bucketOf(0) != 0 || bucketOf(1<<62) != buckets-1 {
-		t.Error("what is out of range is not in the first or last bucket")
+		t.Error("values out of range are not in the first or last bucket")
 	}
 }
 

@@ -6,30 +6,43 @@ import (
 )
 
 const (
-	// quietTime is how long nothing may have been written, delivered or synced, and
-	// noisy the same where the process is never idle.
+	// quietTime is how long there must have been no write, delivery or sync.
+	// busyQuietTime is the same for a process that is never idle.
 	quietTime     = 10 * time.Millisecond
 	busyQuietTime = 500 * time.Millisecond
 
-	// idleChecks in a row that must find the process idle, with pause between them, of
-	// tries at most.
+	// idleChecks in a row must find the process idle, idleCheckPause apart. At most
+	// maxIdleChecks are made.
 	idleChecks     = 2
 	maxIdleChecks  = 8
 	idleCheckPause = 200 * time.Microsecond
 )
 
-// processIdle says whether no goroutine but the caller's wants to run. What goes on
-// where no hook is, in queues without a name and between informers and their
-// handlers, is handed from goroutine to goroutine: at each moment one of them
-// wants to run.
-func processIdle() bool {
-	state := []metrics.Sample{
-		{Name: "/sched/goroutines/runnable:goroutines"},
-		{Name: "/sched/goroutines/running:goroutines"},
+// idleMetrics count the runnable and the running goroutines.
+var idleMetrics = []string{"/sched/goroutines/runnable:goroutines", "/sched/goroutines/running:goroutines"}
+
+// unknownMetrics returns the names that are not counters of this Go runtime.
+func unknownMetrics(names []string) (unknown []string) {
+	for _, name := range names {
+		sample := []metrics.Sample{{Name: name}}
+		if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
+			unknown = append(unknown, name)
+		}
 	}
+	return unknown
+}
+
+// processIdle reports whether no goroutine except the caller's is runnable. Work
+// that no hook can see, in unnamed queues and between informers and their
+// handlers, passes from goroutine to goroutine, so one of them is always runnable.
+func processIdle() bool {
+	state := []metrics.Sample{{Name: idleMetrics[0]}, {Name: idleMetrics[1]}}
 	found := 0
 	for range maxIdleChecks {
 		metrics.Read(state)
+		if state[0].Value.Kind() != metrics.KindUint64 || state[1].Value.Kind() != metrics.KindUint64 {
+			return false // see unknownMetrics
+		}
 		if state[0].Value.Uint64() == 0 && state[1].Value.Uint64() <= 1 {
 			if found++; found == idleChecks {
 				return true

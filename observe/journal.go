@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Journal keeps the newest records of all kinds in one ring, and once more in
-// another those that many deliveries and reads must not push out: writes,
+// Journal keeps the newest records of all kinds in one ring. A second ring keeps
+// notable records, so that many deliveries and reads do not evict them: writes,
 // failures and changes of state.
 type Journal struct {
 	all, notable *ring
@@ -26,7 +26,7 @@ func newJournal(size int) *Journal {
 	return j
 }
 
-// append returns the record's Seq.
+// append adds a record and returns its Seq.
 func (j *Journal) append(e Event, now time.Time) uint64 {
 	r := &Record{Seq: j.all.claim() + 1, Time: now, Event: e}
 	notable := isNotable(e)
@@ -57,7 +57,7 @@ func isNotable(e Event) bool {
 	return false
 }
 
-// Wait returns when there is a record after the given Seq, or ctx ends.
+// Wait returns when there is a record after the given Seq, or when ctx ends.
 func (j *Journal) Wait(ctx context.Context, after uint64) error {
 	for {
 		wake := *j.wake.Load()
@@ -73,7 +73,7 @@ func (j *Journal) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// Records returns the records that q selects. Its error is always nil.
+// Records returns the records that q selects. The error is always nil.
 func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	first, next := j.all.bounds()
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
@@ -92,7 +92,7 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	for at := from; at < next; at++ {
 		r, gone := j.all.get(at)
 		if r == nil && !gone {
-			break // its writer is not done: the next query begins here
+			break // still being written: the next query starts here
 		}
 		p.Next = at + 1
 		if gone {
@@ -105,8 +105,8 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	return p, nil
 }
 
-// notableBefore returns the kept records after a Seq whose place in the ring of all
-// others have taken, and how many more of their kind there have been at most.
+// notableBefore returns the notable records after a Seq that the main ring has
+// evicted, and an upper bound for the number of those that were dropped.
 func (j *Journal) notableBefore(after, first uint64) (list []*Record, lost uint64) {
 	begin, end := j.notable.bounds()
 	oldest := first
@@ -133,7 +133,7 @@ func (p *Page) addMatching(r *Record, q *Query) {
 	}
 }
 
-// keepNewest leaves the newest n; what a reader that goes on leaves out, it has missed.
+// keepNewest keeps the newest n records and counts the others as missed.
 func (p *Page) keepNewest(n int) {
 	if over := len(p.Records) - n; n > 0 && over > 0 {
 		p.Records = slices.Delete(p.Records, 0, over)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A reader that never comes back and a flood of events: all writers get through,
-// what is kept stays bounded, and the counters stay exact.
+// With a flood of events and a reader that never returns, no writer blocks, the
+// number of kept records stays bounded, and the counters stay exact.
 func TestFloodWithStuckReaderStaysBounded(t *testing.T) {
 	const writers, each, size = 8, 25_000, 1000
 	o := newTestObserver(t, Options{Records: size})
@@ -16,7 +16,7 @@ func TestFloodWithStuckReaderStaysBounded(t *testing.T) {
 	var stuck sync.WaitGroup
 	stuck.Go(func() {
 		if err := o.Wait(ctx, writers*each*10); err == nil {
-			t.Error("there are more records than were made")
+			t.Error("Wait reports more records than were appended")
 		}
 	})
 	var wg sync.WaitGroup

@@ -3,43 +3,43 @@ package observe
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// DefaultRecords is how many records are kept of all kinds, and again of writes,
-// failures and changes of state: some 10 MB when both are full.
+// DefaultRecords is the number of records kept in each of the journal's two
+// rings. Together they take about 10 MB when full.
 const DefaultRecords = 16384
 
-// Options say what an Observer keeps and whom it asks.
+// Options configures an Observer.
 type Options struct {
-	// Records is how many records are kept; 0 = DefaultRecords.
+	// Records is the number of records to keep; 0 = DefaultRecords.
 	Records int
-	// Queues are the work queues of the process; nil = none.
+	// Queues is the set of work queues of the process; nil = none.
 	Queues *Queues
-	// MoreQueues tells of further queues, which are no client-go work queues: their
-	// controller, name, numbers, and whether they are Parked. May be nil.
+	// MoreQueues returns queues that are not client-go work queues, with their
+	// controller, name, numbers and Parked set. May be nil.
 	MoreQueues func() []Queue
-	// Workers tells how many workers a queue of a controller has, 0 if that is
-	// not known; may be nil.
+	// Workers returns the number of workers of a controller's queue, 0 if unknown.
+	// May be nil.
 	Workers func(controller, queue string) int
-	// Timers tells of what parts that have no queues will do by themselves; may be
-	// nil.
+	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
-	// Process tells about the process as a whole, asked once a second and for each
-	// snapshot; the rates and Settled are filled in here. May be nil.
+	// Process describes the process. It is called once a second and for each
+	// snapshot; the observer fills in the rates and Settled. May be nil.
 	Process func() Process
 }
 
-// Observer takes down what happens in one control plane. New starts it, Close
-// ends it; what it knows can be read afterwards, too.
+// Observer records what happens in one control plane. New starts it and Close
+// stops it. Its records can still be read after Close.
 type Observer struct {
 	// options is nil after Close: goroutines that outlive the control plane are
-	// labelled with this observer, and must not hold on to what it asks.
+	// labelled with this observer and must not keep its callbacks alive.
 	options     atomic.Pointer[Options]
-	lastProcess atomic.Pointer[Process] // the answer before Close
+	lastProcess atomic.Pointer[Process] // as of Close
 	queues      *Queues
 	journal     *Journal
 	sampler     *sampler
@@ -51,13 +51,15 @@ type Observer struct {
 	recorders map[string]*Recorder
 
 	syncs        atomic.Uint64
-	lastActivity atomic.Int64 // when something was written or delivered; Unix nanoseconds
+	lastActivity atomic.Int64 // time of the last write, delivery or sync; Unix nanoseconds
+
+	delayWarning sync.Once
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// New returns an observer at work.
+// New starts an observer.
 func New(o Options) *Observer {
 	if o.Records == 0 {
 		o.Records = DefaultRecords
@@ -74,6 +76,9 @@ func New(o Options) *Observer {
 		done:      make(chan struct{}),
 	}
 	ob.options.Store(&o)
+	for _, name := range unknownMetrics(idleMetrics) {
+		ob.warn(fmt.Errorf("runtime/metrics has no counter %s", name), "settled waits half a second after every write")
+	}
 	ob.sampler = newSampler(ob)
 	go func() {
 		defer close(ob.done)
@@ -82,7 +87,7 @@ func New(o Options) *Observer {
 	return ob
 }
 
-// Close ends the sampling and forgets the queues of this control plane. It is
+// Close stops the sampling and removes the queues of this control plane. It is
 // idempotent.
 func (o *Observer) Close() error {
 	o.stop()
@@ -110,7 +115,7 @@ func (o *Observer) Recorder(name string) *Recorder {
 	return r
 }
 
-// CurrentRecorder returns the recorder that the calling goroutine works for; nil if none.
+// CurrentRecorder returns the recorder that the calling goroutine works for, or nil.
 func CurrentRecorder() *Recorder {
 	if s := currentScope(); s != nil {
 		return s.recorder
@@ -118,11 +123,17 @@ func CurrentRecorder() *Recorder {
 	return nil
 }
 
-// Syncing says whether the calling goroutine works on a key of a queue.
+// Syncing reports whether the calling goroutine works on a key of a queue.
 func Syncing() bool { return currentScope().activeSync() != nil }
 
-// Append adds an event that no Recorder is for.
+// Append records an event that belongs to no Recorder.
 func (o *Observer) Append(e Event) { o.append(e, time.Now()) }
+
+// warn records that something that the observer relies on has changed in Go or in
+// client-go, and the effect.
+func (o *Observer) warn(err error, effect string) {
+	o.Append(&Logged{Controller: "ctrlplane", Level: 8, Message: err.Error() + ": " + effect + ": use the version of Go that ctrlplane is tested with"})
+}
 
 func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now) }
 
@@ -133,10 +144,10 @@ func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
 	return o.journal.Records(ctx, q)
 }
 
-// Wait returns when there is a record after the given Seq, or ctx ends.
+// Wait returns when there is a record after the given Seq, or when ctx ends.
 func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
 
-// Snapshot implements Source. Its error is always nil.
+// Snapshot implements Source. The error is always nil.
 func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	now := time.Now()
 	s := Snapshot{Time: now, Journal: o.journal.stats()}
@@ -179,10 +190,11 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-// settleHorizon is how near a timer is that keeps a control plane from being settled.
+// settleHorizon is how soon a timer must be due to keep a control plane from being
+// settled.
 const settleHorizon = time.Second
 
-// dueBy names those who have something to do by then.
+// dueBy names the controllers that have a timer or a delayed key due by then.
 func (s *Snapshot) dueBy(by time.Time) (names []string) {
 	add := func(name string, due time.Time) {
 		if !due.IsZero() && !due.After(by) && !slices.Contains(names, name) {
@@ -190,7 +202,7 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 		}
 	}
 	for _, q := range s.Queues {
-		// Parts that are no controllers, as the API server, poll.
+		// Components without a state, such as the API server, poll all the time.
 		if slices.ContainsFunc(s.Controllers, func(c Controller) bool { return c.Name == q.Controller && c.State != "" }) {
 			add(q.Controller, q.NextDue)
 		}
@@ -201,7 +213,7 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 	return names
 }
 
-// isQuiet says whether nothing has been written or delivered for a while.
+// isQuiet reports whether there was no write, delivery or sync for a while.
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
@@ -218,7 +230,7 @@ func (o *Observer) sortedTimers() []Timer {
 	return list
 }
 
-// moreQueues are the queues that are no client-go work queues, by controller and name.
+// moreQueues returns the queues that are not client-go work queues.
 func (o *Observer) moreQueues() []Queue {
 	asks := o.options.Load()
 	if asks == nil || asks.MoreQueues == nil {
@@ -248,8 +260,8 @@ func (o *Observer) sortedRecorders() []*Recorder {
 	return list
 }
 
-// busyNames names those who have keys to work on or writes that are not answered, or
-// have not been told of the last write, the busiest first.
+// busyNames names the controllers that have keys to work on, writes without an
+// answer, or handlers that lack the last write, busiest first.
 func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
 	var names []string

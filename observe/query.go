@@ -1,28 +1,28 @@
 package observe
 
-// Query selects records. Its zero value selects all that are kept.
+// Query selects records. Its zero value selects all kept records except reads.
 type Query struct {
-	After      uint64  `json:"after,omitempty"`      // only those with a higher Seq
+	After      uint64  `json:"after,omitempty"`      // only records with a higher Seq
 	Kinds      []Kind  `json:"kinds,omitempty"`      // nil = all
 	Controller string  `json:"controller,omitempty"` // empty = all
-	Object     *Object `json:"object,omitempty"`     // only what concerns it
-	Sync       uint64  `json:"sync,omitempty"`       // only what belongs to this sync
-	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state, without chatter
-	Reads      bool    `json:"reads,omitempty"`      // calls that only read, too
-	Limit      int     `json:"limit,omitempty"`      // the newest so many; 0 = all
+	Object     *Object `json:"object,omitempty"`     // only records about this object
+	Sync       uint64  `json:"sync,omitempty"`       // only records of this sync
+	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state, without Leases and Events
+	Reads      bool    `json:"reads,omitempty"`      // include calls that only read
+	Limit      int     `json:"limit,omitempty"`      // keep only the newest; 0 = all
 }
 
-// Page is the answer to a Query, in order.
+// Page is the result of a Query, in order of Seq.
 type Page struct {
 	Records []Record `json:"records"`
-	// Next is what After of the next query has to be to go on.
+	// Next is the value of After for the next query.
 	Next uint64 `json:"next"`
-	// Missed counts the records after Query.After that are no longer kept,
-	// whether or not they would have been selected.
+	// Missed counts the dropped records after Query.After, whether or not they
+	// match the query.
 	Missed uint64 `json:"missed,omitempty"`
 }
 
-// Match says whether the record is selected; it does not look at After and Limit.
+// Match reports whether the query selects the record. It ignores After and Limit.
 func (q *Query) Match(r *Record) bool {
 	if q.Controller != "" && controllerOf(r.Event) != q.Controller {
 		return false
@@ -80,8 +80,8 @@ func syncOf(e Event) uint64 {
 	return 0
 }
 
-// concerns says whether e is about o: its event, its call, or a sync or a log
-// line whose key or value is o's. The last two do not know the resource.
+// concerns reports whether e is about o: an event or a call of the object, or a
+// sync or log line that has its key. Syncs and log lines do not know the resource.
 func concerns(e Event, o Object) bool {
 	switch e := e.(type) {
 	case *Delivered:

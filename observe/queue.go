@@ -6,34 +6,34 @@ import (
 )
 
 const (
-	pendingAdds = 512 // waiting keys whose cause is remembered, a queue
-	runningKeys = 64  // keys in work that are shown, a queue
+	pendingAdds = 512 // adds kept per queue to find the cause of a sync
+	runningKeys = 64  // syncs in flight shown per queue
 )
 
-// queue is one work queue while it lives. Its hooks run under the queue's own
-// lock, each on the goroutine that adds, gets or is done; queues of one name
-// and one controller share it.
+// queue is a live work queue. Its hooks run under the work queue's own lock, on
+// the goroutine that calls Add, Get or Done. Queues with the same name and
+// controller share one.
 type queue struct {
 	name      string
-	recorder  *Recorder // nil if its owner is not known
-	createdBy *scope    // what made it: its timers are that goroutine's children
+	recorder  *Recorder // nil if the owner is unknown
+	createdBy *scope    // the scope of its creator, which its timer goroutines inherit
 	series    *series
-	closed    atomic.Bool // its controller has ended
+	closed    atomic.Bool // its controller has stopped
 
 	adds, gets, done, retries atomic.Int64
-	maxDepth                  atomic.Int64 // since it was last sampled
+	maxDepth                  atomic.Int64 // since the last sample
 	wait, work                histogram
 
 	delayed delayedKeys
-	head    atomic.Uint64 // no add before it is pending
+	head    atomic.Uint64 // no older add is pending
 	pending [pendingAdds]atomic.Pointer[queueAdd]
-	running [runningKeys]atomic.Pointer[work]
+	running [runningKeys]atomic.Pointer[syncRun]
 }
 
 func (q *queue) depth() int64    { return max(q.adds.Load()-q.gets.Load(), 0) }
 func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 
-// keyTaken is called when a worker takes a key; the worker is the calling goroutine.
+// keyTaken is called by a worker's goroutine when it takes a key.
 func (q *queue) keyTaken() {
 	q.gets.Add(1)
 	q.series.depth.Add(-1)
@@ -41,19 +41,19 @@ func (q *queue) keyTaken() {
 		return
 	}
 	outer := currentScope()
-	if outer != nil && outer.work != nil {
+	if outer != nil && outer.run != nil {
 		outer = outer.outer
 	}
 	w := &struct {
 		scope
-		work
+		syncRun
 	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder, outer: outer}}
-	w.scope.work = &w.work
+	w.scope.run = &w.syncRun
 	w.id, w.queue, w.started = q.recorder.observer.syncs.Add(1), q, time.Now()
 	w.scope.enter()
 }
 
-// waitMeasured is called right after got, with how long the key was in the queue.
+// waitMeasured is called right after keyTaken, with the time that the key was queued.
 func (q *queue) waitMeasured(d time.Duration) {
 	now := time.Now()
 	if w := currentScope().activeSync(); w != nil && w.queue == q {
@@ -65,7 +65,7 @@ func (q *queue) waitMeasured(d time.Duration) {
 	q.series.wait.observe(d.Seconds())
 }
 
-// keyDone is called when a worker is done with a key after d.
+// keyDone is called when a worker is done with a key, after d.
 func (q *queue) keyDone(d time.Duration) {
 	now := time.Now()
 	q.done.Add(1)
@@ -77,7 +77,7 @@ func (q *queue) keyDone(d time.Duration) {
 		if w = q.oldestSync(); w == nil {
 			return
 		}
-		s = nil // another goroutine's
+		s = nil // the sync runs on another goroutine
 	}
 	w.done.Store(true)
 	for i := range q.running {
@@ -95,10 +95,10 @@ func (q *queue) keyDone(d time.Duration) {
 	q.recorder.recordSync(w.event(d), now)
 }
 
-// oldestSync is the sync that began first: what a queue is done with where its
-// worker hands keys on to other goroutines.
-func (q *queue) oldestSync() *work {
-	var first *work
+// oldestSync returns the sync in flight that began first. It is the best guess for
+// the one that ended if the worker passes keys to other goroutines.
+func (q *queue) oldestSync() *syncRun {
+	var first *syncRun
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil && (first == nil || w.id < first.id) {
 			first = w
@@ -107,13 +107,16 @@ func (q *queue) oldestSync() *work {
 	return first
 }
 
-// keyRetried is called when a key is to be added again after a while.
+// keyRetried is called when a key is added with a delay.
 func (q *queue) keyRetried() {
 	q.retries.Add(1)
 	q.series.retries.Add(1)
-	d, known := delayFromStack()
+	d, known, err := delayFromStack()
+	if err != nil && q.recorder != nil {
+		q.recorder.observer.delayWarning.Do(func() { q.recorder.observer.warn(err, "settled waits a second for every delayed key") })
+	}
 	if known && d <= 0 {
-		return // it is added at once
+		return // added at once
 	}
 	if !known {
 		d = assumedDelay
@@ -140,7 +143,8 @@ func (q *queue) runningSyncs() []RunningSync {
 	return list
 }
 
-// takeSample is the queue's numbers now; the highest depth is that since the last call.
+// takeSample returns the queue's numbers. MaxDepth covers the time since the last
+// call.
 func (q *queue) takeSample() *QueueChanged {
 	e := &QueueChanged{
 		Controller: q.controllerName(),
@@ -156,7 +160,7 @@ func (q *queue) takeSample() *QueueChanged {
 	return e
 }
 
-// snapshot fills in all but what the sampler knows.
+// snapshot returns the queue's numbers except those that the sampler fills in.
 func (q *queue) snapshot(now time.Time) Queue {
 	s := Queue{
 		Name:     q.name,
@@ -179,7 +183,7 @@ func (q *queue) snapshot(now time.Time) Queue {
 	return s
 }
 
-// runningAges is for how long keys have been in work: all together, and the longest.
+// runningAges returns the ages of the syncs in flight: their sum and the maximum.
 func (q *queue) runningAges(now time.Time) (all, longest time.Duration) {
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil {

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// queueAdd is a key that was added to a queue. The queue does not tell which key, but
-// measures how long each waits: that gives the moment of the add, and so the add.
+// queueAdd is one add of a key to a work queue. A queue does not expose its keys,
+// but it measures how long each key waited. That gives the time of the add, and so
+// identifies it.
 type queueAdd struct {
 	queue       *queue
 	number      uint64       // of the queue's adds, from 1
-	notBefore   time.Time    // before the queue took the time
-	windowNanos atomic.Int64 // nanoseconds after from by which it had; 0 = until now
+	notBefore   time.Time    // before the queue read the clock
+	windowNanos atomic.Int64 // the queue read it within this time after notBefore; 0 = until now
 	cause       *delivery    // whose handler added it, if one did
 	sync        uint64       // the sync that added it, if one did
 	byTimer     bool         // the queue's timer added it
@@ -19,18 +20,19 @@ type queueAdd struct {
 	next        *queueAdd    // of the same delivery, older
 }
 
-// sameOrigin says whether two adds come of the same.
+// sameOrigin reports whether two adds have the same cause.
 func (a *queueAdd) sameOrigin(b *queueAdd) bool {
 	return a.cause == b.cause && a.sync == b.sync && a.byTimer == b.byTimer
 }
 
-// couldBeAt says whether the queue may have taken the time between two moments.
+// couldBeAt reports whether the queue may have read the clock for this add between
+// first and last.
 func (a *queueAdd) couldBeAt(first, last time.Time) bool {
 	took := a.windowNanos.Load()
 	return !a.notBefore.After(last) && (took == 0 || !a.notBefore.Add(time.Duration(took)).Before(first))
 }
 
-// keyAdded is called when a key that did not wait is added.
+// keyAdded is called when a key that is not queued yet is added.
 func (q *queue) keyAdded() {
 	now := time.Now()
 	number := uint64(q.adds.Add(1))
@@ -60,15 +62,15 @@ func (q *queue) addSlot(number uint64) *atomic.Pointer[queueAdd] {
 	return &q.pending[number%pendingAdds]
 }
 
-// matchAdd finds the add of the key that w has taken, of which the queue says how
-// long it waited. It did so after w began.
-func (q *queue) matchAdd(w *work, waited time.Duration, now time.Time) {
+// matchAdd finds the add of the key that w works on, from the time that the key
+// waited. The queue measured it after w began.
+func (q *queue) matchAdd(w *syncRun, waited time.Duration, now time.Time) {
 	const rounding = 2 * time.Nanosecond // the queue counts in seconds
 	first, last := w.started.Add(-waited-rounding), now.Add(-waited+rounding)
 	adds := uint64(q.adds.Load())
 	var found *queueAdd
-	another := uint64(0) // the last that fits, if more than one does
-	one := true          // all that fit come of the same
+	another := uint64(0) // the last match, if there are several
+	one := true          // all matches have the same origin
 	for n := q.oldestPending(adds); n <= adds; n++ {
 		a := q.addSlot(n).Load()
 		if a == nil || a.number != n {
@@ -90,19 +92,19 @@ func (q *queue) matchAdd(w *work, waited time.Duration, now time.Time) {
 	if found == nil {
 		return
 	}
-	// Next to the oldest that are remembered another may be forgotten that fits.
+	// If the match is among the oldest adds kept, a dropped add may match as well.
 	w.add, w.lastAdd, w.sure = found, another, one && found.number+pendingAdds > adds+addsDuringMeasure
 	found.taken.Store(true)
-	if another == 0 { // else it may be another's, for whom it has to stay
+	if another == 0 { // otherwise it may belong to another sync, so keep it
 		q.addSlot(found.number).CompareAndSwap(found, nil)
 		q.advanceHead(adds)
 	}
 }
 
-// addsDuringMeasure is more adds than are made while a worker measures.
+// addsDuringMeasure is an upper bound for the adds made while a worker measures.
 const addsDuringMeasure = 16
 
-// oldestPending is the oldest add that may be pending.
+// oldestPending returns the number of the oldest add that may be pending.
 func (q *queue) oldestPending(adds uint64) uint64 {
 	n := max(q.head.Load(), 1)
 	if adds > pendingAdds {
@@ -111,7 +113,7 @@ func (q *queue) oldestPending(adds uint64) uint64 {
 	return n
 }
 
-// advanceHead moves on to the oldest add whose key has not been taken.
+// advanceHead moves head to the oldest add whose key has not been taken.
 func (q *queue) advanceHead(adds uint64) {
 	n := q.oldestPending(adds)
 	for n <= adds {
@@ -123,7 +125,8 @@ func (q *queue) advanceHead(adds uint64) {
 	q.head.Store(n)
 }
 
-// waitingObjects lists causes of the keys that wait, the oldest first, n at most.
+// waitingObjects returns up to n objects whose events added the waiting keys,
+// oldest first.
 func (q *queue) waitingObjects(n int) []Object {
 	var list []Object
 	next := uint64(q.adds.Load())
@@ -135,7 +138,7 @@ func (q *queue) waitingObjects(n int) []Object {
 	return list
 }
 
-// delivery is an event while its handler runs, and while keys that it caused wait.
+// delivery is an event whose handler is running, or whose keys are still queued.
 type delivery struct {
 	object  *Object
 	seq     atomic.Uint64 // of its record; 0 until the handler has returned
@@ -143,9 +146,9 @@ type delivery struct {
 	delayed atomic.Pointer[delayedAdd]
 }
 
-// delayedAdd is a key that a handler has put off.
+// delayedAdd is a key that a handler added with a delay.
 type delayedAdd struct {
-	Later
+	DelayedKey
 	next *delayedAdd
 }
 
@@ -157,13 +160,13 @@ func (d *delivery) recordAdd(a *queueAdd) {
 }
 
 func (d *delivery) recordDelayedAdd(queue string, due time.Time) {
-	l := &delayedAdd{Later: Later{queue, due}, next: d.delayed.Load()}
+	l := &delayedAdd{DelayedKey: DelayedKey{queue, due}, next: d.delayed.Load()}
 	for !d.delayed.CompareAndSwap(l.next, l) {
 		l.next = d.delayed.Load()
 	}
 }
 
-// copyAddsTo fills in the keys that were added, in order, and those that were put off.
+// copyAddsTo copies the adds, oldest first, and the delayed keys to e.
 func (d *delivery) copyAddsTo(e *Delivered) {
 	n := 0
 	for a := d.adds.Load(); a != nil; a = a.next {
@@ -177,6 +180,6 @@ func (d *delivery) copyAddsTo(e *Delivered) {
 		}
 	}
 	for l := d.delayed.Load(); l != nil; l = l.next {
-		e.Later = append(e.Later, l.Later)
+		e.Later = append(e.Later, l.DelayedKey)
 	}
 }

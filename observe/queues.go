@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Queues are the work queues of a process. What their metrics tell comes in
-// through Open.
+// Queues is the set of work queues of a process. Their metrics report through
+// Open.
 type Queues struct {
-	mu     sync.Mutex // for making and forgetting queues, never for using them
+	mu     sync.Mutex // for adding and removing queues, not for using them
 	live   []*queue
 	series map[string]*series
 }
@@ -18,8 +18,8 @@ type Queues struct {
 // NewQueues returns an empty set.
 func NewQueues() *Queues { return &Queues{series: map[string]*series{}} }
 
-// Open returns the instruments of the queue with this name that belongs to the
-// controller that the calling goroutine works for.
+// Open returns the metrics of the named queue of the controller that the calling
+// goroutine works for.
 func (qs *Queues) Open(name string) QueueMetrics {
 	born := currentScope()
 	var by *Recorder
@@ -43,7 +43,7 @@ func (qs *Queues) Open(name string) QueueMetrics {
 	return QueueMetrics{q}
 }
 
-// remove drops the queues that the filter selects; their series stay.
+// remove removes the queues that the filter selects. Their series stay.
 func (qs *Queues) remove(drop func(*queue) bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -56,7 +56,7 @@ func (qs *Queues) remove(drop func(*queue) bool) {
 	})
 }
 
-// sorted returns the queues that live, by controller and name.
+// sorted returns the live queues by controller and name.
 func (qs *Queues) sorted() []*queue {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -74,13 +74,13 @@ func (q *queue) controllerName() string {
 	return q.recorder.name
 }
 
-// queueID is what tells queues that live apart.
+// queueID identifies a live queue.
 type queueID struct{ controller, name string }
 
 func (q *queue) id() queueID { return queueID{q.controllerName(), q.name} }
 
-// Series returns the totals of each queue name that there has ever been, by
-// name: what the workqueue_* metrics are to say.
+// Series returns the totals for every queue name so far, sorted by name: the
+// values of the workqueue_* metrics.
 func (qs *Queues) Series() []Series {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -103,47 +103,49 @@ func (qs *Queues) Series() []Series {
 	return list
 }
 
-// QueueMetrics are where a queue reports. Each method returns a metric in the
-// shape that client-go's workqueue.MetricsProvider has to give.
+// QueueMetrics has the metrics that a queue reports to. Each method returns a
+// metric as client-go's workqueue.MetricsProvider needs it.
 type QueueMetrics struct{ q *queue }
 
 // Depth rises when a key is added and falls when a worker takes one.
 func (i QueueMetrics) Depth() Gauge { return Gauge(i) }
 
-// Adds counts the same adds.
+// Adds is increased together with Depth.
 func (i QueueMetrics) Adds() Adds { return Adds{} }
 
-// Retries counts keys that are put back for later.
+// Retries counts keys added with a delay.
 func (i QueueMetrics) Retries() Retries { return Retries(i) }
 
-// Wait measures the seconds that a key is in the queue.
+// Wait observes how many seconds a key was queued.
 func (i QueueMetrics) Wait() Wait { return Wait(i) }
 
-// Work measures the seconds that a worker takes for a key.
+// Work observes how many seconds a worker took for a key.
 func (i QueueMetrics) Work() Work { return Work(i) }
 
-// AgesKnown says whether the ages of the keys in work are known without being told:
-// those of a controller's are.
+// AgesKnown reports whether the ages of the syncs in flight are known without
+// Unfinished and Longest, which is the case for a controller's queues.
 func (i QueueMetrics) AgesKnown() bool { return i.q.recorder != nil }
 
-// Unfinished is told the seconds that the keys in work have taken, unless Ages.
+// Unfinished is set to the total age in seconds of the syncs in flight. It is not
+// needed if AgesKnown.
 func (i QueueMetrics) Unfinished() Setting { return Setting{&i.q.series.unfinished} }
 
-// Longest is told the seconds that the slowest key in work has taken, unless Ages.
+// Longest is set to the age in seconds of the oldest sync in flight. It is not
+// needed if AgesKnown.
 func (i QueueMetrics) Longest() Setting { return Setting{&i.q.series.longest} }
 
 type (
-	// Gauge is Instruments.Depth.
+	// Gauge is the type of QueueMetrics.Depth.
 	Gauge struct{ q *queue }
-	// Adds is Instruments.Adds. Depth rises with every add, so it does nothing.
+	// Adds is the type of QueueMetrics.Adds. It does nothing: Depth counts the adds.
 	Adds struct{}
-	// Retries is Instruments.Retries.
+	// Retries is the type of QueueMetrics.Retries.
 	Retries struct{ q *queue }
-	// Wait is Instruments.Wait.
+	// Wait is the type of QueueMetrics.Wait.
 	Wait struct{ q *queue }
-	// Work is Instruments.Work.
+	// Work is the type of QueueMetrics.Work.
 	Work struct{ q *queue }
-	// Setting is Instruments.Unfinished and Instruments.Longest.
+	// Setting is the type of QueueMetrics.Unfinished and QueueMetrics.Longest.
 	Setting struct{ f *atomicFloat }
 )
 

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Record is an event with its place in the order of all events. In JSON it is
-// one object: seq, time and kind, then the event's own fields.
+// Record is an event with its position in the order of all events. In JSON it is
+// one object: seq, time and kind, followed by the fields of the event.
 type Record struct {
-	Seq   uint64    // from 1; the order in which events were appended
-	Time  time.Time // of the append
+	Seq   uint64    // from 1, in the order in which events are appended
+	Time  time.Time // when the event was appended
 	Event Event
 
-	notablePos uint64 // position among the notable ones
+	notablePos uint64 // position in the ring of notable records
 }
 
 type recordHeader struct {
@@ -42,7 +42,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return append(append(first[:len(first)-1], ','), rest[1:]...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A kind that is not known is an error.
+// UnmarshalJSON reads the output of MarshalJSON. An unknown kind is an error.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var h recordHeader
 	if err := json.Unmarshal(data, &h); err != nil {

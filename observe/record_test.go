@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The form is documented and others read it: a change of a line here breaks them.
+// The JSON form is documented: a change of a line here breaks its users.
 func TestRecordJSON(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000000, time.UTC)
 	const head = `{"seq":7,"time":"2026-01-02T03:04:05.006Z","kind":`
@@ -21,7 +21,7 @@ func TestRecordJSON(t *testing.T) {
 		`"controllerChanged","controller":"c","state":"off","reason":"stopped"}`:                                                  &ControllerChanged{"c", "off", "stopped"},
 		`"queueChanged","controller":"c","queue":"q","depth":1,"maxDepth":2,"inFlight":3,"adds":4,"gets":5,"done":6,"retries":7}`: &QueueChanged{"c", "q", 1, 2, 3, 4, 5, 6, 7},
 		`"delivered","controller":"c","change":"added","object":` + object + `,"resourceVersion":"9","queues":["q"],"adds":[6],"later":[{"queue":"q","due":"2026-01-02T03:04:05.006Z"}],"tookNanos":5}`: &Delivered{
-			"c", Added, web, "9", []string{"q"}, []uint64{6}, []Later{{"q", at}}, 5},
+			"c", Added, web, "9", []string{"q"}, []uint64{6}, []DelayedKey{{"q", at}}, 5},
 		`"called","controller":"c","verb":"update","object":` + object + `,"subresource":"status","status":409,"began":"2026-01-02T03:04:05.006Z","tookNanos":5,"conflict":true,"error":"no","sync":3}`: &Called{
 			Controller: "c", Verb: "update", Object: web, Subresource: "status", Status: 409, Began: at, Took: 5, Conflict: true, Error: "no", Sync: 3},
 		`"synced","controller":"c","queue":"q","id":3,"key":"default/web","keyBasis":"log","add":6,"lastAdd":7,"cause":2,"causeSync":1,"timed":true,"sure":true,"waitedNanos":4,"tookNanos":5,"retried":true,"due":"2026-01-02T03:04:05.006Z","error":"no","reads":1,"writes":2}`: &Synced{
@@ -54,10 +54,10 @@ func TestEveryKindHasAnEvent(t *testing.T) {
 		}
 	}
 	var r Record
-	if err := json.Unmarshal([]byte(`{"seq":1,"kind":"boiled"}`), &r); err == nil || !strings.Contains(err.Error(), `unknown kind "boiled"`) {
-		t.Errorf("an unknown kind: %v", err)
+	if err := json.Unmarshal([]byte(`{"seq":1,"kind":"unheard"}`), &r); err == nil || !strings.Contains(err.Error(), `unknown kind "unheard"`) {
+		t.Errorf("unknown kind: got error %v", err)
 	}
 	if _, err := json.Marshal(Record{Seq: 1}); err == nil {
-		t.Error("a record without an event was written")
+		t.Error("a record without an event was encoded")
 	}
 }

@@ -119,7 +119,7 @@ func (r *Recorder) RecordCall(c *Called) {
 	r.observer.append(c, now)
 }
 
-func (r *Recorder) countCall(c *Called, w *work) {
+func (r *Recorder) countCall(c *Called, w *syncRun) {
 	if w != nil && c.Failed() {
 		w.callError.Store(&c.Error)
 	}

@@ -2,11 +2,11 @@ package observe
 
 import "sync/atomic"
 
-// ring keeps the newest records. Its writers take no lock: each has a place of
-// its own, by its position, until the ring comes round.
+// ring keeps the newest records. Writers take no lock: each record has a slot of
+// its own, given by its position, until the ring wraps around.
 type ring struct {
 	slots []atomic.Pointer[Record]
-	place func(*Record) uint64 // a record's position, set before it is put
+	place func(*Record) uint64 // returns a record's position, which is set before put
 	next  atomic.Uint64        // position of the next record
 }
 
@@ -14,11 +14,11 @@ func newRing(size int, place func(*Record) uint64) *ring {
 	return &ring{slots: make([]atomic.Pointer[Record], size), place: place}
 }
 
-// claim takes the next position.
+// claim returns the next position and reserves it.
 func (r *ring) claim() uint64 { return r.next.Add(1) - 1 }
 
-// put stores a record at its position. A writer that was held up for a whole
-// round leaves the newer record there.
+// put stores a record at its position. If the ring has wrapped around meanwhile,
+// the newer record stays.
 func (r *ring) put(rec *Record) {
 	at := r.place(rec)
 	slot := &r.slots[at%uint64(len(r.slots))]
@@ -30,8 +30,8 @@ func (r *ring) put(rec *Record) {
 	}
 }
 
-// get returns the record at a position. It is nil and gone is true when a newer
-// one has taken its slot, and nil alone when its writer is not done yet.
+// get returns the record at a position. It returns nil and true if a newer record
+// has taken the slot, and nil and false if the record is still being written.
 func (r *ring) get(at uint64) (rec *Record, gone bool) {
 	rec = r.slots[at%uint64(len(r.slots))].Load()
 	switch {
@@ -43,7 +43,7 @@ func (r *ring) get(at uint64) (rec *Record, gone bool) {
 	return rec, false
 }
 
-// bounds are the position of the oldest record that is kept and that of the next.
+// bounds returns the positions of the oldest kept record and of the next record.
 func (r *ring) bounds() (first, next uint64) {
 	next = r.next.Load()
 	if n := uint64(len(r.slots)); next > n {

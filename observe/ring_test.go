@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestJournalKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// A flood of deliveries pushes no write out.
+// A flood of deliveries does not evict writes.
 func TestJournalKeepsWritesLonger(t *testing.T) {
 	j := newJournal(4)
 	j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
@@ -44,7 +45,7 @@ func TestJournalKeepsWritesLonger(t *testing.T) {
 	}
 }
 
-// What even the ring of notable records has let go is counted.
+// Records dropped from the ring of notable records are counted as well.
 func TestJournalCountsDroppedNotableRecords(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
@@ -95,14 +96,14 @@ func TestQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := seqs(p); !equal(got, c.want) || p.Next != 7 {
+		if got := seqs(p); !slices.Equal(got, c.want) || p.Next != 7 {
 			t.Errorf("%s: got %v, next %d, want %v", name, got, p.Next, c.want)
 		}
 	}
 }
 
-// Everybody who reads on gets each record once, in order, or is told that it
-// has missed it, while many write.
+// While many goroutines write, each reader gets every record once and in order, or
+// learns that it missed it.
 func TestConcurrentReadersAndWriters(t *testing.T) {
 	const writers, each = 8, 5000
 	j := newJournal(512)
@@ -145,16 +146,4 @@ func seqs(p Page) (list []uint64) {
 		list = append(list, r.Seq)
 	}
 	return list
-}
-
-func equal(a, b []uint64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -9,29 +9,28 @@ import (
 
 const (
 	sampleInterval = time.Second
-	maxSamples     = 60 // that are kept
-	rateSamples    = 5  // that a rate is taken over
+	maxSamples     = 60 // kept per queue
+	rateSamples    = 5  // averaged for a rate
 	maxFailing     = 256
 )
 
-// sampler looks at the counters once a second: for rates, for the history, and
-// for what a counter cannot tell, the keys that fail.
+// sampler reads the counters once a second, for rates and the history. It also
+// tracks the failing keys.
 type sampler struct {
 	observer *Observer
 
-	mu       sync.Mutex // between the sampler and those who look; no hook takes it
+	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*FailingKey
-	order    []failingKey // of failures, the oldest first
-	read     uint64       // Seq up to which failures are known
+	order    []failingKey // of failures, oldest first
+	read     uint64       // Seq up to which failures were read
 	past     []Process    // the last rateSamples+1
 	times    []time.Time
 }
 
 type failingKey struct{ controller, queue, key string }
 
-// queueHistory is the history of a queue: a sample a second, and what the counters
-// were when each was taken.
+// queueHistory has one sample per second, and the counters at the last sample.
 type queueHistory struct {
 	history []Sample
 	last    QueueChanged
@@ -83,7 +82,7 @@ func (s *sampler) sample(now time.Time) {
 	s.updateFailures()
 }
 
-// fillRates fills in the rates of a process, over the last seconds.
+// fillRates fills in the rates of a process over the last seconds.
 func (s *sampler) fillRates(p *Process, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *sampler) fillRates(p *Process, now time.Time) {
 func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
 	id := queueID{e.Controller, e.Queue}
 	h := s.queues[id]
-	if h == nil || e.Adds < h.last.Adds { // or its controller was started again
+	if h == nil || e.Adds < h.last.Adds { // the controller was restarted
 		h = &queueHistory{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
 		s.queues[id] = h
 	}
@@ -110,7 +109,7 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
 	}
 }
 
-// fillQueue adds to a queue's numbers what only samples can tell.
+// fillQueue fills in the rates and the history of a queue.
 func (s *sampler) fillQueue(id queueID, v *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +129,7 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 	}
 }
 
-// updateFailures reads the syncs that have ended since the last time.
+// updateFailures reads the syncs that ended since the last call.
 func (s *sampler) updateFailures() {
 	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced}})
 	s.read = page.Next
@@ -162,7 +161,7 @@ func (s *sampler) updateFailures() {
 	}
 }
 
-// failingKeys lists a controller's failing keys, the newest first, ten at most.
+// failingKeys returns up to ten of a controller's failing keys, newest first.
 func (s *sampler) failingKeys(controller string) []FailingKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()

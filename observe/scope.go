@@ -5,26 +5,27 @@ import (
 	"unsafe"
 )
 
-// scope says for whom a goroutine works. It is the goroutine's profiler label
-// set, which its children inherit: the runtime has no other memory of that
-// kind. labels has to come first, as that is all that the profiler reads.
+// scope says which controller a goroutine works for. It is stored as the
+// goroutine's profiler labels because these are inherited by child goroutines; the
+// runtime has no other goroutine-local storage. labels must be the first field:
+// it is what the profiler reads.
 type scope struct {
 	labels   []label
 	recorder *Recorder
-	outer    *scope    // what the goroutine had before a sync
-	work     *work     // the sync that it is on, if any
+	outer    *scope    // the goroutine's scope before a sync
+	run      *syncRun  // the sync that it works on, if any
 	delivery *delivery // the event that it handles, if any
 }
 
-// label is laid out as the labels of runtime/pprof.
+// label has the memory layout of a label of runtime/pprof.
 type label struct{ key, value string }
 
-// labelKey tells our label sets from others: it is the only string at its address.
+// labelKey distinguishes our label sets from others by the address of its bytes.
 var labelKey = strings.Clone("controller")
 
 func newScope(by *Recorder) *scope { return &scope{labels: by.labels, recorder: by} }
 
-// currentScope returns the calling goroutine's scope; nil if it has none of ours.
+// currentScope returns the calling goroutine's scope, nil if its labels are not ours.
 func currentScope() *scope {
 	p := getProfLabel()
 	if p == nil {
@@ -39,16 +40,16 @@ func currentScope() *scope {
 
 func (s *scope) enter() { setProfLabel(unsafe.Pointer(s)) }
 
-// activeSync is the sync that the scope belongs to, unless that is over: a goroutine
-// that a sync has left behind works for the controller only.
-func (s *scope) activeSync() *work {
-	if s == nil || s.work == nil || s.work.done.Load() {
+// activeSync returns the sync that the scope belongs to, nil if it has ended: a
+// goroutine that outlives its sync works for the controller only.
+func (s *scope) activeSync() *syncRun {
+	if s == nil || s.run == nil || s.run.done.Load() {
 		return nil
 	}
-	return s.work
+	return s.run
 }
 
-// runInScope runs f with a scope, and gives the goroutine back what it had.
+// runInScope runs f in a scope and then restores the goroutine's previous labels.
 func runInScope(s *scope, f func()) {
 	before := getProfLabel()
 	s.enter()
@@ -56,7 +57,8 @@ func runInScope(s *scope, f func()) {
 	f()
 }
 
-// Both functions are kept open to linkname: runtime/proflabel.go, go.dev/issue/67401.
+// Both functions are kept accessible to linkname: see runtime/proflabel.go and
+// go.dev/issue/67401.
 
 //go:linkname setProfLabel runtime/pprof.runtime_setProfLabel
 func setProfLabel(labels unsafe.Pointer)

@@ -1,1 +1,1 @@
-// Functions without a body, in scope.go, need this file to be here.
+// The functions without a body in scope.go require that this file exists.

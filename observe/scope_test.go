@@ -32,15 +32,15 @@ func TestScopeIsInheritedAndRestored(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if CurrentRecorder() != a {
-				t.Error("a child works for somebody else than its parent")
+				t.Error("a child goroutine does not inherit its parent's scope")
 			}
 			b.Do(func() {
 				if CurrentRecorder() != b {
-					t.Error("an inner scope does not count")
+					t.Error("the inner scope is not in effect")
 				}
 			})
 			if CurrentRecorder() != a {
-				t.Error("the outer scope is not given back")
+				t.Error("the outer scope is not restored")
 			}
 		})
 		wg.Wait()
@@ -50,21 +50,21 @@ func TestScopeIsInheritedAndRestored(t *testing.T) {
 	}
 }
 
-// Label sets of others must not be taken for ours, whatever is in them.
+// Foreign label sets are never mistaken for ours, whatever they contain.
 func TestForeignProfilerLabelsAreIgnored(t *testing.T) {
 	for _, labels := range []pprof.LabelSet{
 		pprof.Labels(), pprof.Labels("controller", "x"), pprof.Labels("a", "1", "controller", "x", "z", "2"),
 	} {
 		pprof.Do(t.Context(), labels, func(context.Context) {
 			if got := CurrentRecorder(); got != nil {
-				t.Errorf("took another's labels for %q", got.name)
+				t.Errorf("mistook foreign labels for %q", got.name)
 			}
 		})
 	}
 }
 
-// The runtime reads our scopes as its own label sets: this fails if their
-// layouts ever part.
+// The runtime reads our scopes as label sets of its own: this fails if the layouts
+// differ.
 func TestGoroutineProfileHasControllerLabel(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	var profile bytes.Buffer
@@ -78,7 +78,7 @@ func TestGoroutineProfileHasControllerLabel(t *testing.T) {
 	}
 }
 
-// A goroutine that outlives the control plane holds on to nothing of it.
+// A goroutine that outlives the control plane does not keep it in memory.
 func TestCloseReleasesOptions(t *testing.T) {
 	collected := make(chan struct{})
 	end := make(chan struct{})
@@ -101,7 +101,7 @@ func TestCloseReleasesOptions(t *testing.T) {
 		case <-collected:
 			return
 		case <-t.Context().Done():
-			t.Fatal("it is still held")
+			t.Fatal("the options are still referenced")
 		case <-time.After(time.Millisecond):
 		}
 	}

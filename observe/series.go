@@ -5,10 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// BucketBounds are the upper bounds in seconds of the buckets of
+// BucketBounds returns the upper bounds in seconds of the buckets of
 // workqueue_queue_duration_seconds and workqueue_work_duration_seconds, as in
-// k8s.io/component-base/metrics/prometheus/workqueue: ten from 10 ns on, each
-// ten times the one before, multiplied up as there.
+// k8s.io/component-base/metrics/prometheus/workqueue: ten bounds from 10 ns, each
+// ten times the previous one. They are computed by repeated multiplication, as
+// there, so that they are equal bit by bit.
 func BucketBounds() []float64 {
 	bounds := make([]float64, 10)
 	for i, b := 0, 10e-9; i < len(bounds); i++ {
@@ -18,7 +19,7 @@ func BucketBounds() []float64 {
 	return bounds
 }
 
-// Series is what the workqueue_* metrics say of all queues of one name.
+// Series has the values of the workqueue_* metrics for all queues of one name.
 type Series struct {
 	Name                string
 	Depth               int64
@@ -27,11 +28,11 @@ type Series struct {
 	Unfinished, Longest float64 // seconds
 }
 
-// Buckets is a histogram with Bounds.
+// Buckets is a histogram with the bounds of BucketBounds.
 type Buckets struct {
 	Count  uint64
 	Sum    float64  // seconds
-	Counts []uint64 // cumulative, one a bound
+	Counts []uint64 // cumulative, one per bound
 }
 
 type series struct {
@@ -60,7 +61,7 @@ func (s *series) read() Series {
 
 type bucketCounter struct {
 	bounds []float64
-	counts []atomic.Uint64 // one a bound, and one for what is over the last
+	counts []atomic.Uint64 // one per bound, and one for values above the last
 	sum    atomicFloat
 }
 

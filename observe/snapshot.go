@@ -2,18 +2,18 @@ package observe
 
 import "time"
 
-// Snapshot is what is known at one moment: values only, so that nobody can
-// reach live state through it.
+// Snapshot is the state at one moment. It has values only and no references to
+// live state.
 type Snapshot struct {
 	Time        time.Time    `json:"time"`
 	Process     Process      `json:"process"`
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
-	Timers      []Timer      `json:"timers,omitempty"`      // of parts that have no queues, the soonest first; only while nobody is busy
+	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; only while no controller is busy
 	Journal     JournalStats `json:"journal"`
 }
 
-// State is the control plane's own.
+// State is the state of a control plane.
 type State string
 
 // The states of a control plane.
@@ -23,11 +23,11 @@ const (
 	Stopping State = "stopping"
 )
 
-// Process is the control plane as a whole. What is not known is zero.
+// Process describes the control plane as a whole. Unknown fields are zero.
 type Process struct {
 	Name       string `json:"name,omitempty"`
 	Version    string `json:"version,omitempty"`    // of ctrlplane
-	Kubernetes string `json:"kubernetes,omitempty"` // the version that is served
+	Kubernetes string `json:"kubernetes,omitempty"` // the version served
 	URL        string `json:"url,omitempty"`
 	DataDir    string `json:"dataDir,omitempty"`
 	Ephemeral  bool   `json:"ephemeral,omitempty"`
@@ -35,17 +35,16 @@ type Process struct {
 
 	State   State     `json:"state,omitempty"`
 	Started time.Time `json:"started"`
-	// Settled says that, as far as can be seen, nothing is left to do now or within
-	// a second; Busy names the controllers that are why not.
+	// Settled is set if, as far as can be observed, there is no work now and none is
+	// due within a second. Busy names the controllers that have work.
 	Settled bool     `json:"settled"`
 	Busy    []string `json:"busy,omitempty"`
-	// Quiet says that nobody is busy now, nothing has been written, delivered or
-	// synced a moment ago, and nothing in the process wants to run; or that for
-	// half a second nothing has.
+	// Quiet is set if no controller is busy, and there was no write, delivery or sync
+	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
 
-	Requests     int64         `json:"requests"`     // to the API server since the start, from inside and outside
-	RequestRate  float64       `json:"requestRate"`  // a second, over the last 5 s
+	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients
+	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s
 	EtcdRevision int64         `json:"etcdRevision"` // 0 if unknown
 	EtcdBytes    int64         `json:"etcdBytes"`    // of the database file
 	MemoryBytes  int64         `json:"memoryBytes"`  // resident
@@ -53,38 +52,38 @@ type Process struct {
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s
 }
 
-// Controller is what is known of one controller.
+// Controller describes one controller.
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	State   string   `json:"state"` // off, building, running, stopping, failed; empty for parts that are no controllers
+	State   string   `json:"state"` // off, building, running, paused, stopping, failed; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
 
-	Watches []string     `json:"watches,omitempty"` // resources whose events it is given: RESOURCE or RESOURCE.GROUP
+	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP
 	Writes  []WriteCount `json:"writes,omitempty"`  // by resource, then verb
 
 	Delivered int64 `json:"delivered"` // events
 	Reads     int64 `json:"reads"`     // calls
 	Changes   int64 `json:"changes"`   // calls that are writes
-	Errors    int64 `json:"errors"`    // calls that failed, without conflicts
+	Errors    int64 `json:"errors"`    // calls that failed, except conflicts
 	Conflicts int64 `json:"conflicts"`
 	Syncs     int64 `json:"syncs"`
 	Failures  int64 `json:"failures"` // syncs that failed
 
-	Running []RunningSync `json:"running,omitempty"` // syncs under way
+	Running []RunningSync `json:"running,omitempty"` // syncs in flight
 	Failing []FailingKey  `json:"failing,omitempty"` // keys whose last sync failed, newest first
 	Behind  []WatchLag    `json:"behind,omitempty"`  // by resource
-	Writing int64         `json:"writing,omitempty"` // writes that are not answered yet, without chatter
+	Writing int64         `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
 }
 
-// WriteCount counts one kind of write.
+// WriteCount counts the writes of one kind.
 type WriteCount struct {
 	Verb     string `json:"verb"`
 	Resource string `json:"resource"` // RESOURCE[.GROUP][/SUBRESOURCE]
 	Count    int64  `json:"count"`
 }
 
-// RunningSync is a sync under way.
+// RunningSync is a sync in flight.
 type RunningSync struct {
 	Queue    string    `json:"queue"`
 	ID       uint64    `json:"id"`
@@ -101,56 +100,56 @@ type FailingKey struct {
 	Error    string    `json:"error,omitempty"`
 	Times    int       `json:"times"` // in a row
 	Last     time.Time `json:"last"`
-	Due      time.Time `json:"due,omitzero"` // when it is tried again; zero if it is not put back
+	Due      time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
 }
 
-// WatchLag is a resource of which a controller has not been told all yet.
+// WatchLag is a resource of which a controller's handlers lack events.
 type WatchLag struct {
 	Resource  string `json:"resource"` // RESOURCE or RESOURCE.GROUP
-	Delivered int64  `json:"told"`     // the version that its handler has been told last; 0 if none
-	Written   int64  `json:"written"`  // the newest there is
+	Delivered int64  `json:"told"`     // the last version delivered to its handler; 0 if none
+	Written   int64  `json:"written"`  // the newest version
 }
 
-// Queue is one work queue. Depth, adds, retries and the durations mean what the
-// workqueue_* metrics of these names mean.
+// Queue describes a work queue. Depth, adds, retries and the durations have the
+// meaning of the workqueue_* metrics with these names.
 type Queue struct {
-	Controller string `json:"controller,omitempty"` // empty if its owner is not known
+	Controller string `json:"controller,omitempty"` // empty if the owner is unknown
 	Name       string `json:"name"`
-	// Parked says that its keys wait for something to change: there is nothing to
-	// do about them now.
+	// Parked is set if the keys wait for a change elsewhere, as unschedulable Pods
+	// do. They are not work to do now.
 	Parked bool `json:"parked,omitempty"`
 
-	Depth    int64 `json:"depth"`             // keys that wait
-	InFlight int64 `json:"inFlight"`          // keys that are worked on
-	Workers  int   `json:"workers,omitempty"` // 0 if not known
+	Depth    int64 `json:"depth"`             // keys waiting
+	InFlight int64 `json:"inFlight"`          // keys being worked on
+	Workers  int   `json:"workers,omitempty"` // 0 if unknown
 	Adds     int64 `json:"adds"`
 	Gets     int64 `json:"gets"`
 	Done     int64 `json:"done"`
 	Retries  int64 `json:"retries"`
-	// Delayed is how many keys wait for a timer at most: a queue does not tell
-	// when it merges two, so this is inferred. -1 if unknown. NextDue is when the
-	// first is due; zero if none is, or it is unknown.
+	// Delayed is an upper bound for the number of keys waiting for a timer: a queue
+	// does not report that it merges two. -1 if unknown. NextDue is when the first is
+	// due; zero if there is none or it is unknown.
 	Delayed int64     `json:"delayedAtMost"`
 	NextDue time.Time `json:"nextDue,omitzero"`
 
-	AddRate  float64 `json:"addRate"`  // a second, over the last 5 s
-	DoneRate float64 `json:"doneRate"` // a second, over the last 5 s
+	AddRate  float64 `json:"addRate"`  // per second, over the last 5 s
+	DoneRate float64 `json:"doneRate"` // per second, over the last 5 s
 
 	Wait Durations `json:"wait"` // workqueue_queue_duration_seconds
 	Work Durations `json:"work"` // workqueue_work_duration_seconds
 
-	Unfinished time.Duration `json:"unfinishedNanos"` // of work in flight, all together
-	Longest    time.Duration `json:"longestNanos"`    // that a key has been worked on by now
+	Unfinished time.Duration `json:"unfinishedNanos"` // total age of the syncs in flight
+	Longest    time.Duration `json:"longestNanos"`    // age of the oldest sync in flight
 
-	// Waiting are objects whose events caused the latest adds: likely what the
-	// waiting keys come from, the oldest first, ten at most.
+	// Waiting lists up to ten objects whose events likely added the waiting keys,
+	// oldest first.
 	Waiting []Object `json:"waiting,omitempty"`
-	// History is one sample a second, the oldest first, 60 at most.
+	// History has one sample per second, oldest first, at most 60.
 	History []Sample `json:"history,omitempty"`
 }
 
-// Durations are quantiles of what has been measured: exact to about a tenth,
-// but for Max and Sum.
+// Durations has quantiles of measured durations, accurate to about 10 %. Max and
+// Sum are exact.
 type Durations struct {
 	Recent Quantiles `json:"recent"` // the last minute
 	Total  Quantiles `json:"total"`  // since the start
@@ -165,17 +164,17 @@ type Quantiles struct {
 	Max   time.Duration `json:"maxNanos"`
 }
 
-// Sample is a second in a queue's history.
+// Sample is one second in a queue's history.
 type Sample struct {
-	Depth int64 `json:"depth"` // the highest in that second
+	Depth int64 `json:"depth"` // highest in that second
 	Adds  int64 `json:"adds"`  // in that second
 	Done  int64 `json:"done"`  // in that second
 }
 
-// JournalStats tell how much of what happened can still be read.
+// JournalStats says which records are still available.
 type JournalStats struct {
 	Last    uint64 `json:"last"`    // Seq of the newest record
 	First   uint64 `json:"first"`   // Seq of the oldest record of any kind
-	Size    int    `json:"size"`    // records that are kept of all kinds, and again of writes, failures and changes of state
-	Dropped uint64 `json:"dropped"` // records that went, because newer ones came
+	Size    int    `json:"size"`    // capacity for records of all kinds, and again for notable ones
+	Dropped uint64 `json:"dropped"` // records evicted by newer ones
 }

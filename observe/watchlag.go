@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// lagGrace is how long a handler that lacks a write which its informer has had may
-// be silent before it is taken to have all: after a new list, deletions come
-// with versions that are older than they are.
+// lagGrace is how long a handler may lack a write that its informer has received.
+// After that it counts as up to date: after a relist, deletions are delivered with
+// versions older than the deletion itself.
 const lagGrace = 500 * time.Millisecond
 
-// versions are the newest of each resource that have been written.
+// versions holds the newest version written of each resource.
 type versions struct{ of sync.Map } // RESOURCE[.GROUP] → *newest
 
 type newestVersion struct {
@@ -30,29 +30,30 @@ func (v *versions) get(resource string) *newestVersion {
 	return n.(*newestVersion)
 }
 
-// NoteVersion notes that there is a newer version of a resource, RESOURCE or
-// RESOURCE.GROUP. It takes no lock.
+// NoteVersion records that a newer version of a resource, RESOURCE or
+// RESOURCE.GROUP, was written. It takes no lock.
 func (o *Observer) NoteVersion(resource string, version int64) {
 	n := o.versions.get(resource)
 	n.at.Store(time.Now().UnixNano())
 	storeMax(&n.version, version)
 }
 
-// ForgetResource forgets a resource that there is no more.
+// ForgetResource removes a resource that is no longer served.
 func (o *Observer) ForgetResource(resource string) { o.versions.of.Delete(resource) }
 
-// InformerState is what a Handler asks of what tells it; both may be called at any time.
+// InformerState gives access to the informer of a Handler. Both functions may be
+// called at any time.
 type InformerState struct {
-	Version func() string // up to which it has been told itself
-	Listed  func() bool   // the handler has been told what there was when it was added
+	Version func() string // the last version that the informer received
+	Listed  func() bool   // the handler has received the objects that existed when it was added
 }
 
-// Handler is an event handler of a controller: how far it has been told. A nil
-// one notes nothing.
+// Handler tracks which version of a resource has been delivered to an event
+// handler. The methods of a nil Handler do nothing.
 type Handler struct {
 	recorder    *Recorder
 	resource    string
-	baseVersion int64 // the newest version when it was added
+	baseVersion int64 // newest version when it was added
 	informer    atomic.Pointer[InformerState]
 	version     atomic.Int64
 	lastEvent   atomic.Int64 // Unix nanoseconds
@@ -71,15 +72,14 @@ func (r *Recorder) AddHandler(resource string) *Handler {
 	return h
 }
 
-// SetInformer says who tells the handler.
+// SetInformer sets the informer that delivers to the handler.
 func (h *Handler) SetInformer(i InformerState) {
 	if h != nil {
 		h.informer.Store(&i)
 	}
 }
 
-// MarkDelivered notes the version of an event that the handler has been given, and is
-// through with.
+// MarkDelivered records the version of an event that the handler has processed.
 func (h *Handler) MarkDelivered(version string) {
 	if h == nil {
 		return
@@ -90,14 +90,14 @@ func (h *Handler) MarkDelivered(version string) {
 	}
 }
 
-// Close ends it.
+// Close stops tracking the handler.
 func (h *Handler) Close() {
 	if h != nil {
 		h.recorder.observer.handlers.remove(h)
 	}
 }
 
-// lag tells whether the handler lacks the newest version of its resource.
+// lag reports whether the handler lacks the newest version of its resource.
 func (h *Handler) lag(now time.Time) (WatchLag, bool) {
 	of := h.recorder.observer.versions.get(h.resource)
 	b := WatchLag{Resource: h.resource, Delivered: h.version.Load(), Written: of.version.Load()}
@@ -111,15 +111,15 @@ func (h *Handler) lag(now time.Time) (WatchLag, bool) {
 	if has, err := strconv.ParseInt(i.Version(), 10, 64); err != nil || has < b.Written || !i.Listed() {
 		return b, true
 	}
-	if b.Written <= h.baseVersion { // it was among what was listed
+	if b.Written <= h.baseVersion { // it was part of the initial list
 		return b, false
 	}
 	return b, now.UnixNano()-max(h.lastEvent.Load(), of.at.Load()) < int64(lagGrace)
 }
 
-// handlers are those of all controllers.
+// handlers holds the handlers of all controllers.
 type handlers struct {
-	mu  sync.Mutex // for adding and removing; no handler waits for it
+	mu  sync.Mutex // for adding, removing and reading; no event waits for it
 	all map[*Handler]bool
 }
 
@@ -144,8 +144,8 @@ func (s *handlers) clear() {
 	s.all = nil
 }
 
-// lags are the resources that controllers have not been told all of, the most
-// of each.
+// lags returns the resources whose newest version was not delivered yet, by
+// controller.
 func (s *handlers) lags(now time.Time) map[*Recorder][]WatchLag {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fakeInformer is an informer by hand.
+// fakeInformer is an informer with fixed answers.
 type fakeInformer struct {
 	version string
 	listed  bool
@@ -45,22 +45,22 @@ func TestHandlerLagsUntilEventIsDelivered(t *testing.T) {
 		}
 		want("before it is added", true)
 		h.SetInformer(i.state())
-		want("its informer has not had the write", true)
+		want("its informer has not received the write", true)
 		i.version = "5"
-		want("it has not been told what there was", true)
+		want("the initial list is not delivered", true)
 		i.listed = true
-		want("it has been told what there was", false)
+		want("the initial list is delivered", false)
 
 		o.NoteVersion("pods", 9)
-		o.NoteVersion("pods", 8) // late
+		o.NoteVersion("pods", 8) // out of order
 		o.NoteVersion("nodes", 11)
 		want("after another write", true)
 		i.version = "9"
 		h.MarkDelivered("8")
-		want("told of the write before", true)
+		want("the previous write is delivered", true)
 		h.MarkDelivered("9")
 		h.MarkDelivered("")
-		want("told of it", false)
+		want("the write is delivered", false)
 		if got := lagOf(t, o); got != nil {
 			t.Errorf("behind: %v", got)
 		}
@@ -73,20 +73,20 @@ func TestHandlerLagsUntilEventIsDelivered(t *testing.T) {
 		o.NoteVersion("pods", 13)
 		want("a write right now", true)
 		time.Sleep(lagGrace)
-		want("nothing has come for long", false)
+		want("no event for a long time", false)
 
 		o.NoteVersion("pods", 20)
 		want("a stuck informer", true)
 		o.ForgetResource("pods")
-		want("a resource that there is no more", false)
+		want("a resource that is no longer served", false)
 		o.NoteVersion("pods", 21)
-		want("and that is there again", true)
+		want("and is served again", true)
 		h.Close()
 		want("closed", false)
 	})
 }
 
-// A handler that is added later has had the writes before it.
+// A new handler lacks no earlier writes.
 func TestSettledWaitsForLagAndWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newTestObserver(t, Options{Process: func() Process { return Process{State: Ready} }})
@@ -103,15 +103,15 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		}
 		settled("at rest", true)
 		o.NoteVersion("pods", 1)
-		settled("a write that nobody is told of", true)
+		settled("a write without a handler", true)
 		h := by.AddHandler("pods")
 		o.NoteVersion("pods", 2)
-		settled("a write that somebody is to be told of", false, "c")
+		settled("a write that is not delivered yet", false, "c")
 		by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods"}}, func() {})
 		h.MarkDelivered("2")
-		settled("just told", false)
+		settled("just delivered", false)
 		time.Sleep(busyQuietTime + 1)
-		settled("told", true)
+		settled("delivered", true)
 
 		call := &Called{Verb: "create", Object: Object{Resource: "pods"}}
 		ended := by.BeginCall(call)

@@ -61,8 +61,8 @@ func recordedEvents[E observe.Event](t *testing.T, b queueBench) (list []E) {
 	return list
 }
 
-// For how long a key is put back is read off the goroutine's own stack. This
-// fails if a release of Go or of client-go ever shows it otherwise.
+// Delays are read from the goroutine's stack. This fails if a release of Go or of
+// client-go prints them differently.
 func TestDelayIsReadFromStack(t *testing.T) {
 	type pair struct{ namespace, name string }
 	t.Run("string", func(t *testing.T) { testDelays(t, "default/web") })
@@ -90,21 +90,21 @@ func testDelays[T comparable](t *testing.T, key T) {
 		want("added at once", 0, 0)
 		q.AddAfter(key, time.Hour)
 		q.AddAfter(key, 1234567*time.Nanosecond)
-		want("twice put back", 2, 1234567*time.Nanosecond)
+		want("added twice with a delay", 2, 1234567*time.Nanosecond)
 		time.Sleep(time.Second)
-		want("once it has come", 1, time.Hour-time.Second)
+		want("after the first was due", 1, time.Hour-time.Second)
 		q.AddRateLimited(key)
 		q.AddRateLimited(key)
 		want("after two failures", 3, 5*time.Millisecond)
 		time.Sleep(7 * time.Millisecond)
 		want("the first is due", 3, -2*time.Millisecond) // its timer may be late
 		time.Sleep(time.Second)
-		want("when both are tried", 1, time.Hour-2*time.Second-7*time.Millisecond)
+		want("after both were due", 1, time.Hour-2*time.Second-7*time.Millisecond)
 	})
 }
 
-// Where the compiler keeps the delay elsewhere, as with keys of several words,
-// the key may come within a second.
+// If the compiler keeps the delay elsewhere, as for keys of several words, the key
+// counts as due within a second.
 func TestUnreadableDelayIsAssumedShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newQueueBench(t)
@@ -143,19 +143,19 @@ func TestRecordsShowDelayedKeysAndRetries(t *testing.T) {
 	})
 }
 
-// A key that is added while it is worked on is queued anew behind those that
-// come later: positions mislead, the time that each key waits does not. Where the
-// machine looks away at the wrong moment several adds fit, and no sync is sure.
+// A key added while it is worked on is queued behind later keys: positions mislead,
+// waiting times do not. If the test is preempted at the wrong moment, several adds
+// match and a sync is not sure.
 func TestSyncIsMatchedToItsAdd(t *testing.T) {
 	for range 100 {
 		if matchSyncs(t) || t.Failed() {
 			return
 		}
 	}
-	t.Error("in none of 100 tries was every sync sure")
+	t.Error("in none of 100 runs was every sync sure")
 }
 
-// matchSyncs says whether every sync was sure of what it follows.
+// matchSyncs reports whether the cause of every sync was sure.
 func matchSyncs(t *testing.T) bool {
 	b := newQueueBench(t)
 	q := newQueue[string](b, "q")
@@ -211,7 +211,7 @@ func matchSyncs(t *testing.T) bool {
 	return sure
 }
 
-// Many handlers and workers at once: what is said to be sure is true.
+// With many concurrent handlers and workers, causes marked as sure are correct.
 func TestSureCausesAreCorrectUnderLoad(t *testing.T) {
 	const handlers, keys, each = 8, 40, 2000
 	b := newQueueBench(t)
@@ -255,12 +255,12 @@ func TestSureCausesAreCorrectUnderLoad(t *testing.T) {
 		}
 		sure++
 		if d := byAdd[s.Add]; d == nil || d.Object.Name != s.Key {
-			t.Errorf("sync of %s is said to follow add %d, by the event of %+v", s.Key, s.Add, d)
+			t.Errorf("sync of %s was matched to add %d, by the event of %+v", s.Key, s.Add, d)
 		}
 	}
-	t.Logf("%d of %d syncs have a cause that is sure", sure, len(syncs))
+	t.Logf("%d of %d syncs have a sure cause", sure, len(syncs))
 	if len(syncs) < keys || sure*2 < len(syncs) {
-		t.Errorf("%d of %d syncs have a cause that is sure", sure, len(syncs))
+		t.Errorf("%d of %d syncs have a sure cause", sure, len(syncs))
 	}
 }
 
@@ -277,7 +277,7 @@ func TestSnapshotHasSortedTimers(t *testing.T) {
 	}
 }
 
-// What it costs to put a key back, with what is read off the stack.
+// The cost of adding a key with a delay, including reading the stack.
 func BenchmarkAddAfter(b *testing.B) {
 	of := newQueueBench(b)
 	q := newQueue[string](of, "q")

@@ -13,7 +13,7 @@ func (m Mode) ColorDiff(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		switch n++; {
-		case n <= 2: // what is compared
+		case n <= 2: // the file headers
 			line = m.paintStrong(line)
 		case strings.HasPrefix(line, "@@"):
 			line = m.paintBusy(line)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeSource is a source whose process the test plays.
+// fakeSource is a source with a process that the test controls.
 type fakeSource struct {
 	mu          sync.Mutex
 	records     []observe.Record
@@ -21,7 +21,7 @@ type fakeSource struct {
 	process     observe.Process
 	queues      []observe.Queue
 	err         error
-	recordCalls int // for records
+	recordCalls int // calls of Records
 }
 
 func (f *fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
@@ -58,7 +58,7 @@ func (f *fakeSource) addRecords(events ...observe.Event) {
 	})
 }
 
-// lineBuffer takes what is written.
+// lineBuffer collects written lines.
 type lineBuffer struct {
 	mu  sync.Mutex
 	b   bytes.Buffer
@@ -74,7 +74,7 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// takeLines returns the lines since the last call, without their time.
+// takeLines returns the lines written since the last call, without the time.
 func (l *lineBuffer) takeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *lineBuffer) takeLines() []string {
 	return result
 }
 
-// testFollow runs a test in a bubble, where time is not real, with a Follow.
+// testFollow runs a test against a running Follow, in a synctest bubble.
 func testFollow(t *testing.T, o FollowOptions, test func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration))) {
 	synctest.Test(t, func(t *testing.T) {
 		src, out := &fakeSource{process: observe.Process{State: observe.Ready, Settled: true, Started: time.Now()}}, &lineBuffer{}

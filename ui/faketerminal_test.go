@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// fakeTerminal is a terminal that knows what Progress uses of one: text, line feeds
-// (with carriage returns, as a terminal driver adds them), cursor up, and
-// erasing to the end of the line and of the screen. It wraps at its width.
+// fakeTerminal implements the terminal features that Progress uses: text, line
+// feeds (with the carriage returns that a terminal driver adds), cursor up, and
+// erasing to the end of the line or screen. It wraps at its width.
 type fakeTerminal struct {
 	t     *testing.T
 	width int
@@ -73,7 +73,7 @@ func (s *fakeTerminal) putRune(r rune) {
 	s.col++
 }
 
-// growToCursor makes sure that the cursor's row exists and reaches the cursor.
+// growToCursor extends the rows to the cursor position.
 func (s *fakeTerminal) growToCursor() {
 	for len(s.rows) <= s.row {
 		s.rows = append(s.rows, nil)
@@ -83,7 +83,7 @@ func (s *fakeTerminal) growToCursor() {
 	}
 }
 
-// String returns the rows, and checks that the cursor is below them.
+// String returns the rows and checks that the cursor is below them.
 func (s *fakeTerminal) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

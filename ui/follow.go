@@ -11,22 +11,25 @@ import (
 )
 
 const (
-	pollInterval     = 250 * time.Millisecond // between two looks for records
-	snapshotInterval = time.Second            // between two snapshots
+	pollInterval     = 250 * time.Millisecond // between two requests for records
+	snapshotInterval = time.Second            // between two requests for a snapshot
 )
 
-// FollowOptions tell what Follow writes.
+// FollowOptions selects what Follow writes.
 type FollowOptions struct {
-	// JSON is everything, an object a line; else it is what people care for.
+	// JSON writes every record as one JSON object per line. Without it, Follow
+	// writes one line of text per notable event.
 	JSON bool
-	// After is the Seq of the last record that is known; 0 = all that are kept.
+	// After is the Seq of the last record to leave out; 0 writes all records that
+	// the source still keeps.
 	After uint64
 }
 
-// Follow writes what happens, a line each, until the context ends or w fails.
-// Of a source that fails it says so once, and tries again.
+// Follow writes the records of src as they arrive, one per line, until the
+// context ends or w returns an error. When src fails, Follow reports it once and
+// keeps retrying.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOptions) error {
-	var out bytes.Buffer // of one turn, so that lines are written whole
+	var out bytes.Buffer // collects the lines of one poll, so that w receives whole lines
 	f := follower{src: src, after: o.After, out: &plainWriter{w: &out}}
 	if o.JSON {
 		f.out = &jsonWriter{w: &out}
@@ -42,7 +45,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOption
 			_, err = out.WriteTo(w)
 		}
 		if err != nil {
-			return fmt.Errorf("cannot write what happens: %w", err)
+			return fmt.Errorf("cannot write events: %w", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -52,36 +55,36 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOption
 	}
 }
 
-// eventWriter is how Follow writes. Its errors are of what cannot be written.
+// eventWriter is an output format of Follow. Its errors are write errors.
 type eventWriter interface {
 	writeHeader(now time.Time) error
 	recordQuery() observe.Query
 	writeRecord(observe.Record) error
 	writeSnapshot(observe.Snapshot) error
-	// writeNotice tells what became of the source.
-	writeNotice(notice) error
+	// writeNotice reports a change of the connection to the source.
+	writeNotice(Notice) error
 }
 
-// notice is something about the following itself.
-type notice struct {
+// Notice is an event of the connection to a source, not of the control plane.
+type Notice struct {
 	Kind   string    `json:"kind"` // missed, disconnected, connected or restarted
 	Time   time.Time `json:"time"`
 	Missed uint64    `json:"missed,omitempty"` // records
 	Error  string    `json:"error,omitempty"`
 }
 
-// follower asks a source in turns.
+// follower polls a source and passes what it returns to an eventWriter.
 type follower struct {
 	src          observe.Source
 	out          eventWriter
 	after        uint64
-	snapshotAt   time.Time // for the last snapshot
-	started      time.Time // the process that is followed
+	snapshotAt   time.Time // when the last snapshot was requested
+	started      time.Time // start time of the observed process
 	disconnected bool
 }
 
 func (f *follower) poll(ctx context.Context, now time.Time) error {
-	if f.disconnected { // what comes back may be another process, which counts anew
+	if f.disconnected { // a restarted process numbers its records from 1 again
 		if err := f.pollSnapshot(ctx, now); err != nil || f.disconnected {
 			return err
 		}
@@ -103,7 +106,7 @@ func (f *follower) pollSnapshot(ctx context.Context, now time.Time) error {
 	}
 	if !f.started.IsZero() && !s.Process.Started.Equal(f.started) {
 		f.after = 0
-		if err := f.out.writeNotice(notice{Kind: "restarted", Time: now}); err != nil {
+		if err := f.out.writeNotice(Notice{Kind: "restarted", Time: now}); err != nil {
 			return err
 		}
 	}
@@ -120,7 +123,7 @@ func (f *follower) pollRecords(ctx context.Context, now time.Time) error {
 	}
 	f.after = page.Next
 	if page.Missed > 0 {
-		if err := f.out.writeNotice(notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
+		if err := f.out.writeNotice(Notice{Kind: "missed", Time: now, Missed: page.Missed}); err != nil {
 			return err
 		}
 	}
@@ -132,14 +135,15 @@ func (f *follower) pollRecords(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// noteConnection notes whether the source answered, and says so when that changed.
+// noteConnection stores whether the source is reachable and writes a notice when
+// that changes.
 func (f *follower) noteConnection(ctx context.Context, now time.Time, err error) error {
 	if ctx.Err() != nil || f.disconnected == (err != nil) {
 		return nil
 	}
 	f.disconnected = err != nil
 	if f.disconnected {
-		return f.out.writeNotice(notice{Kind: "disconnected", Time: now, Error: err.Error()})
+		return f.out.writeNotice(Notice{Kind: "disconnected", Time: now, Error: err.Error()})
 	}
-	return f.out.writeNotice(notice{Kind: "connected", Time: now})
+	return f.out.writeNotice(Notice{Kind: "connected", Time: now})
 }

@@ -17,7 +17,7 @@ func pod(name string) observe.Object {
 	return observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name}
 }
 
-func TestFollowLogs(t *testing.T) {
+func TestFollowWritesNotableEvents(t *testing.T) {
 	testFollow(t, FollowOptions{}, func(t *testing.T, src *fakeSource, out *lineBuffer, wait func(time.Duration)) {
 		wait(100 * time.Millisecond)
 		expectLines(t, out, "settled")
@@ -67,7 +67,7 @@ func TestFollowStartsAfterSeq(t *testing.T) {
 		if err := Follow(ctx, out, src, FollowOptions{After: 2}); err != nil {
 			t.Error(err)
 		}
-		expectLines(t, out) // nothing once the context has ended
+		expectLines(t, out) // no output after the context has ended
 		ctx, cancel = context.WithTimeout(t.Context(), pollInterval/2)
 		defer cancel()
 		src.process.Settled = true
@@ -114,7 +114,7 @@ func TestFollowReportsMissedRecords(t *testing.T) {
 		out.takeLines()
 		src.change(func() { src.missed = 12 })
 		wait(pollInterval)
-		expectLines(t, out, "missed 12 records: they are no longer kept")
+		expectLines(t, out, "missed 12 records: dropped before they could be read")
 	})
 }
 
@@ -128,13 +128,13 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 		src.change(func() { src.err = errors.New("connection\nrefused") })
 		before := src.recordCalls
 		wait(time.Minute)
-		expectLines(t, out, "no answer, trying again: connection refused")
+		expectLines(t, out, "no response from the control plane, retrying: connection refused")
 		if src.recordCalls == before {
-			t.Error("it is not tried again")
+			t.Error("Follow does not retry")
 		}
 		src.change(func() { src.err = nil })
 		wait(pollInterval)
-		expectLines(t, out, "answers again", "settled")
+		expectLines(t, out, "connected again", "settled")
 
 		src.change(func() { src.err = errors.New("gone") })
 		wait(pollInterval)
@@ -143,7 +143,7 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 		})
 		src.addRecords(&observe.ControllerChanged{Controller: "b", State: "running"})
 		wait(2 * time.Second)
-		expectLines(t, out, "no answer, trying again: gone", "answers again", "was restarted", "b  is running", "settled")
+		expectLines(t, out, "no response from the control plane, retrying: gone", "connected again", "the control plane was restarted", "b  is running", "settled")
 	})
 }
 
@@ -153,7 +153,7 @@ func TestFollowReturnsWriteError(t *testing.T) {
 			full := errors.New("no space left")
 			src := &fakeSource{process: observe.Process{Settled: true}}
 			if err := Follow(t.Context(), &lineBuffer{err: full}, src, FollowOptions{JSON: asJSON}); !errors.Is(err, full) {
-				t.Errorf("%v, want that of the writer", err)
+				t.Errorf("Follow = %v, want the write error", err)
 			}
 		})
 	}

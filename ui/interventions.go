@@ -3,53 +3,54 @@ package ui
 import (
 	"fmt"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Intervention is what a person does to a controller.
+// Intervention is a manual change of a running controller.
 type Intervention struct {
 	Controller string
 	State      string // paused, stopped or running
-	Reason     string // what is done to it, in a few words; may be empty
+	Reason     string // the intervention in a few words; may be empty
 }
 
-// String is the hand in a few words.
-func (h Intervention) String() string {
-	if h.Reason == "" {
-		return h.Controller + " is " + h.State
+// String describes the intervention in a few words.
+func (i Intervention) String() string {
+	if i.Reason == "" {
+		return i.Controller + " is " + i.State
 	}
-	return fmt.Sprintf("%s is %s: %s", h.Controller, h.State, h.Reason)
+	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, i.Reason)
 }
 
-// Interventions are those on the controllers of a snapshot, by controller. One that is
-// paused or runs with a reason has a hand on it, and so has one that is off
-// because it was stopped.
+// Interventions returns the interventions on the controllers of a snapshot. A
+// controller has one if it is paused, runs with a reason, or is off because it
+// was stopped.
 func Interventions(s observe.Snapshot) []Intervention {
-	var hands []Intervention
+	var found []Intervention
 	for _, c := range s.Controllers {
 		switch {
 		case c.State == "paused", c.State == "running" && c.Reason != "":
-			hands = append(hands, Intervention{sanitizeLine(c.Name), c.State, sanitizeLine(c.Reason)})
+			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
 		case c.State == "off" && c.Reason == "stopped":
-			hands = append(hands, Intervention{sanitizeLine(c.Name), "stopped", ""})
+			found = append(found, Intervention{words.OneLine(c.Name), "stopped", ""})
 		}
 	}
-	return hands
+	return found
 }
 
-// summarizeInterventions names the controllers with a hand on them in a few words; empty if
+// summarizeInterventions names the controllers with an intervention; empty if
 // there are none.
 func summarizeInterventions(s observe.Snapshot) string {
 	var names []string
-	for _, h := range Interventions(s) {
-		is := h.State
-		if h.State == "running" {
-			is = h.Reason
+	for _, i := range Interventions(s) {
+		state := i.State
+		if i.State == "running" {
+			state = i.Reason
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", h.Controller, is))
+		names = append(names, fmt.Sprintf("%s (%s)", i.Controller, state))
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "by hand: " + joinFirst(names)
+	return "changed manually: " + joinFirst(names)
 }

@@ -9,21 +9,26 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// jsonVersion is that of the form; docs/json.md describes it. It is raised when
-// a field or a kind changes its meaning or goes, not when one is added.
+// jsonVersion is the version of the format that docs/json.md describes. It
+// increases when a field or kind is removed or changes its meaning, not when one
+// is added.
 const jsonVersion = 1
 
-// jsonWriter writes everything, an object a line.
+// jsonWriter writes every record as one JSON object per line.
 type jsonWriter struct {
 	w         io.Writer
 	lastState snapshotState
 }
 
-type headerLine struct {
+// HeaderLine is the first line of events in JSON.
+type HeaderLine struct {
 	Kind    string    `json:"kind"`
 	Version int       `json:"version"`
 	Time    time.Time `json:"time"`
 }
+
+// NewHeaderLine returns the header line of the current format.
+func NewHeaderLine(now time.Time) HeaderLine { return HeaderLine{"ctrlplane", jsonVersion, now} }
 
 type snapshotLine struct {
 	Kind    string          `json:"kind"`
@@ -33,16 +38,16 @@ type snapshotLine struct {
 }
 
 func (j *jsonWriter) writeHeader(now time.Time) error {
-	return j.writeLine(headerLine{"ctrlplane", jsonVersion, now})
+	return j.writeLine(NewHeaderLine(now))
 }
 
 func (*jsonWriter) recordQuery() observe.Query { return observe.Query{Reads: true} }
 
 func (j *jsonWriter) writeRecord(r observe.Record) error { return j.writeLine(r) }
 
-func (j *jsonWriter) writeNotice(n notice) error { return j.writeLine(n) }
+func (j *jsonWriter) writeNotice(n Notice) error { return j.writeLine(n) }
 
-// writeSnapshot writes those that differ from the one before.
+// writeSnapshot writes a snapshot that differs from the previous one.
 func (j *jsonWriter) writeSnapshot(s observe.Snapshot) error {
 	m := snapshotStateOf(s)
 	if m.process == j.lastState.process && slices.Equal(m.queues, j.lastState.queues) {
@@ -55,7 +60,7 @@ func (j *jsonWriter) writeSnapshot(s observe.Snapshot) error {
 func newSnapshotLine(s observe.Snapshot) snapshotLine {
 	line := snapshotLine{"snapshot", s.Time, s.Process, append([]observe.Queue{}, s.Queues...)}
 	for i := range line.Queues {
-		line.Queues[i].History = nil // whoever reads the lines has it
+		line.Queues[i].History = nil // earlier lines contain it
 	}
 	return line
 }
@@ -69,8 +74,8 @@ func (j *jsonWriter) writeLine(v any) error {
 	return err
 }
 
-// snapshotState is what of a snapshot counts as a change. What moves in an idle
-// process too, such as its memory, does not.
+// snapshotState holds the parts of a snapshot whose change is worth a line. It
+// leaves out values that change in an idle process, such as memory.
 type snapshotState struct {
 	process processState
 	queues  []queueState

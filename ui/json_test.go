@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// documentedExamples are what the documentation shows, one of each kind.
+// documentedExamples returns the lines that docs/json.md shows, one of each kind.
 func documentedExamples(t *testing.T) []string {
 	at := time.Date(2026, 7, 1, 12, 0, 1, 234e6, time.UTC)
 	web := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-7d4b9c6f5", UID: "0b7c1c2e-5a0e-4d0c-9a0e-3f6f1f0d2a11"}
@@ -39,7 +39,7 @@ func documentedExamples(t *testing.T) []string {
 		s.Process.Started = at.Add(-125 * time.Second)
 		err = j.writeSnapshot(s)
 	}
-	for _, n := range []notice{
+	for _, n := range []Notice{
 		{Kind: "missed", Missed: 512},
 		{Kind: "disconnected", Error: "dial tcp 127.0.0.1:6443: connect: connection refused"},
 		{Kind: "connected"}, {Kind: "restarted"},
@@ -54,7 +54,7 @@ func documentedExamples(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(b.String()), "\n")
 }
 
-// TestJSONMatchesDocumentation compares what is written with what docs/json.md says.
+// TestJSONMatchesDocumentation compares the output with docs/json.md.
 func TestJSONMatchesDocumentation(t *testing.T) {
 	data, err := os.ReadFile("../docs/json.md")
 	if err != nil {
@@ -85,17 +85,17 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 		}
 	}
 	for section, v := range map[string]any{
-		"ctrlplane": headerLine{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
+		"ctrlplane": HeaderLine{}, "snapshot": snapshotLine{}, "process": observe.Process{}, "queues": observe.Queue{}, "quantiles": observe.Quantiles{}, "object": observe.Object{},
 		"bootStep": observe.BootStep{}, "controllerChanged": observe.ControllerChanged{}, "queueChanged": observe.QueueChanged{}, "delivered": observe.Delivered{},
 		"called": observe.Called{}, "synced": observe.Synced{}, "logged": observe.Logged{},
 	} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name == "kind" && section != "object" || name == "time" || name == "history" {
-				continue // in all, or in none
+				continue // documented for all kinds, or internal
 			}
 			if !strings.Contains(sections[section], "`"+name+"`") {
-				t.Errorf("section %s does not tell of %s", section, name)
+				t.Errorf("section %s does not mention %s", section, name)
 			}
 		}
 	}
@@ -112,6 +112,6 @@ func TestSnapshotLineKeepsSnapshotUnchanged(t *testing.T) {
 func TestJSONRejectsRecordWithoutEvent(t *testing.T) {
 	err := (&jsonWriter{w: &bytes.Buffer{}}).writeRecord(observe.Record{Seq: 3})
 	if err == nil || !strings.Contains(err.Error(), "record 3 has no event") {
-		t.Errorf("%v, want it to name the record", err)
+		t.Errorf("error %v does not name the record", err)
 	}
 }

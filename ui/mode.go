@@ -1,6 +1,7 @@
-// Package ui is what a person sees: the stages of a start as they go by, what
-// there is to know once it is ready, and warnings. What it draws is a function
-// of its arguments; nothing is asked of the terminal but its width.
+// Package ui renders what a user sees outside the full-screen view: the stages of
+// a start, the block printed when it is ready, warnings, status tables, and
+// events as text or JSON lines. Its output is a function of its arguments; it
+// queries the terminal only for its width.
 package ui
 
 import (
@@ -14,22 +15,22 @@ import (
 	"golang.org/x/term"
 )
 
-// Mode is what can be shown where the output goes. The zero value is for a
-// file: plain text, a line a stage.
+// Mode describes what the output device can display. The zero value is for a
+// file: plain text, one line per stage.
 type Mode struct {
-	// Live redraws the running stages in place: for a terminal.
+	// Live redraws running stages in place, which needs a terminal.
 	Live bool
-	// Color allows colours and bold. They never say anything alone.
+	// Color allows colours and bold. The text never depends on them.
 	Color bool
-	// ASCII keeps to that for marks.
+	// ASCII restricts symbols to ASCII.
 	ASCII bool
-	// Width returns how many columns there are; nil or 0 = as many as needed.
+	// Width returns the number of columns; nil or 0 means unlimited.
 	Width func() int
 }
 
-// Detect tells what f can show, and makes a Windows console understand what
-// Mode.Live and Mode.Color need. environ is as of os.Environ; NO_COLOR,
-// CLICOLOR_FORCE, TERM and the locale count.
+// Detect returns the mode for f, and enables escape sequences on a Windows
+// console. environ has the form of os.Environ; Detect respects NO_COLOR,
+// CLICOLOR_FORCE, TERM and the locale.
 func Detect(f *os.File, environ []string) Mode {
 	terminal := term.IsTerminal(int(f.Fd()))
 	m := modeFor(terminal, runtime.GOOS, environ)
@@ -38,7 +39,7 @@ func Detect(f *os.File, environ []string) Mode {
 		m.Width = func() int {
 			width, _, err := term.GetSize(int(f.Fd()))
 			if err != nil {
-				return 0 // it is gone; nobody looks
+				return 0 // the terminal is gone
 			}
 			return width
 		}
@@ -58,15 +59,15 @@ func modeFor(terminal bool, goos string, environ []string) Mode {
 	}
 	return Mode{
 		Live: terminal && profile > colorprofile.NoTTY,
-		// colorprofile takes some values of NO_COLOR for "false"; its standard, none.
+		// colorprofile treats some values of NO_COLOR as "false"; the standard does not.
 		Color: profile >= colorprofile.ANSI && env["NO_COLOR"] == "",
 		ASCII: !supportsUnicode(goos, env),
 	}
 }
 
-// supportsUnicode tells whether marks beyond ASCII will be seen as such.
+// supportsUnicode reports whether the terminal displays symbols outside ASCII.
 func supportsUnicode(goos string, env map[string]string) bool {
-	if goos == "windows" { // the old console's fonts have few of them
+	if goos == "windows" { // fonts of the legacy console have few symbols
 		return env["WT_SESSION"] != "" || env["TERM_PROGRAM"] != ""
 	}
 	for _, key := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
@@ -74,7 +75,7 @@ func supportsUnicode(goos string, env map[string]string) bool {
 			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
 		}
 	}
-	return goos == "darwin" // where UTF-8 needs no locale
+	return goos == "darwin" // macOS terminals use UTF-8 without a locale
 }
 
 func (m Mode) width() int {

@@ -45,6 +45,8 @@ func TestDetectFile(t *testing.T) {
 	}
 	defer f.Close()
 	if m := Detect(f, []string{"TERM=xterm", "LANG=C.UTF-8"}); m.Live || m.Color || m.width() != 0 {
-		t.Errorf("a file is taken for a terminal: %+v", m)
+		t.Errorf("mode of a file is %+v, want a plain one", m)
 	}
 }
+
+func fixedWidth(n int) func() int { return func() int { return n } }

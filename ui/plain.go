@@ -10,11 +10,11 @@ import (
 
 const summaryInterval = 5 * time.Second // between two summaries while busy
 
-// plainWriter writes what people care for.
+// plainWriter writes one line of text per notable event.
 type plainWriter struct {
 	w            io.Writer
-	lastSummary  time.Time // the last summary
-	settledShown bool      // said, and nothing since
+	lastSummary  time.Time // when the last summary was written
+	settledShown bool      // the last line said "settled"
 }
 
 func (*plainWriter) writeHeader(time.Time) error { return nil }
@@ -34,8 +34,8 @@ func (p *plainWriter) writeRecord(r observe.Record) error {
 	return p.writeLine(FormatRecord(r))
 }
 
-// isNotable leaves out what only reads, what goes on in the background all
-// the time, and errors in the log that the failed sync will have too.
+// isNotable reports whether an event is worth a line. It leaves out reads,
+// constant background writes, and logged errors that the failed sync repeats.
 func isNotable(e observe.Event) bool {
 	switch e := e.(type) {
 	case *observe.ControllerChanged:
@@ -63,12 +63,12 @@ func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
 	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
 }
 
-func (p *plainWriter) writeNotice(n notice) error {
+func (p *plainWriter) writeNotice(n Notice) error {
 	text := map[string]string{
-		"missed":       fmt.Sprintf("missed %d records: they are no longer kept", n.Missed),
-		"disconnected": "no answer, trying again: " + n.Error,
-		"connected":    "answers again",
-		"restarted":    "was restarted",
+		"missed":       fmt.Sprintf("missed %s: dropped before they could be read", CountNoun(n.Missed, "record")),
+		"disconnected": "no response from the control plane, retrying: " + n.Error,
+		"connected":    "connected again",
+		"restarted":    "the control plane was restarted",
 	}[n.Kind]
 	return p.writeLine(joinFields([]string{formatTime(n.Time.Local()), text}))
 }

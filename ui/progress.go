@@ -7,21 +7,23 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const (
-	frameInterval   = 100 * time.Millisecond // between two pictures of the spinner
-	closeTimeout    = 500 * time.Millisecond // that Close waits for a terminal
-	maxRunningShown = 8                      // running stages that are shown
-	maxQueuedLines  = 200                    // lines that wait for a terminal before warnings are counted only
+	frameInterval   = 100 * time.Millisecond // between two frames of the spinner
+	closeTimeout    = 500 * time.Millisecond // how long Close waits for the terminal
+	maxRunningShown = 8                      // running stages shown at once
+	maxQueuedLines  = 200                    // queued lines above which warnings are only counted
 )
 
-var errTerminalStalled = errors.New("ui: the terminal takes no more output")
+var errTerminalStalled = errors.New("ui: the terminal does not accept output")
 
-// Progress shows the stages of a start. All of its methods may be called by
-// several goroutines at once, and none waits for the terminal: one goroutine
-// writes, and draws only the latest state. Lines are written in order and none
-// is lost but warnings, when very many wait; then it says how many.
+// Progress shows the stages of a start. Its methods are safe for concurrent use
+// and do not block on the terminal: one goroutine writes, and draws only the
+// latest state. Lines are written in order. When the terminal is too slow,
+// Progress drops warnings and reports how many; it drops no other lines.
 type Progress struct {
 	w    io.Writer
 	mode Mode
@@ -29,11 +31,11 @@ type Progress struct {
 	done chan struct{}
 
 	mu              sync.Mutex
-	queue           []string       // lines that stay, to be written
-	droppedWarnings int            // warnings that found the queue full
-	running         []runningStage // in order of their begin
+	queue           []string       // permanent lines that are not written yet
+	droppedWarnings int            // since the last frame
+	running         []runningStage // in start order
 	closed          bool
-	err             error // the first that a write met; nothing is written after it
+	err             error // the first write error; no writes follow it
 }
 
 type runningStage struct {
@@ -41,15 +43,15 @@ type runningStage struct {
 	at   time.Time
 }
 
-// NewProgress begins to show; Close ends it. It may stay open after the start,
-// for what Print and Warn have to say.
+// NewProgress returns a Progress that writes to w until Close. It may stay open
+// after the start, for Print and Warn.
 func NewProgress(w io.Writer, mode Mode) *Progress {
 	p := &Progress{w: w, mode: mode, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go p.drawLoop()
 	return p
 }
 
-// Begin shows that a stage goes on.
+// Begin shows a stage as running.
 func (p *Progress) Begin(stage string) {
 	p.update(func() { p.running = append(p.running, runningStage{stage, time.Now()}) })
 }
@@ -67,12 +69,12 @@ func (p *Progress) End(stage string, took time.Duration, err error) {
 	})
 }
 
-// Print writes text that stays, above the running stages.
+// Print writes permanent text above the running stages.
 func (p *Progress) Print(text string) {
 	p.update(func() { p.queue = append(p.queue, strings.TrimSuffix(text, "\n")) })
 }
 
-// Warn writes a warning that stays, above the running stages.
+// Warn writes a permanent warning above the running stages.
 func (p *Progress) Warn(msg string) {
 	p.update(func() {
 		if len(p.queue) >= maxQueuedLines {
@@ -83,10 +85,14 @@ func (p *Progress) Warn(msg string) {
 	})
 }
 
-// Close writes what is left, names the stages that had not ended, and leaves
-// the cursor on a line of its own. It waits half a second at most for a
-// terminal that takes no output; a write under way then goes on by itself. The
-// error is the first that a write met. Close is idempotent.
+func formatWarning(m Mode, msg string) string {
+	return m.paintCaution("warning:") + " " + words.OneLine(msg)
+}
+
+// Close writes the queued lines, marks running stages as not finished, and leaves
+// the cursor on an empty line. It waits at most half a second for the terminal;
+// a write still in progress then continues in the background. Close returns the
+// first write error. It is idempotent.
 func (p *Progress) Close() error {
 	p.update(func() {
 		for _, r := range p.running {
@@ -104,7 +110,7 @@ func (p *Progress) Close() error {
 	}
 }
 
-// update changes the state, unless it is final, and has it drawn.
+// update changes the state and requests a frame, unless Progress is closed.
 func (p *Progress) update(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,16 +120,16 @@ func (p *Progress) update(f func()) {
 	f()
 	select {
 	case p.wake <- struct{}{}:
-	default: // a picture is due already
+	default: // a frame is pending already
 	}
 }
 
-// drawLoop is the goroutine that draws.
+// drawLoop writes frames until Close or a write error.
 func (p *Progress) drawLoop() {
 	defer close(p.done)
 	ticker := time.NewTicker(frameInterval)
 	defer ticker.Stop()
-	ticker.Stop() // it ticks while something moves
+	ticker.Stop() // runs only while stages are running
 	for onScreen, moving := 0, false; ; {
 		select {
 		case <-p.wake:
@@ -156,15 +162,15 @@ func (p *Progress) stopWriting(err error) {
 	p.closed, p.queue, p.running = true, nil, nil
 }
 
-// nextFrame takes what is queued and returns what to write, how many lines of
-// running stages are on the screen then, and whether it is the last one.
+// nextFrame empties the queue and returns the text to write, how many lines of
+// running stages are on the screen after it, and whether it is the last frame.
 func (p *Progress) nextFrame(onScreen int) (picture string, lines int, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stay, moving := p.queue, p.runningLines()
 	p.queue = nil
 	if p.droppedWarnings > 0 {
-		stay = append(stay, formatWarning(p.mode, fmt.Sprintf("%d more warnings are in the log", p.droppedWarnings)))
+		stay = append(stay, formatWarning(p.mode, "see the log for "+CountNoun(p.droppedWarnings, "more warning")))
 		p.droppedWarnings = 0
 	}
 	return composeFrame(onScreen, stay, moving, p.mode.Live), len(moving), p.closed
@@ -181,9 +187,9 @@ func (p *Progress) runningLines() []string {
 	return lines
 }
 
-// composeFrame returns what turns a screen whose last lines are onScreen running
-// stages, with the cursor below them, into one where these lines are followed
-// by others. The cursor is never hidden, so nothing is to be restored.
+// composeFrame returns the output that replaces the last onScreen lines, with the
+// cursor below them, by the permanent lines stay and the lines of running stages
+// moving. It never hides the cursor, so there is nothing to restore.
 func composeFrame(onScreen int, stay, moving []string, live bool) string {
 	var b strings.Builder
 	if onScreen > 0 {
@@ -191,7 +197,7 @@ func composeFrame(onScreen int, stay, moving []string, live bool) string {
 	}
 	end := "\n"
 	if live {
-		end = "\x1b[K\n" // what was on the line before
+		end = "\x1b[K\n" // erases the rest of the old line
 	}
 	for _, lines := range [][]string{stay, moving} {
 		for _, line := range lines {

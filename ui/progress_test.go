@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const ms = time.Millisecond
 
-// playStart is a start, with what happens after how long.
+// playStart plays a start with its delays.
 func playStart(p *Progress) {
 	p.Begin("data folder")
 	p.End("data folder", 2*ms, nil)
@@ -24,7 +26,7 @@ func playStart(p *Progress) {
 	p.Begin("certificates")
 	time.Sleep(250 * ms)
 	p.End("certificates", 250*ms, nil)
-	p.Warn("the address 0.0.0.0 is not loopback:\n\x1b[31manybody who can reach it can try to get in")
+	p.Warn("the address 0.0.0.0 is not loopback:\n\x1b[31mother hosts on the network can connect to it")
 	p.Begin("API server")
 	time.Sleep(50 * ms)
 }
@@ -39,7 +41,7 @@ func TestProgressPlain(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "progress/plain", buf.String())
+		testutil.Golden(t, "testdata/progress/plain.golden", buf.Bytes())
 	})
 }
 
@@ -69,12 +71,11 @@ func TestProgressLive(t *testing.T) {
 				t.Fatal(err)
 			}
 			shot("closed")
-			golden(t, fmt.Sprintf("progress/live-%d", width), shots.String())
+			testutil.Golden(t, fmt.Sprintf("testdata/progress/live-%d.golden", width), []byte(shots.String()))
 		})
 	}
 }
 
-// With nothing under way nothing is written, however long it stays open.
 func TestProgressWritesNothingWhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeTerminal{t: t}
@@ -85,12 +86,12 @@ func TestProgressWritesNothingWhileIdle(t *testing.T) {
 		before := s.writes
 		time.Sleep(time.Hour)
 		if s.writes != before {
-			t.Errorf("it wrote %d times more", s.writes-before)
+			t.Errorf("%d writes while no stage was running", s.writes-before)
 		}
 		p.Warn("late")
 		synctest.Wait()
 		if want := "✓ etcd            1 ms\nwarning: late\n"; s.String() != want {
-			t.Errorf("the screen has\n%swant\n%s", s, want)
+			t.Errorf("the screen shows\n%swant\n%s", s, want)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
@@ -114,7 +115,7 @@ func TestProgressLimitsRunningStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(s.String(), "not finished"); got != maxRunningShown+5 {
-			t.Errorf("Close names %d stages, want %d:\n%s", got, maxRunningShown+5, s)
+			t.Errorf("%d stages are marked as not finished, want %d:\n%s", got, maxRunningShown+5, s)
 		}
 	})
 }
@@ -124,7 +125,7 @@ func TestProgressCloseGivesUpOnStalledTerminal(t *testing.T) {
 		r, w := io.Pipe()
 		p := NewProgress(w, Mode{})
 		p.Warn("first")
-		synctest.Wait() // it hangs in the write
+		synctest.Wait() // until the write blocks
 		for i := range 10 {
 			p.Begin(fmt.Sprint(i))
 			p.End(fmt.Sprint(i), ms, nil)
@@ -141,7 +142,7 @@ func TestProgressCloseGivesUpOnStalledTerminal(t *testing.T) {
 			t.Errorf("Close took %v, want %v", took, closeTimeout)
 		}
 
-		// Once the terminal goes on, all but the warnings that were too many is there.
+		// When the terminal accepts output again, only the excess warnings are missing.
 		var buf bytes.Buffer
 		copied := make(chan error)
 		go func() {
@@ -161,7 +162,7 @@ func TestProgressCloseGivesUpOnStalledTerminal(t *testing.T) {
 		if got, want := len(lines), 1+maxQueuedLines+1+1; got != want {
 			t.Errorf("%d lines, want %d", got, want)
 		}
-		want := []string{"warning: 189", "last            1 ms", "warning: 10 more warnings are in the log"}
+		want := []string{"warning: 189", "last            1 ms", "warning: see the log for 10 more warnings"}
 		if diff := cmp.Diff(want, lines[len(lines)-3:]); diff != "" {
 			t.Errorf("the last lines (-want +got):\n%s", diff)
 		}
@@ -177,7 +178,7 @@ func TestProgressReturnsWriteError(t *testing.T) {
 		p.End("etcd", ms, nil)
 		for range 2 {
 			if err := p.Close(); err == nil || !strings.HasPrefix(err.Error(), "ui: write ") {
-				t.Errorf("Close: %v, want the error of the write", err)
+				t.Errorf("Close = %v, want the write error", err)
 			}
 		}
 	})
@@ -199,7 +200,7 @@ func TestProgressConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	err := p.Close()
-	for errors.Is(err, errTerminalStalled) { // on a busy machine the writer may need longer
+	for errors.Is(err, errTerminalStalled) { // the writer may be slow on a busy machine
 		err = p.Close()
 	}
 	if err = errors.Join(err, p.Close()); err != nil {
@@ -217,23 +218,16 @@ func TestProgressConcurrently(t *testing.T) {
 	}
 }
 
-func TestWriteWarning(t *testing.T) {
+func TestFormatWarning(t *testing.T) {
 	for _, tt := range []struct {
 		mode Mode
 		want string
 	}{
-		{Mode{}, "warning: a b [31mc\n"},
-		{Mode{Color: true}, "\x1b[1;33mwarning:\x1b[m a b [31mc\n"},
+		{Mode{}, "warning: a b [31mc"},
+		{Mode{Color: true}, "\x1b[1;33mwarning:\x1b[m a b [31mc"},
 	} {
-		var buf bytes.Buffer
-		if err := WriteWarning(&buf, tt.mode, "a\n\tb \x1b[31mc\u009b\x07"); err != nil {
-			t.Fatal(err)
+		if got := formatWarning(tt.mode, "a\n\tb \x1b[31mc\u009b\x07"); got != tt.want {
+			t.Errorf("formatWarning in %+v = %q, want %q", tt.mode, got, tt.want)
 		}
-		if buf.String() != tt.want {
-			t.Errorf("%+v: wrote %q, want %q", tt.mode, buf.String(), tt.want)
-		}
-	}
-	if err := WriteWarning(closedFile(t), Mode{}, "x"); err == nil {
-		t.Error("no error from a closed file")
 	}
 }

@@ -2,39 +2,33 @@ package ui
 
 import (
 	"fmt"
-	"io"
+
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 )
 
-// ReadyInfo is what a person needs to know of a control plane that has started.
-// What is empty is left out.
+// ReadyInfo describes a control plane that has started. Empty fields are not
+// shown.
 type ReadyInfo struct {
 	Name        string
-	Took        time.Duration // the start
+	Took        time.Duration // how long the start took
 	URL         string
 	Kubernetes  string // version of the API
-	Running     int    // controllers that run
-	Controllers int    // controllers that there are
-	Dir         string // data folder; empty = ephemeral
+	Running     int    // running controllers
+	Controllers int    // all controllers
+	Dir         string // data folder; empty if ephemeral
 	Log         string // path of the log file
 	Kubeconfig  string // path
-	Context     string // context that was made current in the user's own kubeconfig
-	Command     string // what reaches it with no setup, such as "ctrlplane kubectl"
+	Context     string // context that is now current in the user's own kubeconfig
+	Command     string // command that needs no setup, such as "ctrlplane kubectl"
 	Shell       Shell
 }
 
-// WriteReady writes what Render draws.
-func WriteReady(w io.Writer, mode Mode, info ReadyInfo) error {
-	_, err := io.WriteString(w, RenderReady(mode, info))
-	return err
-}
-
-// RenderReady draws the block that closes a start. Lines are as wide as the mode's
-// width, except those that would break if they were cut: paths, and the line
-// that is to be copied.
+// RenderReady renders the block that is printed when a start is complete. Lines
+// fit the mode's width, except paths and the command to copy, which must not be
+// cut.
 func RenderReady(mode Mode, info ReadyInfo) string {
 	r := readyRenderer{mode: mode, width: mode.width()}
 	mark := mode.paintGood(mode.pickGlyph("✓", "+")) + " "
@@ -44,16 +38,16 @@ func RenderReady(mode Mode, info ReadyInfo) string {
 	r.writeField("Kubernetes", info.Kubernetes)
 	r.writeField("Controllers", formatControllers(info))
 	if info.Dir == "" {
-		info.Dir = "ephemeral: not kept"
+		info.Dir = "ephemeral, deleted on exit"
 	}
 	r.writeField("Data", info.Dir)
 	r.writeField("Log", info.Log)
 	if info.Context != "" {
-		r.writeField("kubectl", fmt.Sprintf("uses it now, context %q", info.Context))
+		r.writeField("kubectl", fmt.Sprintf("current context is now %q", info.Context))
 	}
 	if info.Kubeconfig != "" {
 		r.writeLine("")
-		r.writeText("  To reach it from another shell:")
+		r.writeText("  To use it from another shell:")
 		r.writeLine("")
 		r.writeLine(info.Shell.exportCommand("KUBECONFIG", info.Kubeconfig))
 	}
@@ -61,7 +55,7 @@ func RenderReady(mode Mode, info ReadyInfo) string {
 	if info.Command != "" {
 		r.writeText("  Or: %s get namespaces", mode.paintStrong(info.Command))
 	}
-	r.writeText("  %s stops it.", mode.paintStrong("Ctrl-C"))
+	r.writeText("  Press %s to stop.", mode.paintStrong("Ctrl-C"))
 	return r.String()
 }
 
@@ -80,8 +74,8 @@ type readyRenderer struct {
 
 func (r *readyRenderer) writeLine(s string) { r.WriteString(s + "\n") }
 
-// writeText writes a sentence. Where it is too long it is broken between words and
-// goes on below its beginning.
+// writeText writes a sentence and wraps it with a hanging indent where it is wider
+// than the terminal.
 func (r *readyRenderer) writeText(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	const indent = "  "
@@ -92,7 +86,7 @@ func (r *readyRenderer) writeText(format string, args ...any) {
 	r.writeLine(s)
 }
 
-// writeField writes a value beside its name or, where that is too long, below it.
+// writeField writes a value beside its name or, if it does not fit there, below.
 func (r *readyRenderer) writeField(name, value string) {
 	if value == "" {
 		return

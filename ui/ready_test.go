@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func persistentInfo() ReadyInfo {
@@ -55,9 +56,9 @@ func TestRenderReady(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", tt.name, width, color), func(t *testing.T) {
 					mode := Mode{Color: color, ASCII: tt.name == "windows", Width: fixedWidth(width)}
 					got := RenderReady(mode, tt.info)
-					golden(t, fmt.Sprintf("ready/%s-%d%s", tt.name, width, map[bool]string{true: "-color"}[color]), got)
+					testutil.Golden(t, fmt.Sprintf("testdata/ready/%s-%d%s.golden", tt.name, width, map[bool]string{true: "-color"}[color]), []byte(got))
 					if plain := RenderReady(Mode{ASCII: mode.ASCII, Width: mode.Width}, tt.info); stripEscapes(got) != plain {
-						t.Errorf("without its escapes it is not the plain one:\n%s", stripEscapes(got))
+						t.Errorf("without escapes it differs from the plain text:\n%s", stripEscapes(got))
 					}
 				})
 			}
@@ -65,7 +66,7 @@ func TestRenderReady(t *testing.T) {
 	}
 }
 
-// stripEscapes removes the escapes that set a style.
+// stripEscapes removes style escapes.
 func stripEscapes(s string) string {
 	var b strings.Builder
 	for {
@@ -78,28 +79,15 @@ func stripEscapes(s string) string {
 	}
 }
 
-// Nothing but a path, and the line to be copied, is wider than the terminal.
+// Only paths and the command to copy may be wider than the terminal.
 func TestRenderReadyFitsTerminal(t *testing.T) {
 	for width := 20; width <= 130; width++ {
 		for line := range strings.Lines(RenderReady(Mode{Color: true, Width: fixedWidth(width)}, persistentInfo())) {
 			line = strings.TrimSuffix(line, "\n")
 			if lipgloss.Width(line) > width && !strings.Contains(line, "/home/") && !strings.Contains(line, "https://") {
-				t.Errorf("at %d columns a line has %d: %q", width, lipgloss.Width(line), line)
+				t.Errorf("width %d: a line has %d columns: %q", width, lipgloss.Width(line), line)
 			}
 		}
-	}
-}
-
-func TestWriteReady(t *testing.T) {
-	var buf bytes.Buffer
-	if err := WriteReady(&buf, Mode{}, persistentInfo()); err != nil {
-		t.Fatal(err)
-	}
-	if buf.String() != RenderReady(Mode{}, persistentInfo()) {
-		t.Errorf("Ready wrote %q", buf.String())
-	}
-	if err := WriteReady(closedFile(t), Mode{}, persistentInfo()); err == nil {
-		t.Error("no error from a closed file")
 	}
 }
 
@@ -132,12 +120,11 @@ func TestExportCommandQuotesValue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.shell.exportCommand("K", tt.value); got != tt.want {
-			t.Errorf("export of %q is\n%s\nwant\n%s", tt.value, got, tt.want)
+			t.Errorf("export command for %q is\n%s\nwant\n%s", tt.value, got, tt.want)
 		}
 	}
 }
 
-// A shell reads back what was quoted for it.
 func TestExportCommandInShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -164,7 +151,7 @@ func TestDetectShell(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := DetectShell(tt.goos, tt.environ); got != tt.want {
-			t.Errorf("ShellOf(%s, %q) = %v, want %v", tt.goos, tt.environ, got, tt.want)
+			t.Errorf("DetectShell(%s, %q) = %v, want %v", tt.goos, tt.environ, got, tt.want)
 		}
 	}
 }

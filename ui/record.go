@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// FormatRecord is a record in one line for people: the time, who, what, and how that
-// went, two spaces between them.
+// FormatRecord returns a record as one line of text: time, controller, action and
+// result, separated by two spaces.
 func FormatRecord(r observe.Record) string {
 	var fields []string
 	switch e := r.Event.(type) {
@@ -19,7 +20,7 @@ func FormatRecord(r observe.Record) string {
 	case *observe.ControllerChanged:
 		fields = []string{e.Controller, "is " + e.State, e.Reason}
 	case *observe.QueueChanged:
-		fields = []string{e.Controller, "queue", e.Queue, fmt.Sprintf("depth %d (at most %d), %d in flight, %d adds, %d done, %d retries",
+		fields = []string{e.Controller, "queue", e.Queue, fmt.Sprintf("depth %d (max %d), in flight %d, adds %d, done %d, retries %d",
 			e.Depth, e.MaxDepth, e.InFlight, e.Adds, e.Done, e.Retries)}
 	case *observe.Delivered:
 		fields = []string{e.Controller, string(e.Change), e.Object.String(), formatQueues(e.Queues), compactDuration(e.Took)}
@@ -33,11 +34,11 @@ func FormatRecord(r observe.Record) string {
 	return joinFields(append([]string{formatTime(r.Time)}, fields...))
 }
 
-// joinFields makes a line of what is there of the fields.
+// joinFields joins the fields that are not empty.
 func joinFields(fields []string) string {
 	var line []string
 	for _, f := range fields {
-		if f = sanitizeLine(f); f != "" {
+		if f = words.OneLine(f); f != "" {
 			line = append(line, f)
 		}
 	}
@@ -46,7 +47,8 @@ func joinFields(fields []string) string {
 
 func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
 
-// compactDuration is a duration as one word, so that a line can be cut into columns.
+// compactDuration formats a duration without spaces, so that tools such as awk
+// can split a line into columns.
 func compactDuration(d time.Duration) string { return strings.ReplaceAll(formatDuration(d), " ", "") }
 
 func formatQueues(queues []string) string {
@@ -65,12 +67,12 @@ func formatCallTarget(e *observe.Called) string {
 
 func formatStatusCode(code int) string {
 	if code == 0 {
-		return "no answer"
+		return "no response"
 	}
 	return strconv.Itoa(code)
 }
 
-// callError is why a call was in vain.
+// callError says why a call failed.
 func callError(e *observe.Called) string {
 	switch {
 	case e.Conflict && e.Error == "":

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Shell is a kind of command line.
+// Shell is a family of shells with the same quoting rules.
 type Shell int
 
-// The shells: what understands export, and Windows' own.
+// The supported shells.
 const (
 	POSIX Shell = iota
 	PowerShell
 )
 
-// DetectShell guesses the shell of a platform (as of runtime.GOOS) and an
-// environment (as of os.Environ).
+// DetectShell guesses the user's shell from a platform (a runtime.GOOS value) and
+// an environment (in the form of os.Environ).
 func DetectShell(goos string, environ []string) Shell {
 	if goos != "windows" {
 		return POSIX
@@ -33,10 +33,11 @@ func (s Shell) exportCommand(key, value string) string {
 	if s == PowerShell {
 		return fmt.Sprintf("$env:%s = %s", key, quotePowerShell(value))
 	}
-	return fmt.Sprintf("export %s=%s", key, quotePOSIX(value))
+	return fmt.Sprintf("export %s=%s", key, QuotePOSIX(value))
 }
 
-func quotePOSIX(s string) string {
+// QuotePOSIX quotes a word for a POSIX shell, if necessary.
+func QuotePOSIX(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
 	}
@@ -46,8 +47,8 @@ func quotePOSIX(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// quotePowerShell escapes what ends or expands a double-quoted string, to which
-// typographic quotes belong too.
+// quotePowerShell escapes the characters that end or expand a double-quoted
+// string, which include typographic quotes.
 func quotePowerShell(s string) string {
 	var b strings.Builder
 	for _, r := range s {

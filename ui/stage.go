@@ -8,19 +8,18 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Stage is a part of a start.
+// Stage is one step of a start.
 type Stage struct {
 	Name string
 	Took time.Duration // so far, unless Done
-	Err  error         // why it failed; shown as such, its text is the caller's to print
+	Err  error         // why it failed; the caller prints its text
 	Done bool
 }
 
-// nameColumn is how wide the names are made, for the times to line up.
+// nameColumn is the width of the name column.
 const nameColumn = 15
 
-// finalLine draws a stage that will not be drawn again: one that has ended, or was
-// given up.
+// finalLine draws a stage that has ended or was abandoned.
 func (s Stage) finalLine(m Mode) string {
 	took := formatDuration(s.Took)
 	switch {
@@ -32,13 +31,13 @@ func (s Stage) finalLine(m Mode) string {
 	return s.formatLine(m, m.paintGood(m.pickGlyph("✓", "+")), nameColumn, took)
 }
 
-// runningLine draws a stage that goes on, in one row of the terminal.
+// runningLine draws a running stage in exactly one row of the terminal.
 func (s Stage) runningLine(m Mode) string {
 	mark := m.paintBusy(m.spinnerFrame(int(s.Took / frameInterval)))
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
 	column := nameColumn
 	if width := m.width(); width > 0 {
-		// One column stays free: some terminals wrap when the last is written.
+		// Some terminals wrap when the last column is written: leave it free.
 		room := width - len("x ") - len(" ") - len(took) - 1
 		if room < 1 {
 			return mark
@@ -48,7 +47,8 @@ func (s Stage) runningLine(m Mode) string {
 	return s.formatLine(m, mark, column, took)
 }
 
-// formatLine puts a line together. The mark, of one column, is for terminals only.
+// formatLine joins the parts of a line. Only terminals get the mark, which is one
+// column wide.
 func (s Stage) formatLine(m Mode, mark string, column int, rest string) string {
 	line := padRight(s.Name, column) + " " + m.paintFaint(rest)
 	if m.Live {

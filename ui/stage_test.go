@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestFormatDuration(t *testing.T) {
@@ -27,7 +29,7 @@ func TestFormatDuration(t *testing.T) {
 		59*time.Second + 999*1000e3: "1 m 00 s",
 	} {
 		if got := formatDuration(d); got != want {
-			t.Errorf("duration(%v) = %q, want %q", d, got, want)
+			t.Errorf("formatDuration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -50,18 +52,18 @@ func TestStageLines(t *testing.T) {
 			name := fmt.Sprintf("stages/live-%d%s", width, map[bool]string{true: "-color"}[color])
 			t.Run(name, func(t *testing.T) {
 				got := drawStages(Mode{Live: true, Color: color, Width: fixedWidth(width)})
-				golden(t, name, got)
+				testutil.Golden(t, "testdata/"+name+".golden", []byte(got))
 				if plain := drawStages(Mode{Live: true, Width: fixedWidth(width)}); stripEscapes(got) != plain {
-					t.Errorf("without its escapes it is not the plain one:\n%s", stripEscapes(got))
+					t.Errorf("without escapes it differs from the plain text:\n%s", stripEscapes(got))
 				}
 			})
 		}
 	}
-	golden(t, "stages/plain", drawStages(Mode{}))
-	golden(t, "stages/ascii", drawStages(Mode{Live: true, ASCII: true}))
+	testutil.Golden(t, "testdata/stages/plain.golden", []byte(drawStages(Mode{})))
+	testutil.Golden(t, "testdata/stages/ascii.golden", []byte(drawStages(Mode{Live: true, ASCII: true})))
 }
 
-// Running stages are counted when they are drawn over: each must be one row.
+// Progress redraws running stages by their number: each must fit one row.
 func TestRunningLineFitsTerminal(t *testing.T) {
 	for _, name := range []string{"etcd", "a stage with a long name", "ü長い名前の段階です"} {
 		for _, ascii := range []bool{false, true} {
@@ -69,7 +71,7 @@ func TestRunningLineFitsTerminal(t *testing.T) {
 				m := Mode{Live: true, Color: true, ASCII: ascii, Width: fixedWidth(width)}
 				line := Stage{Name: name, Took: time.Second}.runningLine(m)
 				if got := lipgloss.Width(line); got >= width {
-					t.Errorf("at %d columns a line has %d: %q", width, got, line)
+					t.Errorf("width %d: a line has %d columns: %q", width, got, line)
 				}
 			}
 		}

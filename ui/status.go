@@ -11,13 +11,14 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-const maxFailing = 3 // keys that are shown of a controller
+const maxFailing = 3 // failing keys shown per controller
 
-// WriteStatus writes a snapshot: as JSON, as YAML, as a table of what had work or is
-// in trouble (format ""), or as one of all queues ("wide").
+// WriteStatus writes a snapshot as "json" or "yaml", as tables of the queues that
+// had work and the controllers with problems (""), or with all queues ("wide").
 func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	var (
 		out []byte
@@ -43,16 +44,17 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	return err
 }
 
-// CheckStatusFormat refuses a format that Status does not know.
+// CheckStatusFormat returns an error for a format that WriteStatus does not
+// support.
 func CheckStatusFormat(format string) error {
 	switch format {
 	case "", "wide", "json", "yaml":
 		return nil
 	}
-	return fmt.Errorf("unknown output format %q: choose json, yaml or wide, or leave it out", format)
+	return fmt.Errorf("unknown output format %q: use json, yaml or wide, or omit it", format)
 }
 
-// formatHeadline is a sentence on the whole.
+// formatHeadline summarizes the control plane in one sentence.
 func formatHeadline(s observe.Snapshot) string {
 	p := s.Process
 	var is []string
@@ -67,16 +69,16 @@ func formatHeadline(s observe.Snapshot) string {
 		parts = append(parts, "up "+formatUptime(up))
 	}
 	if p.MemoryBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%d MiB of memory", p.MemoryBytes>>20))
+		parts = append(parts, fmt.Sprintf("%d MiB memory", p.MemoryBytes>>20))
 	}
-	if hands := summarizeInterventions(s); hands != "" {
-		parts = append(parts, hands)
+	if changed := summarizeInterventions(s); changed != "" {
+		parts = append(parts, changed)
 	}
 	name := p.Name
 	if name == "" {
-		name = "it"
+		name = "control plane"
 	}
-	return sanitizeLine(name+" is "+strings.Join(parts, "; ")) + "\n"
+	return words.OneLine(name+" is "+strings.Join(parts, "; ")) + "\n"
 }
 
 func formatUptime(d time.Duration) string {
@@ -89,7 +91,7 @@ func formatUptime(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
-// busyRows are the queues that had work, the fullest first.
+// busyRows returns the queues that had work, deepest first.
 func busyRows(queues []observe.Queue) [][]string {
 	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
 	add := func(q observe.Queue) {
@@ -107,7 +109,7 @@ func busyRows(queues []observe.Queue) [][]string {
 	return rows
 }
 
-// wideRows are all queues.
+// wideRows returns all queues with all columns.
 func wideRows(queues []observe.Queue) [][]string {
 	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "WORKERS", "DELAYED", "ADDS", "GETS", "DONE", "RETRIES", "ADDS/S", "DONE/S",
 		"QUEUE P50", "QUEUE P99", "QUEUE MAX", "WORK P50", "WORK P99", "WORK MAX", "UNFINISHED", "LONGEST"}}
@@ -129,8 +131,8 @@ func wideRows(queues []observe.Queue) [][]string {
 	return rows
 }
 
-// troubleRows are the controllers that do not run or that a hand is on, and keys
-// that fail.
+// troubleRows returns the controllers that are not running or have an
+// intervention, and failing keys.
 func troubleRows(controllers []observe.Controller) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
 	for _, c := range controllers {
@@ -139,7 +141,7 @@ func troubleRows(controllers []observe.Controller) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, "failing", fmt.Sprintf("%d more keys", len(c.Failing)-i)})
+				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i, "more key")})
 				break
 			}
 			rows = append(rows, []string{c.Name, "failing", describeFailing(f)})
@@ -163,7 +165,8 @@ func formatTimes(n int) string {
 	return fmt.Sprintf("%d times in a row", n)
 }
 
-// formatTable aligns rows below an empty line; one that is only a head is left out.
+// formatTable aligns rows below an empty line. A table with only a header is
+// empty.
 func formatTable(rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
@@ -173,13 +176,13 @@ func formatTable(rows [][]string) string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = sanitizeLine(cell); row[i] == "" {
+			if row[i] = words.OneLine(cell); row[i] == "" {
 				row[i] = "-"
 			}
 		}
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	t.Flush() // a strings.Builder does not fail
+	t.Flush() // writing to a strings.Builder cannot fail
 	return b.String()
 }
 
@@ -187,7 +190,8 @@ func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 func formatRate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
 
-// formatQuantile is a duration in few columns; of nothing, none.
+// formatQuantile formats a duration in few columns. Without measurements it is
+// empty.
 func formatQuantile(count int64, d time.Duration) string {
 	switch {
 	case count == 0:

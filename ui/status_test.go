@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -18,7 +18,7 @@ func testDurations(count int64, p50, p99, longest time.Duration) observe.Duratio
 	return observe.Durations{Total: observe.Quantiles{Count: count, Sum: p50 * time.Duration(count), P50: p50, P99: p99, Max: longest}}
 }
 
-// busySnapshot is a control plane with work, trouble, and a queue of each sort.
+// busySnapshot is a control plane with work, failures, and a queue of each kind.
 func busySnapshot() observe.Snapshot {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	return observe.Snapshot{
@@ -60,7 +60,7 @@ func idleSnapshot() observe.Snapshot {
 	return s
 }
 
-// intervenedSnapshot is idle but for the hands on its controllers.
+// intervenedSnapshot is idle, with interventions on its controllers.
 func intervenedSnapshot() observe.Snapshot {
 	s := idleSnapshot()
 	s.Controllers = []observe.Controller{
@@ -87,7 +87,7 @@ func TestInterventions(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := Interventions(busySnapshot()); got != nil {
-		t.Errorf("of what nobody has touched: %v", got)
+		t.Errorf("interventions without any in the snapshot: %v", got)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestStatus(t *testing.T) {
 	}{
 		{"working", busySnapshot(), []string{"", "wide", "json", "yaml"}},
 		{"idle", idleSnapshot(), []string{"", "wide"}},
-		{"meddled", intervenedSnapshot(), []string{"", "wide"}},
+		{"interventions", intervenedSnapshot(), []string{"", "wide"}},
 		{"starting", starting, []string{""}},
 		{"scraped", scraped, []string{"", "wide"}},
 	} {
@@ -116,7 +116,7 @@ func TestStatus(t *testing.T) {
 				if err := WriteStatus(&b, tt.snapshot, format); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, strings.TrimSuffix(fmt.Sprintf("status/%s-%s", tt.name, format), "-"), b.String())
+				testutil.Golden(t, "testdata/status/"+strings.TrimSuffix(tt.name+"-"+format, "-")+".golden", b.Bytes())
 			})
 		}
 	}
@@ -144,12 +144,12 @@ func TestStatusRoundTrips(t *testing.T) {
 func TestStatusErrors(t *testing.T) {
 	err := WriteStatus(&bytes.Buffer{}, idleSnapshot(), "xml")
 	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, yaml or wide") {
-		t.Errorf("%v, want the choices", err)
+		t.Errorf("error %v does not list the formats", err)
 	}
 	full := errors.New("no space left")
 	for _, format := range []string{"", "wide", "json", "yaml"} {
 		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), format); !errors.Is(err, full) {
-			t.Errorf("%q: %v, want that of the writer", format, err)
+			t.Errorf("format %q: %v, want the write error", format, err)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestFormatUptime(t *testing.T) {
 		75 * time.Hour:               "3 days",
 	} {
 		if got := formatUptime(d); got != want {
-			t.Errorf("%s is %q, want %q", d, got, want)
+			t.Errorf("formatUptime(%s) = %q, want %q", d, got, want)
 		}
 	}
 }

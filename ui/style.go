@@ -2,15 +2,13 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 )
 
-// The styles use the terminal's own sixteen colours, so that they suit its
-// background, and so that no terminal with colours lacks one.
+// The styles use the 16 colours of the terminal's palette: they fit its background
+// and every colour terminal has them.
 
 func (m Mode) paintGood(s string) string {
 	return m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Green), s)
@@ -50,19 +48,19 @@ func (m Mode) spinnerFrame(turn int) string {
 	return string(frames[turn%len(frames)])
 }
 
-// truncate cuts s to at most width columns, at least one, and marks that.
+// truncate cuts s to at most width columns (at least one) and marks the cut.
 func (m Mode) truncate(s string, width int) string {
 	if lipgloss.Width(s) <= width {
 		return s
 	}
 	tail := m.pickGlyph("…", "~")
-	if width <= 1 { // 0 is no limit to lipgloss
+	if width <= 1 { // lipgloss treats width 0 as unlimited
 		return tail
 	}
 	return lipgloss.NewStyle().Inline(true).MaxWidth(width-1).Render(s) + tail
 }
 
-// formatDuration writes d for people: "41 ms", "1.2 s", "2 m 05 s".
+// formatDuration formats d as "41 ms", "1.2 s" or "2 m 05 s".
 func formatDuration(d time.Duration) string {
 	switch ms := d.Round(time.Millisecond); {
 	case ms <= 0:
@@ -74,14 +72,4 @@ func formatDuration(d time.Duration) string {
 	}
 	s := int(d.Round(time.Second).Seconds())
 	return fmt.Sprintf("%d m %02d s", s/60, s%60)
-}
-
-// sanitizeLine makes text that came from elsewhere harmless to a terminal.
-func sanitizeLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }

@@ -3,28 +3,30 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-const maxNamed = 3 // queues or controllers that a sentence names
+const maxNamed = 3 // queues or controllers named in a sentence
 
-// summarizeActivity says in a few words what there is to do, and how much is asked of the
-// API server.
+// summarizeActivity returns the pending work and the API request rate in a few
+// words.
 func summarizeActivity(s observe.Snapshot) string {
 	text := "settled"
 	if !s.Process.Settled {
 		text = "busy: " + describeWork(s)
 	}
 	if s.Process.RequestRate > 0 {
-		text += fmt.Sprintf("; %.0f requests/s", s.Process.RequestRate)
+		text += "; " + CountNoun(int(math.Round(s.Process.RequestRate)), "request") + "/s"
 	}
-	return sanitizeLine(text)
+	return words.OneLine(text)
 }
 
-// describeWork names the fullest queues or, where all are empty, who is busy.
+// describeWork names the deepest queues or, if all are empty, the busy controllers.
 func describeWork(s observe.Snapshot) string {
 	var names []string
 	for _, q := range busyQueues(s.Queues) {
@@ -39,7 +41,7 @@ func describeWork(s observe.Snapshot) string {
 	return joinFirst(names)
 }
 
-// busyQueues returns the queues that are busy, the fullest first.
+// busyQueues returns the queues with work, deepest first.
 func busyQueues(queues []observe.Queue) []observe.Queue {
 	var busy []observe.Queue
 	for _, q := range queues {
@@ -53,7 +55,7 @@ func busyQueues(queues []observe.Queue) []observe.Queue {
 	return busy
 }
 
-// joinFirst lists the first names, and counts the others.
+// joinFirst lists the first names and counts the rest.
 func joinFirst(names []string) string {
 	if len(names) <= maxNamed {
 		return strings.Join(names, ", ")

@@ -7,52 +7,53 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ProcessStep and WholeStep name what is told of a start besides its stages:
-// from the begin of the process to main, and until ready.
+// ProcessStep and StartStep are the names of the boot steps besides the stages:
+// from the start of the process to main, and to ready.
 const (
 	ProcessStep = "process"
 	StartStep   = "start"
 )
 
-// Timings is where the time of a start went. Stages overlap.
+// Timings says how long a start and its stages took. Stages may overlap.
 type Timings struct {
-	Took   time.Duration // from the begin of the process until ready
-	CPU    time.Duration // by then, user and system; 0 = not known
-	Stages []StageTiming // in order of their begin
+	Took   time.Duration // from the start of the process until ready
+	CPU    time.Duration // user and system time until ready; 0 = unknown
+	Stages []StageTiming // in start order
 }
 
-// StageTiming is one stage.
+// StageTiming is the timing of one stage.
 type StageTiming struct {
 	Name  string
-	Begin time.Duration // since the process began
+	Begin time.Duration // since the process started
 	Took  time.Duration
 }
 
-// StartTimes are when what happened in a process that starts a control plane.
+// StartTimes are the key moments of a process that starts a control plane.
 type StartTimes struct {
-	Process time.Time // zero = not known; then all counts from Main
+	Process time.Time // when the process started; zero = unknown, then Main is used
 	Main    time.Time
 	Ready   time.Time
 }
 
-// BootSteps are what is told of the start besides its stages, as events that are
-// to be appended when it is ready: WholeStep ends then, and both begin together.
+// BootSteps returns the ProcessStep and StartStep events, to be recorded when the
+// control plane is ready. Both begin when the process started.
 func (m StartTimes) BootSteps() []observe.Event {
 	return []observe.Event{&observe.BootStep{Step: ProcessStep, Took: m.Main.Sub(m.startedAt())}, &observe.BootStep{Step: StartStep, Took: m.Ready.Sub(m.startedAt())}}
 }
 
-// startedAt is when all began, as far as is known.
+// startedAt returns when the process started, or entered main if that is unknown.
 func (m StartTimes) startedAt() time.Time {
-	if m.Process.IsZero() || m.Process.After(m.Main) { // clocks differ by a hundredth of a second
+	if m.Process.IsZero() || m.Process.After(m.Main) { // the two clocks differ by up to 10 ms
 		return m.Main
 	}
 	return m.Process
 }
 
-// NewTimings takes the stages from the records of a start.
+// NewTimings computes the timings from the records of a start.
 func NewTimings(m StartTimes, cpu time.Duration, records []observe.Record) Timings {
 	begin := m.startedAt()
 	t := Timings{Took: m.Ready.Sub(begin), CPU: cpu}
@@ -69,30 +70,30 @@ func NewTimings(m StartTimes, cpu time.Duration, records []observe.Record) Timin
 }
 
 const (
-	barColumns    = 48 // of the whole start, where there is room
+	barColumns    = 48 // width of a bar for the whole start, if there is room
 	timingColumns = nameColumn + len("  10.0 s    10.0 s  ")
 )
 
-// RenderTimings draws a line a stage, with a bar over the time of the start.
+// RenderTimings draws one line per stage, with a bar on the time axis of the start.
 func RenderTimings(mode Mode, t Timings) string {
 	var b strings.Builder
 	head := fmt.Sprintf("Start: %s", formatDuration(t.Took))
 	if t.CPU > 0 {
 		head += fmt.Sprintf(", %s of CPU", formatDuration(t.CPU))
 	}
-	b.WriteString(head + "\n" + mode.paintFaint(fmt.Sprintf("%s %8s  %8s", padRight("stage", nameColumn), "begin", "took")) + "\n")
+	b.WriteString(head + "\n" + mode.paintFaint(fmt.Sprintf("%s %8s  %8s", padRight("stage", nameColumn), "start", "took")) + "\n")
 	columns := barColumns
 	if width := mode.width(); width > 0 {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
-		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(sanitizeLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
+		line := fmt.Sprintf("%s %8s  %8s  %s", padRight(words.OneLine(s.Name), nameColumn), formatOffset(s.Begin), formatDuration(s.Took), mode.timingBar(s, t.Took, columns))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }
 
-// formatOffset is a point in time, of which "<1 ms" would be an odd thing to say.
+// formatOffset formats a time offset, for which "<1 ms" would be misleading.
 func formatOffset(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0 ms"
@@ -100,7 +101,8 @@ func formatOffset(d time.Duration) string {
 	return formatDuration(d)
 }
 
-// timingBar is of as many columns as the stage is of the whole, one at least, that far in.
+// timingBar draws the share of the stage in the whole start, at least one column,
+// at its offset.
 func (m Mode) timingBar(s StageTiming, whole time.Duration, columns int) string {
 	if columns == 0 || whole <= 0 {
 		return ""

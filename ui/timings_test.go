@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -13,13 +14,14 @@ var processStart = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// bootStep is the record of a stage, in milliseconds after the process began.
+// bootStep returns the record of a stage that begins the given number of
+// milliseconds after the process started.
 func bootStep(name string, begin, took int) observe.Record {
 	return observe.Record{Time: processStart.Add(millis(begin + took)), Event: &observe.BootStep{Step: name, Took: millis(took)}}
 }
 
 func startRecords() []observe.Record {
-	return []observe.Record{ // in the order of their ends
+	return []observe.Record{ // in the order in which they end
 		bootStep("data folder", 45, 2),
 		bootStep("etcd", 48, 20),
 		{Time: processStart, Event: &observe.ControllerChanged{Controller: "job-controller"}},
@@ -42,8 +44,8 @@ func TestNewTimings(t *testing.T) {
 		want Timings
 	}{
 		{"known", processStart, Timings{millis(810), time.Second, append(process, stages(0)...)}},
-		{"not known", time.Time{}, Timings{millis(770), time.Second, stages(40)}},
-		{"after main, by another clock", processStart.Add(millis(41)), Timings{millis(770), time.Second, stages(40)}},
+		{"unknown", time.Time{}, Timings{millis(770), time.Second, stages(40)}},
+		{"after main by clock skew", processStart.Add(millis(41)), Timings{millis(770), time.Second, stages(40)}},
 	}
 	for _, tt := range tests {
 		got := NewTimings(StartTimes{tt.born, processStart.Add(millis(40)), processStart.Add(millis(810))}, time.Second, startRecords())
@@ -68,7 +70,9 @@ func TestRenderTimings(t *testing.T) {
 		{"beyond", Mode{}, Timings{Took: millis(10), Stages: []StageTiming{{"early\x1b[2J", millis(-5), millis(1)}, {"late", millis(20), millis(5)}}}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { golden(t, "timings/"+tt.name, RenderTimings(tt.mode, tt.t)) })
+		t.Run(tt.name, func(t *testing.T) {
+			testutil.Golden(t, "testdata/timings/"+tt.name+".golden", []byte(RenderTimings(tt.mode, tt.t)))
+		})
 	}
 }
 

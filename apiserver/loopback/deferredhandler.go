@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// DeferredHandler is a handler that is not there yet: requests wait until Is has said what
-// it is.
+// DeferredHandler is a handler that can be called before it exists. Requests wait
+// until Set is called, or until they are canceled.
 type DeferredHandler struct {
 	once    sync.Once
 	ready   chan struct{}
-	handler http.Handler // final when there is closed
+	handler http.Handler // final when ready is closed
 }
 
+// NewDeferredHandler returns a handler that has not been set.
 func NewDeferredHandler() *DeferredHandler { return &DeferredHandler{ready: make(chan struct{})} }
 
-// Set says what the handler is. Only the first time counts.
+// Set sets the handler. Only the first call has an effect.
 func (l *DeferredHandler) Set(h http.Handler) {
 	l.once.Do(func() {
 		l.handler = h
@@ -28,6 +29,6 @@ func (l *DeferredHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case <-l.ready:
 		l.handler.ServeHTTP(w, req)
 	case <-req.Context().Done():
-		http.Error(w, "the request ended before anything could answer it", http.StatusServiceUnavailable)
+		http.Error(w, "the request was canceled before the API server was assembled", http.StatusServiceUnavailable)
 	}
 }

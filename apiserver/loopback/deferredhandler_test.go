@@ -11,10 +11,10 @@ import (
 
 func TestDeferredHandlerAnswersOnceSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := NewDeferredHandler()
+		handler := NewDeferredHandler()
 		answered := make(chan string)
 		go func() {
-			resp, err := doGet(t, t.Context(), newClient(late.ServeHTTP))
+			resp, err := doGet(t, t.Context(), newClient(handler.ServeHTTP))
 			if err != nil {
 				t.Error(err)
 				close(answered)
@@ -28,8 +28,8 @@ func TestDeferredHandlerAnswersOnceSet(t *testing.T) {
 			answered <- string(body)
 		}()
 		synctest.Wait()
-		for _, says := range []string{"first", "second"} {
-			late.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, says) }))
+		for _, answer := range []string{"first", "second"} {
+			handler.Set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, answer) }))
 		}
 		if got := <-answered; got != "first" {
 			t.Errorf("got %q", got)

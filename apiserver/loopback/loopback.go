@@ -1,6 +1,6 @@
-// Package loopback calls an HTTP handler of this process without leaving it: no
-// socket, no TLS, no credentials. It streams, so that a watch works, and holds
-// a writer back that its reader cannot follow.
+// Package loopback calls an HTTP handler of this process without a socket, TLS or
+// credentials. Responses stream, so that watches work. A response that its reader
+// does not follow blocks the handler, as it would on a connection.
 package loopback
 
 import (
@@ -13,15 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// URL is the base of every request; nothing resolves it.
+// URL is the base of every request. Its host does not resolve, so a client that
+// leaves the Transport out fails instead of reaching another server.
 const URL = "http://ctrlplane.invalid"
 
-// identityKey marks a request made inside the process with who makes it. No
-// request from a socket can carry it.
-type identityKey struct{}
-
-// Authenticator recognises the callers inside the process and leaves everybody
-// else to next.
+// Authenticator authenticates the requests that a Transport makes, and leaves all
+// others to next.
 func Authenticator(next authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		who, ok := req.Context().Value(identityKey{}).(user.Info)
@@ -33,8 +30,8 @@ func Authenticator(next authenticator.Request) authenticator.Request {
 	})
 }
 
-// ClientConfig returns a client configuration that calls handler as who, without a
-// client-side rate limit, in protobuf where the server has it.
+// ClientConfig returns the configuration of a client that calls handler as user
+// who. The client has no rate limit, and uses protobuf where the server offers it.
 func ClientConfig(handler http.Handler, who user.Info) *rest.Config {
 	return &rest.Config{
 		Host:      URL,
@@ -48,17 +45,16 @@ func ClientConfig(handler http.Handler, who user.Info) *rest.Config {
 	}
 }
 
-// Transport is an http.RoundTripper that runs Handler, each request in a
-// goroutine of its own.
+// Transport is an http.RoundTripper that runs Handler in a goroutine per request.
 type Transport struct {
 	Handler http.Handler
 	User    user.Info
 }
 
-// RoundTrip returns when the handler has sent its header, or when the request
-// is cancelled; the handler's context ends with the response's body.
+// RoundTrip returns when the handler has sent its header, or when the request is
+// canceled. Closing the response's body cancels the handler's context.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(context.WithValue(req.Context(), identityKey{}, t.User))
+	ctx, cancel := context.WithCancel(callContext{caller: req.Context(), user: t.User})
 	inner := req.Clone(ctx)
 	inner.RequestURI = req.URL.RequestURI()
 	inner.RemoteAddr = "127.0.0.1:0"
@@ -66,12 +62,12 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if inner.Body == nil {
 		inner.Body = http.NoBody
 	}
-	w := newResponseWriter(ctx)
+	w := newResponseWriter(ctx, req.Context())
 	go func() {
 		defer w.finish()
 		defer inner.Body.Close()
 		defer func() {
-			// Handlers panic to abort a response, as net/http's servers allow.
+			// Handlers may panic to abort a response, as with net/http's server.
 			if r := recover(); r != nil {
 				w.abort(fmt.Errorf("%s %s: %v", req.Method, req.URL.Path, r))
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,9 +12,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/httplog"
+	"k8s.io/klog/v2"
 )
 
 var alice = &user.DefaultInfo{Name: "alice"}
@@ -151,7 +155,7 @@ func TestCancelBeforeTheHeader(t *testing.T) {
 	<-ended
 }
 
-// A writer stops when its reader does, and goes on when the reader does.
+// A handler blocks while its response is not read, and continues when it is.
 func TestSlowReaderBlocksTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chunk, chunks = 1 << 20, 64
@@ -172,7 +176,7 @@ func TestSlowReaderBlocksTheWriter(t *testing.T) {
 		defer resp.Body.Close()
 		synctest.Wait()
 		if got := written.Load(); got > maxUnreadBytes+chunk {
-			t.Errorf("nobody reads, and %d bytes were taken", got)
+			t.Errorf("%d bytes were accepted while nothing was read", got)
 		}
 		n, err := io.Copy(io.Discard, resp.Body)
 		if n != chunk*chunks || err != nil {
@@ -225,7 +229,7 @@ func TestPanicBecomesAnError(t *testing.T) {
 
 func TestAuthenticatorRecognizesLoopbackCallers(t *testing.T) {
 	outside := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
-		return &authenticator.Response{User: &user.DefaultInfo{Name: "outsider"}}, true, nil
+		return &authenticator.Response{User: &user.DefaultInfo{Name: "external"}}, true, nil
 	})
 	who := func(req *http.Request) string {
 		resp, ok, err := Authenticator(outside).AuthenticateRequest(req)
@@ -247,7 +251,99 @@ func TestAuthenticatorRecognizesLoopbackCallers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := who(req); got != "outsider" {
+	if got := who(req); got != "external" {
 		t.Errorf("outside: got %q", got)
 	}
+}
+
+type callerKey struct{}
+
+// The caller's context may belong to another request of the same server. Its values
+// must not reach the handler, or that request's log entry and audit event would be
+// used twice.
+func TestHandlerContext(t *testing.T) {
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(context.WithValue(t.Context(), callerKey{}, "caller"), deadline)
+	defer cancel()
+	resp, err := doGet(t, ctx, newClient(func(_ http.ResponseWriter, req *http.Request) {
+		if got := req.Context().Value(callerKey{}); got != nil {
+			t.Errorf("value of the caller's context: got %v, want none", got)
+		}
+		if got, ok := req.Context().Deadline(); !got.Equal(deadline) || !ok {
+			t.Errorf("deadline: got %v, %v, want %v", got, ok, deadline)
+		}
+		if req.Context().Err() != nil {
+			t.Errorf("ended before the caller's context: %v", req.Context().Err())
+		}
+		cancel()
+		<-req.Context().Done()
+		if got := req.Context().Err(); got != context.Canceled {
+			t.Errorf("after cancellation: got %v", got)
+		}
+	}))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v", resp, err)
+	}
+}
+
+func TestCancellationCauseReachesTheCaller(t *testing.T) {
+	cause := errors.New("cause")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	resp, err := doGet(t, ctx, newClient(func(w http.ResponseWriter, req *http.Request) {
+		w.(http.Flusher).Flush()
+		<-req.Context().Done()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	cancel(cause)
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+}
+
+// Upstream's handlers call the server in turn, with the context of the request that
+// they handle. Its logging panics where it finds a log entry in the context.
+func TestNestedRequestWithLogging(t *testing.T) {
+	setVerbosity(t, "3")
+	var handler http.Handler
+	handler = httplog.WithLogging(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Query().Has("nested") {
+			return
+		}
+		nested := &http.Client{Transport: Transport{Handler: handler, User: alice}}
+		req, err := http.NewRequestWithContext(req.Context(), http.MethodGet, URL+"/path?nested", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := nested.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp.Body.Close()
+	}), httplog.DefaultStacktracePred)
+	resp, err := doGet(t, t.Context(), newClient(handler.ServeHTTP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// setVerbosity sets the verbosity of klog until the test ends.
+func setVerbosity(t *testing.T, level string) {
+	t.Helper()
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	v := flags.Lookup("v").Value
+	before := v.String()
+	if err := v.Set(level); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Set(before); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// responseWriter is the server's end of a response. Memory is bounded by what
-// the client leaves unread, as with a socket: see maxUnread.
+// responseWriter is the server's end of a response. It buffers at most
+// maxUnreadBytes and one write.
 type responseWriter struct {
-	ctx        context.Context
+	ctx        context.Context // the handler's
+	caller     context.Context
 	header     http.Header
 	headerSent chan struct{} // closed when the header is final
 
@@ -25,14 +26,14 @@ type responseWriter struct {
 	err        error
 }
 
-// maxUnreadBytes is how many bytes a response may run ahead of its reader; HTTP/2
-// as Go's client speaks it gives a stream 4 MiB.
+// maxUnreadBytes is how many bytes of a response may be unread before its writer
+// blocks. Go's HTTP/2 client grants a stream as many.
 const maxUnreadBytes = 4 << 20
 
-func newResponseWriter(ctx context.Context) *responseWriter {
-	w := &responseWriter{ctx: ctx, header: http.Header{}, headerSent: make(chan struct{})}
+func newResponseWriter(ctx, caller context.Context) *responseWriter {
+	w := &responseWriter{ctx: ctx, caller: caller, header: http.Header{}, headerSent: make(chan struct{})}
 	w.changed = sync.NewCond(&w.mu)
-	// A reader or a writer that waits must see that the request is over.
+	// Wakes a reader or a writer that waits when the request ends.
 	context.AfterFunc(ctx, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -65,21 +66,31 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 		w.changed.Wait()
 	}
 	if w.ctx.Err() != nil {
-		return 0, context.Cause(w.ctx)
+		return 0, w.cause()
 	}
 	n, err := w.buf.Write(p)
 	w.changed.Broadcast()
 	return n, err
 }
 
-// Flush is there for handlers that stream; what is written is readable at once.
+// Flush sends the header. What is written can be read at once.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// CloseNotify is what upstream's wrappers look for before they pass Flush on.
+// CloseNotify is required by upstream's wrappers of response writers: they pass
+// Flush on only if it exists.
 func (w *responseWriter) CloseNotify() <-chan bool {
 	gone := make(chan bool, 1)
 	context.AfterFunc(w.ctx, func() { gone <- true })
 	return gone
+}
+
+// cause returns why the request ended. The handler's context does not know the
+// cause that the caller's was canceled with.
+func (w *responseWriter) cause() error {
+	if err := context.Cause(w.caller); err != nil {
+		return err
+	}
+	return context.Cause(w.ctx)
 }
 
 func (w *responseWriter) abort(err error) {
@@ -92,14 +103,14 @@ func (w *responseWriter) abort(err error) {
 	}
 }
 
-// finish is called when the handler has returned. If the request was over by
-// then, what was written may not be all.
+// finish is called when the handler has returned. If the request had ended by then,
+// the response may be incomplete, so reading it ends with an error.
 func (w *responseWriter) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writeHeaderLocked(http.StatusOK)
 	if w.err == nil && w.ctx.Err() != nil {
-		w.err = context.Cause(w.ctx)
+		w.err = w.cause()
 	}
 	w.finished = true
 	w.changed.Broadcast()
@@ -146,10 +157,10 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	if w.finished {
 		return 0, io.EOF
 	}
-	return 0, context.Cause(w.ctx)
+	return 0, w.cause()
 }
 
-// Close ends the request, as closing a connection would.
+// Close cancels the handler's context, as closing a connection would.
 func (b *responseBody) Close() error {
 	b.cancel()
 	return nil

@@ -13,29 +13,29 @@ import (
 
 // authority signs certificates.
 type authority struct {
-	name string // of its files, without suffix
+	name string // of its files, without extension
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-func (s *directory) ensureCA(name, commonName string) (*authority, error) {
-	cert, err := s.readCert(name)
+func (d *directory) ensureCA(name, commonName string) (*authority, error) {
+	cert, err := d.readCert(name)
 	if err != nil {
 		return nil, err
 	}
-	key, err := s.readKey(name)
+	key, err := d.readKey(name)
 	if err != nil {
 		return nil, err
 	}
 	if cert != nil && key == nil {
-		return nil, fmt.Errorf("%s is missing, but %s.crt is there: %s", s.filePath(name+".key"), name, s.repairAdvice(name))
+		return nil, fmt.Errorf("%s is missing, but %s.crt exists: %s", d.filePath(name+".key"), name, d.repairAdvice(name))
 	}
 	if key == nil {
 		made, data, err := generateKey()
 		if err != nil {
 			return nil, err
 		}
-		if err := s.writeFile(name+".key", data, true); err != nil {
+		if err := d.writeFile(name+".key", data, true); err != nil {
 			return nil, err
 		}
 		key = made
@@ -48,63 +48,63 @@ func (s *directory) ensureCA(name, commonName string) (*authority, error) {
 		IsCA:                  true,
 	}
 	if cert != nil {
-		if err := s.checkCA(ca); err != nil {
+		if err := d.checkCA(ca); err != nil {
 			return nil, err
 		}
-		// One that another CA signed can only be renewed by that one.
-		if cert.NotAfter.Sub(s.now) >= RenewBefore || cert.CheckSignatureFrom(cert) != nil {
+		// A CA certificate that another CA has signed cannot be renewed here.
+		if cert.NotAfter.Sub(d.now) >= RenewBefore || cert.CheckSignatureFrom(cert) != nil {
 			return ca, nil
 		}
-		// The same subject and key: what it has signed stays valid.
+		// The subject and the key stay, so that what the CA has signed stays valid.
 		template.RawSubject, template.SubjectKeyId = cert.RawSubject, cert.SubjectKeyId
 	}
-	template.NotBefore, template.NotAfter = s.now.Add(-Backdate), s.now.Add(CAValidity)
-	if ca.cert, err = s.issueCert(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
+	template.NotBefore, template.NotAfter = d.now.Add(-Backdate), d.now.Add(CAValidity)
+	if ca.cert, err = d.issueCert(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
 		return nil, err
 	}
 	return ca, nil
 }
 
-func (s *directory) checkCA(ca *authority) error {
-	file := s.filePath(ca.name + ".crt")
+func (d *directory) checkCA(ca *authority) error {
+	file := d.filePath(ca.name + ".crt")
 	switch {
 	case !samePublicKey(ca.cert.PublicKey, ca.key.Public()):
-		return fmt.Errorf("%s does not belong to %s.key: %s", file, ca.name, s.repairAdvice(ca.name))
+		return fmt.Errorf("%s does not match %s.key: %s", file, ca.name, d.repairAdvice(ca.name))
 	case !ca.cert.IsCA || ca.cert.KeyUsage != 0 && ca.cert.KeyUsage&x509.KeyUsageCertSign == 0:
-		return fmt.Errorf("%s is no certificate of a CA: %s", file, s.repairAdvice(ca.name))
-	case s.now.After(ca.cert.NotAfter):
-		return fmt.Errorf("%s expired at %s, and every client knows it: remove the folder %s to have all certificates and keys made anew, or choose another --name", file, formatTime(ca.cert.NotAfter), s.path)
-	case s.now.Before(ca.cert.NotBefore):
-		return fmt.Errorf("%s is not valid before %s, and the clock says %s: set the clock", file, formatTime(ca.cert.NotBefore), formatTime(s.now))
+		return fmt.Errorf("%s is not a CA certificate: %s", file, d.repairAdvice(ca.name))
+	case d.now.After(ca.cert.NotAfter):
+		return fmt.Errorf("%s expired at %s, and clients trust no other CA: remove the folder %s to create all certificates and keys again, or choose another --name", file, formatTime(ca.cert.NotAfter), d.path)
+	case d.now.Before(ca.cert.NotBefore):
+		return fmt.Errorf("%s is not valid before %s, but the clock shows %s: set the clock", file, formatTime(ca.cert.NotBefore), formatTime(d.now))
 	}
 	return nil
 }
 
-// issueCert signs a certificate and writes it.
-func (s *directory) issueCert(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {
+// issueCert signs a certificate and writes it to a file.
+func (d *directory) issueCert(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, public, ca.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.filePath(name), err)
+		return nil, fmt.Errorf("%s: %w", d.filePath(name), err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("%s would not be readable: %w", s.filePath(name), err)
+		return nil, fmt.Errorf("%s: parse the new certificate: %w", d.filePath(name), err)
 	}
-	return cert, s.writeFile(name, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}), false)
+	return cert, d.writeFile(name, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}), false)
 }
 
 func (ca *authority) hasSigned(cert *x509.Certificate) bool {
 	return bytes.Equal(cert.RawIssuer, ca.cert.RawSubject) && cert.CheckSignatureFrom(ca.cert) == nil
 }
 
-// repairAdvice says what to do about a file that is missing or wrong. The name is
-// without suffix.
-func (s *directory) repairAdvice(name string) string {
+// repairAdvice returns what to do about a file that is missing or wrong. The name has
+// no extension.
+func (d *directory) repairAdvice(name string) string {
 	switch name {
 	case "ca", "front-proxy-ca", "sa":
-		return fmt.Sprintf("put back the right one, or remove the folder %s to have all certificates and keys made anew", s.path)
+		return fmt.Sprintf("copy the original back, or remove the folder %s to create all certificates and keys again", d.path)
 	}
-	return fmt.Sprintf("put back the right one, or remove %s.crt and %s.key to have them made anew", name, name)
+	return fmt.Sprintf("copy the original back, or remove %s.crt and %s.key to create them again", name, name)
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

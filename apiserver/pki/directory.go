@@ -15,41 +15,41 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
-// directory is the folder during one Ensure.
+// directory is the folder while Ensure works in it.
 type directory struct {
 	path      string
 	now       time.Time
 	syncFiles bool
 
 	createdDir   bool
-	createdFiles []string // paths of the files that were not there before
-	needsSync    bool     // whether a file has to survive a crash of the machine
+	createdFiles []string // paths
+	needsSync    bool     // whether a file was written that must survive a crash of the machine
 }
 
-func (s *directory) filePath(name string) string { return filepath.Join(s.path, name) }
+func (d *directory) filePath(name string) string { return filepath.Join(d.path, name) }
 
-// prepare makes the folder, or closes it to other users and removes what a crash
-// left of files that were being written.
-func (s *directory) prepare() error {
-	err := os.Mkdir(s.path, 0o700)
+// prepare creates the folder. If it exists, prepare denies access to other users and
+// removes incomplete files that a crash has left.
+func (d *directory) prepare() error {
+	err := os.Mkdir(d.path, 0o700)
 	if err == nil {
-		s.createdDir = true
+		d.createdDir = true
 		return nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return withAdvice(err)
 	}
-	info, err := os.Stat(s.path)
+	info, err := os.Stat(d.path)
 	if err != nil {
 		return withAdvice(err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is a file, but the folder of the certificates has to be there: move it away", s.path)
+		return fmt.Errorf("%s is a file, but the certificates need a folder of this name: move the file", d.path)
 	}
-	if err := restrictMode(s.path, info); err != nil {
+	if err := restrictMode(d.path, info); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(s.path)
+	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return withAdvice(err)
 	}
@@ -57,28 +57,28 @@ func (s *directory) prepare() error {
 		if !strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			continue
 		}
-		if err := os.Remove(s.filePath(e.Name())); err != nil {
+		if err := os.Remove(d.filePath(e.Name())); err != nil {
 			return withAdvice(err)
 		}
 	}
 	return nil
 }
 
-// removeCreated removes what a failed Ensure made. Its errors are dropped: the one that
-// made Ensure fail is worth more.
-func (s *directory) removeCreated() {
-	for _, path := range slices.Backward(s.createdFiles) {
+// removeCreated removes what a failed Ensure has created. It ignores errors, so that
+// the first one is reported.
+func (d *directory) removeCreated() {
+	for _, path := range slices.Backward(d.createdFiles) {
 		_ = os.Remove(path)
 	}
-	if s.createdDir {
-		_ = os.Remove(s.path)
+	if d.createdDir {
+		_ = os.Remove(d.path)
 	}
 }
 
-// readFile returns nil for a file that is missing, or empty as a crash of the
-// machine may leave one that was not synced.
-func (s *directory) readFile(name string) ([]byte, error) {
-	data, err := os.ReadFile(s.filePath(name))
+// readFile returns nil for a file that is missing or empty. A crash of the machine may
+// leave a file empty that was not synced.
+func (d *directory) readFile(name string) ([]byte, error) {
+	data, err := os.ReadFile(d.filePath(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
 		return nil, nil
 	}
@@ -88,40 +88,41 @@ func (s *directory) readFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// readSecretFile is read for a file that only its owner may read.
-func (s *directory) readSecretFile(name string) ([]byte, error) {
-	data, err := s.readFile(name)
+// readSecretFile is readFile for a file that only its owner may access.
+func (d *directory) readSecretFile(name string) ([]byte, error) {
+	data, err := d.readFile(name)
 	if err != nil || data == nil {
 		return nil, err
 	}
-	info, err := os.Stat(s.filePath(name))
+	info, err := os.Stat(d.filePath(name))
 	if err != nil {
 		return nil, withAdvice(err)
 	}
-	return data, restrictMode(s.filePath(name), info)
+	return data, restrictMode(d.filePath(name), info)
 }
 
-// writeFile replaces a file at once. What cannot be made again has to be durable.
-func (s *directory) writeFile(name string, data []byte, lasting bool) error {
-	lasting = lasting && s.syncFiles
-	_, err := os.Lstat(s.filePath(name))
+// writeFile replaces a file atomically. A file that cannot be created again must be
+// durable.
+func (d *directory) writeFile(name string, data []byte, durably bool) error {
+	durably = durably && d.syncFiles
+	_, err := os.Lstat(d.filePath(name))
 	isNew := errors.Is(err, fs.ErrNotExist)
-	if err := durable.Replace(s.filePath(name), durable.TempPrefix, data, lasting, nil); err != nil {
+	if err := durable.Replace(d.filePath(name), durable.TempPrefix, data, durably, nil); err != nil {
 		return withAdvice(err)
 	}
 	if isNew {
-		s.createdFiles = append(s.createdFiles, s.filePath(name))
+		d.createdFiles = append(d.createdFiles, d.filePath(name))
 	}
-	s.needsSync = s.needsSync || lasting
+	d.needsSync = d.needsSync || durably
 	return nil
 }
 
-// sync makes the names of durable files as durable as their content.
-func (s *directory) sync() error {
-	if !s.needsSync || runtime.GOOS == "windows" { // which cannot, and need not
+// sync makes the names of durable files durable; writeFile has synced their content.
+func (d *directory) sync() error {
+	if !d.needsSync || runtime.GOOS == "windows" { // Windows cannot sync a folder
 		return nil
 	}
-	dir, err := os.Open(s.path)
+	dir, err := os.Open(d.path)
 	if err != nil {
 		return withAdvice(err)
 	}
@@ -135,25 +136,25 @@ func (s *directory) sync() error {
 	return nil
 }
 
-// restrictMode closes a file or folder to other users.
+// restrictMode denies other users access to a file or folder.
 func restrictMode(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" {
 		return nil
 	}
 	if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
-		return fmt.Errorf("%s is open to other users and cannot be closed to them (%w): make it yours", path, err)
+		return fmt.Errorf("%s is accessible to other users, and its mode cannot be changed: %w: make your user its owner", path, err)
 	}
 	return nil
 }
 
-// withAdvice adds what to do to an error of the file system, which names the file.
+// withAdvice adds what to do to an error of the file system.
 func withAdvice(err error) error {
 	const winerrorDiskFull = syscall.Errno(112)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, winerrorDiskFull):
-		return fmt.Errorf("%w: the disk is full, make room", err)
+		return fmt.Errorf("%w: free space on the disk", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: make it yours, readable and writable", err)
+		return fmt.Errorf("%w: make it readable and writable by your user", err)
 	}
-	return fmt.Errorf("%w: look into that", err)
+	return err
 }

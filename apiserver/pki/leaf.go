@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// leafSpec is a certificate that is wanted.
+// leafSpec describes a certificate that is needed.
 type leafSpec struct {
-	name     string // of its files, without suffix
+	name     string // of its files, without extension
 	subject  pkix.Name
 	usage    x509.ExtKeyUsage
 	dnsNames []string
@@ -30,36 +30,36 @@ func newClientLeaf(name, user string, groups []string) leafSpec {
 	}
 }
 
-func (s *directory) ensureLeaf(l leafSpec, ca *authority) error {
-	cert, err := s.readCert(l.name)
+func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
+	cert, err := d.readCert(l.name)
 	if err != nil {
 		return err
 	}
-	key, err := s.readKey(l.name)
+	key, err := d.readKey(l.name)
 	if err != nil {
 		return err
 	}
 	if key == nil {
-		if key, err = s.newLeafKey(l); err != nil {
+		if key, err = d.newLeafKey(l); err != nil {
 			return err
 		}
 		cert = nil
 	}
 	if cert != nil {
 		if !samePublicKey(cert.PublicKey, key.Public()) {
-			return fmt.Errorf("%s does not belong to %s.key: %s", s.filePath(l.name+".crt"), l.name, s.repairAdvice(l.name))
+			return fmt.Errorf("%s does not match %s.key: %s", d.filePath(l.name+".crt"), l.name, d.repairAdvice(l.name))
 		}
 		if !ca.hasSigned(cert) {
-			return fmt.Errorf("%s was not signed by %s.crt: %s", s.filePath(l.name+".crt"), ca.name, s.repairAdvice(l.name))
+			return fmt.Errorf("%s is not signed by %s.crt: %s", d.filePath(l.name+".crt"), ca.name, d.repairAdvice(l.name))
 		}
-		if l.matches(cert) && !s.now.Before(cert.NotBefore) && cert.NotAfter.Sub(s.now) >= RenewBefore {
+		if l.matches(cert) && !d.now.Before(cert.NotBefore) && cert.NotAfter.Sub(d.now) >= RenewBefore {
 			return nil
 		}
 	}
-	_, err = s.issueCert(l.name+".crt", &x509.Certificate{
+	_, err = d.issueCert(l.name+".crt", &x509.Certificate{
 		Subject:               l.subject,
-		NotBefore:             s.now.Add(-Backdate),
-		NotAfter:              earlierTime(s.now.Add(LeafValidity), ca.cert.NotAfter),
+		NotBefore:             d.now.Add(-Backdate),
+		NotAfter:              earlierTime(d.now.Add(LeafValidity), ca.cert.NotAfter),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{l.usage},
 		BasicConstraintsValid: true,
@@ -69,20 +69,21 @@ func (s *directory) ensureLeaf(l leafSpec, ca *authority) error {
 	return err
 }
 
-// newLeafKey first removes a certificate that has lost its key: a crash between
-// the writing of the two would leave a pair that does not match.
-func (s *directory) newLeafKey(l leafSpec) (crypto.Signer, error) {
-	if err := os.Remove(s.filePath(l.name + ".crt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// newLeafKey writes a new key. It first removes a certificate of the old key: a crash
+// between writing the key and the certificate would leave a pair that does not match.
+func (d *directory) newLeafKey(l leafSpec) (crypto.Signer, error) {
+	if err := os.Remove(d.filePath(l.name + ".crt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, withAdvice(err)
 	}
 	key, data, err := generateKey()
 	if err != nil {
 		return nil, err
 	}
-	return key, s.writeFile(l.name+".key", data, false)
+	return key, d.writeFile(l.name+".key", data, false)
 }
 
-// matches reports whether a certificate is for all that is wanted.
+// matches reports whether a certificate has the subject, usage and names that are
+// needed. It may have more names.
 func (l leafSpec) matches(cert *x509.Certificate) bool {
 	for _, name := range l.dnsNames {
 		if !slices.Contains(cert.DNSNames, name) {

@@ -17,28 +17,28 @@ const (
 	ecPrivateKeyBlock = "EC PRIVATE KEY"
 )
 
-// readCert returns nil if there is none. The name is without suffix.
-func (s *directory) readCert(name string) (*x509.Certificate, error) {
-	data, err := s.readFile(name + ".crt")
+// readCert returns nil if there is no such file. The name has no extension.
+func (d *directory) readCert(name string) (*x509.Certificate, error) {
+	data, err := d.readFile(name + ".crt")
 	if err != nil || data == nil {
 		return nil, err
 	}
 	cert, err := parseCert(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.filePath(name+".crt"), err, s.repairAdvice(name))
+		return nil, fmt.Errorf("%s cannot be used: %w: %s", d.filePath(name+".crt"), err, d.repairAdvice(name))
 	}
 	return cert, nil
 }
 
-// readKey returns nil if there is none. The name is without suffix.
-func (s *directory) readKey(name string) (crypto.Signer, error) {
-	data, err := s.readSecretFile(name + ".key")
+// readKey returns nil if there is no such file. The name has no extension.
+func (d *directory) readKey(name string) (crypto.Signer, error) {
+	data, err := d.readSecretFile(name + ".key")
 	if err != nil || data == nil {
 		return nil, err
 	}
 	key, err := parseKey(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w): %s", s.filePath(name+".key"), err, s.repairAdvice(name))
+		return nil, fmt.Errorf("%s cannot be used: %w: %s", d.filePath(name+".key"), err, d.repairAdvice(name))
 	}
 	return key, nil
 }
@@ -49,7 +49,7 @@ func parseCert(data []byte) (*x509.Certificate, error) {
 			return x509.ParseCertificate(block.Bytes)
 		}
 	}
-	return nil, errors.New("no PEM block in it is a certificate")
+	return nil, errors.New("it has no certificate in PEM format")
 }
 
 func parseKey(data []byte) (crypto.Signer, error) {
@@ -72,9 +72,9 @@ func parseKey(data []byte) (crypto.Signer, error) {
 		if signer, ok := key.(crypto.Signer); ok {
 			return signer, nil
 		}
-		return nil, fmt.Errorf("a %T cannot sign", key)
+		return nil, fmt.Errorf("keys of type %T cannot sign", key)
 	}
-	return nil, errors.New("no PEM block in it is an unencrypted private key")
+	return nil, errors.New("it has no unencrypted private key in PEM format")
 }
 
 func generateKey() (*ecdsa.PrivateKey, []byte, error) {

@@ -1,10 +1,10 @@
-// Package pki keeps the certificates and keys of a control plane as files in
-// one folder, under the names that kubeadm gives them.
+// Package pki maintains the certificates and keys of a control plane as files in
+// one folder, under the names that kubeadm uses.
 //
-// What is missing is made, what expires soon is renewed, and what does not fit
-// together is refused: nothing that somebody else put there is overwritten
-// while it is valid. All keys made here are ECDSA P-256. Renewing keeps the
-// key, so a renewed CA still vouches for what it signed before.
+// It creates files that are missing, renews certificates that expire soon, and
+// refuses files that do not match each other. It never overwrites a valid file that a
+// user has provided. All keys that it creates are ECDSA P-256. Renewing a CA keeps its
+// key, so the certificates that it has signed stay valid.
 package pki
 
 import (
@@ -20,51 +20,51 @@ const (
 	// CAValidity and LeafValidity are those of kubeadm's certificates.
 	CAValidity   = 10 * 365 * 24 * time.Hour
 	LeafValidity = 365 * 24 * time.Hour
-	// RenewBefore is how long before its end a certificate is renewed. That
-	// happens at a start only, so a control plane has to be restarted once in
-	// this time.
+	// RenewBefore is how long before its expiry a certificate is renewed. It is
+	// renewed at a start only, so a control plane has to be restarted at least once
+	// in this time.
 	RenewBefore = 30 * 24 * time.Hour
-	// Backdate is how far clocks of clients may be behind.
+	// Backdate is how far the clocks of clients may be behind.
 	Backdate = 5 * time.Minute
 )
 
-// Config says which certificates are wanted.
+// Config describes the certificates that are needed.
 type Config struct {
-	// Dir is the folder that holds them; made 0700 if need be, in one that
-	// exists. The caller sees to it that no other process works in it.
+	// Dir is the folder of the files. If it does not exist it is created with mode
+	// 0700; its parent must exist. The caller must keep other processes out of it.
 	Dir string
-	// DNSNames and IPs are where clients reach the API server, besides the
-	// in-cluster names of the Service "kubernetes" and the loopback.
+	// DNSNames and IPs are the addresses of the API server, in addition to the names
+	// of the Service "kubernetes" and the loopback addresses.
 	DNSNames []string
 	IPs      []net.IP
-	// NoSync leaves it to the system when the keys reach the disk.
+	// NoSync does not wait until the keys are on disk.
 	NoSync bool
-	// Now tells the time; nil = time.Now.
+	// Now returns the current time; nil = time.Now.
 	Now func() time.Time
 }
 
-// Bundle is where everything lies that the parts of a control plane need; all
-// but the last three are file paths.
+// Bundle holds what the parts of a control plane need. All but the last three fields
+// are file paths.
 type Bundle struct {
-	// The cluster's CA signs server and client certificates and CSRs.
+	// The cluster's CA signs server certificates, client certificates and CSRs.
 	CACert, CAKey           string
 	ServingCert, ServingKey string
-	// The front proxy is the API server as the aggregated API servers see it.
+	// The front proxy is the role of the API server towards aggregated API servers.
 	FrontProxyCACert                          string
 	FrontProxyClientCert, FrontProxyClientKey string
 	KubeletClientCert, KubeletClientKey       string
-	// Service account tokens are signed and verified with these.
+	// The key pair signs and verifies service account tokens.
 	ServiceAccountKey, ServiceAccountPub string
 
 	// CAPEM is the content of CACert.
 	CAPEM []byte
-	// The administrator is kubernetes-admin of the group system:masters.
+	// The administrator is the user kubernetes-admin in the group system:masters.
 	AdminCertPEM, AdminKeyPEM []byte
 }
 
-// Ensure makes what is missing, renews what expires soon or does not cover the
-// names wanted, and refuses what does not match. When it fails, no new file
-// remains.
+// Ensure creates missing files, renews certificates that expire soon or lack a name,
+// and returns an error for files that do not match each other. If it fails, it removes
+// the files that it has created.
 func Ensure(cfg Config) (*Bundle, error) {
 	now := time.Now
 	if cfg.Now != nil {
@@ -88,20 +88,20 @@ func Ensure(cfg Config) (*Bundle, error) {
 	return b, nil
 }
 
-func (s *directory) ensureAll(cfg Config) (*Bundle, error) {
-	if err := s.prepare(); err != nil {
+func (d *directory) ensureAll(cfg Config) (*Bundle, error) {
+	if err := d.prepare(); err != nil {
 		return nil, err
 	}
-	// Before the CA: a CA without it means that it was lost, not that an
-	// earlier start was interrupted.
-	if err := s.ensureServiceAccountKey(); err != nil {
+	// Created before the CA, so that a CA without this key means that the key was
+	// lost, not that an earlier start was interrupted.
+	if err := d.ensureServiceAccountKey(); err != nil {
 		return nil, err
 	}
-	ca, err := s.ensureCA("ca", "kubernetes")
+	ca, err := d.ensureCA("ca", "kubernetes")
 	if err != nil {
 		return nil, err
 	}
-	frontProxyCA, err := s.ensureCA("front-proxy-ca", "front-proxy-ca")
+	frontProxyCA, err := d.ensureCA("front-proxy-ca", "front-proxy-ca")
 	if err != nil {
 		return nil, err
 	}
@@ -119,36 +119,36 @@ func (s *directory) ensureAll(cfg Config) (*Bundle, error) {
 	kubeletClient := newClientLeaf("apiserver-kubelet-client", "kube-apiserver-kubelet-client", masters)
 	admin := newClientLeaf("admin", "kubernetes-admin", masters)
 	for _, l := range []leafSpec{serving, kubeletClient, admin} {
-		if err := s.ensureLeaf(l, ca); err != nil {
+		if err := d.ensureLeaf(l, ca); err != nil {
 			return nil, err
 		}
 	}
 	frontProxyClient := newClientLeaf("front-proxy-client", "front-proxy-client", nil)
-	if err := s.ensureLeaf(frontProxyClient, frontProxyCA); err != nil {
+	if err := d.ensureLeaf(frontProxyClient, frontProxyCA); err != nil {
 		return nil, err
 	}
-	if err := s.sync(); err != nil {
+	if err := d.sync(); err != nil {
 		return nil, err
 	}
-	return s.loadBundle()
+	return d.loadBundle()
 }
 
-func (s *directory) loadBundle() (*Bundle, error) {
+func (d *directory) loadBundle() (*Bundle, error) {
 	b := &Bundle{
-		CACert:               s.filePath("ca.crt"),
-		CAKey:                s.filePath("ca.key"),
-		ServingCert:          s.filePath("apiserver.crt"),
-		ServingKey:           s.filePath("apiserver.key"),
-		FrontProxyCACert:     s.filePath("front-proxy-ca.crt"),
-		FrontProxyClientCert: s.filePath("front-proxy-client.crt"),
-		FrontProxyClientKey:  s.filePath("front-proxy-client.key"),
-		KubeletClientCert:    s.filePath("apiserver-kubelet-client.crt"),
-		KubeletClientKey:     s.filePath("apiserver-kubelet-client.key"),
-		ServiceAccountKey:    s.filePath("sa.key"),
-		ServiceAccountPub:    s.filePath("sa.pub"),
+		CACert:               d.filePath("ca.crt"),
+		CAKey:                d.filePath("ca.key"),
+		ServingCert:          d.filePath("apiserver.crt"),
+		ServingKey:           d.filePath("apiserver.key"),
+		FrontProxyCACert:     d.filePath("front-proxy-ca.crt"),
+		FrontProxyClientCert: d.filePath("front-proxy-client.crt"),
+		FrontProxyClientKey:  d.filePath("front-proxy-client.key"),
+		KubeletClientCert:    d.filePath("apiserver-kubelet-client.crt"),
+		KubeletClientKey:     d.filePath("apiserver-kubelet-client.key"),
+		ServiceAccountKey:    d.filePath("sa.key"),
+		ServiceAccountPub:    d.filePath("sa.pub"),
 	}
 	for name, content := range map[string]*[]byte{"ca.crt": &b.CAPEM, "admin.crt": &b.AdminCertPEM, "admin.key": &b.AdminKeyPEM} {
-		data, err := s.readFile(name)
+		data, err := d.readFile(name)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startTime is a whole second, as the times in certificates are.
+// startTime is a whole second, like the times in certificates.
 func startTime() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func fixedClock(now time.Time) func() time.Time { return func() time.Time { return now } }
@@ -32,14 +32,14 @@ func mustEnsure(t *testing.T, cfg Config) *Bundle {
 	return b
 }
 
-// newPKI makes all certificates at start.
+// newPKI creates all certificates at startTime.
 func newPKI(t *testing.T) (Config, *Bundle) {
 	t.Helper()
 	cfg := Config{Dir: filepath.Join(t.TempDir(), "pki"), Now: fixedClock(startTime()), NoSync: true}
 	return cfg, mustEnsure(t, cfg)
 }
 
-// readFiles is what lies in a folder: name → mode and content.
+// readFiles returns the mode and content of each file of a folder, by name.
 func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -61,7 +61,7 @@ func readFiles(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// changedFiles names the files that differ.
+// changedFiles returns the names of the files that differ.
 func changedFiles(before, after map[string]string) map[string]bool {
 	names := map[string]bool{}
 	for name := range before {
@@ -176,7 +176,7 @@ func TestCertificateContents(t *testing.T) {
 			}
 			other := x509.ExtKeyUsageServerAuth + x509.ExtKeyUsageClientAuth - test.usage
 			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: startTime(), KeyUsages: []x509.ExtKeyUsage{other}}); err == nil {
-				t.Error("it is good for client and server")
+				t.Error("it is valid for both clients and servers")
 			}
 			if cert.Subject.CommonName != test.commonName || !cmp.Equal(cert.Subject.Organization, test.groups) || cert.IsCA {
 				t.Errorf("got %v, CA %v", cert.Subject, cert.IsCA)

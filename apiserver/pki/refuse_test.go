@@ -13,7 +13,7 @@ import (
 )
 
 func TestRefusesInconsistentFiles(t *testing.T) {
-	const anew = "put back the right one, or remove the folder DIR to have all certificates and keys made anew"
+	const createAll = "copy the original back, or remove the folder DIR to create all certificates and keys again"
 	// from copies files of another control plane.
 	from := func(names ...string) func(*testing.T, *Config) {
 		return func(t *testing.T, cfg *Config) {
@@ -33,40 +33,40 @@ func TestRefusesInconsistentFiles(t *testing.T) {
 		spoil func(*testing.T, *Config)
 		want  string // DIR stands for the folder
 	}{
-		"CA certificate garbage":      {content("ca.crt", "x"), "pki: DIR/ca.crt cannot be used (no PEM block in it is a certificate): " + anew},
-		"CA certificate garbage PEM":  {content("ca.crt", "-----BEGIN CERTIFICATE-----\neA==\n-----END CERTIFICATE-----\n"), "pki: DIR/ca.crt cannot be used (x509: malformed certificate): " + anew},
-		"CA key garbage":              {content("ca.key", "x"), "pki: DIR/ca.key cannot be used (no PEM block in it is an unencrypted private key): " + anew},
-		"front proxy CA garbage":      {content("front-proxy-ca.crt", "x"), "pki: DIR/front-proxy-ca.crt cannot be used (no PEM block in it is a certificate): " + anew},
-		"leaf certificate garbage":    {content("apiserver.crt", "x"), "pki: DIR/apiserver.crt cannot be used (no PEM block in it is a certificate): put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
-		"leaf key garbage":            {content("apiserver.key", "x"), "pki: DIR/apiserver.key cannot be used (no PEM block in it is an unencrypted private key): put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
-		"service account key garbage": {content("sa.key", "x"), "pki: DIR/sa.key cannot be used (no PEM block in it is an unencrypted private key): " + anew},
-		"service account pub garbage": {content("sa.pub", "x"), "pki: DIR/sa.pub cannot be used (no PEM block in it is a public key): put back the right one, or remove it to have it derived from sa.key"},
+		"CA certificate garbage":      {content("ca.crt", "x"), "pki: DIR/ca.crt cannot be used: it has no certificate in PEM format: " + createAll},
+		"CA certificate garbage PEM":  {content("ca.crt", "-----BEGIN CERTIFICATE-----\neA==\n-----END CERTIFICATE-----\n"), "pki: DIR/ca.crt cannot be used: x509: malformed certificate: " + createAll},
+		"CA key garbage":              {content("ca.key", "x"), "pki: DIR/ca.key cannot be used: it has no unencrypted private key in PEM format: " + createAll},
+		"front proxy CA garbage":      {content("front-proxy-ca.crt", "x"), "pki: DIR/front-proxy-ca.crt cannot be used: it has no certificate in PEM format: " + createAll},
+		"leaf certificate garbage":    {content("apiserver.crt", "x"), "pki: DIR/apiserver.crt cannot be used: it has no certificate in PEM format: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
+		"leaf key garbage":            {content("apiserver.key", "x"), "pki: DIR/apiserver.key cannot be used: it has no unencrypted private key in PEM format: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
+		"service account key garbage": {content("sa.key", "x"), "pki: DIR/sa.key cannot be used: it has no unencrypted private key in PEM format: " + createAll},
+		"service account pub garbage": {content("sa.pub", "x"), "pki: DIR/sa.pub cannot be used: it has no public key in PEM format: copy the original back, or remove it to derive it from sa.key"},
 
-		"CA key of another":              {from("ca.key"), "pki: DIR/ca.crt does not belong to ca.key: " + anew},
-		"leaf key of another":            {from("admin.key"), "pki: DIR/admin.crt does not belong to admin.key: put back the right one, or remove admin.crt and admin.key to have them made anew"},
-		"leaf of another CA":             {from("admin.crt", "admin.key"), "pki: DIR/admin.crt was not signed by ca.crt: put back the right one, or remove admin.crt and admin.key to have them made anew"},
-		"front proxy client of another":  {from("front-proxy-client.crt", "front-proxy-client.key"), "pki: DIR/front-proxy-client.crt was not signed by front-proxy-ca.crt: put back the right one, or remove front-proxy-client.crt and front-proxy-client.key to have them made anew"},
-		"another CA":                     {from("ca.crt", "ca.key"), "pki: DIR/apiserver.crt was not signed by ca.crt: put back the right one, or remove apiserver.crt and apiserver.key to have them made anew"},
-		"service account pub of another": {from("sa.pub"), "pki: DIR/sa.pub does not belong to sa.key: put back the right one, or remove it to have it derived from sa.key"},
+		"CA key of another":              {from("ca.key"), "pki: DIR/ca.crt does not match ca.key: " + createAll},
+		"leaf key of another":            {from("admin.key"), "pki: DIR/admin.crt does not match admin.key: copy the original back, or remove admin.crt and admin.key to create them again"},
+		"leaf of another CA":             {from("admin.crt", "admin.key"), "pki: DIR/admin.crt is not signed by ca.crt: copy the original back, or remove admin.crt and admin.key to create them again"},
+		"front proxy client of another":  {from("front-proxy-client.crt", "front-proxy-client.key"), "pki: DIR/front-proxy-client.crt is not signed by front-proxy-ca.crt: copy the original back, or remove front-proxy-client.crt and front-proxy-client.key to create them again"},
+		"another CA":                     {from("ca.crt", "ca.key"), "pki: DIR/apiserver.crt is not signed by ca.crt: copy the original back, or remove apiserver.crt and apiserver.key to create them again"},
+		"service account pub of another": {from("sa.pub"), "pki: DIR/sa.pub does not match sa.key: copy the original back, or remove it to derive it from sa.key"},
 
-		"CA key lost":                          {without("ca.key"), "pki: DIR/ca.key is missing, but ca.crt is there: " + anew},
-		"service account key lost":             {without("sa.key"), "pki: DIR/sa.key is missing, but ca.crt is there: " + anew},
-		"service account key and CA cert lost": {without("sa.key", "sa.pub", "ca.crt"), "pki: DIR/sa.key is missing, but ca.key is there: " + anew},
+		"CA key lost":                          {without("ca.key"), "pki: DIR/ca.key is missing, but ca.crt exists: " + createAll},
+		"service account key lost":             {without("sa.key"), "pki: DIR/sa.key is missing, but ca.crt exists: " + createAll},
+		"service account key and CA cert lost": {without("sa.key", "sa.pub", "ca.crt"), "pki: DIR/sa.key is missing, but ca.key exists: " + createAll},
 
 		"CA that is a leaf": {
 			func(t *testing.T, cfg *Config) {
 				writeTestFile(t, *cfg, "ca.crt", mustReadFile(t, filepath.Join(cfg.Dir, "admin.crt")))
 				writeTestFile(t, *cfg, "ca.key", mustReadFile(t, filepath.Join(cfg.Dir, "admin.key")))
 			},
-			"pki: DIR/ca.crt is no certificate of a CA: " + anew,
+			"pki: DIR/ca.crt is not a CA certificate: " + createAll,
 		},
 		"CA expired": {
 			func(_ *testing.T, cfg *Config) { cfg.Now = fixedClock(startTime().Add(CAValidity + time.Second)) },
-			"pki: DIR/ca.crt expired at 2036-02-27T12:00:00Z, and every client knows it: remove the folder DIR to have all certificates and keys made anew, or choose another --name",
+			"pki: DIR/ca.crt expired at 2036-02-27T12:00:00Z, and clients trust no other CA: remove the folder DIR to create all certificates and keys again, or choose another --name",
 		},
 		"clock set back": {
 			func(_ *testing.T, cfg *Config) { cfg.Now = fixedClock(startTime().Add(-time.Hour)) },
-			"pki: DIR/ca.crt is not valid before 2026-03-01T11:55:00Z, and the clock says 2026-03-01T11:00:00Z: set the clock",
+			"pki: DIR/ca.crt is not valid before 2026-03-01T11:55:00Z, but the clock shows 2026-03-01T11:00:00Z: set the clock",
 		},
 		"folder instead of a file": {
 			func(t *testing.T, cfg *Config) {
@@ -75,13 +75,13 @@ func TestRefusesInconsistentFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"pki: read DIR/admin.crt: is a directory: look into that",
+			"pki: read DIR/admin.crt: is a directory",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
-				t.Skip("the system's own words differ")
+				t.Skip("the errors of the system differ")
 			}
 			cfg, _ := newPKI(t)
 			test.spoil(t, &cfg)
@@ -108,7 +108,7 @@ func errorLine(t *testing.T, err error) string {
 	return err.Error()
 }
 
-// readTree is files, but for folders.
+// readTree is readFiles for a folder that may contain folders.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -135,10 +135,10 @@ func TestRefusesInvalidConfig(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"not an IP":         {Config{Dir: "new", IPs: []net.IP{{1, 2}}}, "pki: [1 2] is not an IP address"},
-		"a name of no host": {Config{Dir: "new", DNSNames: []string{"ü"}}, `pki: ` + filepath.Join(parent, "new", "apiserver.crt") + `: x509: "ü" cannot be encoded as an IA5String`},
-		"file":              {Config{Dir: "file"}, "pki: " + filepath.Join(parent, "file") + " is a file, but the folder of the certificates has to be there: move it away"},
-		"no parent":         {Config{Dir: "no/parent"}, "pki: mkdir " + filepath.Join(parent, "no/parent") + ": no such file or directory: look into that"},
+		"not an IP":       {Config{Dir: "new", IPs: []net.IP{{1, 2}}}, "pki: [1 2] is not an IP address"},
+		"not a host name": {Config{Dir: "new", DNSNames: []string{"ü"}}, `pki: ` + filepath.Join(parent, "new", "apiserver.crt") + `: x509: "ü" cannot be encoded as an IA5String`},
+		"file":            {Config{Dir: "file"}, "pki: " + filepath.Join(parent, "file") + " is a file, but the certificates need a folder of this name: move the file"},
+		"no parent":       {Config{Dir: "no/parent"}, "pki: mkdir " + filepath.Join(parent, "no/parent") + ": no such file or directory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 	}
 }
 
-// A renewed CA vouches for what the old one signed, and the other way round.
+// The old and the renewed CA verify certificates of each other.
 func TestRenewedCAKeepsTrust(t *testing.T) {
 	cfg, _ := newPKI(t)
 	end := startTime().Add(CAValidity)
@@ -133,7 +133,7 @@ func TestRecreatesMissingFiles(t *testing.T) {
 	}
 }
 
-// A first start may die after any file; the next one goes on from there.
+// A first start may be killed after any file. The next one creates the rest.
 func TestResumesInterruptedStart(t *testing.T) {
 	order := []string{"sa.key", "sa.pub", "ca.key", "ca.crt", "front-proxy-ca.key", "front-proxy-ca.crt", "apiserver.key", "apiserver.crt",
 		"apiserver-kubelet-client.key", "apiserver-kubelet-client.crt", "admin.key", "admin.crt", "front-proxy-client.key", "front-proxy-client.crt"}
@@ -173,10 +173,10 @@ func TestRestrictsFileModes(t *testing.T) {
 	}
 }
 
-// A leaf of our CA that says something else than what is wanted.
+// A leaf of the CA with another subject or usage than needed is replaced.
 func TestReissuesLeafThatDoesNotMatch(t *testing.T) {
 	for name, other := range map[string]leafSpec{
-		"user":  newClientLeaf("admin", "somebody", []string{"system:masters"}),
+		"user":  newClientLeaf("admin", "other", []string{"system:masters"}),
 		"group": newClientLeaf("admin", "kubernetes-admin", nil),
 		"usage": {name: "admin", subject: newClientLeaf("admin", "kubernetes-admin", []string{"system:masters"}).subject, usage: x509.ExtKeyUsageServerAuth},
 	} {
@@ -199,7 +199,7 @@ func TestReissuesLeafThatDoesNotMatch(t *testing.T) {
 	}
 }
 
-// openDirectory is the folder as Ensure works on it, and the cluster's CA.
+// openDirectory returns the folder as Ensure uses it, and the CA of the cluster.
 func openDirectory(t *testing.T, cfg Config) (*directory, *authority) {
 	t.Helper()
 	s := &directory{path: cfg.Dir, now: cfg.Now()}
@@ -210,7 +210,7 @@ func openDirectory(t *testing.T, cfg Config) (*directory, *authority) {
 	return s, ca
 }
 
-// A start may die after it replaced a lost key, before it wrote the certificate.
+// A start may be killed after it replaced a lost key, before it wrote the certificate.
 func TestResumesInterruptedKeyReplacement(t *testing.T) {
 	cfg, _ := newPKI(t)
 	removeFiles(t, cfg, "admin.key")
@@ -224,14 +224,14 @@ func TestResumesInterruptedKeyReplacement(t *testing.T) {
 func TestKeepsAdditionalServiceAccountKeys(t *testing.T) {
 	cfg, b := newPKI(t)
 	_, other := newPKI(t)
-	// Tokens of an earlier key are to be accepted.
+	// Tokens that an earlier key has signed must be accepted.
 	writeTestFile(t, cfg, "sa.pub", append(mustReadFile(t, other.ServiceAccountPub), mustReadFile(t, b.ServiceAccountPub)...))
 	before := readFiles(t, cfg.Dir)
 	mustEnsure(t, cfg)
 	if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {
 		t.Errorf("changed %v", diff)
 	}
-	// What the API server reads them with.
+	// The API server reads them with these functions.
 	if _, err := keyutil.PrivateKeyFromFile(b.ServiceAccountKey); err != nil {
 		t.Error(err)
 	}

@@ -8,63 +8,64 @@ import (
 	"fmt"
 )
 
-// ensureServiceAccountKey sees to the key pair of service account tokens. A key
-// that was lost is not replaced: every token in use would silently be void.
-func (s *directory) ensureServiceAccountKey() error {
-	key, err := s.readKey("sa")
+// ensureServiceAccountKey creates the key pair of service account tokens if it does
+// not exist. It does not replace a lost key, because that would silently invalidate
+// every token in use.
+func (d *directory) ensureServiceAccountKey() error {
+	key, err := d.readKey("sa")
 	if err != nil {
 		return err
 	}
 	if key == nil {
 		for _, name := range []string{"ca.crt", "ca.key"} {
-			data, err := s.readFile(name)
+			data, err := d.readFile(name)
 			if err != nil {
 				return err
 			}
 			if data != nil {
-				return fmt.Errorf("%s is missing, but %s is there: %s", s.filePath("sa.key"), name, s.repairAdvice("sa"))
+				return fmt.Errorf("%s is missing, but %s exists: %s", d.filePath("sa.key"), name, d.repairAdvice("sa"))
 			}
 		}
 		made, data, err := generateKey()
 		if err != nil {
 			return err
 		}
-		if err := s.writeFile("sa.key", data, true); err != nil {
+		if err := d.writeFile("sa.key", data, true); err != nil {
 			return err
 		}
-		return s.writePublicKey(made)
+		return d.writePublicKey(made)
 	}
-	data, err := s.readFile("sa.pub")
+	data, err := d.readFile("sa.pub")
 	if err != nil {
 		return err
 	}
 	if data == nil {
-		return s.writePublicKey(key)
+		return d.writePublicKey(key)
 	}
 	found, err := containsPublicKey(data, key.Public())
 	if err != nil {
-		return fmt.Errorf("%s cannot be used (%w): %s", s.filePath("sa.pub"), err, publicKeyAdvice)
+		return fmt.Errorf("%s cannot be used: %w: %s", d.filePath("sa.pub"), err, publicKeyAdvice)
 	}
 	if !found {
-		return fmt.Errorf("%s does not belong to sa.key: %s", s.filePath("sa.pub"), publicKeyAdvice)
+		return fmt.Errorf("%s does not match sa.key: %s", d.filePath("sa.pub"), publicKeyAdvice)
 	}
 	return nil
 }
 
-const publicKeyAdvice = "put back the right one, or remove it to have it derived from sa.key"
+const publicKeyAdvice = "copy the original back, or remove it to derive it from sa.key"
 
-func (s *directory) writePublicKey(key crypto.Signer) error {
+func (d *directory) writePublicKey(key crypto.Signer) error {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.filePath("sa.pub"), err)
+		return fmt.Errorf("%s: %w", d.filePath("sa.pub"), err)
 	}
-	return s.writeFile("sa.pub", pem.EncodeToMemory(&pem.Block{Type: publicKeyBlock, Bytes: der}), false)
+	return d.writeFile("sa.pub", pem.EncodeToMemory(&pem.Block{Type: publicKeyBlock, Bytes: der}), false)
 }
 
-// containsPublicKey reports whether the key is among those of the file; others may be
-// there to verify tokens that an earlier key signed.
+// containsPublicKey reports whether the key is among those of the file. Other keys may
+// verify tokens that an earlier key has signed.
 func containsPublicKey(data []byte, key crypto.PublicKey) (bool, error) {
-	some := false
+	found := false
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != publicKeyBlock {
 			continue
@@ -76,10 +77,10 @@ func containsPublicKey(data []byte, key crypto.PublicKey) (bool, error) {
 		if samePublicKey(key, public) {
 			return true, nil
 		}
-		some = true
+		found = true
 	}
-	if !some {
-		return false, errors.New("no PEM block in it is a public key")
+	if !found {
+		return false, errors.New("it has no public key in PEM format")
 	}
 	return false, nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Whoever has a CA, with an RSA key and a name of its own, may bring it.
+// A user may provide a CA with an RSA key and another name.
 func TestKeepsUserProvidedCA(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 				t.Errorf("renewed %v, want %v", renewed, test.renewed)
 			}
 			if string(ca.RawSubject) != string(old.RawSubject) || string(ca.SubjectKeyId) != string(old.SubjectKeyId) {
-				t.Errorf("the CA has become %v, key id %x", ca.Subject, ca.SubjectKeyId)
+				t.Errorf("the CA is now %v, key id %x", ca.Subject, ca.SubjectKeyId)
 			}
 			for _, by := range []*x509.Certificate{old, ca} {
 				roots := x509.NewCertPool()

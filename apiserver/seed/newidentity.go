@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-// protobufMagic begins every value that is not JSON; a runtime.Unknown follows.
+// protobufMagic precedes the runtime.Unknown of every value that is not JSON.
 var protobufMagic = []byte("k8s\x00")
 
-// renewObject gives a stored object a UID and times of its own. Only its metadata is
-// decoded, which is the first field of every kind.
+// renewObject gives a stored object a new UID and sets its times to now. It decodes the
+// metadata only, which is the first field of every kind.
 func renewObject(value []byte, now time.Time) ([]byte, error) {
 	body, ok := bytes.CutPrefix(value, protobufMagic)
 	if !ok {
@@ -29,7 +29,7 @@ func renewObject(value []byte, now time.Time) ([]byte, error) {
 	}
 	number, kind, tag := protowire.ConsumeTag(unknown.Raw)
 	if number != 1 || kind != protowire.BytesType {
-		return nil, errors.New("does not begin with metadata")
+		return nil, errors.New("the first field is not the metadata")
 	}
 	data, size := protowire.ConsumeBytes(unknown.Raw[tag:])
 	if size < 0 {

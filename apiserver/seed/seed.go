@@ -1,7 +1,6 @@
-// Package seed holds what every fresh control plane starts with: what upstream
-// itself makes of an empty store, taken down once. Written before the API server
-// starts, it spares a start two hundred requests; upstream's own reconciliation
-// then finds what it would have made.
+// Package seed holds the objects that upstream creates in an empty store. Writing them
+// before the API server starts saves two hundred requests: upstream's reconciliation
+// then finds that all of them exist. Command generate records them.
 package seed
 
 import (
@@ -12,26 +11,32 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// ServiceCIDRPrefix is below which the range of the Services' addresses is kept: the
-// default one.
-const ServiceCIDRPrefix = "/registry/servicecidrs/"
+// ServiceCIDRPrefix precedes the key of the ServiceCIDR, which the seed holds for the
+// default range.
+var ServiceCIDRPrefix = keyPrefix("networking.k8s.io", "servicecidrs")
 
-// Prefixes are the keys below which everything belongs to the seed. What depends
-// on other flags, addresses or certificates does not.
+// Prefixes precede the keys of the seed. Objects that depend on flags, addresses or
+// certificates are not part of it.
 var Prefixes = []string{
-	"/registry/apiregistration.k8s.io/apiservices/",
-	"/registry/clusterrolebindings/",
-	"/registry/clusterroles/",
-	"/registry/flowschemas/",
-	"/registry/namespaces/",
-	"/registry/priorityclasses/",
-	"/registry/prioritylevelconfigurations/",
-	"/registry/rolebindings/",
-	"/registry/roles/",
-	"/registry/serviceaccounts/",
+	keyPrefix("apiregistration.k8s.io", "apiservices"),
+	keyPrefix("rbac.authorization.k8s.io", "clusterrolebindings"),
+	keyPrefix("rbac.authorization.k8s.io", "clusterroles"),
+	keyPrefix("flowcontrol.apiserver.k8s.io", "flowschemas"),
+	keyPrefix("", "namespaces"),
+	keyPrefix("scheduling.k8s.io", "priorityclasses"),
+	keyPrefix("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+	keyPrefix("rbac.authorization.k8s.io", "rolebindings"),
+	keyPrefix("rbac.authorization.k8s.io", "roles"),
+	keyPrefix("", "serviceaccounts"),
 	ServiceCIDRPrefix,
+}
+
+func keyPrefix(group, resource string) string {
+	return storekeys.DefaultPrefix + "/" + storekeys.PrefixOf(group, resource) + "/"
 }
 
 // Pair is a key of the store and its value.
@@ -43,7 +48,7 @@ type Pair struct {
 //go:embed seed.gz
 var seedFile []byte
 
-// Pairs returns the seed as made at now, each object with a UID of its own.
+// Pairs returns the seed. Each object has a new UID and is created at now.
 func Pairs(now time.Time) ([]Pair, error) {
 	r, err := gzip.NewReader(bytes.NewReader(seedFile))
 	if err != nil {
@@ -69,7 +74,7 @@ func Pairs(now time.Time) ([]Pair, error) {
 	return pairs, nil
 }
 
-// nextField cuts a field off: its length, then itself.
+// nextField splits off a field, which follows its length.
 func nextField(data []byte) (field, rest []byte, err error) {
 	n, used := binary.Uvarint(data)
 	if used <= 0 || n > uint64(len(data)-used) {
@@ -78,7 +83,7 @@ func nextField(data []byte) (field, rest []byte, err error) {
 	return data[used : used+int(n)], data[used+int(n):], nil
 }
 
-// Pack is the reverse of Pairs, but for what Pairs makes anew.
+// Pack encodes the file that Pairs reads.
 func Pack(pairs []Pair) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

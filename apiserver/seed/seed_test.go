@@ -21,7 +21,7 @@ func TestPairsHaveNewIdentities(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(pairs) < 150 {
-			t.Fatalf("%d objects, want those of a fresh control plane", len(pairs))
+			t.Fatalf("%d objects, want at least 150", len(pairs))
 		}
 		for _, p := range pairs {
 			if !strings.HasPrefix(p.Key, "/registry/clusterroles/") && !strings.HasPrefix(p.Key, "/registry/namespaces/") {
@@ -29,7 +29,7 @@ func TestPairsHaveNewIdentities(t *testing.T) {
 			}
 			meta := decodeMeta(t, p)
 			if other, taken := uids[string(meta.UID)]; taken || meta.UID == "" {
-				t.Errorf("%s: UID %q is that of %s, too", p.Key, meta.UID, other)
+				t.Errorf("%s: UID %q is also that of %s", p.Key, meta.UID, other)
 			}
 			uids[string(meta.UID)] = p.Key
 			if !meta.CreationTimestamp.Time.Equal(now) || !strings.HasSuffix(p.Key, "/"+meta.Name) {
@@ -44,7 +44,7 @@ func TestPairsHaveNewIdentities(t *testing.T) {
 	}
 }
 
-// decodeMeta reads a cluster role or a namespace whole.
+// decodeMeta decodes a whole ClusterRole or Namespace and returns its metadata.
 func decodeMeta(t *testing.T, p Pair) *metav1.ObjectMeta {
 	t.Helper()
 	var unknown runtime.Unknown
@@ -71,8 +71,8 @@ func TestPackRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := seedFile
-	defer func() { seedFile = old }()
+	original := seedFile
+	defer func() { seedFile = original }()
 	seedFile = data
 	got, err := Pairs(time.Now())
 	if err != nil || len(got) != 1 || got[0].Key != pairs[0].Key || !bytes.Contains(got[0].Value, []byte(`"uid"`)) {
@@ -86,11 +86,11 @@ func TestPackRoundTrip(t *testing.T) {
 
 func TestRenewObjectRefusesUnknownEncodings(t *testing.T) {
 	for name, value := range map[string][]byte{
-		"empty":               nil,
-		"not protobuf":        append(bytes.Clone(protobufMagic), 0xff),
-		"without metadata":    append(bytes.Clone(protobufMagic), 0x12, 0x02, 0x10, 0x01), // Unknown with Raw = field 2
-		"JSON cut short":      []byte(`{"metadata":{`),
-		"JSON without an end": []byte(`{"metadata":[]}`),
+		"empty":                          nil,
+		"not protobuf":                   append(bytes.Clone(protobufMagic), 0xff),
+		"without metadata":               append(bytes.Clone(protobufMagic), 0x12, 0x02, 0x10, 0x01), // Unknown with Raw = field 2
+		"JSON cut short":                 []byte(`{"metadata":{`),
+		"JSON without a metadata object": []byte(`{"metadata":[]}`),
 	} {
 		if _, err := renewObject(value, time.Now()); err == nil {
 			t.Errorf("%s: got no error", name)

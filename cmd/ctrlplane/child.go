@@ -22,11 +22,11 @@ func newChildCommand(t *target) *cobra.Command {
 	u := &upCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
-		Short: "Start a control plane for the program that started this one",
-		Long: `Start a control plane for the program that started this one, such as a test. It
-is ephemeral unless --name or --data-dir is given. When it is ready one line of
-JSON is written to stdout: protocol, version, kubernetes, pid, url, dataDir and
-kubeconfig. It is stopped when stdin ends, however the other program has ended.`,
+		Short: "Start a control plane for the parent process",
+		Long: `Start a control plane for the parent process, such as a test. The control plane is
+ephemeral unless --name or --data-dir is given. When it is ready, one line of JSON
+is written to stdout: protocol, version, kubernetes, pid, url, dataDir and
+kubeconfig. It stops at the end of stdin, and so also if the parent process crashes.`,
 		Args:   rejectArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,19 +40,19 @@ kubeconfig. It is stopped when stdin ends, however the other program has ended.`
 	return cmd
 }
 
-// serveParent serves until in ends.
+// serveParent serves until the end of in.
 func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := u.prepareServer(); err != nil {
 		return err
 	}
-	// With the parent gone, a write to stderr would end this process before it has
+	// If the parent has exited, a write to stderr would end this process before it has
 	// cleaned up.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go func() {
-		_, _ = io.Copy(io.Discard, in) // what ends it does not matter
-		stop(errors.New("stdin has ended"))
+	go func() { // not joined: a read from stdin cannot be interrupted
+		_, _ = io.Copy(io.Discard, in) // any error means the end, too
+		stop(errors.New("end of stdin"))
 	}()
 	quiet := ui.NewProgress(io.Discard, ui.Mode{})
 	defer quiet.Close()
@@ -68,7 +68,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 			Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		})
 		if err != nil {
-			return fmt.Errorf("cannot tell that it is ready: %w", err)
+			return fmt.Errorf("cannot report that the control plane is ready: %w", err)
 		}
 		return nil
 	}})

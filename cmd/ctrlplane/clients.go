@@ -15,15 +15,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
 
-// viewSource is what the live view shows and changes of a control plane: records,
-// objects and controllers.
+// viewSource is what the live view needs of a control plane: its records, its objects
+// and interventions.
 type viewSource struct {
 	observe.Source
 	observe.Inspector
 	control.Interventions
 }
 
-// newViewSource returns a source whose objects are read with the credentials in cfg.
+// newViewSource combines src and interventions with the objects that cfg gives access to.
 func newViewSource(src observe.Source, interventions control.Interventions, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
@@ -32,7 +32,7 @@ func newViewSource(src observe.Source, interventions control.Interventions, cfg 
 	return viewSource{src, objects, interventions}, nil
 }
 
-// restConfig is the way in to the control plane that runs.
+// restConfig is the client configuration of the running control plane.
 func (t *target) restConfig() (*rest.Config, error) {
 	dir, err := t.runningDataDir()
 	if err != nil {
@@ -46,7 +46,7 @@ func (t *target) restConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// controlClient is the running control plane's own API.
+// controlClient is a client of the running control plane's own API.
 func (t *target) controlClient() (*controlrest.Client, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *target) controlClient() (*controlrest.Client, error) {
 	return controlrest.NewClient(cfg)
 }
 
-// attach reaches the control plane that runs, and asks it once.
+// attach connects to the running control plane and takes a first snapshot of it.
 func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, error) {
 	cfg, err := t.restConfig()
 	if err != nil {

@@ -17,12 +17,14 @@ func newControllersCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "controllers",
-		Short: "List every controller: its state, workers, queue depth, errors and, if it does not run, why",
-		Long: `List every controller of a running control plane: its state, how many workers
-its queues have, how many keys wait in them, how many of its calls have failed,
-its aliases and, where it does not run or a hand is on it, the reason; where no
-control plane runs, what "up" would run. The names and the aliases are what
-"up --controllers" takes.`,
+		Short: "List all controllers; pause, step, delay, fail, stop and scale them",
+		Long: `List all controllers of a running control plane: the state, the workers of the
+queues, the queued keys, the failed API calls, the aliases, and the reason if a
+controller is not running or an intervention applies to it. If no control plane is
+running, list the controllers that "up" would run. "up --controllers" accepts the
+names and the aliases.
+
+The other verbs intervene in running controllers.`,
 		Example: `  ctrlplane controllers
   ctrlplane controllers -o wide
   ctrlplane controllers -o json | jq '.items[] | select(.depth > 0) | .name'
@@ -32,7 +34,7 @@ control plane runs, what "up" would run. The names and the aliases are what
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
-				return usage.Errorf("--output: %q is not known: use wide, json or yaml, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use wide, json or yaml, or leave it out", output)
 			}
 			list, err := listControllers(cmd.Context(), t)
 			if err != nil {
@@ -42,12 +44,12 @@ control plane runs, what "up" would run. The names and the aliases are what
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
-	cmd.AddCommand(newControllersVerbs(t)...)
+	addControllersVerbs(cmd, t)
 	return cmd
 }
 
-// listControllers asks the control plane that runs or, where none is named and
-// none runs, tells what would.
+// listControllers lists the controllers of the running control plane. If none is named
+// and none is running, it lists those that "up" would run.
 func listControllers(ctx context.Context, t *target) ([]control.Controller, error) {
 	cfg, err := t.restConfig()
 	if errors.As(err, new(notRunningError)) && !t.named() {
@@ -55,7 +57,7 @@ func listControllers(ctx context.Context, t *target) ([]control.Controller, erro
 		for _, c := range ctrlplane.Controllers() {
 			reason := c.Reason
 			if reason == "" {
-				reason = `no control plane runs: "ctrlplane up" starts it`
+				reason = `no control plane is running: "ctrlplane up" starts one`
 			}
 			list = append(list, control.Controller{Name: c.Name, Aliases: c.Aliases, State: string(c.State), Reason: reason})
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// describeWrite is a write as one would say it: its verb and its object.
+// describeWrite is a write in words: its verb and its object.
 func describeWrite(h control.HeldWrite) string {
 	text := h.Verb + " " + h.Object.String()
 	if h.Subresource != "" {
@@ -29,21 +29,21 @@ func newControllersHeld(t *target) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "held NAME",
-		Short: "List what a paused controller is about to write",
+		Short: "List the held writes of a paused controller",
 		Example: `  ctrlplane controllers held replicaset
   ctrlplane controllers held replicaset -o json | jq '.items[0].body'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("controllers held takes one controller, got %q", args)
+				return usage.Errorf("controllers held takes the name of one controller, got %q", args)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "" && output != "json" {
-				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
 			}
 			if limit < 1 {
-				return usage.Errorf("--limit: choose 1 or more")
+				return usage.Errorf("--limit: %d is less than 1", limit)
 			}
 			client, err := t.controlClient()
 			if err != nil {
@@ -64,8 +64,8 @@ func newControllersHeld(t *target) *cobra.Command {
 			return printHeldWrites(cmd.OutOrStdout(), list)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, which has the objects")
-	cmd.Flags().IntVar(&limit, "limit", 100, "list no more than so many, the oldest first")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, which includes the objects")
+	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number of writes to list, oldest first")
 	return cmd
 }
 

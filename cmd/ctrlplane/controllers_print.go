@@ -16,8 +16,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// printControllers writes the list as JSON, as YAML, as a table (format "") or
-// as one with all numbers ("wide").
+// printControllers writes the list as JSON, YAML, a table (format ""), or a table with
+// all numbers ("wide").
 func printControllers(out io.Writer, list []control.Controller, format string) error {
 	switch format {
 	case "json":
@@ -57,7 +57,7 @@ func columnSeparator(i int) string {
 type controllerColumn struct {
 	head string
 	wide bool
-	cell func(control.Controller) string // empty = nothing to say
+	cell func(control.Controller) string // empty if there is no value
 }
 
 func controllerColumns() []controllerColumn {
@@ -86,7 +86,7 @@ func controllerColumns() []controllerColumn {
 	}
 }
 
-// workersCell is 5, or 20+20+1 for several queues.
+// workersCell is "5", or "20+20+1" for several queues.
 func workersCell(c control.Controller) string {
 	var numbers []string
 	for _, queue := range slices.Sorted(maps.Keys(c.Workers)) {

@@ -21,7 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// stepCommand is what the flags of "ctrlplane controllers step" say.
+// stepCommand has the flags of "ctrlplane controllers step".
 type stepCommand struct {
 	target  *target
 	name    string
@@ -35,15 +35,16 @@ func newControllersStep(t *target) *cobra.Command {
 	s := &stepCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "step NAME [N | --until settled]",
-		Short: "Let the next N writes of a paused controller through, one at a time, and show what each changes",
-		Long: `Let the next N writes of a paused controller through, one if N is left out. Each
-is answered before the next one goes, and is printed then, with a diff of the
-object before and after: its YAML without managed fields, the values of Secrets
-masked. Where less is held, step waits for more; interrupt it to stop waiting.
+		Short: "Release the next held writes of a paused controller one by one, and show what each changes",
+		Long: `Release the next N held writes of a paused controller, 1 by default. Each write is
+answered before the next one is released, and is then printed with a diff of the
+object before and after: its YAML without managed fields, with the values of
+Secrets masked. If fewer writes are held, step waits for more; interrupt it to stop
+waiting.
 
---until settled goes on until nothing is held and nothing is left to do anywhere
-but in other controllers that are paused. If that takes longer than --timeout,
-the exit code is 1, and stderr says who is busy.`,
+--until settled continues until no write is held and the control plane has settled,
+apart from other paused controllers. If that takes longer than --timeout, the exit
+code is 1, and stderr lists the busy controllers.`,
 		Example: `  ctrlplane controllers step replicaset
   ctrlplane controllers step replicaset 3
   ctrlplane controllers step replicaset --until settled
@@ -54,26 +55,26 @@ the exit code is 1, and stderr says who is busy.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.until, "until", "", "go on until the control plane has: settled")
+	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
 	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
-	f.StringVarP(&s.output, "output", "o", "", "output format: json, an object a line, with the object before and after")
+	f.StringVarP(&s.output, "output", "o", "", "output format: json, one line per write, with the object before and after")
 	return cmd
 }
 
 func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
-		return usage.Errorf("controllers step takes a controller and a number of writes, got %q", args)
+		return usage.Errorf("controllers step takes the name of a controller and a number of writes, got %q", args)
 	case s.output != "" && s.output != "json":
-		return usage.Errorf("--output: %q is not known: use json, or leave it out", s.output)
+		return usage.Errorf("--output: unknown format %q: use json, or leave it out", s.output)
 	case cmd.Flags().Changed("until") && s.until != "settled":
-		return usage.Errorf("--until: %q is not known: use settled", s.until)
+		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:
-		return usage.Errorf("controllers step: say how many writes, or --until settled, not both")
+		return usage.Errorf("controllers step: the number of writes and --until exclude each other: use one of them")
 	case s.until == "" && cmd.Flags().Changed("timeout"):
-		return usage.Errorf("--timeout is for --until")
+		return usage.Errorf("--timeout needs --until: add it, or leave --timeout out")
 	case s.timeout <= 0:
-		return usage.Errorf("--timeout: %v is not longer than 0", s.timeout)
+		return usage.Errorf("--timeout: %v is not positive", s.timeout)
 	}
 	s.n = 1
 	if len(args) > 1 {
@@ -114,14 +115,15 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	return err
 }
 
-// stepWrites asks for one write at a time: whoever goes away leaves at most one under way.
-func (s *stepCommand) stepWrites(ctx context.Context, gates control.Interventions, each func(*control.SteppedWrite) error) error {
+// stepWrites releases one write per request, so that at most one is in flight when this
+// process is interrupted.
+func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, each func(*control.SteppedWrite) error) error {
 	for n := s.n; n > 0; {
-		done, err := gates.Step(ctx, s.name)
+		done, err := interventions.Step(ctx, s.name)
 		if err != nil {
 			return err
 		}
-		if done == nil { // nothing is held: go on waiting
+		if done == nil { // no write was held yet
 			continue
 		}
 		n--
@@ -149,13 +151,13 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	return err
 }
 
-// explainNoDiff says why there is none.
+// explainNoDiff says why there is no diff.
 func explainNoDiff(done *control.SteppedWrite) string {
 	switch {
 	case done.UnknownReason != "":
 		return "(what it changed is not known: " + done.UnknownReason + ")\n"
 	case done.Status > 0 && done.Status < http.StatusBadRequest:
-		return "(nothing has changed)\n"
+		return "(no change)\n"
 	}
 	return ""
 }

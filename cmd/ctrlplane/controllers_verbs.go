@@ -16,20 +16,22 @@ import (
 // controllersAction is a method expression of control.Interventions, or a function like it.
 type controllersAction func(i control.Interventions, ctx context.Context, names []string) ([]string, error)
 
-// newControllersVerbs are what can be done to controllers that run.
-func newControllersVerbs(t *target) []*cobra.Command {
-	return []*cobra.Command{
-		newControllersVerb(t, "stop", "stopped", "End controllers: workers, handlers, queues; what they have held is refused", control.Interventions.Stop),
-		newControllersVerb(t, "start", "started", "Build and run controllers again that were stopped", control.Interventions.Start),
-		newControllersVerb(t, "pause", "paused", "Hold what controllers write; they go on reading, their queues on filling", control.Interventions.Pause),
-		newControllersVerb(t, "resume", "resumed", "Let go what paused controllers have held", control.Interventions.Resume),
-		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear),
-		formerControllersRestore(t),
-		newControllersDelay(t), newControllersFail(t), newControllersScale(t), newControllersStep(t), newControllersHeld(t),
-	}
+// addControllersVerbs adds the verbs that intervene in running controllers.
+func addControllersVerbs(cmd *cobra.Command, t *target) {
+	addGroup(cmd, "writes", "Hold writes:",
+		newControllersVerb(t, "pause", "paused", "Hold the writes of controllers; they keep reading, and their queues keep filling", control.Interventions.Pause),
+		newControllersStep(t), newControllersHeld(t),
+		newControllersVerb(t, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
+	addGroup(cmd, "faults", "Inject faults:", newControllersDelay(t), newControllersFail(t),
+		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
+	cmd.AddCommand(formerControllersRestore(t))
+	addGroup(cmd, "run", "Start, stop and scale:",
+		newControllersVerb(t, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
+		newControllersVerb(t, "start", "started", "Start stopped controllers again", control.Interventions.Start),
+		newControllersScale(t))
 }
 
-// formerControllersRestore is the former name of clear, which scripts may use.
+// formerControllersRestore is clear by its former name, which scripts may use.
 func formerControllersRestore(t *target) *cobra.Command {
 	cmd := newControllersVerb(t, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
 	cmd.Hidden = true
@@ -57,20 +59,21 @@ func newControllersVerb(t *target, verb, past, short string, do controllersActio
 }
 
 func addAllFlag(cmd *cobra.Command, all *bool) {
-	cmd.Flags().BoolVar(all, "all", false, "all controllers for which it makes sense")
+	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
 }
 
-// parseControllerNames returns the names in the arguments, which may have commas.
+// parseControllerNames returns the names in the arguments, which may be separated by
+// commas.
 func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
 	switch {
 	case all && len(args) > 0:
-		return nil, usage.Errorf("controllers %s: name controllers or use --all, not both", verb)
+		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
 	case all:
 		return []string{control.AllControllers}, nil
 	case len(args) == 0 || slices.Contains(args, ""):
-		return nil, usage.Errorf(`controllers %s: say which: "ctrlplane controllers" lists them`, verb)
+		return nil, usage.Errorf(`controllers %s: missing controller name: "ctrlplane controllers" lists them`, verb)
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return nil, usage.Errorf(`controllers %s: %q: "ctrlplane controllers" lists what there is`, verb, args)
+		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
 	}
 	return strings.Split(strings.Join(args, ","), ","), nil
 }
@@ -96,17 +99,17 @@ func newControllersDelay(t *target) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "delay NAME… DURATION",
-		Short: "Make each API call of controllers wait",
+		Short: "Delay each API call of controllers",
 		Example: `  ctrlplane controllers delay deployment 2s
   ctrlplane controllers clear deployment`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("controllers delay: say which, and how long: 500ms, 2s")
+				return usage.Errorf("controllers delay: missing controller name and duration: write NAME 500ms")
 			}
 			last := len(args) - 1
 			d, err := time.ParseDuration(args[last])
 			if err != nil {
-				return usage.Errorf("controllers delay: %q is not a duration: write 500ms or 2s after the names", args[last])
+				return usage.Errorf("controllers delay: %q is not a duration: write one such as 500ms or 2s after the names", args[last])
 			}
 			names, err := parseControllerNames("delay", args[:last], all)
 			if err != nil {
@@ -125,11 +128,11 @@ func newControllersScale(t *target) *cobra.Command {
 	var workers int
 	cmd := &cobra.Command{
 		Use:   "scale NAME… --workers N",
-		Short: "Run controllers with another number of workers, where upstream has a flag for it",
-		Long: `End controllers and begin them anew with another number of workers, as upstream's
---concurrent-…-syncs would have it. Those that upstream has no such flag for are
-refused. A delay, a fault or a pause stays; what a paused one has held is
-refused, and comes again. It lasts until the control plane ends.`,
+		Short: "Restart controllers with another number of workers",
+		Long: `Restart controllers with another number of workers, as upstream's flags
+--concurrent-…-syncs set it. Controllers without such a flag cannot be scaled.
+Delays, faults and pauses remain; the held writes of a paused controller fail, and
+the controller retries them. The number applies until the control plane stops.`,
 		Example: `  ctrlplane controllers scale replicaset --workers 1
   ctrlplane controllers scale replicaset deployment --workers 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -138,14 +141,14 @@ refused, and comes again. It lasts until the control plane ends.`,
 				return err
 			}
 			if !cmd.Flags().Changed("workers") {
-				return usage.Errorf("controllers scale: say how many: --workers 3")
+				return usage.Errorf("controllers scale: missing number of workers: use --workers 3")
 			}
 			return runControllersAction(cmd, t, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Scale(ctx, names, workers)
 			})
 		},
 	}
-	cmd.Flags().IntVar(&workers, "workers", 0, "how many keys each queue is to be worked on at a time")
+	cmd.Flags().IntVar(&workers, "workers", 0, "number of workers of each queue")
 	return cmd
 }
 
@@ -155,9 +158,10 @@ func newControllersFail(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fail NAME…",
 		Short: "Make API calls of controllers fail",
-		Long: `Make API calls of controllers fail, to see how they retry. They are answered by
-ctrlplane, and are not carried out. A conflict (409) is met by writes only.`,
-		Example: `  ctrlplane controllers fail replicaset --rate 0.3 --code 409 --verb update
+		Long: `Make API calls of controllers fail, to see how the controllers retry. The API server
+does not execute a call that is made to fail. Conflicts (409) only apply to writes.`,
+		Example: `  ctrlplane controllers fail replicaset
+  ctrlplane controllers fail replicaset --rate 0.3 --code 409 --verb update
   ctrlplane controllers fail job --code timeout --resource pods
   ctrlplane controllers clear --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -172,9 +176,9 @@ ctrlplane, and are not carried out. A conflict (409) is met by writes only.`,
 	}
 	addAllFlag(cmd, &all)
 	flags := cmd.Flags()
-	flags.Float64Var(&f.Rate, "rate", 1, "how many of them, from 0 to 1")
-	flags.StringVar(&f.Code, "code", "500", "how: "+strings.Join(control.FaultCodes, ", "))
-	flags.StringVar(&f.Verb, "verb", "", "only calls with this verb, as in RBAC")
-	flags.StringVar(&f.Resource, "resource", "", "only calls for this resource: pods, or deployments.apps")
+	flags.Float64Var(&f.Rate, "rate", 1, "fraction of the calls to fail, from 0 to 1")
+	flags.StringVar(&f.Code, "code", "500", "how they fail: "+strings.Join(control.FaultCodes, ", "))
+	flags.StringVar(&f.Verb, "verb", "", "fail only calls with this verb, as in RBAC")
+	flags.StringVar(&f.Resource, "resource", "", "fail only calls for this resource, such as pods or deployments.apps")
 	return cmd
 }

@@ -24,21 +24,21 @@ func newExplainCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain [NAME...]",
-		Short: "Say how a controller works: what it watches, how it decides, how it fails",
-		Long: `Say of each controller that is named what it is for, what it watches and writes,
-its queues and what a key is, how it decides, its flags with their values, what
-it may do, what its failures look like and where its source is.
+		Short: "Describe how a controller works: what it watches, how it decides, how it fails",
+		Long: `Describe controllers: their purpose, what they watch and write, their queues and
+keys, how they decide, their flags with the current values, their permissions, what
+their failures look like, and where their source code is.
 
-What can be observed is asked of the control plane that runs; without one, the
-rest is said. Aliases work, and names without "-controller". Without a name,
-there is a line for each controller.`,
+Observed facts come from the running control plane; without one they are left out.
+Aliases are accepted, and so are names without "-controller". Without a name, list
+all controllers.`,
 		Example: `  ctrlplane explain
   ctrlplane explain replicaset
   ctrlplane explain namespace garbagecollector -o yaml
   ctrlplane explain kube-scheduler | less`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "" && output != "json" && output != "yaml" {
-				return usage.Errorf("--output: %q is not known: use json or yaml, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use json or yaml, or leave it out", output)
 			}
 			aliases := map[string][]string{}
 			for _, c := range ctrlplane.Controllers() {
@@ -63,7 +63,7 @@ there is a line for each controller.`,
 	return cmd
 }
 
-// findPages are the pages that are meant, each once.
+// findPages returns the pages for the names, each once.
 func findPages(t *target, words []string, names explain.Names) (pages []explain.Page, err error) {
 	seen := map[string]bool{}
 	for _, word := range words {
@@ -83,8 +83,8 @@ func findPages(t *target, words []string, names explain.Names) (pages []explain.
 	return pages, nil
 }
 
-// gatherFacts asks the control plane that runs. Where none is named and none
-// runs, flags have their defaults, and the rest is not known.
+// gatherFacts asks the running control plane. If none is named and none is running,
+// flags have their default values, and nothing else is known.
 func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
 	k.Versions = moduleVersions()
 	cfg, err := t.restConfig()
@@ -115,7 +115,7 @@ func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
 	return k, err
 }
 
-// moduleVersions are the versions of what is linked.
+// moduleVersions maps the linked modules to their versions.
 func moduleVersions() map[string]string {
 	versions := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {

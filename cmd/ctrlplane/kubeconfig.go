@@ -14,7 +14,7 @@ func newKubeconfigCommand(t *target) *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
-		Short: "Print where the kubeconfig is, or what it holds",
+		Short: "Print the path of the kubeconfig, or its content",
 		Example: `  export KUBECONFIG="$(ctrlplane kubeconfig)"
   ctrlplane kubeconfig --raw > admin.kubeconfig`,
 		Args: rejectArgs,
@@ -36,6 +36,6 @@ func newKubeconfigCommand(t *target) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, with its keys")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, including the private keys")
 	return cmd
 }

@@ -22,33 +22,34 @@ import (
 func newKubectlCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [ARG…]",
-		Short: "The real kubectl, talking to the control plane",
-		Long: `The kubectl of this release, with the control plane as its cluster. Which one
-is said before the verb: "ctrlplane --name demo kubectl get pods". In a command
-of "ctrlplane run" it is that one's.`,
-		Example: `  ctrlplane kubectl create deployment web --image=nginx --replicas=3
-  ctrlplane kubectl get pods --watch`,
+		Short: "Run kubectl on the control plane",
+		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
+the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
+In a command of "ctrlplane run" it is the control plane of that run.`,
+		Example: `  ctrlplane kubectl get pods
+  ctrlplane kubectl get pods --watch
+  ctrlplane kubectl create deployment web --image=nginx --replicas=3`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			signal.Reset() // kubectl heeds no context; a signal ends it as it does elsewhere
+			signal.Reset() // kubectl ignores the context; a signal ends it as it ends the real kubectl
 			return runKubectl(t, args)
 		},
 	}
 }
 
-// runKubectl does not return from a failure of kubectl: it exits as kubectl does.
+// runKubectl does not return if kubectl fails: it exits with kubectl's exit code.
 func runKubectl(t *target, args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
 	dir, err := t.runningDataDir()
 	if err == nil {
 		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
 		flags.KubeConfig = &path
-		// Its 5 requests a second are there for servers that others use, too.
+		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config { cfg.QPS = -1; return cfg })
 	} else {
-		// Verbs that need no server work all the same; the others say why not.
-		nowhere, nobody := "https://127.0.0.1:0", "nobody"
-		flags.APIServer, flags.BearerToken = &nowhere, &nobody // without a token it asks for a password
+		// Verbs that need no server work without a control plane; the others return err.
+		server, token := "https://127.0.0.1:0", "none"
+		flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
 			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{err} })
 			return cfg
@@ -67,7 +68,8 @@ func runKubectl(t *target, args []string) error {
 	return nil
 }
 
-// refusingTransport answers every request with why there is nobody to ask.
+// refusingTransport fails every request with the error that no control plane is
+// available.
 type refusingTransport struct{ err error }
 
 func (r refusingTransport) RoundTrip(*http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
-// learnCommand is what the flags of "ctrlplane learn" say.
+// learnCommand has the flags of "ctrlplane learn".
 type learnCommand struct {
 	target *target
 	list   bool
@@ -31,38 +31,38 @@ func newLearnCommand(t *target) *cobra.Command {
 	l := &learnCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "learn [LESSON | FILE.md]",
-		Short: "Lessons on how controllers work, in this terminal, on a real control plane",
-		Long: `Do a lesson of about ten minutes: you do something with kubectl, here or in
-another shell; the lesson sees that it was done, shows what the controllers did,
-and asks. It uses the control plane that runs, in a namespace of its own, or
-starts one for itself. At the end, also after Ctrl-C, all of it goes: the
-namespace, and hands on controllers and nodes.
+		Short: "Take interactive lessons on how controllers work, on a real control plane",
+		Long: `Take a lesson of about ten minutes: you work with kubectl, here or in another
+shell; the lesson detects what you did, shows how the controllers reacted, and
+asks questions. It uses the running control plane, in a namespace of its own, or
+starts a control plane for the lesson. At the end, also after Ctrl-C, it deletes
+the namespace and reverts interventions on controllers and nodes.
 
-LESSON is a number or a name from --list. A lesson is a Markdown file: FILE.md
-does one that you have written.`,
+LESSON is a number or a name from --list. FILE.md is a lesson that you have
+written: lessons are Markdown files.`,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
   ctrlplane learn --resume
-  ctrlplane learn my-lesson.md --auto    do all that the reader should do, and check it`,
+  ctrlplane learn my-lesson.md --auto    perform all tasks automatically, and verify them`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
 				return usage.Errorf(`learn takes one lesson, got %q: "%s --list" lists them`, args, cmd.CommandPath())
 			case l.resume && l.auto:
-				return usage.Errorf("--resume goes on where you left, --auto does all by itself: use one of them")
+				return usage.Errorf("--resume and --auto exclude each other: use one of them")
 			case l.dir != "" && len(args) == 0 && !l.resume:
-				return usage.Errorf("--dir is for the files of one lesson: say which")
+				return usage.Errorf("--dir needs a lesson: name one")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), cmd.OutOrStdout(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&l.list, "list", false, "list the lessons, and how far you have come")
-	f.BoolVar(&l.resume, "resume", false, "go on where you left; what comes before is done again for you")
-	f.BoolVar(&l.auto, "auto", false, "do all by itself, and fail where a check does not hold; without a lesson: all of them")
-	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which are then kept")
-	f.StringVar(&l.traces, "traces", "", "folder to write the traces to that the lesson names, as JSON")
+	f.BoolVar(&l.list, "list", false, "list the lessons and your progress")
+	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
+	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
+	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which is kept afterwards")
+	f.StringVar(&l.traces, "traces", "", "folder to write the lesson's traces to, as JSON")
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	return l.runLessons(ctx, chosen, &progress, path)
 }
 
-// progressPath is the file that says how far the reader has come.
+// progressPath is the file with the reader's progress.
 func progressPath() (string, error) {
 	path, err := datadir.Path("default", "")
 	if err != nil {
@@ -98,7 +98,7 @@ func progressPath() (string, error) {
 	return filepath.Join(filepath.Dir(path), "learn.json"), nil
 }
 
-// chosenLesson is a lesson, and what it is called in the progress.
+// chosenLesson is a lesson with its key in the progress file.
 type chosenLesson struct {
 	*learn.Lesson
 	key string
@@ -110,7 +110,7 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 	case len(args) == 1:
 		word = args[0]
 	case l.resume && p.Last == "":
-		return nil, fmt.Errorf("there is nothing to resume: begin with %q", l.target.commandLine("learn 1"))
+		return nil, fmt.Errorf("nothing to resume: begin with %q", l.target.commandLine("learn 1"))
 	case l.resume:
 		word = p.Last
 	default:
@@ -128,7 +128,7 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
 	lesson, err := learn.ReadFile(word)
-	if mistake := (*learn.ParseError)(nil); errors.As(err, &mistake) || errors.Is(err, os.ErrNotExist) {
+	if bad := (*learn.ParseError)(nil); errors.As(err, &bad) || errors.Is(err, os.ErrNotExist) {
 		return nil, usage.Errorf("%w", err)
 	}
 	if err != nil {
@@ -140,14 +140,15 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 
 func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LESSON\tTITLE\tMINUTES\tYOU")
+	fmt.Fprintln(w, "LESSON\tTITLE\tMINUTES\tPROGRESS")
 	for _, lesson := range all {
 		number, name, _ := strings.Cut(lesson.Name, "-")
 		m := p.Lessons[lesson.Name]
 		state := ""
 		switch {
-		case m.Step > 0:
-			state = fmt.Sprintf("left at step %d of %d", m.Step+1, m.Of)
+		case m.Step > 0 && m.Of == len(lesson.Steps):
+			number, of := lesson.Position(m.Step)
+			state = fmt.Sprintf("left at step %d of %d", number, of)
 		case m.Done:
 			state = "done"
 		}
@@ -156,6 +157,6 @@ func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s begins with the first.\n", l.target.commandLine("learn 1"))
+	_, err := fmt.Fprintf(out, "\nTo take the first lesson: %s\n", l.target.commandLine("learn 1"))
 	return err
 }

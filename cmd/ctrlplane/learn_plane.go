@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 )
 
-// newLessonPlane is a control plane as "up --ephemeral" and further flags make it.
+// newLessonPlane configures a control plane as "up --ephemeral" and further flags do.
 func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 	u := &upCommand{target: t}
 	cmd := &cobra.Command{Use: "up", SilenceErrors: true, SilenceUsage: true}
@@ -23,26 +20,19 @@ func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 		return nil, err
 	}
 	if rest := cmd.Flags().Args(); len(rest) > 0 {
-		return nil, fmt.Errorf("%q is no flag of up", rest[0])
+		return nil, fmt.Errorf("%q is not a flag of up", rest[0])
 	}
 	u.ephemeral = true
 	return u, u.prepareServer()
 }
 
-// startForLesson starts the control plane; stop ends it.
+// startForLesson starts the control plane; stop stops it.
 func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err error) {
 	s := &u.server
 	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
-	earlystderr.SendTo(func(line string) { klog.Background().Info("past the log", "line", line) })
+	earlystderr.SendTo(logEarlyStderr)
 	var started atomic.Bool
-	// Where upstream sees no way on it logs why and ends the process.
-	klog.OsExit = func(int) {
-		if ctx.Err() != nil && !started.Load() {
-			runtime.Goexit() // a post-start hook: it takes the end of the start for a failure
-		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
-		os.Exit(1)
-	}
+	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		earlystderr.SendTo(nil)
 		return nil, err
@@ -51,7 +41,7 @@ func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err 
 	return func() error {
 		defer earlystderr.SendTo(nil)
 		if err := s.Close(); err != nil {
-			return errors.Join(errors.New("the lesson's control plane did not end well"), err)
+			return fmt.Errorf("cannot stop the lesson's control plane: %w", err)
 		}
 		return nil
 	}, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
-// runLessons does lessons, on the control plane that runs or on one for them.
+// runLessons runs lessons, on a running control plane or on one started for them.
 func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *learn.Progress, path string) (err error) {
 	var busy atomic.Int32
 	ctx, release := withLessonSignals(ctx, &busy)
@@ -44,7 +44,8 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 		o.SaveTrace = l.traceWriter(c.Name)
 		err := learn.Run(ctx, c.Lesson, o)
 		if left := (*learn.LeftError)(nil); errors.As(err, &left) {
-			fmt.Printf("%s goes on at step %d.\n", l.target.commandLine("learn --resume"), left.Step+1)
+			number, _ := c.Position(left.Step)
+			fmt.Printf("To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
 			return withoutLeftError(err)
 		}
 		if err != nil {
@@ -57,7 +58,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	return nil
 }
 
-// withoutLeftError is what else went wrong than that the reader has left.
+// withoutLeftError removes the error that the reader has left.
 func withoutLeftError(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -71,20 +72,21 @@ func withoutLeftError(err error) error {
 	return nil
 }
 
-// printNextLesson says what comes after a lesson.
+// printNextLesson prints how to start the lesson after the named one.
 func (l *learnCommand) printNextLesson(name string) {
 	all, err := learn.All()
 	if err != nil {
-		return // it was read a moment ago
+		return // the lessons were read without an error before
 	}
 	for i, lesson := range all {
 		if lesson.Name == name && i+1 < len(all) {
-			fmt.Printf("Next: %s, with %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
+			fmt.Printf("Next lesson: %s: %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
 		}
 	}
 }
 
-// traceWriter keeps the traces of a lesson; nil if nobody wants them.
+// traceWriter returns a function that writes the traces of a lesson to files; nil
+// without --traces.
 func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) error {
 	if l.traces == "" {
 		return nil
@@ -97,15 +99,15 @@ func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) e
 	}
 }
 
-// findOrStartPlane reaches the control plane that runs. Where none does, and none was
-// named, it starts one that stop ends.
+// findOrStartPlane connects to the running control plane. If none is running and none
+// was named, it starts one, and stop stops that.
 func (l *learnCommand) findOrStartPlane(ctx context.Context, list []chosenLesson) (o learn.Options, stop func() error, err error) {
 	none := func() error { return nil }
 	dir, err := l.target.runningDataDir()
 	if err == nil {
 		o.Config, err = l.target.restConfig()
 		o.Target = []string{"--data-dir", dir}
-		fmt.Printf("On the control plane that runs, in %s.\n", dir)
+		fmt.Printf("Using the running control plane in %s.\n", dir)
 		return o, none, err
 	}
 	if missing := (notRunningError{}); !errors.As(err, &missing) || l.target.named() {
@@ -119,7 +121,7 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, list []chosenLesson
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}
-	fmt.Println("No control plane runs: starting one for the lesson …")
+	fmt.Println("No control plane is running: starting one for the lesson …")
 	if stop, err = u.startForLesson(ctx); err != nil {
 		return o, none, err
 	}

@@ -7,37 +7,47 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
-// errInterrupted is why a lesson ends that a signal has ended.
+// errInterrupted is the cause of the end of a lesson that a signal has interrupted.
 var errInterrupted = errors.New("interrupted")
 
-// withLessonSignals is a context that ends on the first signal; the second ends this
-// process. An interrupt while busy is meant for the command that has the terminal.
-func withLessonSignals(parent context.Context, busy *atomic.Int32) (context.Context, func()) {
+// sameSignalTime is how soon after the first signal a second one counts as the same:
+// timeout(1) sends its signal to the process and then to the process group.
+const sameSignalTime = 100 * time.Millisecond
+
+// withLessonSignals returns a context that the first signal cancels; the second one ends
+// this process without cleaning up. An interrupt during a foreground command is meant for
+// that command and ignored.
+func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
+	released, done := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(done)
+		var first time.Time
 		for {
 			select {
 			case sig := <-c:
 				switch {
-				case sig == os.Interrupt && busy.Load() > 0:
-				case ctx.Err() != nil:
-					os.Exit(signalExitCode(sig))
-				default:
+				case sig == os.Interrupt && foreground.Load() > 0:
+				case first.IsZero():
+					first = time.Now()
 					cancel(errInterrupted)
+				case time.Since(first) > sameSignalTime:
+					exit(signalExitCode(sig))
 				}
-			case <-done:
+			case <-released:
 				return
 			}
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(c)
-		close(done)
+		close(released)
+		<-done
 		cancel(nil)
 	}
 }

@@ -16,18 +16,23 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, stop, os.Args[1:])
 	stop()
-	os.Exit(code)
+	exit(code)
 }
 
-// run returns the exit code: 0, 1 for a failure, 2 for bad usage.
+// run returns the exit code: 0, 1 for a failure, 2 for bad usage, or what the verb
+// documents.
 func run(ctx context.Context, release func(), args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	err := root.ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(err))
+	if text := singleLine(err); text != "" {
+		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", text)
 	}
 	return exitCode(err)
 }
+
+// exit ends the process. Besides main, only a second signal and Kubernetes' own
+// fatal errors may do that: nothing after them can return to main.
+func exit(code int) { os.Exit(code) }

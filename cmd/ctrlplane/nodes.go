@@ -21,13 +21,15 @@ import (
 func newNodesCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes",
-		Short: "List, add, remove, fail, recover and terminate simulated nodes",
-		Long: `Work on the simulated nodes of a control plane that runs. A node that fails
-stops its heart-beat: node-lifecycle-controller marks it, its Pods are evicted
-and made anew elsewhere. A node that is terminated loses its machine at the
-cloud provider: it stops in the same way, and when node-lifecycle-controller has
-marked it, cloud-node-lifecycle-controller finds the machine gone and deletes
-it. "up --nodes" says how many there are from the start.`,
+		Short: "List the simulated nodes; add, remove, fail, recover and terminate them",
+		Long: `List or change the simulated nodes of a running control plane. "up --nodes" sets how
+many there are from the start.
+
+A failed node sends no heartbeats: node-lifecycle-controller marks it as unknown, and
+its Pods are evicted and recreated on other nodes. A terminated node also loses its
+machine at the simulated cloud provider: once node-lifecycle-controller has marked it,
+cloud-node-lifecycle-controller finds that the machine does not exist and deletes the
+node.`,
 		Example: `  ctrlplane nodes
   ctrlplane nodes add 3
   ctrlplane nodes fail node-2
@@ -37,11 +39,12 @@ it. "up --nodes" says how many there are from the start.`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, "") },
 	}
-	cmd.AddCommand(newNodesList(t), newNodesAdd(t),
-		newNodesVerb(t, "remove", "Delete nodes; what ran there is made anew elsewhere", control.Nodes.Remove),
-		newNodesVerb(t, "fail", "Stop the heart-beat of nodes", control.Nodes.Fail),
-		newNodesVerb(t, "recover", "Let the heart-beat of nodes that failed go on", control.Nodes.Recover),
-		newNodesVerb(t, "terminate", "Take the machines of nodes away, as a cloud provider does", control.Nodes.Terminate))
+	addGroup(cmd, "list", "List, add and remove:", newNodesList(t), newNodesAdd(t),
+		newNodesVerb(t, "remove", "Delete nodes; their Pods are recreated on other nodes", control.Nodes.Remove))
+	addGroup(cmd, "fail", "Inject failures:",
+		newNodesVerb(t, "fail", "Stop the heartbeats of nodes", control.Nodes.Fail),
+		newNodesVerb(t, "recover", "Resume the heartbeats of failed nodes", control.Nodes.Recover),
+		newNodesVerb(t, "terminate", "Terminate the machines of nodes, as a cloud provider does", control.Nodes.Terminate))
 	return cmd
 }
 
@@ -49,11 +52,11 @@ func newNodesList(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the nodes: ready or not, what they offer, how many Pods they have",
+		Short: "List the nodes with their state, capacity and number of Pods",
 		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" {
-				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
 			}
 			return listNodes(cmd, t, output)
 		},
@@ -65,7 +68,7 @@ func newNodesList(t *target) *cobra.Command {
 func newNodesAdd(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:     "add [N]",
-		Short:   "Add N nodes, one if it is left out",
+		Short:   "Add N nodes, 1 by default",
 		Example: "  ctrlplane nodes add 3",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -81,7 +84,7 @@ func newNodesAdd(t *target) *cobra.Command {
 					return usage.Errorf("nodes add: %q is not a number of nodes: use 1 or more", args[0])
 				}
 				if n > nodes.MaxCount {
-					return usage.Errorf("nodes add: %d more nodes: no more than %d can be simulated", n, nodes.MaxCount)
+					return usage.Errorf("nodes add: %d nodes: at most %d can be simulated", n, nodes.MaxCount)
 				}
 			}
 			client, err := t.controlClient()
@@ -104,7 +107,7 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 		Example: "  ctrlplane nodes " + verb + " node-2",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf(`nodes %s: say which: "ctrlplane nodes" lists them`, verb)
+				return usage.Errorf(`nodes %s: missing node name: "ctrlplane nodes" lists them`, verb)
 			}
 			return nil
 		},
@@ -122,7 +125,7 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 	}
 }
 
-// pastTense is what has become of nodes.
+// pastTense has the past tense of the verbs.
 var pastTense = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
 
 func listNodes(cmd *cobra.Command, t *target, output string) error {
@@ -150,7 +153,7 @@ func printNodes(out io.Writer, list []control.Node) error {
 		for _, s := range []struct {
 			name string
 			is   bool
-		}{{"terminated", n.Terminated}, {"failed", n.Failed}, {"cordoned", n.Unschedulable}, {"made by hand", !n.Own}} {
+		}{{"terminated", n.Terminated}, {"failed", n.Failed}, {"cordoned", n.Unschedulable}, {"created manually", !n.Own}} {
 			if s.is {
 				state = append(state, s.name)
 			}

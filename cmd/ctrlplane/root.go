@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -13,27 +14,73 @@ import (
 
 func newRootCommand() *cobra.Command {
 	t := &target{}
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "ctrlplane",
-		Short: "A Kubernetes control plane in one process",
-		Long: `ctrlplane runs etcd, the Kubernetes API server and every controller of the
-controller manager in one process: no containers, no downloads, no network.`,
-		Example: `  ctrlplane up                         start one, or the same one again
+		Short: "Run a Kubernetes control plane in one process",
+		Long: `Run etcd, the Kubernetes API server and all controllers of the controller
+manager in one process, without containers, downloads or network access, and
+watch what they do.`,
+		Example: `  ctrlplane up                         start a control plane, or the same one again
   ctrlplane up --ephemeral             start one that leaves nothing behind
-  ctrlplane kubectl get namespaces     in another shell
-  ctrlplane top                        watch what every controller's queue is doing
-  ctrlplane status                     the same once, as a table
-  ctrlplane controllers                what runs in it`,
-		Args:             rejectUnknownVerb,
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		TraverseChildren: true,
+  ctrlplane kubectl get namespaces     use it, from another shell
+  ctrlplane top                        watch the work queues of all controllers
+  ctrlplane trace deployment/web       show what a Deployment set off
+  ctrlplane learn 1                    take the first lesson`,
+		Args: rejectUnknownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(cmd.OutOrStdout())
+			}
+			return cmd.Help()
+		},
+		PersistentPreRunE: rejectGlobalFlags,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		TraverseChildren:  true,
 	}
+	cobra.EnableCommandSorting = false // the groups have an order of their own
+	hideGlobalFlags()
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
-	root.AddCommand(newUpCommand(t), newRunCommand(t), newTopCommand(t), newStatusCommand(t), newWaitCommand(t), newTraceCommand(t), newWhyCommand(t), newExplainCommand(t), newLearnCommand(t), newControllersCommand(t), newNodesCommand(t), newSnapshotCommand(t), newResetCommand(t), newKubeconfigCommand(t), newKubectlCommand(t), newVersionCommand(), newChildCommand(t))
+	addGroup(root, "start", "Start and stop:", newUpCommand(t), newRunCommand(t))
+	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
+	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
+	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
+	addGroup(root, "intervene", "Intervene:", newControllersCommand(t), newNodesCommand(t))
+	addGroup(root, "state", "Save and restore its state:", newSnapshotCommand(t), newResetCommand(t))
+	addGroup(root, "learn", "Learn:", newExplainCommand(t), newLearnCommand(t))
+	addGroup(root, "other", "Other:", newVersionCommand())
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	root.AddCommand(newChildCommand(t))
 	return root
+}
+
+// addGroup adds verbs to a command, under a heading of its help.
+func addGroup(cmd *cobra.Command, id, title string, verbs ...*cobra.Command) {
+	cmd.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, v := range verbs {
+		v.GroupID = id
+	}
+	cmd.AddCommand(verbs...)
+}
+
+// hideGlobalFlags hides the flags that Kubernetes' packages register for the whole
+// process, such as their --version: cobra adds them to every command.
+func hideGlobalFlags() {
+	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+}
+
+// rejectGlobalFlags fails for a flag that only Kubernetes' packages know.
+func rejectGlobalFlags(cmd *cobra.Command, _ []string) (err error) {
+	pflag.CommandLine.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && cmd.Flags().Lookup(f.Name) == f && err == nil {
+			err = wrapFlagError(cmd, fmt.Errorf("unknown flag: --%s", f.Name))
+		}
+	})
+	return err
 }
 
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
@@ -42,9 +89,11 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	}
 	var known []string
 	for _, c := range cmd.Commands() {
-		known = append(known, c.Name())
+		if !c.Hidden {
+			known = append(known, c.Name())
+		}
 	}
-	hint := `see "ctrlplane --help"`
+	hint := fmt.Sprintf(`see "%s --help"`, cmd.CommandPath())
 	if near, ok := suggest.Nearest(args[0], known); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
@@ -62,15 +111,40 @@ func wrapFlagError(cmd *cobra.Command, err error) error {
 	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
 }
 
-func exitCode(err error) int {
-	var bad usage.Error
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &bad):
-		return 2
-	}
-	return 1
+// exitError is an error of a verb that documents its own exit codes. A nil error
+// means that stderr has nothing to add to the code.
+type exitError struct {
+	error
+	code int
 }
 
-func singleLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func (e *exitError) Error() string {
+	if e.error == nil {
+		return ""
+	}
+	return e.error.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.error }
+
+func exitCode(err error) int {
+	var bad usage.Error
+	if errors.As(err, &bad) {
+		return 2
+	}
+	if own, ok := errors.AsType[*exitError](err); ok {
+		return own.code
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// singleLine is the message of an error without line breaks; empty for nil.
+func singleLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}

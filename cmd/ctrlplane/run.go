@@ -15,14 +15,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// The exit codes of "ctrlplane run" that are not the command's own: those of
+// The exit codes of "ctrlplane run" that are not the command's own. They are those of
 // timeout(1) and docker.
 const (
 	exitTimeout       = 124
 	exitFailure       = 125
 	exitNotExecutable = 126
 	exitNotFound      = 127
-	exitSignal        = 128 // and the signal's number
+	exitSignal        = 128 // plus the signal's number
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 	settleHorizon = time.Second
 )
 
-// runCommand is what the flags of "ctrlplane run" say, and what runs.
+// runCommand has the flags of "ctrlplane run" and the state of the run.
 type runCommand struct {
 	up      *upCommand
 	settle  bool
@@ -44,35 +44,35 @@ func newRunCommand(t *target) *cobra.Command {
 	r := &runCommand{up: &upCommand{target: t}}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Start a control plane, run a command with it, and stop",
-		Long: `Start a control plane, run a command that finds it, stop it again, and exit as
-the command did. The control plane is ephemeral unless --name or --data-dir is
-given. Several runs at once do not meet.
+		Short: "Start a control plane, run a command with it, and stop it",
+		Long: `Start a control plane, run a command with access to it, stop the control plane,
+and exit with the command's exit code. The control plane is ephemeral unless
+--name or --data-dir is given. Concurrent runs are isolated from each other.
 
-The command gets KUBECONFIG (a file in the data folder), CTRLPLANE_URL,
-CTRLPLANE_DATA_DIR (other verbs of this program find the control plane by it) and
-USE_EXISTING_CLUSTER=true (for envtest), and else this environment, stdin,
-stdout and stderr. Nothing but the command writes to stdout.
+The command inherits the environment, stdin, stdout and stderr. In addition it
+gets KUBECONFIG (a file in the data folder), CTRLPLANE_URL, CTRLPLANE_DATA_DIR (by
+which other verbs of ctrlplane find the control plane) and
+USE_EXISTING_CLUSTER=true (for envtest). Only the command writes to stdout.
 
-At a terminal the command is in the terminal's foreground, and its Ctrl-C and
-Ctrl-\ reach it without our help: SIGINT and SIGQUIT are not sent on then. All
-other signals are, and all of them where there is no terminal: there the command
-has a process group of its own, and the whole group gets them. Processes that
-outlive the command in its group are named on stderr, and are not ended. One
-that goes into a group or a session of its own is not seen.
+On a terminal the command is in the terminal's foreground process group, which
+receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
+SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
+has a process group of its own, and ctrlplane forwards all signals to that group.
+Processes of the group that outlive the command are reported on stderr, but not
+stopped. Processes in other groups or sessions are not detected.
 
-Exit codes: the command's own, and 128 and the signal's number if a signal ended
-it, or this program before the command ran.
-  2    bad usage of ctrlplane
-  124  --timeout is over
-  125  the control plane did not start, ended, did not stop, or did not settle
+Exit codes: the command's own; 128 plus the signal's number if a signal ended the
+command, or ctrlplane before the command ran; and
+  2    wrong usage of ctrlplane
+  124  --timeout has expired
+  125  the control plane did not start, exited, did not stop, or did not settle
   126  the command cannot be executed
-  127  the command is not found
+  127  the command was not found
 
-With --report a page of what every controller did, and files for other programs,
-are written however the run ends: report.html, events.jsonl, junit.xml,
-objects.yaml and ctrlplane.log. On GitHub Actions and GitLab a short summary goes
-where these show it.`,
+--report writes a page about what every controller did, and files for other
+programs, however the run ends: report.html, events.jsonl, junit.xml,
+objects.yaml and ctrlplane.log. On GitHub Actions and GitLab it also adds a short
+summary to the job.`,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle -- kubectl apply -f manifests/
@@ -80,7 +80,7 @@ where these show it.`,
   ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf(`say what to run: "%s -- COMMAND [ARG…]"`, cmd.CommandPath())
+				return usage.Errorf(`missing command: use "%s -- COMMAND [ARG…]"`, cmd.CommandPath())
 			}
 			return nil
 		},
@@ -88,8 +88,10 @@ where these show it.`,
 			if !t.named() && !cmd.Flags().Changed("ephemeral") {
 				r.up.ephemeral = true
 			}
-			code, err := r.run(cmd.Context(), args)
-			return exitWith(code, err)
+			if code, err := r.run(cmd.Context(), args); code != 0 || err != nil {
+				return &exitError{err, code}
+			}
+			return nil
 		},
 	}
 	r.addFlags(cmd)
@@ -99,35 +101,20 @@ where these show it.`,
 func (r *runCommand) addFlags(cmd *cobra.Command) {
 	r.up.addFlags(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // what follows the command is the command's
+	f.SetInterspersed(false) // flags after the command belong to the command
 	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
-	f.BoolVar(&r.settle, "settle", false, "once the command has ended with 0, wait until nothing is left to do in any controller")
-	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, settling included; then it gets SIGTERM, and SIGKILL 10s later (default: for ever, and 1m to settle)")
-	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run into")
+	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")
+	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, including settling; then it gets SIGTERM, and SIGKILL 10s later (default: no limit, and 1m to settle)")
+	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run to")
 	r.report.flagGiven = func() bool { return f.Changed("report") }
-}
-
-// exitWith does not return from a run that did not end well, unless by bad usage.
-func exitWith(code int, err error) error {
-	var bad usage.Error
-	if errors.As(err, &bad) {
-		return err
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(err))
-	}
-	if code != 0 {
-		os.Exit(code)
-	}
-	return nil
 }
 
 func (r *runCommand) validate() error {
 	if r.timeout < 0 {
-		return usage.Errorf("--timeout: %v is less than 0", r.timeout)
+		return usage.Errorf("--timeout: %v is negative", r.timeout)
 	}
 	if r.settle && r.up.server.Observe.Records < 0 {
-		return usage.Errorf("--settle looks at what is observed, --observe-records %d turns that off: use one of them", r.up.server.Observe.Records)
+		return usage.Errorf("--settle needs observation, which --observe-records %d turns off: use one of them", r.up.server.Observe.Records)
 	}
 	if err := r.report.validate(r.up.server.Observe.Records); err != nil {
 		return err
@@ -135,7 +122,8 @@ func (r *runCommand) validate() error {
 	return r.up.prepareServer()
 }
 
-// run returns the exit code, and what there is to say about it.
+// run returns the exit code, and the error that explains it if it is not the
+// command's own.
 func (r *runCommand) run(ctx context.Context, args []string) (code int, err error) {
 	if err := r.validate(); err != nil {
 		return exitFailure, err
@@ -168,12 +156,13 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		c.reportLeftovers(os.Stderr)
 	}()
 	if ctx.Err() != nil {
-		return r.signals.exitCode(), errors.New("stopped before the command was started")
+		return r.signals.exitCode(), errors.New("interrupted before the command was started")
 	}
 	return r.runToEnd(c)
 }
 
-// runToEnd runs the command to its end.
+// runToEnd runs the command and, with --settle, waits until the control plane has
+// settled.
 func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	began := time.Now()
 	r.report.beginStage("command")
@@ -189,7 +178,8 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	return r.waitSettled(began)
 }
 
-// waitForExit returns when the command has ended, by itself or because it had to.
+// waitForExit returns when the command has exited. It terminates the command when
+// the time is over or the control plane has exited.
 func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 	var over, kill <-chan time.Time
 	if r.timeout > 0 {
@@ -212,9 +202,9 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			c.kill()
 			continue
 		case <-over:
-			code, why = exitTimeout, fmt.Errorf("the command was ended, because it took longer than %v: raise --timeout if it needs that", r.timeout)
+			code, why = exitTimeout, fmt.Errorf("the command was terminated after %v: raise --timeout if it needs more time", r.timeout)
 		case <-died:
-			code, why = exitFailure, fmt.Errorf("the command was ended, because the control plane has ended: %w", r.up.server.Err())
+			code, why = exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err())
 		}
 		over, died = nil, nil
 		c.terminate()
@@ -222,7 +212,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 	}
 }
 
-// waitSettled waits until nothing is left to do.
+// waitSettled waits until the control plane has settled.
 func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -245,8 +235,11 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		return 0, nil
 	case sig := <-r.signals.ch:
 		cancel(errors.New("interrupted"))
+		<-ended
 		return signalExitCode(sig), errors.New("not settled: interrupted")
 	case <-r.up.server.Done():
-		return exitFailure, fmt.Errorf("not settled: the control plane has ended: %w", r.up.server.Err())
+		cancel(nil)
+		<-ended
+		return exitFailure, fmt.Errorf("not settled: the control plane has exited: %w", r.up.server.Err())
 	}
 }

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const statZombie = 5 // SZOMB of sys/proc.h
 
-// groupMembers lists who runs in a process group.
+// groupMembers lists the running processes of a process group.
 func groupMembers(group int) []groupMember {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 	if err != nil {

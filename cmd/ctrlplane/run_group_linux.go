@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// groupMembers lists who runs in a process group.
+// groupMembers lists the running processes of a process group.
 func groupMembers(group int) []groupMember {
 	paths, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -17,7 +17,7 @@ func groupMembers(group int) []groupMember {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has exited in the meantime
 		}
 		p, of, runs := parseStat(string(data))
 		if runs && of == group {
@@ -27,7 +27,7 @@ func groupMembers(group int) []groupMember {
 	return found
 }
 
-// parseStat reads "PID (NAME) STATE PPID PGRP …"; the name may hold anything.
+// parseStat reads "PID (NAME) STATE PPID PGRP …"; NAME may contain any character.
 func parseStat(stat string) (p groupMember, group int, runs bool) {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 0 || end < open {

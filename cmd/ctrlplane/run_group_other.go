@@ -2,5 +2,6 @@
 
 package main
 
-// groupMembers lists who runs in a process group, where that can be told.
+// groupMembers lists the running processes of a process group: none, as this platform
+// cannot list them.
 func groupMembers(int) []groupMember { return nil }

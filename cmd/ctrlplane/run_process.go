@@ -12,24 +12,25 @@ import (
 	"sync/atomic"
 )
 
-// commandProcess is the command of a run, as a process.
+// commandProcess is the process of a run's command.
 type commandProcess struct {
 	cmd         *exec.Cmd
-	exited      chan struct{} // closed when it has
-	err         error         // why it could not be waited for; final when ended is closed
+	exited      chan struct{} // closed after the process has exited
+	err         error         // why waiting for it failed; final once exited is closed
 	running     atomic.Bool
-	groupID     int          // the process group it is in, 0 if that is not known
-	sharedGroup bool         // whether we are in it, too
-	groupBefore map[int]bool // who was in it before the command
+	groupID     int          // its process group, 0 if unknown
+	sharedGroup bool         // whether ctrlplane is in that group, too
+	groupBefore map[int]bool // the group's processes before the command started
 }
 
-// groupMember is one that a command left behind.
+// groupMember is a process of the command's process group.
 type groupMember struct {
 	pid  int
 	name string
 }
 
-// newCommandProcess finds the command before anything is started for it.
+// newCommandProcess finds the command, so that nothing is started if it does not
+// exist.
 func newCommandProcess(args []string) (*commandProcess, error) {
 	path, err := lookPath(args[0])
 	if err != nil {
@@ -39,7 +40,7 @@ func newCommandProcess(args []string) (*commandProcess, error) {
 	return &commandProcess{cmd: cmd, exited: make(chan struct{})}, nil
 }
 
-// lookPath does as execvp(3) does without a PATH.
+// lookPath finds a program as execvp(3) does, also without a PATH.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if _, set := os.LookupEnv("PATH"); !set && err != nil && filepath.Base(name) == name {
@@ -56,19 +57,19 @@ func newStartError(name string, err error) error {
 	if lookup, ok := errors.AsType[*exec.Error](err); ok {
 		err = lookup.Err
 	}
-	hint := "look into that"
+	hint := "check that it can be executed"
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		hint = "give its path, or add its folder to PATH"
 	case errors.Is(err, fs.ErrNotExist):
 		hint = "check the path, and the interpreter if it is a script"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "name a file that you may execute"
+		hint = "name an executable file"
 	}
-	return fmt.Errorf("command %q cannot be run: %w: %s", name, err, hint)
+	return fmt.Errorf("cannot run command %q: %w: %s", name, err, hint)
 }
 
-// startExitCode is the exit code for a command that did not start.
+// startExitCode is the exit code for a command that could not be started.
 func startExitCode(err error) int {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot) || errors.Is(err, fs.ErrNotExist) {
 		return exitNotFound
@@ -76,7 +77,7 @@ func startExitCode(err error) int {
 	return exitNotExecutable
 }
 
-// start starts the command as a client of the control plane.
+// start starts the command, with the variables by which it finds the control plane.
 func (c *commandProcess) start(kubeconfig, url string) error {
 	c.cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+kubeconfig,
@@ -100,15 +101,15 @@ func (c *commandProcess) start(kubeconfig, url string) error {
 	return nil
 }
 
-// exitCode is the command's exit code once it has ended.
+// exitCode is the command's exit code, once it has exited.
 func (c *commandProcess) exitCode() (int, error) {
 	if c.err != nil {
-		return exitFailure, fmt.Errorf("the command's end is not known: %w", c.err)
+		return exitFailure, fmt.Errorf("cannot determine the exit code of the command: %w", c.err)
 	}
 	return stateExitCode(c.cmd.ProcessState), nil
 }
 
-// reportLeftovers names what outlives the command in its group.
+// reportLeftovers lists the processes of the group that outlive the command.
 func (c *commandProcess) reportLeftovers(w io.Writer) {
 	if c.groupID == 0 {
 		return
@@ -120,6 +121,6 @@ func (c *commandProcess) reportLeftovers(w io.Writer) {
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(w, "ctrlplane: the command left processes behind that still run: %s\n", strings.Join(left, ", "))
+		fmt.Fprintf(w, "ctrlplane: the command left processes running: %s\n", strings.Join(left, ", "))
 	}
 }

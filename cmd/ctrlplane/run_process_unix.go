@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forwardedSignals are signals that are sent on and else mean nothing here.
+// forwardedSignals only have a meaning for the command.
 var forwardedSignals = []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// configureGroup gives the command a process group of its own, so that signals reach,
-// and what it leaves behind is known of, all of it. At a terminal it stays in
-// ours: only there may it read the terminal, and be stopped and continued by
-// the shell together with us.
+// configureGroup gives the command a process group of its own, so that signals reach
+// all of its processes and leftovers can be found. On a terminal the command stays in
+// ctrlplane's group: only that one may read the terminal, and the shell stops and
+// continues it as a whole.
 func (c *commandProcess) configureGroup() {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *commandProcess) configureGroup() {
 	}
 }
 
-// recordGroup notes where the command has come to be.
+// recordGroup records the process group of the started command.
 func (c *commandProcess) recordGroup() {
 	c.groupID = c.cmd.Process.Pid
 	if c.sharedGroup {
@@ -38,7 +38,7 @@ func (c *commandProcess) recordGroup() {
 	}
 }
 
-// forwardSignal sends a signal on, unless the terminal has sent it to all of us.
+// forwardSignal forwards a signal, unless the terminal has sent it to the whole group.
 func (c *commandProcess) forwardSignal(sig os.Signal) {
 	s, ok := sig.(syscall.Signal)
 	if !ok || c.sharedGroup && (s == syscall.SIGINT || s == syscall.SIGQUIT) && inForeground() {
@@ -47,7 +47,7 @@ func (c *commandProcess) forwardSignal(sig os.Signal) {
 	c.signal(s)
 }
 
-// inForeground tells whether the terminal's keys reach our group.
+// inForeground reports whether the terminal sends its signals to ctrlplane's group.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
@@ -58,7 +58,7 @@ func inForeground() bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// terminate asks the command to end, kill ends it.
+// terminate asks the command to exit; kill forces it.
 func (c *commandProcess) terminate() {
 	c.signal(syscall.SIGTERM)
 	c.signal(syscall.SIGCONT) // it may be stopped
@@ -71,13 +71,13 @@ func (c *commandProcess) signal(sig syscall.Signal) {
 		return
 	}
 	if c.sharedGroup {
-		_ = c.cmd.Process.Signal(sig) // it fails where there is nobody left
+		_ = c.cmd.Process.Signal(sig) // it fails if the process has exited
 		return
 	}
 	_ = syscall.Kill(-c.groupID, sig)
 }
 
-// stateExitCode is the exit code as a shell gives it.
+// stateExitCode is the exit code that a shell would report.
 func stateExitCode(state *os.ProcessState) int {
 	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return signalExitCode(s.Signal())

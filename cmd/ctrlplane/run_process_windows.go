@@ -2,26 +2,26 @@ package main
 
 import "os"
 
-// forwardedSignals are signals that are sent on and else mean nothing here.
+// forwardedSignals only have a meaning for the command.
 var forwardedSignals []os.Signal
 
 func (c *commandProcess) configureGroup() {}
 
 func (c *commandProcess) recordGroup() {}
 
-// forward ends the command, unless the console has told it by itself.
+// forwardSignal ends the command, unless the console has notified it itself.
 func (c *commandProcess) forwardSignal(sig os.Signal) {
 	if sig != os.Interrupt {
 		c.kill()
 	}
 }
 
-// terminate and kill are the same: nothing else reaches a process on Windows.
+// terminate and kill are the same: Windows has no signal that asks a process to exit.
 func (c *commandProcess) terminate() { c.kill() }
 
 func (c *commandProcess) kill() {
 	if c.running.Load() {
-		_ = c.cmd.Process.Kill() // it fails where there is nobody left
+		_ = c.cmd.Process.Kill() // it fails if the process has exited
 	}
 }
 

@@ -14,33 +14,33 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
-// collectTimeout is how long what there is at the end may take to be read.
+// collectTimeout limits how long reading the objects at the end may take.
 const collectTimeout = 20 * time.Second
 
-// runReport is the report of a run; without --report its methods do nothing.
+// runReport writes the report of a run; without --report its methods do nothing.
 type runReport struct {
 	dir       string
 	flagGiven func() bool    // whether --report was
 	report    *report.Report // nil without --report
 
-	mu      sync.Mutex     // what follows may be wanted by who ends the process early
-	outcome report.Outcome // what is known of it by now
-	stage   report.Stage   // of the run that is under way
+	mu      sync.Mutex     // guards what follows: a second signal writes the report from another goroutine
+	outcome report.Outcome // so far
+	stage   report.Stage   // the current one
 	written bool
 }
 
 func (r *runReport) validate(records int) error {
 	if r.flagGiven() && r.dir == "" {
-		return usage.Errorf("--report names no folder: name one, or leave it out")
+		return usage.Errorf("--report: missing folder: name one, or leave the flag out")
 	}
 	if r.dir != "" && records < 0 {
-		return usage.Errorf("--report tells what is observed, --observe-records %d turns that off: use one of them", records)
+		return usage.Errorf("--report needs observation, which --observe-records %d turns off: use one of them", records)
 	}
 	return nil
 }
 
-// open begins the report. It says where a control plane is to log that keeps
-// nothing else.
+// open begins the report. An ephemeral control plane then logs to the report's
+// folder, because its data folder is removed.
 func (r *runReport) open(u *upCommand, args []string) error {
 	if r.dir == "" {
 		return nil
@@ -70,7 +70,7 @@ func (r *runReport) open(u *upCommand, args []string) error {
 	return nil
 }
 
-// startRecording begins to take down what is observed, once there is an observer.
+// startRecording begins to record what is observed, once there is an observer.
 func (r *runReport) startRecording(s *ctrlplane.Server) {
 	if r.report == nil || s.Observer() == nil {
 		return
@@ -80,7 +80,7 @@ func (r *runReport) startRecording(s *ctrlplane.Server) {
 	}
 }
 
-// logPath is where the log of the control plane is in the end.
+// logPath is where the log of the control plane is after the run.
 func (r *runReport) logPath(s *ctrlplane.Server) string {
 	if r.report != nil {
 		return r.report.Path(report.LogFile)
@@ -88,7 +88,7 @@ func (r *runReport) logPath(s *ctrlplane.Server) string {
 	return s.LogPath()
 }
 
-// beginStage notes that the run has come to another stage; empty = its end.
+// beginStage records that the run has reached another stage; empty means its end.
 func (r *runReport) beginStage(stage string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *runReport) nextStage(stage string) {
 	r.stage = report.Stage{Name: stage, At: now}
 }
 
-// collectObjects takes down what there is. A signal ends it.
+// collectObjects reads the objects of the control plane. A signal interrupts it.
 func (r *runReport) collectObjects(s *ctrlplane.Server, sigs signalChannel) {
 	if r.report == nil {
 		return
@@ -127,8 +127,8 @@ func (r *runReport) collectObjects(s *ctrlplane.Server, sigs signalChannel) {
 	<-done
 }
 
-// write ends the report, if nobody has yet. That it cannot be written is a failure of ours, but
-// the exit code of a command that has failed stays.
+// write completes the report, unless that was done before. If it cannot be written, a
+// run that was successful fails; the exit code of a failed command does not change.
 func (r *runReport) write(code int, err error) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,20 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// startPlane starts the control plane. If ctx ends meanwhile, a second signal ends
-// this process at once.
+// startPlane starts the control plane. If ctx ends in the meantime, a second signal
+// ends this process at once.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
 	p := newSlowStartProgress()
@@ -28,20 +25,15 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 		p.recordStage(st)
 	}
 	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
-	earlystderr.SendTo(func(line string) { klog.Background().Info("past the log", "line", line) })
+	earlystderr.SendTo(logEarlyStderr)
 	var started atomic.Bool
-	// Where upstream sees no way on it logs why and ends the process.
-	klog.OsExit = func(int) {
-		if ctx.Err() != nil && !started.Load() {
-			runtime.Goexit() // a post-start hook: it takes the end of the start for a failure
-		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", r.report.logPath(s))
+	onKubernetesExit(ctx, &started, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
-		r.report.write(exitFailure, errors.New("a part of Kubernetes gave up"))
-		os.Exit(exitFailure)
-	}
-	unhurried := context.AfterFunc(ctx, r.signals.stop)
-	defer unhurried()
+		code, _ := r.report.write(exitFailure, errors.New(kubernetesFailed))
+		exit(code)
+	})
+	stopWatching := context.AfterFunc(ctx, r.signals.stop)
+	defer stopWatching()
 	err := s.Start(ctx)
 	started.Store(err == nil)
 	if err == nil && r.up.showsTimings {
@@ -52,24 +44,28 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	return err
 }
 
-// stopPlane ends the control plane. Of signals that come meanwhile, the second ends
-// this process at once.
+// stopPlane stops the control plane. The second signal that arrives in the meantime
+// ends this process at once.
 func (r *runCommand) stopPlane() error {
 	defer earlystderr.SendTo(nil)
-	done := make(chan struct{})
-	defer close(done)
+	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(done)
 		for n := 0; ; n++ {
 			select {
 			case sig := <-r.signals.ch:
 				if n > 0 {
-					code, _ := r.report.write(signalExitCode(sig), errors.New("ended by a second signal before all had stopped"))
-					os.Exit(code)
+					code, _ := r.report.write(signalExitCode(sig), errors.New("a second signal ended ctrlplane before everything had stopped"))
+					exit(code)
 				}
-			case <-done:
+			case <-stopped:
 				return
 			}
 		}
+	}()
+	defer func() {
+		close(stopped)
+		<-done
 	}()
 	return r.up.server.Close()
 }
@@ -79,7 +75,8 @@ type slowStartProgress struct {
 	timer *time.Timer
 
 	mu       sync.Mutex
-	progress *ui.Progress // nil until then
+	closed   bool
+	progress *ui.Progress // nil in the first second
 	ended    []ctrlplane.Stage
 }
 
@@ -92,8 +89,11 @@ func newSlowStartProgress() *slowStartProgress {
 func (p *slowStartProgress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
 	mode := ui.Detect(os.Stderr, os.Environ())
-	mode.Live = false // the command writes there next
+	mode.Live = false // the command writes to stderr next
 	p.progress = ui.NewProgress(os.Stderr, mode)
 	for _, s := range p.ended {
 		p.progress.End(s.Name, s.Took, s.Err)
@@ -116,7 +116,8 @@ func (p *slowStartProgress) close() {
 	p.timer.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.closed = true
 	if p.progress != nil {
-		p.progress.Close() // what it may say, that the screen is gone, helps nobody
+		p.progress.Close() // its error, that stderr is closed, could not be shown
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
@@ -22,7 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// session is a control plane that serves, and who watches it.
+// session is a control plane that serves clients, and how it is shown.
 type session struct {
 	up       *upCommand
 	view     viewMode
@@ -34,7 +33,7 @@ type session struct {
 	warnings []string // all so far
 }
 
-// serve starts the control plane and blocks until it ends.
+// serve starts the control plane and blocks until it stops.
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
@@ -46,18 +45,10 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 		}
 	}
 	s.OnWarning = v.warn
-	earlystderr.SendTo(func(line string) { klog.Background().Info("past the log", "line", line) })
+	earlystderr.SendTo(logEarlyStderr)
 	defer earlystderr.SendTo(nil)
 	var started atomic.Bool
-	// Where upstream sees no way on it logs why and ends the process. Some of it
-	// takes a start that is cut short for that: then only its goroutine ends.
-	klog.OsExit = func(int) {
-		if ctx.Err() != nil && !started.Load() {
-			runtime.Goexit()
-		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: a part of Kubernetes gave up: the end of %s says why\n", s.LogPath())
-		os.Exit(1)
-	}
+	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -80,12 +71,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	return v.watchUntilEnd(ctx)
 }
 
-// warn says what a person should know, wherever they look.
+// warn shows a warning, in the progress of the start and in the live view.
 func (v *session) warn(msg string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.warnings = append(v.warnings, msg)
-	v.progress.Warn(msg) // says nothing any more once it is closed
+	v.progress.Warn(msg) // does nothing once it is closed
 }
 
 func (v *session) warningsSoFar() []string {
@@ -94,17 +85,22 @@ func (v *session) warningsSoFar() []string {
 	return v.warnings[:len(v.warnings):len(v.warnings)]
 }
 
-// watchUntilEnd shows the control plane until it ends or is to be stopped.
+// watchUntilEnd shows the control plane until it exits, ctx ends or the user stops it.
 func (v *session) watchUntilEnd(ctx context.Context) error {
 	s := &v.up.server
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		select {
 		case <-s.Done():
-			cancel(fmt.Errorf("the control plane has ended: %w", s.Err()))
+			cancel(fmt.Errorf("the control plane has exited: %w", s.Err()))
 		case <-ctx.Done():
 		}
+	}()
+	defer func() {
+		cancel(nil)
+		<-done
 	}()
 	if err := v.runView(ctx); err != nil {
 		return err
@@ -112,14 +108,14 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 	if s.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if v.view == viewLive { // the progress has ended
+	if v.view == viewLive { // the progress is closed
 		fmt.Println("stopping")
 	}
 	v.progress.Print("stopping")
 	return nil
 }
 
-// runView returns when ctx ends or the user wants the control plane stopped.
+// runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) error {
 	s := &v.up.server
 	src, err := newViewSource(s.Observer(), s.Interventions(), s.RESTConfig())
@@ -133,7 +129,7 @@ func (v *session) runView(ctx context.Context) error {
 	after := now.Journal.Last
 	switch v.view {
 	case viewJSON:
-		after = 0 // the start, too
+		after = 0 // including the start
 	case viewLive:
 		if err := v.progress.Close(); err != nil {
 			return err
@@ -143,7 +139,7 @@ func (v *session) runView(ctx context.Context) error {
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
-	fmt.Printf("It runs on: %s opens the view again, Ctrl-C here stops it.\n", v.up.target.commandLine("top"))
+	fmt.Printf("The control plane keeps running. To open the view again: %s. To stop the control plane: Ctrl-C here.\n", v.up.target.commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
@@ -151,15 +147,15 @@ func (v *session) runView(ctx context.Context) error {
 	return err
 }
 
-// checkUserKubeconfig fails before the start where the merge would after it.
+// checkUserKubeconfig fails before the start if the merge would fail after it.
 func checkUserKubeconfig() error {
 	path := kubeconfig.Path()
 	if path == "" {
-		return errors.New("--merge-kubeconfig: KUBECONFIG names no file: set it to one, or unset it")
+		return errors.New("--merge-kubeconfig: KUBECONFIG does not name a file: set it to one, or unset it")
 	}
 	_, err := clientcmd.LoadFromFile(path)
 	if err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("--merge-kubeconfig: %s does not parse: %w: mend it first", path, err)
+		return fmt.Errorf("--merge-kubeconfig: cannot parse %s: %w: correct it first", path, err)
 	}
 	return nil
 }

@@ -18,17 +18,19 @@ import (
 func newSnapshotCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Save, list, restore, delete and compare states",
-		Long: `Save all objects under a name, and go back to them, of a control plane that runs
-or of one that is stopped. Snapshots are files of yours: every control plane of
-this user can be put back to them, and "up --from NAME" starts a new one.
+		Short: "Save, list, restore, delete and compare snapshots of the state",
+		Long: `Save all objects of a running or stopped control plane under a name, and restore them
+later. Snapshots are files in your state folder: you can restore each of them to any of
+your control planes, and "up --from NAME" starts a new control plane from one.
 
-A restore happens in place: watches go on and see what changes, revisions never
-go back. Controllers, scheduler and simulated nodes are ended before it and begin
-anew after it. Writes that come meanwhile fail with a conflict (409).
+A restore happens in place: watches continue and receive the changes, and revisions
+never decrease. Controllers, the scheduler and simulated nodes stop before a restore
+and start again after it. Writes that arrive during a restore fail with a conflict
+(409).
 
-Leases are no part of the state: they say what lives now. Time goes on: what a
-restored object was to do by the clock until now is done at once.`,
+Leases are not part of a snapshot, because they describe which processes are alive.
+The clock is not restored: scheduled work that has become due in the meantime is done
+at once.`,
 		Example: `  ctrlplane snapshot save base
   ctrlplane snapshot diff base
   ctrlplane snapshot restore base
@@ -41,7 +43,8 @@ restored object was to do by the clock until now is done at once.`,
 	return cmd
 }
 
-// snapshotService are those of the control plane that is meant, running or stopped.
+// snapshotService gives access to the snapshots of the control plane, running or
+// stopped.
 func (t *target) snapshotService() (control.Snapshots, error) {
 	client, err := t.controlClient()
 	if err == nil {
@@ -55,7 +58,7 @@ func (t *target) snapshotService() (control.Snapshots, error) {
 		return nil, pathErr
 	}
 	if _, statErr := os.Stat(filepath.Join(path, "etcd")); statErr != nil {
-		return nil, err // there is none
+		return nil, err // the data folder has no state
 	}
 	return ctrlplane.OfflineDataDir{Dir: path, Name: t.name}, nil
 }
@@ -64,7 +67,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 	var overwrite bool
 	cmd := &cobra.Command{
 		Use:   "save [NAME]",
-		Short: "Save all objects, as of one moment; without a name under the time",
+		Short: "Save all objects consistently; the default name is the current time",
 		Args:  maxArgs("snapshot save", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().Format("20060102-150405")
@@ -89,7 +92,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			}
 			head, err := snapshot.DecodeHeader(file)
 			if err != nil {
-				return fmt.Errorf("the snapshot did not arrive as it was sent: %w", err)
+				return fmt.Errorf("the received snapshot is damaged: %w", err)
 			}
 			if err := store.Save(name, file, overwrite); err != nil {
 				return err
@@ -98,14 +101,14 @@ func newSnapshotSave(t *target) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace a snapshot of that name")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace an existing snapshot of that name")
 	return cmd
 }
 
 func newSnapshotRestore(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore NAME",
-		Short: "Put the control plane back to a snapshot, while it runs",
+		Short: "Restore a snapshot in place",
 		Args:  exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := snapshot.UserStore()
@@ -117,7 +120,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 				return err
 			}
 			if _, err := snapshot.DecodeHeader(file); err != nil {
-				return fmt.Errorf("snapshot %q is refused: %w", args[0], err)
+				return fmt.Errorf("cannot use snapshot %q: %w", args[0], err)
 			}
 			to, err := t.snapshotService()
 			if err != nil {
@@ -133,36 +136,13 @@ func newSnapshotRestore(t *target) *cobra.Command {
 	}
 }
 
-func newResetCommand(t *target) *cobra.Command {
-	return &cobra.Command{
-		Use:   "reset",
-		Short: "Put a control plane that runs back to how it was right after its start",
-		Long: `Put a control plane that runs back to how it was right after its start: with the
-manifests of "up -f", and with what the data folder held then. It works as
-"snapshot restore" does.`,
-		Args: rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.controlClient()
-			if err != nil {
-				return err
-			}
-			done, err := client.Snapshots().Reset(cmd.Context())
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
-			return err
-		},
-	}
-}
-
 func newSnapshotDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete NAME…",
 		Short: "Delete snapshots",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf(`snapshot delete: say which: "ctrlplane snapshot list" lists them`)
+				return usage.Errorf(`snapshot delete: missing snapshot name: "ctrlplane snapshot list" lists them`)
 			}
 			return nil
 		},
@@ -184,15 +164,15 @@ func newSnapshotDelete() *cobra.Command {
 	}
 }
 
-// describeRestore says what a restore has done.
+// describeRestore summarizes what a restore has changed.
 func describeRestore(r control.RestoreResult) string {
 	return fmt.Sprintf("%d created, %d updated, %d deleted, %d replaced, in %s", r.Created, r.Updated, r.Deleted, r.Replaced, formatDuration(r.Took))
 }
 
-// formatDuration is a duration to the millisecond.
+// formatDuration formats a duration to the millisecond.
 func formatDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// formatSize is a number of bytes for people.
+// formatSize formats a number of bytes for people.
 func formatSize(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d KiB", (n+1023)>>10)

@@ -15,7 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// nowName is how a diff calls the state of the control plane.
+// nowName is the name of the current state in a diff.
 const nowName = "now"
 
 func newSnapshotDiff(t *target) *cobra.Command {
@@ -23,10 +23,10 @@ func newSnapshotDiff(t *target) *cobra.Command {
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "diff A [B]",
-		Short: "Say which objects differ between two snapshots, or from what there is now",
-		Long: `Say which objects differ between two snapshots, or between one and the control
-plane as it is now, and how. Left out are managedFields, resource versions,
-Leases and, unless --events is given, Events; the values of Secrets are masked.`,
+		Short: "Compare two snapshots, or a snapshot with the current state",
+		Long: `Show which objects differ between two snapshots, or between a snapshot and the current
+state, and how. The comparison ignores managedFields, resource versions, Leases and,
+without --events, Events. The values of Secrets are masked.`,
 		Example: `  ctrlplane snapshot diff base
   ctrlplane snapshot diff base later -o name`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ Leases and, unless --events is given, Events; the values of Secrets are masked.`
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "json", "yaml", "name"}, output) {
-				return usage.Errorf("--output: %q is not known: use json, yaml or name, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use json, yaml or name, or leave it out", output)
 			}
 			before, err := loadSavedState(args[0])
 			if err != nil {
@@ -58,7 +58,7 @@ Leases and, unless --events is given, Events; the values of Secrets are masked.`
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, yaml or name (default: unified diffs)")
-	cmd.Flags().BoolVar(&events, "events", false, "compare Events, too")
+	cmd.Flags().BoolVar(&events, "events", false, "also compare Events")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func loadSavedState(name string) (snapshot.State, error) {
 	}
 	_, state, err := snapshot.Decode(file)
 	if err != nil {
-		return state, fmt.Errorf("snapshot %q is refused: %w", name, err)
+		return state, fmt.Errorf("cannot use snapshot %q: %w", name, err)
 	}
 	return state, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// snapshotList is what "snapshot list -o json" prints.
+// snapshotList is the output of "snapshot list -o json".
 type snapshotList struct {
 	Dir   string          `json:"dir"`
 	Items []snapshot.Info `json:"items"`
@@ -24,11 +24,11 @@ func newSnapshotList() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what was saved, the newest first",
+		Short: "List the snapshots, newest first",
 		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" {
-				return usage.Errorf("--output: %q is not known: use json, or leave it out", output)
+				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
 			}
 			store, err := snapshot.UserStore()
 			if err != nil {

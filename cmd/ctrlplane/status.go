@@ -11,11 +11,13 @@ func newStatusCommand(t *target) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Print once what the live view shows: ready, settled, queues, controllers",
-		Long: `Print whether the control plane is ready and settled, which work queues have had
-work and which controllers do not run, as the live view shows them. Settled
-means that no key waits or is worked on in any queue, and that nothing has been
-written or delivered for half a second.`,
+		Short: "Show once whether it is ready and settled, its work queues and its controllers",
+		Long: `Show whether the control plane is ready and settled, the work queues that have had
+work, and the controllers that are not running, as the live view does. Settled
+means that no key of a controller is queued, in progress or due within a second,
+no write is in flight, every informer has caught up with the last write, and
+nothing has been written, delivered or synced for a moment: 10 ms while the process
+is idle, half a second otherwise.`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled`,

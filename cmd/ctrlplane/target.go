@@ -14,11 +14,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// dataDirEnv is --data-dir for who gives no flag: "run" sets it for its command,
-// so that the verbs which that calls mean its control plane.
+// dataDirEnv replaces --data-dir where no flag is given. "run" sets it for its
+// command, so that verbs in the command use its control plane.
 const dataDirEnv = "CTRLPLANE_DATA_DIR"
 
-// target says which control plane a verb means.
+// target selects the control plane that a verb works on.
 type target struct {
 	name    string
 	dataDir string
@@ -28,15 +28,14 @@ type target struct {
 func (t *target) addFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&t.name, "name", "default", "name of the control plane")
-	f.StringVar(&t.dataDir, "data-dir", "", "its data folder (default: the name, under the platform's state folder)")
+	f.StringVar(&t.dataDir, "data-dir", "", "data folder (default: a folder for the name, in the platform's state folder)")
 	t.named = func() bool { return f.Changed("name") || f.Changed("data-dir") }
 }
 
-// notRunningError is the error that a control plane does not run.
+// notRunningError says that the control plane is not running.
 type notRunningError struct{ error }
 
-// dataDirPath is the data folder of a control plane: what a flag says, or else the
-// environment.
+// dataDirPath is the data folder of the control plane, by flag or else by environment.
 func (t *target) dataDirPath() (string, error) {
 	if err := datadir.ValidateName(t.name); err != nil {
 		return "", usage.Errorf("--name: %w", err)
@@ -47,9 +46,9 @@ func (t *target) dataDirPath() (string, error) {
 	return datadir.Path(t.name, os.Getenv(dataDirEnv))
 }
 
-// runningDataDir returns the data folder of the control plane that is meant. Where
-// none is named and the default one does not run, that is the only one that
-// does. It is an error that it does not run, or cannot be reached yet.
+// runningDataDir returns the data folder of the running control plane. If none is named
+// and the default one is not running, that is the only one that is running. It fails if
+// the control plane is not running, or still starting.
 func (t *target) runningDataDir() (string, error) {
 	path, err := t.dataDirPath()
 	if err != nil {
@@ -60,7 +59,7 @@ func (t *target) runningDataDir() (string, error) {
 		return "", err
 	}
 	if !running && !t.named() && os.Getenv(dataDirEnv) != "" {
-		return "", notRunningError{fmt.Errorf("no control plane runs in %s, which %s names: unset that, or say which one with --name or --data-dir", path, dataDirEnv)}
+		return "", notRunningError{fmt.Errorf("no control plane is running in %s, the value of %s: unset it, or choose one with --name or --data-dir", path, dataDirEnv)}
 	}
 	if !running && t.dataDir == "" {
 		others, err := t.candidateDataDirs()
@@ -68,7 +67,7 @@ func (t *target) runningDataDir() (string, error) {
 			return "", err
 		}
 		if len(others) > 1 {
-			return "", fmt.Errorf("several control planes run: say which one with --data-dir: %s", strings.Join(others, ", "))
+			return "", fmt.Errorf("several control planes are running: choose one with --data-dir: %s", strings.Join(others, ", "))
 		}
 		if len(others) == 1 {
 			path = others[0]
@@ -79,16 +78,16 @@ func (t *target) runningDataDir() (string, error) {
 	}
 	switch {
 	case !running:
-		return "", notRunningError{fmt.Errorf("control plane %q does not run: start it with %q", t.name, t.commandLine("up"))}
+		return "", notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
 }
 
-// candidateDataDirs lists the data folders of the control planes that may be meant while the one
-// of that name, in its own folder, does not run: a name that was given may be that of
-// an ephemeral one.
+// candidateDataDirs lists the running control planes that the target can mean if none
+// is running in the data folder of its name: a given name may be that of an ephemeral
+// one.
 func (t *target) candidateDataDirs() ([]string, error) {
 	if !t.named() {
 		others, err := runningDataDirs()
@@ -104,16 +103,16 @@ func (t *target) candidateDataDirs() ([]string, error) {
 	}), err
 }
 
-// clusterName is what the kubeconfig calls a control plane of that name.
+// clusterName is the control plane's name in a kubeconfig.
 func (t *target) clusterName() string { return "ctrlplane-" + t.name }
 
-// inKubeconfig tells whether KUBECONFIG names the control plane of a data folder.
+// inKubeconfig reports whether KUBECONFIG is the kubeconfig of a data folder.
 func inKubeconfig(dir string) bool {
 	return os.Getenv("KUBECONFIG") == filepath.Join(dir, ctrlplane.KubeconfigFile)
 }
 
-// runningDataDirs lists the data folders of the control planes that run now,
-// wherever a verb can know of them.
+// runningDataDirs lists the data folders of all running control planes that are
+// ephemeral or in the default place.
 func runningDataDirs() ([]string, error) {
 	paths, err := datadir.RunningEphemeralDirs()
 	if err != nil {
@@ -135,8 +134,7 @@ func runningDataDirs() ([]string, error) {
 	return paths, nil
 }
 
-// commandLine is how a verb is called for this control plane, by the name that this
-// program was called by.
+// commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
 	program := os.Args[0]
 	switch {

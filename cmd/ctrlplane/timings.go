@@ -11,16 +11,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// mainStart is set when all packages have been initialised, just before main.
+// mainStart is set after all packages have been initialised, just before main.
 var mainStart = time.Now()
 
-// startMoments are those of the start that has just succeeded.
+// startMoments returns the moments of the start that has just succeeded.
 func startMoments() ui.StartTimes {
-	born, _ := procstat.StartTime() // where the system does not tell, all counts from main
+	born, _ := procstat.StartTime() // if it is unknown, times count from main
 	return ui.StartTimes{Process: born, Main: mainStart, Ready: time.Now()}
 }
 
-// collectTimings say where the time of the start went.
+// collectTimings measures where the time of the start went.
 func (u *upCommand) collectTimings(ctx context.Context, m ui.StartTimes) (t ui.Timings, err error) {
 	usage, err := procstat.NewMeter().Measure()
 	if err != nil {
@@ -33,7 +33,7 @@ func (u *upCommand) collectTimings(ctx context.Context, m ui.StartTimes) (t ui.T
 	return ui.NewTimings(m, usage.CPU, page.Records), nil
 }
 
-// showTimings tells them on the screen, or as further records.
+// showTimings prints the timings, or appends them as records.
 func (u *upCommand) showTimings(ctx context.Context, v *session) error {
 	m := startMoments()
 	if v.view == viewJSON {
@@ -50,7 +50,7 @@ func (u *upCommand) showTimings(ctx context.Context, v *session) error {
 	return nil
 }
 
-// writeTimings writes them.
+// writeTimings writes the timings.
 func (u *upCommand) writeTimings(ctx context.Context, w io.Writer, mode ui.Mode) error {
 	t, err := u.collectTimings(ctx, startMoments())
 	if err != nil {

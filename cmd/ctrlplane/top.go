@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// topCommand is what the flags of "ctrlplane top" say.
+// topCommand has the flags of "ctrlplane top".
 type topCommand struct {
 	target  *target
 	ui      string
@@ -23,13 +23,13 @@ func newTopCommand(t *target) *cobra.Command {
 	o := &topCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch every work queue of a running control plane, or of any process with metrics",
-		Long: `Open the live view on a control plane that runs already. Several may look at
-once; leaving it leaves the control plane alone.
+		Short: "Watch all work queues of a running control plane, or of any process with metrics",
+		Long: `Open the live view of a running control plane. Several views can be open at the
+same time; closing one does not affect the control plane.
 
 With --metrics it shows the work queues of any process that serves workqueue_*
-metrics: a controller-runtime manager on your desk, a kube-controller-manager
-elsewhere. Such metrics tell of queues only: there is no feed.`,
+metrics, such as a controller-runtime manager or a remote kube-controller-manager.
+Metrics only cover queues, so there is no feed of events.`,
 		Example: `  ctrlplane top
   ctrlplane top --name demo
   ctrlplane top --ui json | jq 'select(.kind == "called")'
@@ -46,11 +46,11 @@ elsewhere. Such metrics tell of queues only: there is no feed.`,
 	f, m := cmd.Flags(), &o.metrics
 	f.StringVar(&o.ui, "ui", "auto", uiFlagHelp)
 	f.StringVar(&m.URL, "metrics", "", "URL of a process that serves workqueue_* metrics")
-	f.StringVar(&m.TokenFile, "token-file", "", "file of the bearer token that --metrics asks for")
-	f.StringVar(&m.CAFile, "ca-file", "", "file of the CA that --metrics' certificate is signed by")
-	f.StringVar(&m.CertFile, "cert-file", "", "file of a client certificate for --metrics")
-	f.StringVar(&m.KeyFile, "key-file", "", "file of its key")
-	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of --metrics")
+	f.StringVar(&m.TokenFile, "token-file", "", "file with a bearer token for --metrics")
+	f.StringVar(&m.CAFile, "ca-file", "", "file with the CA of the server certificate of --metrics")
+	f.StringVar(&m.CertFile, "cert-file", "", "file with a client certificate for --metrics")
+	f.StringVar(&m.KeyFile, "key-file", "", "file with the key of the client certificate")
+	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "do not verify the server certificate of --metrics")
 	return cmd
 }
 
@@ -67,17 +67,18 @@ func (o *topCommand) run(ctx context.Context) error {
 	return err
 }
 
-// openSource reaches what is to be watched: a mistake shows at once, not in the view.
+// openSource connects to the process to watch, so that errors show before the view
+// opens.
 func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, error) {
 	if o.metrics.URL == "" {
 		if m := o.metrics; m != (scrape.Options{}) {
-			return nil, 0, usage.Errorf("--token-file, --ca-file, --cert-file, --key-file and --insecure-skip-tls-verify are for --metrics, which is not given")
+			return nil, 0, usage.Errorf("--token-file, --ca-file, --cert-file, --key-file and --insecure-skip-tls-verify need --metrics: add it, or leave them out")
 		}
 		src, s, err := o.target.attach(ctx)
 		return src, s.Journal.Last, err
 	}
 	if o.target.named() {
-		return nil, 0, usage.Errorf("--metrics watches another process, --name and --data-dir a control plane: use one of them")
+		return nil, 0, usage.Errorf("--metrics excludes --name and --data-dir: use one of them")
 	}
 	o.metrics.Timeout = 5 * time.Second
 	src, err := scrape.New(o.metrics)

@@ -23,7 +23,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// traceCommand is what the flags of "trace" and "why" say.
+// traceCommand has the flags of "trace" and "why".
 type traceCommand struct {
 	target    *target
 	namespace string
@@ -37,14 +37,15 @@ func newTraceCommand(t *target) *cobra.Command {
 	var since time.Duration
 	cmd := &cobra.Command{
 		Use:   "trace KIND/NAME | KIND NAME",
-		Short: "Show what happened to an object and all that came of it",
-		Long: `Show what happened to an object and all that came of it, as a tree in order of
-cause: who wrote it, which controllers saw that, how long their keys waited and
-were worked on, what they wrote, and what came of that. Syncs that changed
-nothing are counted only. What is likely, not certain, is drawn with a dashed line.
+		Short: "Show what happened to an object and what it set off",
+		Long: `Show what happened to an object and what that set off, as a tree of causes and
+effects: the client that wrote it, the controllers that saw the write, how long
+their keys waited and their syncs took, what they wrote, and what that set off in
+turn. Syncs without changes are only counted. A dashed line means that a cause is
+likely, but not certain.
 
-KIND is as kubectl takes it. "ctrlplane why" goes the other way: from an object
-back to what led to it.`,
+KIND is any name that kubectl accepts. "ctrlplane why" shows the opposite direction:
+what led to an object.`,
 		Example: `  ctrlplane trace deployment/web
   ctrlplane trace deploy web -n shop --since 5m
   ctrlplane trace deployment/web --follow
@@ -61,11 +62,11 @@ back to what led to it.`,
 	}
 	o.addFlags(cmd)
 	f := cmd.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "go on until interrupted; with -o text or json, a line each")
-	f.DurationVar(&since, "since", 0, "leave out what was over so long ago, such as 5m")
-	f.StringVar(&o.options.Controller, "controller", "", "only what leads to something that this controller did")
-	f.IntVar(&o.options.Depth, "depth", 0, "how many writes one after the other; 0 is any number")
-	f.BoolVar(&o.options.All, "all", false, "also events, leases, and syncs that changed nothing")
+	f.BoolVarP(&follow, "follow", "f", false, "continue until interrupted; only with -o text or json, one line per entry")
+	f.DurationVar(&since, "since", 0, "only show what happened within this time, such as 5m")
+	f.StringVar(&o.options.Controller, "controller", "", "only show what leads to an action of this controller")
+	f.IntVar(&o.options.Depth, "depth", 0, "maximum number of consecutive writes; 0 means no limit")
+	f.BoolVar(&o.options.All, "all", false, "also show events, leases, and syncs without changes")
 	return cmd
 }
 
@@ -84,7 +85,7 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error
 		return usage.Errorf("--output: %w", err)
 	}
 	if follow && format != trace.Text && format != trace.JSON {
-		return usage.Errorf("--follow goes with -o text or json, not %s", format)
+		return usage.Errorf("--follow needs -o text or json, not %s", format)
 	}
 	ctx := cmd.Context()
 	client, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
@@ -101,7 +102,8 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error
 	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
 }
 
-// loadRecords reaches the control plane, and finds out which object is meant.
+// loadRecords connects to the control plane, resolves the object, and reads the
+// records.
 func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (*controlrest.Client, observe.Object, observe.Page, error) {
 	none := func(err error) (*controlrest.Client, observe.Object, observe.Page, error) {
 		return nil, observe.Object{}, observe.Page{}, err
@@ -130,14 +132,14 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
-			return none(usage.Errorf("unknown kind %q: %q lists those that there are", kind, o.target.commandLine("kubectl api-resources")))
+			return none(usage.Errorf("unknown kind %q: %q lists all kinds", kind, o.target.commandLine("kubectl api-resources")))
 		}
 		err = nil
 	}
 	return client, about, page, err
 }
 
-// resolveController makes an alias the controller's name.
+// resolveController replaces an alias by the controller's name.
 func (o *traceCommand) resolveController(ctx context.Context, client *controlrest.Client) error {
 	if o.options.Controller == "" {
 		return nil
@@ -171,12 +173,12 @@ func parseObjectArgs(path string, args []string) (kind, name string, err error) 
 		kind, name = args[0], args[1]
 	}
 	if kind == "" || name == "" || strings.Contains(kind+name, "/") {
-		return "", "", usage.Errorf(`which object is not clear from %q: say KIND/NAME, as in "%s deployment/web"`, args, path)
+		return "", "", usage.Errorf(`%q does not name an object: use KIND/NAME, as in "%s deployment/web"`, args, path)
 	}
 	return kind, name, nil
 }
 
-// resolveObject finds the resource that kubectl would take kind for.
+// resolveObject finds the resource of a kind in the way that kubectl does.
 func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
@@ -207,7 +209,7 @@ func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Obje
 	}, nil
 }
 
-// traceStyle is what the standard output can show.
+// traceStyle is the style that stdout can show.
 func traceStyle() trace.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
 	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -13,12 +14,14 @@ import (
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of ctrlplane and of what it is made of",
+		Short: "Print the versions of ctrlplane, Kubernetes, etcd and Go",
 		Args:  rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ctrlplane %s\nKubernetes %s\netcd v%s\n%s %s/%s\n",
-				ctrlplane.Version(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return printVersion(cmd.OutOrStdout()) },
 	}
+}
+
+func printVersion(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "ctrlplane %s\nKubernetes %s\netcd v%s\n%s %s/%s\n",
+		ctrlplane.Version(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

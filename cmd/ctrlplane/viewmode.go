@@ -13,19 +13,19 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// viewMode is a way to watch a control plane: what --ui says.
+// viewMode is how a control plane is shown: the value of --ui.
 type viewMode string
 
 const (
 	viewLive  viewMode = "live"  // the full-screen view
-	viewPlain viewMode = "plain" // a line an event worth knowing
-	viewJSON  viewMode = "json"  // everything, an object a line
+	viewPlain viewMode = "plain" // one line per notable event
+	viewJSON  viewMode = "json"  // all records, one JSON object per line
 	viewNone  viewMode = "none"
 )
 
-const uiFlagHelp = "what to show: auto, plain, json or none; auto is the live view on a terminal, else plain"
+const uiFlagHelp = "what to show: auto, plain, json or none; auto is the live view on a terminal, otherwise plain"
 
-// parseViewMode is what --ui means here: the live view needs a terminal on both sides.
+// parseViewMode parses --ui. The live view needs a terminal as input and output.
 func parseViewMode(flag string) (viewMode, error) {
 	switch l := viewMode(flag); l {
 	case viewPlain, viewJSON, viewNone:
@@ -36,12 +36,12 @@ func parseViewMode(flag string) (viewMode, error) {
 		}
 		return viewPlain, nil
 	}
-	return "", usage.Errorf("--ui: %q is not known: use auto, plain, json or none", flag)
+	return "", usage.Errorf("--ui: unknown mode %q: use auto, plain, json or none", flag)
 }
 
-// show watches a source until ctx ends or the user leaves the live view, and
-// tells what is then to become of the control plane. after is the record to
-// begin behind.
+// show shows a source until ctx ends or the user leaves the live view, and returns
+// what to do with the control plane then. It begins after the record with the number
+// after.
 func (l viewMode) show(ctx context.Context, src observe.Source, after uint64, o live.Options) (live.Leave, error) {
 	switch l {
 	case viewLive:

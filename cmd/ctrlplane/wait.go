@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// waitCommand is what the flags of "ctrlplane wait" say.
+// waitCommand has the flags of "ctrlplane wait".
 type waitCommand struct {
 	target      *target
 	files       []string
@@ -29,16 +29,16 @@ func newWaitCommand(t *target) *cobra.Command {
 	w := &waitCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME…)",
-		Short: "Wait until objects are healthy, or until nothing is left to do",
-		Long: `Wait until every object that is named, or that is in the files, is healthy:
-Deployments rolled out, Services of type LoadBalancer with an address, Jobs
-running or complete, claims bound, and whatever else by its conditions (those
-of kstatus). Objects that are not there yet are waited for.
+		Short: "Wait until objects are healthy, or until the control plane has settled",
+		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
+rolled out, Services of type LoadBalancer have an address, Jobs are running or
+complete, claims are bound, and other objects have the conditions that kstatus
+expects. Objects that do not exist yet are waited for.
 
-Progress goes to stderr. If the objects are not healthy in time, or a Job, a Pod
-or a rollout has failed for good, the exit code is 1 and stderr says why, a line
-an object: the Pod that is unschedulable, the quota that is exceeded, the image
-that cannot be pulled.`,
+Progress is written to stderr. If the objects are not healthy in time, or a Job, a
+Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
+one line per object: the Pod that is unschedulable, the quota that is exceeded, the
+image that cannot be pulled.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -55,33 +55,33 @@ that cannot be pulled.`,
 
 func (w *waitCommand) addFlags(cmd *cobra.Command) {
 	f, all := cmd.Flags(), cmd.PersistentFlags()
-	f.StringArrayVarP(&w.files, "filename", "f", nil, "file or folder of the objects to wait for; may be repeated")
-	f.StringVarP(&w.namespace, "namespace", "n", "default", "namespace of the objects that name none")
-	f.BoolVar(&w.forDeletion, "for-deletion", false, "wait until the objects are gone")
+	f.StringArrayVarP(&w.files, "filename", "f", nil, "file or folder with the objects to wait for (repeatable)")
+	f.StringVarP(&w.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
+	f.BoolVar(&w.forDeletion, "for-deletion", false, "wait until the objects are deleted")
 	all.DurationVar(&w.timeout, "timeout", time.Minute, "how long to wait")
-	all.BoolVarP(&w.quiet, "quiet", "q", false, "no progress")
+	all.BoolVarP(&w.quiet, "quiet", "q", false, "do not write progress")
 }
 
 func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if len(args)+len(w.files) == 0 {
-		return usage.Errorf(`say what to wait for: "settled", -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
+		return usage.Errorf(`nothing to wait for: name settled, -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
 	}
 	return w.validateTimeout()
 }
 
 func (w *waitCommand) validateTimeout() error {
 	if w.timeout <= 0 {
-		return usage.Errorf("--timeout: %v is not longer than 0", w.timeout)
+		return usage.Errorf("--timeout: %v is not positive", w.timeout)
 	}
 	return nil
 }
 
-// withTimeout is ctx until the time is over.
+// withTimeout returns ctx with the deadline of --timeout.
 func (w *waitCommand) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("timed out after %v", w.timeout))
 }
 
-// waitObjects waits for what the files and the arguments name.
+// waitObjects waits for the objects in the files and arguments.
 func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []string) error {
 	refs, err := w.fileRefs()
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	return err
 }
 
-// fileRefs names the objects in the files.
+// fileRefs returns references to the objects in the files.
 func (w *waitCommand) fileRefs() ([]health.Ref, error) {
 	if len(w.files) == 0 {
 		return nil, nil

@@ -16,29 +16,28 @@ import (
 func newWaitSettled(w *waitCommand) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settled",
-		Short: "Wait until nothing is left to do in any controller",
-		Long: `Wait until no key is queued or worked on in any controller or in the scheduler,
-none that was put back, to be retried or at a time of its own, comes within the
-horizon, no write of a controller is on its way, and every event handler has been
-told of the last write to what it watches. Leases and events do not count.
-Writes of a paused controller that are held do.
+		Short: "Wait until the control plane has settled",
+		Long: `Wait until the control plane has settled: no key is queued or in progress in any
+controller or in the scheduler, no delayed key is due within the horizon, no write
+of a controller is in flight, and every event handler has received the last write to
+the resource that it watches. Leases and events do not count. Held writes of a
+paused controller do.
 
-Some things cannot be seen: queues without a name, informers of the scheduler
-and of the simulated nodes. They are covered by a pause: nothing has been
-written, delivered or synced for 10 ms, and then nothing in the whole process
-wants to run; or nothing for half a second, where the process is never idle. Of
-timers outside of queues, such as those of tolerations and of the periodic
-checks of nodes and volumes, nothing is known. With --etcd-endpoints writes are
-not seen in the store, so that events may be under way.
+Unnamed queues and the informers of the scheduler and of the simulated nodes cannot
+be observed. For these, nothing must have been written, delivered or synced for
+10 ms and no goroutine of the process must be runnable, or nothing for half a second
+if the process is never idle. Timers outside of queues are unknown, such as those of
+tolerations and of periodic checks of nodes and volumes. With --etcd-endpoints writes
+are not observed in the store, so events may still be in flight.
 
-If that takes too long the exit code is 1, and stderr says who is still busy and
-with what, a line a controller.`,
+If the control plane does not settle in time, the exit code is 1, and stderr says
+what each busy controller still has to do, one line per controller.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.waitSettled(cmd.Context(), cmd.ErrOrStderr()) },
 	}
-	cmd.Flags().DurationVar(&w.horizon, "horizon", time.Second, "keys that come later than this from now do not count")
+	cmd.Flags().DurationVar(&w.horizon, "horizon", time.Second, "ignore delayed keys that are due later than this")
 	return cmd
 }
 
@@ -47,7 +46,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if w.horizon < 0 {
-		return usage.Errorf("--horizon: %v is less than 0", w.horizon)
+		return usage.Errorf("--horizon: %v is negative", w.horizon)
 	}
 	src, _, err := w.target.attach(ctx)
 	if err != nil {

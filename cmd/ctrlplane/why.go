@@ -12,19 +12,19 @@ func newWhyCommand(t *target) *cobra.Command {
 	var changed, deleted bool
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME | KIND NAME",
-		Short: "Show what led to an object, to its last change or to its end",
-		Long: `Show the chain of causes that led to an object, the latest first: the call that
-made it, the sync that made the call, the event that its key was queued for, the
-call that made that event, and so on to where it began. Of an object that is
-older than the records it is the last change. What is likely, not certain, is
-marked.`,
+		Short: "Show what led to an object, to its last change or to its deletion",
+		Long: `Show the chain of causes that led to an object, latest first: the call that created
+it, the sync that made the call, the event that queued the key, the call that
+caused the event, and so on, back to the first cause. For an object that is older
+than the records, show what led to its last change. Causes that are likely, but not
+certain, are marked.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
   ctrlplane why pod web-7d4b9c6f5-x2x9k --deleted
   ctrlplane why deployment/web -n shop --changed -o mermaid`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case changed && deleted:
-				return usage.Errorf("--changed and --deleted ask for two things: use one of them")
+				return usage.Errorf("--changed and --deleted exclude each other: use one of them")
 			case changed:
 				o.options.What = trace.Changed
 			case deleted:
@@ -34,8 +34,8 @@ marked.`,
 		},
 	}
 	o.addFlags(cmd)
-	cmd.Flags().BoolVar(&changed, "changed", false, "what led to its last change")
-	cmd.Flags().BoolVar(&deleted, "deleted", false, "what led to its end")
+	cmd.Flags().BoolVar(&changed, "changed", false, "show what led to its last change")
+	cmd.Flags().BoolVar(&deleted, "deleted", false, "show what led to its deletion")
 	return cmd
 }
 

@@ -24,51 +24,51 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Config says how the scheduler runs.
+// Config configures a Scheduler.
 type Config struct {
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
-	// ConfigFile is a KubeSchedulerConfiguration; empty = upstream's defaults.
+	// ConfigFile is a KubeSchedulerConfiguration; empty means upstream's defaults.
 	ConfigFile string
 	// Args are further flags of kube-scheduler, as name=value.
 	Args []string
-	// Standby says that the scheduler may have to wait for another to end: until
-	// it is started, it does not hold readiness up.
+	// Standby makes Check pass before Start: the scheduler may have to wait until
+	// another process stops leading.
 	Standby bool
-	// Logger is where the scheduler writes.
+	// Logger receives the scheduler's log.
 	Logger *slog.Logger
-	// Observe returns who takes down what the scheduler does; nil = nobody.
+	// Observe returns the recorder of the scheduler; nil turns recording off.
 	Observe func(name string) *observe.Recorder
 }
 
-// ownedSections are the groups of upstream's flags that mean nothing in one
-// process, or that a flag of ours sets, with what to do instead.
+// ownedSections are the sections of upstream's flags that have no effect in one
+// process or that a flag of ctrlplane sets, each with what to do instead.
 var ownedSections = map[string]string{
 	"secure serving":  "its endpoints are served by the API server",
 	"authentication":  "its endpoints are served by the API server",
 	"authorization":   "its endpoints are served by the API server",
 	"leader election": "use --leader-elect",
-	"feature gate":    "use --kube-apiserver-arg: one set of gates and versions serves the process",
-	"metrics":         "use --kube-apiserver-arg: one registry of metrics serves the process",
+	"feature gate":    "use --kube-apiserver-arg: the process has one set of gates and versions",
+	"metrics":         "use --kube-apiserver-arg: the process has one registry of metrics",
 	"logs":            "use --log-level, --log-format and -v",
 }
 
-// ownedFlags are single flags of that kind.
+// ownedFlags are further flags of that kind.
 var ownedFlags = map[string]string{
 	"config":                "use --scheduler-config",
-	"write-config-to":       "GET /configz has the configuration that is in use",
+	"write-config-to":       "GET /configz returns the configuration in use",
 	"feature-gates":         "use --feature-gates",
-	"kubeconfig":            "the scheduler calls the API server inside the process",
-	"master":                "the scheduler calls the API server inside the process",
-	"kube-api-burst":        "calls inside the process have no rate limit",
-	"kube-api-content-type": "the scheduler calls the API server inside the process",
-	"kube-api-qps":          "calls inside the process have no rate limit",
+	"kubeconfig":            "the scheduler calls the API server in-process",
+	"master":                "the scheduler calls the API server in-process",
+	"kube-api-burst":        "in-process calls have no rate limit",
+	"kube-api-content-type": "the scheduler calls the API server in-process",
+	"kube-api-qps":          "in-process calls have no rate limit",
 	"profiling":             "use --kube-apiserver-arg: the API server serves the profiles of the process",
 	"contention-profiling":  "use --kube-apiserver-arg: the API server serves the profiles of the process",
 }
 
-// componentConfig turns the options into upstream's configuration, and how long a pod
-// may at most stay in the unschedulable queue.
+// componentConfig returns upstream's configuration, and the longest time that a Pod
+// may stay in the unschedulable queue.
 func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, time.Duration, error) {
 	o := options.NewOptions()
 	if err := upstreamflags.Set("--kube-scheduler-arg", *o.Flags, ownedFlagTable(o), c.Args); err != nil {
@@ -82,10 +82,10 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 	component, err := options.LoadConfigFromFile(klog.Background(), c.ConfigFile)
 	if err != nil {
 		if path := new(fs.PathError); errors.As(err, &path) {
-			err = path.Err // it would name the file twice
+			err = path.Err // configFileError names the file
 		}
 		if runtime.IsNotRegisteredError(err) || runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
-			err = fmt.Errorf("no configuration of a scheduler: it begins with apiVersion: %s, kind: KubeSchedulerConfiguration", configv1.SchemeGroupVersion)
+			err = fmt.Errorf("not a scheduler configuration: write apiVersion: %s and kind: KubeSchedulerConfiguration", configv1.SchemeGroupVersion)
 		}
 		return nil, 0, c.configFileError(err)
 	}
@@ -93,17 +93,20 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 		return nil, 0, c.configFileError(err)
 	}
 	if component.ClientConnection.Kubeconfig != "" {
-		c.Logger.Info("clientConnection of the configuration is not used: the scheduler calls the API server inside the process",
+		c.Logger.Info("clientConnection of the configuration is ignored: the scheduler calls the API server in-process",
 			"file", c.ConfigFile)
 	}
 	return component, longest, nil
 }
 
-// configFileError says in one line that the configuration file is not usable.
+// configFileError returns a usage error on one line that names the configuration
+// file.
 func (c Config) configFileError(err error) error {
 	return usage.Errorf("--scheduler-config %s: %s", c.ConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 }
 
+// ownedFlagTable maps every flag of upstream that must not be set to what to do
+// instead.
 func ownedFlagTable(o *options.Options) map[string]string {
 	all := map[string]string{}
 	for section, instead := range ownedSections {

@@ -30,10 +30,10 @@ func writeConfigFile(t *testing.T, content string) string {
 func TestNewRefusesConfigFile(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"no YAML":        {"x: [", "did not find expected node content"},
-		"empty":          {"", "it begins with apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration"},
-		"another kind":   {"apiVersion: v1\nkind: Pod\n", "no configuration of a scheduler"},
-		"no version":     {"kind: KubeSchedulerConfiguration\n", "no configuration of a scheduler"},
-		"old version":    {strings.Replace(configHeader, "/v1", "/v1beta3", 1), "no configuration of a scheduler"},
+		"empty":          {"", "write apiVersion: kubescheduler.config.k8s.io/v1 and kind: KubeSchedulerConfiguration"},
+		"another kind":   {"apiVersion: v1\nkind: Pod\n", "not a scheduler configuration"},
+		"no version":     {"kind: KubeSchedulerConfiguration\n", "not a scheduler configuration"},
+		"old version":    {strings.Replace(configHeader, "/v1", "/v1beta3", 1), "not a scheduler configuration"},
 		"unknown field":  {configHeader + "paralelism: 3\n", `unknown field "paralelism"`},
 		"another type":   {configHeader + "parallelism: many\n", "cannot unmarshal"},
 		"out of range":   {configHeader + "parallelism: -1\n", "parallelism: Invalid value: -1"},
@@ -56,7 +56,7 @@ func TestNewRefusesMissingConfigFile(t *testing.T) {
 	_, err := New(Config{ConfigFile: file, Logger: slog.New(slog.DiscardHandler)})
 	wantUsageError(t, err, "--scheduler-config "+file+": ", "no such file")
 	if strings.Count(err.Error(), file) != 1 {
-		t.Errorf("the file is named twice: %v", err)
+		t.Errorf("the error does not name the file exactly once: %v", err)
 	}
 }
 
@@ -82,13 +82,13 @@ func wantUsageError(t *testing.T, err error, prefix, want string) {
 	case err == nil:
 		t.Errorf("no error; want %s… %s", prefix, want)
 	case !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n"):
-		t.Errorf("no usage error of one line: %v", err)
+		t.Errorf("not a usage error on one line: %v", err)
 	case !strings.HasPrefix(err.Error(), prefix) || !strings.Contains(err.Error(), want):
 		t.Errorf("got %v; want %s… %s", err, prefix, want)
 	}
 }
 
-// A flag that upstream adds must be looked at: does it do anything here?
+// A flag that upstream adds fails this test: decide whether it has an effect here.
 func TestAllUpstreamFlagsAreClassified(t *testing.T) {
 	o := options.NewOptions()
 	table := ownedFlagTable(o)

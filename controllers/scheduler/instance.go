@@ -22,13 +22,15 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	conversionv1 "k8s.io/kubernetes/pkg/scheduler/apis/config/v1"
+	schedulermetrics "k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
 const (
-	// configzName is upstream's own for the scheduler.
+	// configzName is the name of the scheduler's configuration upstream.
 	configzName = "componentconfig"
-	// handlersPollInterval is how often a start looks whether the handlers have synced.
+	// handlersPollInterval is how often Start checks whether the event handlers have
+	// synced.
 	handlersPollInterval = 5 * time.Millisecond
 )
 
@@ -38,14 +40,15 @@ type instance struct {
 	events           events.EventBroadcaster
 	typed            informers.SharedInformerFactory
 	dynamic          dynamicinformer.DynamicSharedInformerFactory
-	configzPublished bool // at /configz
+	configzPublished bool
 	ctx              context.Context
 	cancel           context.CancelFunc
-	ended            chan struct{} // closed when run is over; nil before run
+	ended            chan struct{} // closed when upstream's Run has returned; nil before run
+	watched          chan struct{} // closed when watchExit has returned; nil before run
 }
 
-// schedulerUser is whom the scheduler acts as: upstream's user, with no more power
-// than the bootstrap policy gives it.
+// schedulerUser is the user that the scheduler acts as: upstream's, with the
+// permissions of the bootstrap policy.
 func schedulerUser() user.Info {
 	return &user.DefaultInfo{Name: user.KubeScheduler, Groups: []string{user.AllAuthenticated}}
 }
@@ -55,27 +58,30 @@ func (s *Scheduler) startInstance() (*instance, error) {
 	s.recordState(stateBuilding, "")
 	name, err := cache.NewInformerName(Name)
 	if err != nil {
-		return nil, fmt.Errorf("another one runs in this process: %w", err)
+		return nil, fmt.Errorf("another scheduler is running in this process: %w", err)
 	}
 	resetQueueMetrics()
-	l, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), name)
+	if _, err := readGauge(schedulermetrics.ActivePods()); err != nil {
+		s.cfg.Logger.Warn("the scheduler's queues cannot be observed", "err", err)
+	}
+	inst, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), name)
 	if err != nil {
 		name.Release()
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	if err := l.publishConfigz(s.component); err != nil {
-		return nil, errors.Join(fmt.Errorf("/configz: %w", err), l.close())
+	if err := inst.publishConfigz(s.component); err != nil {
+		return nil, errors.Join(fmt.Errorf("/configz: %w", err), inst.close())
 	}
-	if err := l.events.StartRecordingToSinkWithContext(l.ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("events: %w", err), l.close())
+	if err := inst.events.StartRecordingToSinkWithContext(inst.ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("events: %w", err), inst.close())
 	}
-	l.typed.StartWithContext(l.ctx)
-	l.dynamic.Start(l.ctx.Done())
-	return l, nil
+	inst.typed.StartWithContext(inst.ctx)
+	inst.dynamic.Start(inst.ctx.Done())
+	return inst, nil
 }
 
-// buildInstance makes upstream's scheduler with a context of its own. It calls no
-// server, and what it makes does nothing yet.
+// buildInstance creates upstream's scheduler with a context of its own. It calls no
+// server and starts nothing.
 func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_ *instance, err error) {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -85,14 +91,14 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	if err != nil {
 		return nil, err
 	}
-	l := &instance{
+	inst := &instance{
 		events:  events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
 		typed:   upstream.NewInformerFactory(client, 0, name),
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
-	l.ctx, l.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(s.cfg.Logger.Handler())))
-	component := s.component.DeepCopy() // upstream completes the profiles in place
-	l.upstream, err = upstream.New(l.ctx, client, l.typed, l.dynamic, profile.NewRecorderFactory(l.events),
+	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(s.cfg.Logger.Handler())))
+	component := s.component.DeepCopy() // upstream defaults the profiles in place
+	inst.upstream, err = upstream.New(inst.ctx, client, inst.typed, inst.dynamic, profile.NewRecorderFactory(inst.events),
 		upstream.WithComponentConfigVersion(component.APIVersion),
 		upstream.WithKubeConfig(cfg),
 		upstream.WithProfiles(component.Profiles...),
@@ -104,13 +110,13 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 		upstream.WithParallelism(component.Parallelism),
 	)
 	if err != nil {
-		return nil, errors.Join(err, l.close())
+		return nil, errors.Join(err, inst.close())
 	}
-	return l, nil
+	return inst, nil
 }
 
-// publishConfigz puts the configuration at /configz, as upstream does.
-func (l *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {
+// publishConfigz serves the configuration at /configz, as upstream does.
+func (inst *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {
 	external := &configv1.KubeSchedulerConfiguration{}
 	if err := conversionv1.Convert_config_KubeSchedulerConfiguration_To_v1_KubeSchedulerConfiguration(component, external, nil); err != nil {
 		return err
@@ -120,32 +126,35 @@ func (l *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfig
 	if err != nil {
 		return err
 	}
-	l.configzPublished = true
+	inst.configzPublished = true
 	return entry.Set(external)
 }
 
-// waitSynced waits until the caches and the queue hold what the server has.
-func (l *instance) waitSynced(ctx context.Context) error {
+// waitSynced waits until the caches and the scheduling queue are in sync with the
+// server.
+func (inst *instance) waitSynced(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)() // closed meanwhile
-	if err := l.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+	defer context.AfterFunc(inst.ctx, cancel)() // on close
+	if err := inst.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		return fmt.Errorf("informers: %w", err)
 	}
-	for gvr, ok := range l.dynamic.WaitForCacheSync(ctx.Done()) {
+	for gvr, ok := range inst.dynamic.WaitForCacheSync(ctx.Done()) {
 		if !ok {
 			return fmt.Errorf("informer of %s: %w", gvr, context.Cause(ctx))
 		}
 	}
-	return l.waitHandlersSynced(ctx)
+	return inst.waitHandlersSynced(ctx)
 }
 
-// waitHandlersSynced waits until the handlers have had all that the informers hold.
-// Upstream looks at once, and then every 100 ms only: a third of a start.
-func (l *instance) waitHandlersSynced(ctx context.Context) error {
+// waitHandlersSynced waits until the event handlers have received everything that
+// the informers hold. It calls upstream's WaitForHandlersSync with a short timeout
+// again and again: that checks at once and then only every 100 ms, a third of the
+// time that a start takes.
+func (inst *instance) waitHandlersSynced(ctx context.Context) error {
 	for {
-		look, cancel := context.WithTimeout(ctx, handlersPollInterval)
-		err := l.upstream.WaitForHandlersSync(look)
+		check, cancel := context.WithTimeout(ctx, handlersPollInterval)
+		err := inst.upstream.WaitForHandlersSync(check)
 		cancel()
 		if err == nil {
 			return nil
@@ -156,33 +165,34 @@ func (l *instance) waitHandlersSynced(ctx context.Context) error {
 	}
 }
 
-// run schedules until the context ends.
-func (l *instance) run() {
-	l.ended = make(chan struct{})
+// run schedules Pods until the context ends.
+func (inst *instance) run() {
+	inst.ended, inst.watched = make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(l.ended)
-		l.upstream.Run(l.ctx)
+		defer close(inst.ended)
+		inst.upstream.Run(inst.ctx)
 	}()
 }
 
-// close ends what build, begin and run have started, in the order in which
-// each may still need the next.
-func (l *instance) close() error {
-	l.cancel()
-	if l.configzPublished {
+// close stops what buildInstance, startInstance and run have started. Each part is
+// stopped before the parts that it uses.
+func (inst *instance) close() error {
+	inst.cancel()
+	if inst.configzPublished {
 		configz.Delete(configzName)
 	}
-	if l.ended != nil {
+	if inst.ended != nil {
 		timeout := time.NewTimer(stopTimeout)
 		defer timeout.Stop()
 		select {
-		case <-l.ended:
+		case <-inst.ended:
 		case <-timeout.C:
-			return fmt.Errorf("scheduler: still running %v after it was told to stop", stopTimeout)
+			return fmt.Errorf("scheduler: still running %v after it was stopped", stopTimeout)
 		}
+		<-inst.watched
 	}
-	l.events.Shutdown()
-	l.typed.Shutdown()
-	l.dynamic.Shutdown()
+	inst.events.Shutdown()
+	inst.typed.Shutdown()
+	inst.dynamic.Shutdown()
 	return nil
 }

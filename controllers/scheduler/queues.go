@@ -8,60 +8,75 @@ import (
 	schedulermetrics "k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// Queues counts the pods that wait for the scheduler, by the names of its
-// metric scheduler_pending_pods, and those that it is at work on.
+// Queues counts the Pods that wait for the scheduler, by the queue names of the
+// metric scheduler_pending_pods, and the Pods that it is working on.
 type Queues struct {
-	Active        int `json:"active"`        // are to be tried next
-	Backoff       int `json:"backoff"`       // wait until it is time to try again
+	Active        int `json:"active"`        // are scheduled next
+	Backoff       int `json:"backoff"`       // wait for the end of their backoff
 	Unschedulable int `json:"unschedulable"` // wait for a change that makes them fit
-	Gated         int `json:"gated"`         // are not to be tried yet
-	InFlight      int `json:"inFlight"`      // are being tried or bound; twice while a plugin holds one between the two
+	Gated         int `json:"gated"`         // have scheduling gates
+	InFlight      int `json:"inFlight"`      // are being scheduled or bound; counts a Pod twice between the two
 }
 
-// maxReads bounds how often the numbers are read anew because a pod was taken
-// meanwhile; while that goes on they are not zero.
+// maxReads bounds how often Queues reads the numbers again because the scheduler
+// took a Pod meanwhile. While it keeps taking Pods, the numbers are not all zero.
 const maxReads = 5
 
-// Queues returns the numbers as they are now; zeros unless the scheduler runs.
-// A pod on its way from one to the next is in one of them at least.
+// Queues returns the current numbers, or zeros unless the scheduler is running. It
+// never misses a Pod: one that moves between two queues is counted at least once.
 func (s *Scheduler) Queues() (q Queues, err error) {
 	s.mu.Lock()
-	l := s.instance
+	inst := s.instance
 	s.mu.Unlock()
-	if l == nil {
+	if inst == nil {
 		return Queues{}, nil
 	}
-	queue := l.upstream.SchedulingQueue
+	queue := inst.upstream.SchedulingQueue
 	for range maxReads {
-		cycle := queue.SchedulingCycle() // counts the pods that were taken
-		if q, err = l.readQueues(); err != nil || queue.SchedulingCycle() == cycle {
+		cycle := queue.SchedulingCycle() // counts the Pods taken from the active queue
+		if q, err = inst.readQueues(); err != nil || queue.SchedulingCycle() == cycle {
 			break
 		}
 	}
 	return q, err
 }
 
-// readQueues reads the numbers in the order in which a pod comes by. Upstream adds it to
-// the next before it takes it from the last, but on its way to the active queue.
-func (l *instance) readQueues() (q Queues, err error) {
+// readQueues reads the numbers in the order in which a Pod passes the queues.
+// Upstream adds a Pod to the next queue before it removes it from the previous one,
+// except on the way to the active queue (TestQueuesAlwaysCountPod).
+func (inst *instance) readQueues() (q Queues, err error) {
 	read := func(g metrics.GaugeMetric) int {
-		var m dto.Metric
-		err = errors.Join(err, g.Write(&m))
-		return int(m.GetGauge().GetValue())
+		n, readErr := readGauge(g)
+		err = errors.Join(err, readErr)
+		return n
 	}
-	queue := l.upstream.SchedulingQueue
+	queue := inst.upstream.SchedulingQueue
 	q.InFlight = len(queue.InFlightPods())
 	q.InFlight += read(schedulermetrics.Goroutines.WithLabelValues(schedulermetrics.Binding)) // no longer in flight
 	q.Unschedulable = read(schedulermetrics.UnschedulablePods())
 	q.Gated = read(schedulermetrics.GatedPods())
 	q.Backoff = read(schedulermetrics.BackoffPods())
-	queue.GetPod("", "", nil) // waits until nobody moves pods to the active queue
+	queue.GetPod("", "", nil) // takes the queue's lock: no Pod is moving to the active queue
 	q.Active = read(schedulermetrics.ActivePods())
 	return q, err
 }
 
-// resetQueueMetrics forgets the pods of a scheduler that ran earlier in this process:
-// upstream counts up and down, but does not begin anew.
+// readGauge reads one of upstream's metrics. A metric that upstream does not record,
+// because it is disabled or was not registered, is an error and not zero.
+func readGauge(g metrics.GaugeMetric) (int, error) {
+	var m dto.Metric
+	if err := g.Write(&m); err != nil {
+		return 0, err
+	}
+	if m.Gauge == nil {
+		return 0, errors.New("scheduler: a metric of the scheduling queue is not recorded: is it among --disabled-metrics?")
+	}
+	return int(m.Gauge.GetValue()), nil
+}
+
+// resetQueueMetrics sets the metrics of the queues to zero. Upstream only counts up
+// and down, so that a second scheduler in the process would start with the Pods of
+// the first.
 func resetQueueMetrics() {
 	schedulermetrics.Register()
 	schedulermetrics.NewActiveEntitiesRecorder().Clear()

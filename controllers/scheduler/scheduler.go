@@ -1,5 +1,6 @@
-// Package scheduler runs upstream's kube-scheduler in this process: its own
-// plugins, queues and configuration, without its server, its lease or its signals.
+// Package scheduler runs upstream's kube-scheduler in this process: its plugins,
+// queues and configuration, without its HTTP server, leader election and signal
+// handlers.
 package scheduler
 
 import (
@@ -20,28 +21,28 @@ import (
 // Name is the scheduler's name among the controllers.
 const Name = "kube-scheduler"
 
-// stopTimeout bounds how long the scheduler may take to end.
+// stopTimeout bounds how long Close waits for the scheduler.
 const stopTimeout = 10 * time.Second
 
-// Scheduler is upstream's scheduler. New checks the options, Start runs it,
-// Close ends it; it runs once.
+// Scheduler is upstream's scheduler. New checks the configuration, Start starts the
+// scheduler and Close stops it. It can be started once.
 type Scheduler struct {
 	cfg              Config
 	component        *schedulerconfig.KubeSchedulerConfiguration
-	maxUnschedulable time.Duration // that a pod stays in the unschedulable queue
+	maxUnschedulable time.Duration // that a Pod stays in the unschedulable queue
 	recorder         *observe.Recorder
-	done             chan struct{} // closed by finish
-	closeDone        func()        // when it has ended
+	done             chan struct{}
+	closeDone        func() // closes done, once
 
 	mu       sync.Mutex
-	instance *instance // nil unless it runs
-	synced   bool      // its caches held what the server had
-	used     bool      // it was started, or closed before
-	err      error     // why it ended by itself
+	instance *instance // nil unless the scheduler is running
+	synced   bool      // the caches have synced
+	used     bool      // Start or Close was called
+	err      error     // why the scheduler ended without Close
 }
 
-// New checks cfg and returns a scheduler that does nothing yet. A configuration
-// file is tried out to the last plugin.
+// New checks cfg and returns a scheduler that is not running. A configuration file
+// is checked with all its plugins and their arguments.
 func New(cfg Config) (*Scheduler, error) {
 	component, longest, err := cfg.componentConfig()
 	if err != nil {
@@ -65,19 +66,19 @@ func New(cfg Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// dryRun builds a scheduler that never runs: only that finds a plugin that
-// does not exist, or arguments that one does not take.
+// dryRun builds a scheduler and discards it. Only that finds plugins that do not
+// exist and arguments that a plugin does not accept.
 func (s *Scheduler) dryRun() error {
-	nowhere := &rest.Config{Host: "http://ctrlplane.invalid"} // building asks nothing of a server
-	l, err := s.buildInstance(nowhere, nil)
+	nowhere := &rest.Config{Host: "http://ctrlplane.invalid"} // building makes no calls
+	inst, err := s.buildInstance(nowhere, nil)
 	if err != nil {
 		return err
 	}
-	return l.close()
+	return inst.close()
 }
 
-// Start runs the scheduler and returns when its caches hold what the server
-// has. ctx bounds the start only.
+// Start starts the scheduler and returns when its caches have synced. ctx bounds
+// only the start.
 func (s *Scheduler) Start(ctx context.Context) error {
 	s.mu.Lock()
 	if s.used {
@@ -87,10 +88,10 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	s.used = true
 	var err error
 	s.runRecorded(func() { s.instance, err = s.startInstance() })
-	l := s.instance
+	inst := s.instance
 	s.mu.Unlock()
 	if err == nil {
-		err = l.waitSynced(ctx)
+		err = inst.waitSynced(ctx)
 	}
 	if err != nil {
 		err = errors.Join(fmt.Errorf("scheduler: start: %w", err), s.Close())
@@ -99,42 +100,43 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.instance != l {
-		return errors.New("scheduler: closed while it started")
+	if s.instance != inst {
+		return errors.New("scheduler: closed while it was starting")
 	}
 	s.synced = true
 	s.recordState(stateRunning, "")
-	s.runRecorded(l.run)
-	go s.watchExit(l)
+	s.runRecorded(inst.run)
+	go s.watchExit(inst)
 	return nil
 }
 
-// watchExit turns an end that nobody asked for into a failure.
-func (s *Scheduler) watchExit(l *instance) {
-	<-l.ended
+// watchExit reports an exit that Close did not cause as a failure.
+func (s *Scheduler) watchExit(inst *instance) {
+	defer close(inst.watched)
+	<-inst.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.ctx.Err() != nil {
+	if inst.ctx.Err() != nil {
 		return
 	}
-	s.err = errors.New("scheduler: ended by itself")
+	s.err = errors.New("scheduler: exited unexpectedly")
 	s.cfg.Logger.Error(s.err.Error())
 	s.recordState(stateFailed, s.err.Error())
 	s.closeDone()
 }
 
-// Close ends the scheduler and returns when its work has ended. It is idempotent.
+// Close stops the scheduler and returns when it has stopped. It is idempotent.
 func (s *Scheduler) Close() error {
 	s.mu.Lock()
-	l := s.instance
+	inst := s.instance
 	s.instance, s.used, s.synced = nil, true, false
 	s.mu.Unlock()
 	defer s.closeDone()
-	if l == nil {
+	if inst == nil {
 		return nil
 	}
 	s.recordState(stateStopping, "")
-	if err := l.close(); err != nil {
+	if err := inst.close(); err != nil {
 		s.recordState(stateFailed, err.Error())
 		return err
 	}
@@ -142,17 +144,18 @@ func (s *Scheduler) Close() error {
 	return nil
 }
 
-// Done is closed when the scheduler has ended, by Close or by itself.
+// Done is closed when the scheduler has stopped, after Close or without it.
 func (s *Scheduler) Done() <-chan struct{} { return s.done }
 
-// Err says why the scheduler ended by itself; nil while it runs and after Close.
+// Err returns why the scheduler exited without Close; nil while it is running and
+// after Close.
 func (s *Scheduler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Check is for /readyz: green while the scheduler runs.
+// Check returns the check for /readyz. It passes while the scheduler is running.
 func (s *Scheduler) Check() healthz.HealthChecker {
 	return healthz.NamedCheck(Name, func(*http.Request) error {
 		s.mu.Lock()
@@ -163,13 +166,13 @@ func (s *Scheduler) Check() healthz.HealthChecker {
 		case s.cfg.Standby && !s.used || s.synced:
 			return nil
 		case s.instance != nil:
-			return errors.New("scheduler: its caches have not synced")
+			return errors.New("scheduler: caches have not synced")
 		}
-		return errors.New("scheduler: has not started, or was closed")
+		return errors.New("scheduler: not started, or closed")
 	})
 }
 
-// runRecorded runs f as the scheduler's work.
+// runRecorded runs f and attributes its goroutines to the scheduler.
 func (s *Scheduler) runRecorded(f func()) {
 	if s.recorder == nil {
 		f()
@@ -178,7 +181,7 @@ func (s *Scheduler) runRecorded(f func()) {
 	s.recorder.Do(f)
 }
 
-// The states of a scheduler bear the names of a controller's.
+// The states of a scheduler have the names of the states of a controller.
 const (
 	stateOff      = "off"
 	stateBuilding = "building"

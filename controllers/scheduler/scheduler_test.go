@@ -20,11 +20,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/metrics"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
 
-// fakeServer answers as an API server that holds some Pods and Nodes and nothing else.
+// fakeServer is an API server that holds some Pods and Nodes and nothing else.
 type fakeServer struct {
 	kinds map[string]metav1.TypeMeta // by path
 	items map[string][]any           // by kind
@@ -90,7 +91,7 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Check().Check(nil); err == nil {
-			t.Error("ready before it was started")
+			t.Error("ready before Start")
 		}
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -112,12 +113,13 @@ func TestStartAndCloseSeveralTimes(t *testing.T) {
 			t.Error("closed, but ready")
 		}
 		if s.Close() != nil || s.Err() != nil {
-			t.Errorf("second close, or an end by itself: %v", s.Err())
+			t.Errorf("second Close failed, or Err is not nil: %v", s.Err())
 		}
 	}
 }
 
-// The numbers of a scheduler that has ended must not stay in those of the next.
+// The metrics of the queues belong to the process: a scheduler must not start with
+// the numbers of an earlier one.
 func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 	gated := func(name string) corev1.Pod {
 		return corev1.Pod{
@@ -157,8 +159,8 @@ func TestQueuesDoNotOutliveScheduler(t *testing.T) {
 	}
 }
 
-// A Pod that is bound in vain, which upstream tries again after pauses, is in one of
-// the numbers all the time.
+// A Pod whose binding fails again and again is always counted, also while it moves
+// between queues.
 func TestQueuesAlwaysCountPod(t *testing.T) {
 	server := newFakeServer(corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -170,7 +172,7 @@ func TestQueuesAlwaysCountPod(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n", ResourceVersion: "1"},
 		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}},
 	}}
-	const enough = 6 // more than one cycle tries
+	const enough = 6 // more attempts than one scheduling cycle makes
 	var tries atomic.Int32
 	refuse := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/binding") {
@@ -192,8 +194,8 @@ func TestQueuesAlwaysCountPod(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	looks, missed := 0, 0
-	for deadline := time.Now().Add(time.Minute); tries.Load() < enough; looks++ {
+	reads, missed := 0, 0
+	for deadline := time.Now().Add(time.Minute); tries.Load() < enough; reads++ {
 		q, err := s.Queues()
 		if err != nil {
 			t.Fatal(err)
@@ -202,11 +204,18 @@ func TestQueuesAlwaysCountPod(t *testing.T) {
 			missed++
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("bound %d times in a minute, want %d", tries.Load(), enough)
+			t.Fatalf("%d bindings in a minute, want %d", tries.Load(), enough)
 		}
 	}
 	if missed > 0 {
-		t.Errorf("in %d of %d looks the Pod was nowhere", missed, looks)
+		t.Errorf("%d of %d reads did not count the Pod", missed, reads)
+	}
+}
+
+func TestReadGaugeRefusesUnrecordedMetric(t *testing.T) {
+	unregistered := metrics.NewGauge(&metrics.GaugeOpts{Name: "unregistered", Help: "Test."})
+	if n, err := readGauge(unregistered); err == nil {
+		t.Errorf("got %d of a metric that is not recorded", n)
 	}
 }
 
@@ -223,12 +232,12 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 	if err := all[0].Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := all[1].Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another one runs") {
-		t.Errorf("the second: %v", err)
+	if err := all[1].Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another scheduler is running") {
+		t.Errorf("second scheduler: %v", err)
 	}
 	<-all[1].Done()
 	if err := all[0].Check().Check(nil); err != nil {
-		t.Errorf("the first: %v", err)
+		t.Errorf("first scheduler: %v", err)
 	}
 	if err := all[0].Close(); err != nil {
 		t.Error(err)
@@ -238,11 +247,11 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 func TestStartIsCanceled(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	asked := make(chan struct{}, 100)
-	deaf := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+	unresponsive := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		asked <- struct{}{}
 		<-req.Context().Done()
 	})
-	s, err := New(Config{Connect: connectFunc(deaf), Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Config{Connect: connectFunc(unresponsive), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +272,7 @@ func TestStandbyIsReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Check().Check(nil); err != nil {
-		t.Errorf("stands by, and holds readiness up: %v", err)
+		t.Errorf("on standby, but not ready: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -1,6 +1,6 @@
 // Package inprocess runs the control plane of ctrlplanetest in the test's own
-// process. That needs no installed program, and links Kubernetes' server into the
-// test: docs/testing.md says what that costs. One control plane runs in a process
+// process. It needs no installed program but links the Kubernetes server into the
+// test; docs/testing.md says what that costs. A process can hold one control plane
 // at a time.
 //
 //	func TestMain(m *testing.M) {

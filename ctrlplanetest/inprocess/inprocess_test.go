@@ -37,7 +37,7 @@ func runTests(m *testing.M) int {
 	})
 }
 
-// TestBehavesLikeInstalledProgram is what the program does, too.
+// TestBehavesLikeInstalledProgram checks what differs between backends.
 func TestBehavesLikeInstalledProgram(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
 	var namespace string
@@ -46,11 +46,11 @@ func TestBehavesLikeInstalledProgram(t *testing.T) {
 		cp.WaitHealthy(t, cp.Apply(t, "../testdata/web.yaml")...)
 		cp.WaitSettled(t)
 		if len(cp.Records(t, namespace)) == 0 {
-			t.Error("nothing was observed")
+			t.Error("no records")
 		}
 	})
 	if _, err := cp.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("namespace %s: %v, want that it is gone", namespace, err)
+		t.Errorf("namespace %s: got %v, want not found", namespace, err)
 	}
 	maps := cp.Client().CoreV1().ConfigMaps("default")
 	t.Run("isolated", func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBehavesLikeInstalledProgram(t *testing.T) {
 		}
 	})
 	if _, err := maps.Get(t.Context(), "litter", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the litter: %v, want that it is gone", err)
+		t.Errorf("the ConfigMap: got %v, want not found", err)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Site is a web site: a Deployment of a web server, a Service for it and a record
-// of its name in the registry, a ConfigMap that all sites share.
+// Site is a web site: a Deployment of a web server, a Service for it, and an entry for
+// its host in the registry, a ConfigMap that all sites share.
 type Site struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -16,16 +16,16 @@ type Site struct {
 	Status SiteStatus `json:"status,omitempty"`
 }
 
-// SiteSpec is what is wanted.
+// SiteSpec is the desired state.
 type SiteSpec struct {
-	Host     string `json:"host"` // the name that is registered
+	Host     string `json:"host"` // the host name to register
 	Image    string `json:"image"`
 	Replicas int32  `json:"replicas"`
 }
 
-// SiteStatus is what there is.
+// SiteStatus is the observed state.
 type SiteStatus struct {
-	ObservedGeneration int64              `json:"observedGeneration,omitempty"` // of the Site that this is about
+	ObservedGeneration int64              `json:"observedGeneration,omitempty"` // the generation that the status describes
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// finalizer keeps a Site until its host is registered no more: the registry is in
-// another namespace, where no owner reference reaches.
+// finalizer keeps a Site until its host is released: the registry is in another
+// namespace, so owner references cannot be used.
 const finalizer = "example.com/registered"
 
-// hosts is the registry: a key a host, its value the Site that has it.
+// hosts is the registry: it maps hosts to the Sites that own them.
 var hosts = client.ObjectKey{Namespace: "registry", Name: "hosts"}
 
-// reconciler makes of Sites what they ask for.
+// reconciler reconciles Sites.
 type reconciler struct{ client.Client }
 
 func (r *reconciler) setup(mgr ctrl.Manager) error {
@@ -39,28 +39,28 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !site.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.finalize(ctx, &site)
+		return ctrl.Result{}, r.releaseHost(ctx, &site)
 	}
 	if controllerutil.AddFinalizer(&site, finalizer) {
 		if err := r.Update(ctx, &site); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	if err := r.register(ctx, &site); err != nil {
+	if err := r.registerHost(ctx, &site); err != nil {
 		return ctrl.Result{}, err
 	}
-	deployment, err := r.deployment(ctx, &site)
+	deployment, err := r.applyDeployment(ctx, &site)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.service(ctx, &site); err != nil {
+	if err := r.applyService(ctx, &site); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.report(ctx, &site, deployment)
+	return ctrl.Result{}, r.updateStatus(ctx, &site, deployment)
 }
 
-// register takes the host for the site, unless another has it.
-func (r *reconciler) register(ctx context.Context, site *Site) error {
+// registerHost registers the host for the site, unless it belongs to another one.
+func (r *reconciler) registerHost(ctx context.Context, site *Site) error {
 	var registry corev1.ConfigMap
 	if err := r.Get(ctx, hosts, &registry); err != nil {
 		return err
@@ -77,11 +77,11 @@ func (r *reconciler) register(ctx context.Context, site *Site) error {
 		registry.Data = map[string]string{}
 	}
 	registry.Data[site.Spec.Host] = who
-	return r.Update(ctx, &registry) // a conflict is tried again
+	return r.Update(ctx, &registry) // retried after a conflict
 }
 
-// finalize gives the host back.
-func (r *reconciler) finalize(ctx context.Context, site *Site) error {
+// releaseHost removes the host of a deleted site from the registry.
+func (r *reconciler) releaseHost(ctx context.Context, site *Site) error {
 	var registry corev1.ConfigMap
 	if err := r.Get(ctx, hosts, &registry); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (r *reconciler) finalize(ctx context.Context, site *Site) error {
 	return nil
 }
 
-func (r *reconciler) deployment(ctx context.Context, site *Site) (*appsv1.Deployment, error) {
+func (r *reconciler) applyDeployment(ctx context.Context, site *Site) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: site.Name}}
 	_, err := controllerutil.CreateOrUpdate(ctx, r.Client, d, func() error {
 		labels := map[string]string{"site": site.Name}
@@ -114,7 +114,7 @@ func (r *reconciler) deployment(ctx context.Context, site *Site) (*appsv1.Deploy
 	return d, err
 }
 
-func (r *reconciler) service(ctx context.Context, site *Site) error {
+func (r *reconciler) applyService(ctx context.Context, site *Site) error {
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: site.Name}}
 	_, err := controllerutil.CreateOrUpdate(ctx, r.Client, s, func() error {
 		s.Spec.Selector = map[string]string{"site": site.Name}
@@ -124,8 +124,8 @@ func (r *reconciler) service(ctx context.Context, site *Site) error {
 	return err
 }
 
-// report says in the status whether the site is up.
-func (r *reconciler) report(ctx context.Context, site *Site, d *appsv1.Deployment) error {
+// updateStatus writes whether the site is ready.
+func (r *reconciler) updateStatus(ctx context.Context, site *Site, d *appsv1.Deployment) error {
 	c := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RollingOut", ObservedGeneration: site.Generation,
 		Message: fmt.Sprintf("%d of %d Pods are ready", d.Status.ReadyReplicas, site.Spec.Replicas)}
 	if d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == site.Spec.Replicas && d.Status.ReadyReplicas == site.Spec.Replicas {

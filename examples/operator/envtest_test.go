@@ -12,12 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestWithEnvtest is a test as a project has that uses envtest. With
-// "ctrlplane run -- go test ./..." it finds a control plane in which
-// controllers run, so that the namespace goes.
+// TestWithEnvtest is a typical test with envtest. With "ctrlplane run -- go test ./..."
+// it uses a control plane with controllers, so that the namespace can be deleted.
 func TestWithEnvtest(t *testing.T) {
 	if os.Getenv("USE_EXISTING_CLUSTER") != "true" {
-		t.Skip(`run it with "ctrlplane run -- go test ./..."`)
+		t.Skip(`run by "ctrlplane run -- go test ./..."`)
 	}
 	env := &envtest.Environment{CRDDirectoryPaths: []string{"config"}, ErrorIfCRDPathMissing: true}
 	cfg, err := env.Start()
@@ -29,7 +28,7 @@ func TestWithEnvtest(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	c := operate(t, cfg)
+	c := startOperator(t, cfg)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "envtest-"}}
 	registry := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hosts.Namespace}}
 	for _, o := range []client.Object{namespace, registry, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: hosts.Namespace, Name: hosts.Name}}} {
@@ -41,18 +40,18 @@ func TestWithEnvtest(t *testing.T) {
 	if err := c.Create(t.Context(), site); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the site is ready", func() bool {
+	awaitTrue(t, "ready site", func() bool {
 		return c.Get(t.Context(), client.ObjectKeyFromObject(site), site) == nil && len(site.Status.Conditions) > 0 && site.Status.Conditions[0].Status == metav1.ConditionTrue
 	})
 	if err := c.Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the namespace is gone", func() bool {
+	awaitTrue(t, "deletion of the namespace", func() bool {
 		return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace))
 	})
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
+func awaitTrue(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -61,7 +60,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("no %s within a minute", what)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Command operator is an example: a small operator made with controller-runtime,
-// and tested with ctrlplanetest.
+// Command operator is an example: a small operator that uses controller-runtime and is
+// tested with ctrlplanetest.
 package main
 
 import (
@@ -33,13 +33,13 @@ func run() error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// newManager has all controllers of the operator.
+// newManager returns a manager with the controllers of the operator.
 func newManager(cfg *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	o.Scheme, o.Metrics.BindAddress = scheme, "0" // none are served
+	o.Scheme, o.Metrics.BindAddress = scheme, "0" // no metrics server
 	mgr, err := ctrl.NewManager(cfg, o)
 	if err != nil {
 		return nil, err

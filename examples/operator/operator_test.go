@@ -28,15 +28,15 @@ func TestMain(m *testing.M) {
 	ctrlplanetest.Main(m, ctrlplanetest.Options{
 		Manifests: []string{"config/crd.yaml", "config/registry.yaml"},
 		Scheme:    scheme,
-		Timeout:   2 * time.Minute, // the garbage collector takes a while to learn of a new kind
+		Timeout:   2 * time.Minute, // the garbage collector needs time to learn of a new kind
 	})
 }
 
-// operate runs the operator until all Cleanups of later calls are over: namespaces
-// that they delete need it. It returns a client that has no cache.
-func operate(t *testing.T, cfg *rest.Config) client.Client {
+// startOperator runs the operator until the Cleanups of later calls have ended: they
+// delete namespaces, which needs it. It returns a client without a cache.
+func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
-	// Several operators in a process are for tests only.
+	// Allows several operators in one process.
 	mgr, err := newManager(cfg, ctrl.Options{Controller: config.Controller{SkipNameValidation: ptr.To(true)}})
 	if err != nil {
 		t.Fatal(err)
@@ -57,18 +57,18 @@ func operate(t *testing.T, cfg *rest.Config) client.Client {
 	return c
 }
 
-// tester is what each test has.
-type tester struct {
+// siteTest is what each test uses.
+type siteTest struct {
 	*testing.T
-	cp        *ctrlplanetest.Plane
+	cp        *ctrlplanetest.ControlPlane
 	client    client.Client
 	namespace string
 }
 
 func TestOperator(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)
-	c := operate(t, cp.RESTConfig())
-	for name, test := range map[string]func(*tester){
+	c := startOperator(t, cp.RESTConfig())
+	for name, test := range map[string]func(*siteTest){
 		"rollout":            testRollout,
 		"deletion":           testDeletion,
 		"namespace deletion": testNamespaceDeletion,
@@ -76,12 +76,12 @@ func TestOperator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(&tester{t, cp, c, cp.Namespace(t)})
+			test(&siteTest{t, cp, c, cp.Namespace(t)})
 		})
 	}
 }
 
-func (t *tester) site(name, host string) *Site {
+func (t *siteTest) createSite(name, host string) *Site {
 	t.Helper()
 	s := &Site{
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name},
@@ -93,15 +93,15 @@ func (t *tester) site(name, host string) *Site {
 	return s
 }
 
-func (t *tester) get(name string, into client.Object) {
+func (t *siteTest) getObject(name string, into client.Object) {
 	t.Helper()
 	if err := t.client.Get(t.Context(), client.ObjectKey{Namespace: t.namespace, Name: name}, into); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// owner is the Site that the registry has for a host.
-func (t *tester) owner(host string) string {
+// hostOwner returns the Site that a host is registered for.
+func (t *siteTest) hostOwner(host string) string {
 	t.Helper()
 	var registry corev1.ConfigMap
 	if err := t.client.Get(t.Context(), hosts, &registry); err != nil {
@@ -110,75 +110,73 @@ func (t *tester) owner(host string) string {
 	return registry.Data[host]
 }
 
-// testRollout applies a manifest and scales what comes of it.
-func testRollout(t *tester) {
+// testRollout applies a manifest and scales the site.
+func testRollout(t *siteTest) {
 	t.cp.WaitHealthy(t, t.cp.Apply(t, "config/site.yaml")...)
 	var d appsv1.Deployment
-	t.get("shop", &d)
-	if d.Status.ReadyReplicas != 2 || !metav1.IsControlledBy(&d, t.found("shop")) {
+	t.getObject("shop", &d)
+	if d.Status.ReadyReplicas != 2 || !metav1.IsControlledBy(&d, t.getSite("shop")) {
 		t.Errorf("%d Pods are ready, owners are %v", d.Status.ReadyReplicas, d.OwnerReferences)
 	}
-	if got, want := t.owner("shop.example"), t.namespace+"/shop"; got != want {
+	if got, want := t.hostOwner("shop.example"), t.namespace+"/shop"; got != want {
 		t.Errorf("the host belongs to %q, want %q", got, want)
 	}
-	s := t.found("shop")
+	s := t.getSite("shop")
 	s.Spec.Replicas = 5
 	if err := t.client.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	t.cp.WaitHealthy(t, s)
-	if t.get("shop", &d); d.Status.ReadyReplicas != 5 {
+	if t.getObject("shop", &d); d.Status.ReadyReplicas != 5 {
 		t.Errorf("%d Pods are ready, want 5", d.Status.ReadyReplicas)
 	}
 }
 
-func (t *tester) found(name string) *Site {
+func (t *siteTest) getSite(name string) *Site {
 	t.Helper()
 	s := &Site{}
-	t.get(name, s)
+	t.getObject(name, s)
 	return s
 }
 
-// testDeletion checks the finalizer and, through owner references, the garbage
-// collector's work.
-func testDeletion(t *tester) {
-	s := t.site("old", "old.example")
+// testDeletion checks the finalizer and the garbage collection of owned objects.
+func testDeletion(t *siteTest) {
+	s := t.createSite("old", "old.example")
 	t.cp.WaitHealthy(t, s)
 	if err := t.client.Delete(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	owned := t.cp.Named(t, "deploy/old", "service/old")
+	owned := t.cp.ObjectsByName(t, "deploy/old", "service/old")
 	t.cp.WaitGone(t, append(owned, s)...)
-	if got := t.owner("old.example"); got != "" {
+	if got := t.hostOwner("old.example"); got != "" {
 		t.Errorf("the host still belongs to %s", got)
 	}
 }
 
-// testNamespaceDeletion has upstream's controller delete a namespace with a Site
-// in it: the finalizer must not stop that.
-func testNamespaceDeletion(t *tester) {
-	s := t.site("gone", "gone.example")
+// testNamespaceDeletion deletes a namespace with a Site: the finalizer must not block that.
+func testNamespaceDeletion(t *siteTest) {
+	s := t.createSite("gone", "gone.example")
 	t.cp.WaitHealthy(t, s)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 	if err := t.client.Delete(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
 	t.cp.WaitGone(t, ns, s)
-	if got := t.owner("gone.example"); got != "" {
+	if got := t.hostOwner("gone.example"); got != "" {
 		t.Errorf("the host still belongs to %s", got)
 	}
 }
 
-// testHostIsTaken has two Sites with one host.
-func testHostIsTaken(t *tester) {
-	first := t.site("first", "one.example")
+// testHostIsTaken creates two Sites with one host.
+func testHostIsTaken(t *siteTest) {
+	first := t.createSite("first", "one.example")
 	t.cp.WaitHealthy(t, first)
-	second := t.site("second", "one.example")
+	second := t.createSite("second", "one.example")
 	if err := t.client.Delete(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	t.cp.WaitHealthy(t, second) // it is tried again until the host is free
-	if got := t.owner("one.example"); !strings.HasSuffix(got, "/second") {
+	t.cp.WaitHealthy(t, second) // retried until the host is free
+	if got := t.hostOwner("one.example"); !strings.HasSuffix(got, "/second") {
 		t.Errorf("the host belongs to %q", got)
 	}
 }

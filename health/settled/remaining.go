@@ -1,6 +1,5 @@
-// Package settled waits until nothing is left to do in a control plane: no key
-// is queued, worked on or about to come, no write is on its way, and everybody
-// has been told of the last one.
+// Package settled waits until a control plane is settled: no key is queued, in flight or
+// due soon, no write is in flight, and every informer has delivered the last write.
 package settled
 
 import (
@@ -11,23 +10,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Work is what is left to do in one place.
+// Work is the remaining work in one place.
 type Work struct {
-	Where string   // a controller or, where that is not known, a queue
-	What  []string // each in a few words
+	Where string   // a controller, or a queue if its controller is unknown
+	What  []string // a short description of each item
 }
 
-// String is the work in one line.
+// String returns the work in one line.
 func (w Work) String() string { return w.Where + ": " + strings.Join(w.What, "; ") }
 
-// RemainingWork tells what a snapshot shows is left to do now, or within the horizon. A
-// control plane is settled when that is nothing.
+// RemainingWork returns the work in a snapshot that is to be done now or within the
+// horizon. A control plane without remaining work is settled.
 func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	if s.Process.State != observe.Ready {
-		return []Work{{"control plane", []string{"it is " + cmp.Or(string(s.Process.State), "not known to be ready")}}}
+		return []Work{{"control plane", []string{cmp.Or(string(s.Process.State), "state unknown")}}}
 	}
 	l := &workCollector{now: s.Time, horizon: horizon, controllers: s.Controllers}
 	for _, q := range s.Queues {
@@ -39,11 +39,11 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	l.addLag()
 	for _, t := range s.Timers {
 		if l.isDue(t.Due) {
-			l.add(t.Controller, fmt.Sprintf("%s is due in %s", cmp.Or(t.What, "something"), l.timeUntil(t.Due)))
+			l.add(t.Controller, fmt.Sprintf("%s is due in %s", cmp.Or(t.What, "a timer"), l.timeUntil(t.Due)))
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
-		l.add("control plane", "something was written, delivered or synced a moment ago")
+		l.add("control plane", "the last write, delivery or sync was only a moment ago")
 	}
 	return l.work
 }
@@ -56,7 +56,8 @@ type workCollector struct {
 	work        []Work
 }
 
-// controllerNamed is a controller; one without a state is a part that is none.
+// controllerNamed returns a controller. Components that are not controllers have no
+// state.
 func (l *workCollector) controllerNamed(name string) observe.Controller {
 	if i := slices.IndexFunc(l.controllers, func(c observe.Controller) bool { return c.Name == name }); i >= 0 {
 		return l.controllers[i]
@@ -92,17 +93,17 @@ func (l *workCollector) addQueue(q observe.Queue) {
 		l.add(where, r)
 	}
 	if len(retries) == 0 {
-		l.add(where, fmt.Sprintf("a key that was put back comes to queue %s in %s", q.Name, l.timeUntil(q.NextDue)))
+		l.add(where, fmt.Sprintf("a delayed key is due in queue %s in %s", q.Name, l.timeUntil(q.NextDue)))
 	}
 }
 
-// retryTexts are the keys of a queue that have failed and are due.
+// retryTexts describes the failed keys of a queue that are due.
 func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
 	for _, f := range failing {
 		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
-			text := fmt.Sprintf("%s in queue %s has failed %s and is tried again in %s", keyText(f.Key, f.KeyBasis), f.Queue, timesText(f.Times), l.timeUntil(f.Due))
+			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), l.timeUntil(f.Due))
 			if f.Error != "" {
-				text += ": " + strings.Join(strings.Fields(f.Error), " ")
+				text += ": " + words.OneLine(f.Error)
 			}
 			list = append(list, text)
 		}
@@ -113,17 +114,17 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 func (l *workCollector) addController(c observe.Controller) {
 	held := ""
 	if c.State == "paused" && c.Writing > 0 {
-		held = ", and its writes are held: it is paused"
+		held = ": the controller is paused and its writes are held"
 	}
 	for _, r := range c.Running {
-		l.add(c.Name, fmt.Sprintf("sync of %s takes %s by now%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
+		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
 	}
 	if c.Writing > 0 {
-		l.add(c.Name, fmt.Sprintf("%s not answered yet", countText(c.Writing, "write is", "writes are")))
+		l.add(c.Name, words.Count(c.Writing, "write")+" in flight")
 	}
 }
 
-// addLag adds, by resource, who has not been told of the last write.
+// addLag adds, by resource, the controllers that have not received the last write.
 func (l *workCollector) addLag() {
 	who := map[string][]string{}
 	newest := map[string]int64{}
@@ -134,11 +135,11 @@ func (l *workCollector) addLag() {
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(who)) {
-		l.add("informers", fmt.Sprintf("version %d of %s has not reached %s", newest[resource], resource, joinThree(who[resource])))
+		l.add("informers", fmt.Sprintf("version %d of %s is not delivered to %s", newest[resource], resource, joinThree(who[resource])))
 	}
 }
 
-// joinThree names three of a list at most.
+// joinThree joins up to three names.
 func joinThree(names []string) string {
 	if len(names) > 3 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
@@ -146,7 +147,7 @@ func joinThree(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// isDue says whether a moment, if there is one, is not further than the horizon.
+// isDue reports whether at is set and within the horizon.
 func (l *workCollector) isDue(at time.Time) bool {
 	return !at.IsZero() && !at.After(l.now.Add(l.horizon))
 }
@@ -158,23 +159,9 @@ func (l *workCollector) timeUntil(at time.Time) time.Duration {
 func keyText(name string, basis observe.Basis) string {
 	switch {
 	case name == "":
-		return "a key that is not known"
+		return "an unknown key"
 	case basis.Inferred():
 		return "likely " + name
 	}
 	return name
-}
-
-func timesText(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-func countText(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -11,7 +11,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// quietSnapshot is a snapshot in which nothing is left, changed by f.
+// quietSnapshot is a snapshot without remaining work, modified by f.
 func quietSnapshot(f func(*observe.Snapshot)) observe.Snapshot {
 	s := observe.Snapshot{
 		Time:        now,
@@ -25,7 +25,7 @@ func quietSnapshot(f func(*observe.Snapshot)) observe.Snapshot {
 	return s
 }
 
-// failingSnapshot is a snapshot with a key that failed and is tried again after in.
+// failingSnapshot is a snapshot with a failed key that is retried after in.
 func failingSnapshot(in time.Duration, times int) observe.Snapshot {
 	return quietSnapshot(func(s *observe.Snapshot) {
 		s.Queues[0].Delayed, s.Queues[0].NextDue = 1, now.Add(in)
@@ -47,14 +47,14 @@ func TestRemainingWork(t *testing.T) {
 	}{
 		{"nothing", quietSnapshot(nil), nil},
 		{"starting", quietSnapshot(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
-			[]Work{{"control plane", []string{"it is starting"}}}},
-		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"it is not known to be ready"}}}},
+			[]Work{{"control plane", []string{"starting"}}}},
+		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"state unknown"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
-			[]Work{{"control plane", []string{"something was written, delivered or synced a moment ago"}}}},
+			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
 			s.Process.Quiet = false
 			s.Queues[0].Depth, s.Queues[0].InFlight = 3, 1
-			s.Queues = append(s.Queues, observe.Queue{Name: "somebody's", Depth: 1})
+			s.Queues = append(s.Queues, observe.Queue{Name: "unowned", Depth: 1})
 			s.Controllers[0].Running = []observe.RunningSync{
 				{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisEvent, Since: now.Add(-1500 * time.Millisecond)},
 				{Queue: "job", Since: now.Add(-time.Second)},
@@ -62,35 +62,35 @@ func TestRemainingWork(t *testing.T) {
 		}), []Work{
 			{"job-controller", []string{
 				"queue job has depth 3, 1 in flight",
-				"sync of likely shop/j takes 1.5s by now",
-				"sync of a key that is not known takes 1s by now",
+				"sync of likely shop/j running for 1.5s",
+				"sync of an unknown key running for 1s",
 			}},
-			{"somebody's", []string{"queue somebody's has depth 1, 0 in flight"}},
+			{"unowned", []string{"queue unowned has depth 1, 0 in flight"}},
 		}},
 		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
-		{"parked, but one is tried", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
+		{"parked, with one in flight", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
 			job("queue job has depth 7, 1 in flight")},
 
-		{"tried again soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job has failed once and is tried again in 70ms: no quota")},
-		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job has failed 3 times and is tried again in 0s: no quota")},
-		{"tried again at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job has failed 9 times and is tried again in 1s: no quota")},
-		{"beyond it", failingSnapshot(time.Second+1, 9), nil},
-		{"put back by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
-			job("a key that was put back comes to queue job in 1s")},
-		{"put back, and another has failed for good", of(func(q *observe.Queue, c *observe.Controller) {
+		{"retried soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job failed once and is retried in 70ms: no quota")},
+		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times and is retried in 0s: no quota")},
+		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times and is retried in 1s: no quota")},
+		{"retried beyond the horizon", failingSnapshot(time.Second+1, 9), nil},
+		{"delayed by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
+			job("a delayed key is due in queue job in 1s")},
+		{"delayed, and another key failed without a retry", of(func(q *observe.Queue, c *observe.Controller) {
 			q.NextDue = now.Add(time.Second)
 			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 1}, {Queue: "orphan", Key: "shop/k", Times: 1, Due: now}}
-		}), job("a key that was put back comes to queue job in 1s")},
-		{"put back in a part that is no controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
-		{"put back in a queue of nobody", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
+		}), job("a delayed key is due in queue job in 1s")},
+		{"delayed in a component that is not a controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
+		{"delayed in a queue without an owner", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
 
-		{"a write on its way", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write is not answered yet")},
-		{"writes that are held", of(func(_ *observe.Queue, c *observe.Controller) {
+		{"a write in flight", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write in flight")},
+		{"held writes", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.State, c.Writing = "paused", 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
-		}), job("sync of shop/j takes 1s by now, and its writes are held: it is paused", "2 writes are not answered yet")},
-		{"paused, and nothing is held", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
-		{"not told", quietSnapshot(func(s *observe.Snapshot) {
+		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes in flight")},
+		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
+		{"not delivered", quietSnapshot(func(s *observe.Snapshot) {
 			lacks := func(name string, resources ...string) {
 				c := observe.Controller{Name: name}
 				for _, r := range resources {
@@ -103,7 +103,7 @@ func TestRemainingWork(t *testing.T) {
 			lacks("c", "pods")
 			lacks("d", "pods")
 			lacks("e", "pods")
-		}), []Work{{"informers", []string{"version 9 of nodes has not reached a", "version 9 of pods has not reached a, b, c, 2 more"}}}},
+		}), []Work{{"informers", []string{"version 9 of nodes is not delivered to a", "version 9 of pods is not delivered to a, b, c, 2 more"}}}},
 		{"a timer", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{
 				{Controller: "simulated-kubelet", What: "Pod shop/j-1", Due: now.Add(200 * time.Millisecond)},

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	pollInterval     = 25 * time.Millisecond  // between two looks
-	recheckInterval  = 10 * time.Millisecond  // after one that found nothing
-	requiredChecks   = 2                      // in a row that must find nothing
-	progressInterval = 500 * time.Millisecond // between two words on the progress
+	pollInterval     = 25 * time.Millisecond  // between checks
+	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
+	requiredChecks   = 2                      // in a row that must find no work
+	progressInterval = 500 * time.Millisecond // between progress reports
 )
 
-// Source gives snapshots of a control plane.
+// Source returns snapshots of a control plane.
 type Source interface {
 	Snapshot(context.Context) (observe.Snapshot, error)
 }
 
-// BusyError says what is left to do in a control plane that was to settle.
+// BusyError has the remaining work of a control plane that did not settle.
 type BusyError struct {
 	Work  []Work
 	Cause error // why the wait ended
 }
 
-// Error names who is busy.
+// Error names up to three places with remaining work.
 func (e *BusyError) Error() string {
 	names := make([]string, len(e.Work))
 	for i, w := range e.Work {
@@ -40,14 +40,14 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// Wait returns when two looks in a row find nothing left to do. If ctx reaches
-// its deadline first the error is a [*BusyError]. progress, if not nil, is told
-// twice a second at most what is left, when others than before are busy.
+// Wait returns when two checks in a row find no remaining work. If ctx reaches its
+// deadline first, the error is a [*BusyError]. progress, if not nil, is called with the
+// remaining work when other places are busy than before, at most twice a second.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	var work []Work
-	told, last := "", time.Now()
+	reported, lastReport := "", time.Now()
 	for nothing := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
@@ -65,8 +65,8 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		if nothing == requiredChecks {
 			return nil
 		}
-		if who := placesOf(work); progress != nil && who != told && time.Since(last) >= progressInterval {
-			told, last = who, time.Now()
+		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {
+			reported, lastReport = places, time.Now()
 			progress(work)
 		}
 		select {
@@ -77,7 +77,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 	}
 }
 
-// placesOf names the places where work is left.
+// placesOf names the places with remaining work.
 func placesOf(work []Work) string {
 	var names []string
 	for _, w := range work {
@@ -92,7 +92,7 @@ func waitError(ctx context.Context, work []Work) error {
 		return cause
 	}
 	if len(work) == 0 {
-		work = []Work{{"control plane", []string{"it has not answered often enough"}}}
+		work = []Work{{"control plane", []string{"too few answers before the deadline"}}}
 	}
 	return &BusyError{Work: work, Cause: cause}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// fakeSource is a source whose nth snapshot is the nth answer, and then the last.
+// fakeSource is a source whose nth snapshot is the nth answer, or else the last.
 type fakeSource struct {
 	answers []any // observe.Snapshot or error
 	n       int
@@ -36,13 +36,13 @@ func TestNeedsTwoQuietChecksInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &fakeSource{answers: []any{snapshotWithDepth(2), quietSnapshot(nil), snapshotWithDepth(1), quietSnapshot(nil)}}
 		began := time.Now()
-		var told []string
-		err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) })
+		var progress []string
+		err := Wait(t.Context(), src, time.Second, func(work []Work) { progress = append(progress, fmt.Sprint(work)) })
 		if err != nil || src.n != 5 || time.Since(began) != 2*pollInterval+2*recheckInterval {
-			t.Errorf("got %v after %d looks and %v", err, src.n, time.Since(began))
+			t.Errorf("got %v after %d checks and %v", err, src.n, time.Since(began))
 		}
-		if told != nil { // it was over before there was anything to say
-			t.Errorf("told %v", told)
+		if progress != nil { // settled before the first report
+			t.Errorf("got progress %v, want none", progress)
 		}
 	})
 }
@@ -54,11 +54,11 @@ func TestProgress(t *testing.T) {
 			src.answers = append(src.answers, snapshotWithDepth(2))
 		}
 		src.answers = append(src.answers, quietSnapshot(nil))
-		var told []string
-		if err := Wait(t.Context(), src, time.Second, func(work []Work) { told = append(told, fmt.Sprint(work)) }); err != nil {
+		var progress []string
+		if err := Wait(t.Context(), src, time.Second, func(work []Work) { progress = append(progress, fmt.Sprint(work)) }); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"[job-controller: queue job has depth 2, 0 in flight]", "[]"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"[job-controller: queue job has depth 2, 0 in flight]", "[]"}, progress); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -100,7 +100,7 @@ func TestErrorNamesThreePlaces(t *testing.T) {
 }
 
 func TestSourceErrorIsReturned(t *testing.T) {
-	gone := errors.New("it has ended")
+	gone := errors.New("stopped")
 	if err := Wait(t.Context(), &fakeSource{answers: []any{snapshotWithDepth(1), gone}}, time.Second, nil); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}

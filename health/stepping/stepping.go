@@ -1,5 +1,5 @@
-// Package stepping lets the held writes of a paused controller through, one
-// after the other, until nothing is left to do.
+// Package stepping steps a paused controller until the control plane is settled: it
+// releases the held writes one after the other.
 package stepping
 
 import (
@@ -16,14 +16,14 @@ import (
 
 const (
 	pollInterval   = 50 * time.Millisecond
-	requiredChecks = 3 // in a row that must find nothing
+	requiredChecks = 3 // in a row that must find no work
 	horizon        = time.Second
 )
 
-// UntilSettled steps a controller until it holds nothing and the control plane
-// has settled, and tells each of every write. What other controllers hold that
-// are paused, too, nobody lets through, so their work does not count. If ctx
-// reaches its deadline first the error is a [*settled.BusyError].
+// UntilSettled steps a controller until it has no held writes and the control plane is
+// settled. It calls each with every write. The work of other paused controllers does not
+// count because their held writes stay held. If ctx reaches its deadline first, the
+// error is a [*settled.BusyError].
 func UntilSettled(ctx context.Context, gates control.Interventions, src settled.Source, name string, each func(*control.SteppedWrite) error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -31,7 +31,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 	for nothing := 0; nothing < requiredChecks; {
 		held, err := gates.HeldWrites(ctx, name, 0)
 		if err == nil && !held.Paused {
-			return usage.Errorf("controller %s: it is not paused: pause it first", held.Controller)
+			return usage.Errorf("controller %s is not paused: pause it first", held.Controller)
 		}
 		var did bool
 		if err == nil && held.Total > 0 {
@@ -64,13 +64,13 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 
 func stepOne(ctx context.Context, gates control.Interventions, name string, each func(*control.SteppedWrite) error) (bool, error) {
 	s, err := gates.Step(ctx, name)
-	if err != nil || s == nil { // somebody else has let it through
+	if err != nil || s == nil { // another client has stepped it
 		return false, err
 	}
 	return true, each(s)
 }
 
-// remainingWork is what is left to do, but for what other paused controllers hold up.
+// remainingWork returns the remaining work except that of other paused controllers.
 func remainingWork(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {

@@ -15,16 +15,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// fakeControlPlane is a control plane whose controller job-controller holds writes: each
-// entry is how many, after that many looks at a snapshot.
+// fakeControlPlane is a control plane whose job-controller has held writes.
 type fakeControlPlane struct {
 	control.Interventions
-	held    int
-	running bool
-	later   []int // held anew at each snapshot
-	stuck   bool  // another controller is always busy
-	paused  bool  // and is paused
-	looks   int
+	held      int
+	running   bool
+	later     []int // further held writes at each snapshot
+	stuck     bool  // another controller is always busy
+	paused    bool  // and is paused
+	snapshots int
 }
 
 func (p *fakeControlPlane) HeldWrites(context.Context, string, int) (control.HeldWriteList, error) {
@@ -37,7 +36,7 @@ func (p *fakeControlPlane) Step(context.Context, string) (*control.SteppedWrite,
 }
 
 func (p *fakeControlPlane) Snapshot(context.Context) (observe.Snapshot, error) {
-	p.looks++
+	p.snapshots++
 	s := observe.Snapshot{Process: observe.Process{State: observe.Ready, Settled: true}}
 	if len(p.later) > 0 {
 		p.held, p.later = p.held+p.later[0], p.later[1:]
@@ -65,31 +64,31 @@ func TestStepsEveryHeldWrite(t *testing.T) {
 		if err != nil || steps != 6 || p.held != 0 {
 			t.Errorf("%d steps, %d left: %v", steps, p.held, err)
 		}
-		if want := 5 + requiredChecks; p.looks != want {
-			t.Errorf("%d looks, want %d", p.looks, want)
+		if want := 5 + requiredChecks; p.snapshots != want {
+			t.Errorf("%d checks, want %d", p.snapshots, want)
 		}
 	})
 }
 
 func TestWaitsForOtherControllers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := errors.New("timed out after 1s")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
+		timeout := errors.New("timed out after 1s")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, timeout)
 		defer cancel()
 		steps, err := stepUntilSettled(t, ctx, &fakeControlPlane{held: 1, stuck: true})
 		busy, ok := errors.AsType[*settled.BusyError](err)
-		if !ok || !errors.Is(err, late) || steps != 1 {
+		if !ok || !errors.Is(err, timeout) || steps != 1 {
 			t.Fatalf("%d steps, %v", steps, err)
 		}
 		if len(busy.Work) != 1 || busy.Work[0].Where != "namespace-controller" {
-			t.Errorf("left: %v", busy.Work)
+			t.Errorf("remaining work: %v", busy.Work)
 		}
 	})
 }
 
 func TestRefusesControllerThatIsNotPaused(t *testing.T) {
 	_, err := stepUntilSettled(t, t.Context(), &fakeControlPlane{held: 1, running: true})
-	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller: it is not paused: pause it first" {
+	if !errors.As(err, new(usage.Error)) || err.Error() != "controller job-controller is not paused: pause it first" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 )
+
+// maxFileBytes is far above any file of manifests: the largest bundles of
+// CustomResourceDefinitions have some 10 MiB.
+const maxFileBytes = 128 << 20
 
 // lineError is an error at a line of a part; 0 = unknown.
 type lineError struct {
@@ -24,7 +29,7 @@ func (e *lineError) Unwrap() error { return e.err }
 
 // loadFile reads the objects of a file; its errors name file and line.
 func loadFile(path string) ([]Object, error) {
-	data, err := os.ReadFile(path)
+	data, err := limitread.File(path, maxFileBytes)
 	if err != nil {
 		return nil, pathError(path, err)
 	}

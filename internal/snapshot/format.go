@@ -23,6 +23,13 @@ const fileMagic = "ctrlplane snapshot "
 // maxEntryBytes bounds the lengths in a file; etcd accepts values of up to 1.5 MiB.
 const maxEntryBytes = 64 << 20
 
+// maxStateBytes and maxKeyBytes bound all values and all keys of a snapshot, so that
+// a small file cannot expand to all of the memory.
+const (
+	maxStateBytes int64 = 1 << 30
+	maxKeyBytes   int64 = 256 << 20
+)
+
 // Header describes the content of a file.
 type Header struct {
 	// Kubernetes and Program are the versions of the program that has written the file.
@@ -53,6 +60,9 @@ func Encode(h Header, s State) ([]byte, error) {
 	}
 	for _, ttl := range s.TTLs {
 		h.TTLs = append(h.TTLs, int64(ttl/time.Second))
+	}
+	if h.Bytes > maxStateBytes {
+		return nil, fmt.Errorf("snapshot: the state has %d MiB of values, more than the %d MiB that a snapshot can hold: delete what is not needed and save again", h.Bytes>>20, maxStateBytes>>20)
 	}
 	head, err := json.Marshal(h)
 	if err != nil {
@@ -119,6 +129,10 @@ func checkFile(data []byte) (h Header, body []byte, err error) {
 
 // Decode reads a file that Encode has written, or says why it cannot be used.
 func Decode(data []byte) (Header, State, error) {
+	return decodeWithin(data, maxStateBytes, maxKeyBytes)
+}
+
+func decodeWithin(data []byte, maxState, maxKeys int64) (Header, State, error) {
 	h, body, err := checkFile(data)
 	if err != nil {
 		return h, State{}, err
@@ -132,11 +146,16 @@ func Decode(data []byte) (Header, State, error) {
 		return h, State{}, errDamaged
 	}
 	r := bufio.NewReader(zip)
+	if h.Bytes > maxState {
+		return h, State{}, fmt.Errorf("it holds %d bytes, more than the %d that a snapshot can hold: use a smaller one", h.Bytes, maxState)
+	}
+	remaining := h.Bytes + maxKeys
 	for range h.Objects {
-		e, err := readEntry(r)
+		e, err := readEntry(r, remaining)
 		if err != nil || e.TTL > len(s.TTLs) {
 			return h, State{}, errDamaged
 		}
+		remaining -= int64(len(e.Key) + len(e.Value))
 		if n := len(s.Entries); n > 0 && s.Entries[n-1].Key >= e.Key {
 			return h, State{}, errDamaged
 		}
@@ -148,7 +167,8 @@ func Decode(data []byte) (Header, State, error) {
 	return h, s, nil
 }
 
-func readEntry(r *bufio.Reader) (e Entry, err error) {
+// readEntry reads an entry whose key and value have no more than limit bytes.
+func readEntry(r *bufio.Reader, limit int64) (e Entry, err error) {
 	var lengths [3]uint64
 	for i := range lengths {
 		if lengths[i], err = binary.ReadUvarint(r); err != nil {
@@ -157,6 +177,9 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 		if lengths[i] > maxEntryBytes {
 			return e, errDamaged
 		}
+	}
+	if int64(lengths[0]+lengths[1]) > limit {
+		return e, errDamaged
 	}
 	key := make([]byte, lengths[0])
 	e.Value, e.TTL = make([]byte, lengths[1]), int(lengths[2])

@@ -2,7 +2,10 @@ package snapshot
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -120,6 +123,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(file)
+	f.Add(file[:len(file)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := sha256.Sum256(data)
 		for _, file := range [][]byte{data, append(bytes.Clone(data), sum[:]...)} {
@@ -129,4 +133,51 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDecodeBoundsExpansion refuses files that hold more than their header says, or more
+// than is allowed.
+func TestDecodeBoundsExpansion(t *testing.T) {
+	entry := func(key string, valueLen int) []byte {
+		b := binary.AppendUvarint(nil, uint64(len(key)))
+		b = binary.AppendUvarint(b, uint64(valueLen))
+		b = binary.AppendUvarint(b, 0)
+		return append(append(b, key...), make([]byte, valueLen)...)
+	}
+	const allowed, keys = 1000, 100
+	for name, test := range map[string]struct {
+		declared int64
+		values   []int
+		ok       bool
+	}{
+		"what it says":                  {1000, []int{400, 600}, true},
+		"more than it says":             {100, []int{100, 100, 100}, false},
+		"one value more than all":       {100, []int{maxEntryBytes - 1}, false},
+		"it says more than is allowed":  {allowed + 1, []int{1}, false},
+		"it says that it holds nothing": {-1 << 40, []int{1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, err := json.Marshal(Header{Objects: len(test.values), Bytes: test.declared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := fmt.Appendf(nil, "%s%d\n%s\n", fileMagic, FormatVersion, head)
+			var body bytes.Buffer
+			zip := gzip.NewWriter(&body)
+			for i, n := range test.values {
+				if _, err := zip.Write(entry(fmt.Sprintf("/a/%d", i), n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := zip.Close(); err != nil {
+				t.Fatal(err)
+			}
+			file = append(file, body.Bytes()...)
+			sum := sha256.Sum256(file)
+			_, s, err := decodeWithin(append(file, sum[:]...), allowed, keys)
+			if (err == nil) != test.ok {
+				t.Errorf("%d entries, %v", len(s.Entries), err)
+			}
+		})
+	}
 }

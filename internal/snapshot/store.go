@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -84,7 +85,7 @@ func (s Store) Load(name string) ([]byte, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(s.Path(name))
+	data, err := limitread.File(s.Path(name), maxStateBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, s.unknownError(name)
 	}
@@ -155,7 +156,7 @@ func (s Store) List() ([]Info, error) {
 	}
 	list := []Info{}
 	for _, name := range names {
-		data, err := os.ReadFile(s.Path(name))
+		data, err := limitread.File(s.Path(name), maxStateBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted meanwhile
 		}

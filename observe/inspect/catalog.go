@@ -15,8 +15,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// What the server serves is asked anew when it is old, for dependents may be of
-// a new kind, and when something is not in it.
+// Discovery is repeated when the last result is older than maxListingAge, because
+// dependents may be of a new kind, and when a resource is unknown, but not more often
+// than every minRefreshInterval.
 const (
 	maxListingAge      = 10 * time.Second
 	minRefreshInterval = 2 * time.Second
@@ -24,20 +25,20 @@ const (
 
 var secrets = schema.GroupResource{Resource: "secrets"}
 
-// errNotServed is what find's errors wrap when nothing is served by that name.
-var errNotServed = errors.New("the API server serves no such resource")
+// errNotServed is wrapped by the errors of find for an unknown resource or kind.
+var errNotServed = errors.New("not served by the API server")
 
-// resource is what the API server serves, in the version it prefers.
+// resource is a resource of the API server, in its preferred version.
 type resource struct {
 	schema.GroupVersionResource
 	kind       string
 	namespaced bool
-	// garbageCollected says whether the garbage collector sees its objects, so that they
-	// can have owners.
+	// garbageCollected is set if the garbage collector watches its objects. Others
+	// cannot have owners.
 	garbageCollected bool
 }
 
-// object names an object of the resource.
+// object returns the identity of an object of the resource.
 func (r resource) object(namespace, name, uid string) observe.Object {
 	if !r.namespaced {
 		namespace = ""
@@ -45,25 +46,25 @@ func (r resource) object(namespace, name, uid string) observe.Object {
 	return observe.Object{Group: r.Group, Resource: r.Resource, Kind: r.kind, Namespace: namespace, Name: name, UID: uid}
 }
 
-// catalog knows what the API server serves.
+// catalog caches the resources that the API server serves.
 type catalog struct {
 	server  discovery.DiscoveryInterfaceWithContext
-	lock    chan struct{} // full while it is held, so that waiting for it can end
+	lock    chan struct{} // a mutex whose waiters respect a context; full while held
 	askedAt time.Time
-	current *listing // nil before the first answer
+	current *listing // nil before the first discovery
 }
 
-// listing is what discovery has told; nobody changes it.
+// listing is a result of discovery. It is immutable.
 type listing struct {
 	resources []resource
-	err       error // why it may lack some
+	err       error // why it may be incomplete
 }
 
 func newCatalog(server discovery.DiscoveryInterfaceWithContext) *catalog {
 	return &catalog{server: server, lock: make(chan struct{}, 1)}
 }
 
-// find returns the resource of o, and asks the server again if it is not known.
+// find returns the resource of o. It repeats the discovery if o is unknown.
 func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) {
 	l, err := c.currentListing(ctx, maxListingAge)
 	if err != nil {
@@ -79,14 +80,14 @@ func (c *catalog) find(ctx context.Context, o observe.Object) (resource, error) 
 	return l.find(o)
 }
 
-// refresh asks the server again, unless it has been asked a moment ago.
+// refresh repeats the discovery, unless the last one was a moment ago.
 func (c *catalog) refresh(ctx context.Context) error {
 	_, err := c.currentListing(ctx, minRefreshInterval)
 	return err
 }
 
-// currentListing returns what was known at most age ago, if need be by asking. When
-// there is no answer, it returns what was known before, with the reason.
+// currentListing returns a listing that is at most age old. If discovery fails, it
+// returns the previous listing with the error.
 func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listing, error) {
 	select {
 	case c.lock <- struct{}{}:
@@ -97,13 +98,13 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	if c.current != nil && time.Since(c.askedAt) < age {
 		return c.current, nil
 	}
-	// Not the client's method of this name: it asks three times if a group fails.
+	// The client's method of this name makes three attempts if a group fails.
 	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, c.server)
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // not discovery's own, which wraps nothing
+		err = context.Cause(ctx) // the error of discovery does not wrap it
 	}
 	if err != nil {
-		err = fmt.Errorf("ask what the API server serves: %w", err)
+		err = fmt.Errorf("discover the resources of the API server: %w", err)
 	}
 	c.askedAt = time.Now()
 	switch {
@@ -137,8 +138,8 @@ func newListing(lists []*metav1.APIResourceList, err error) *listing {
 	return l
 }
 
-// find returns the resource of o. One without a group is of the core group, or
-// of the only group that has it.
+// find returns the resource of o. Without a group, o is of the core group or of the
+// only group that has the resource.
 func (l *listing) find(o observe.Object) (resource, error) {
 	var matches []resource
 	for _, r := range l.resources {
@@ -165,11 +166,11 @@ func (l *listing) find(o observe.Object) (resource, error) {
 			groups[i] = r.Group
 		}
 		slices.Sort(groups)
-		return resource{}, fmt.Errorf("%s is served in the groups %s: name one", what, strings.Join(groups, ", "))
+		return resource{}, fmt.Errorf("%s is served in the groups %s: set the group", what, strings.Join(groups, ", "))
 	case l.err != nil:
-		return resource{}, fmt.Errorf("%w by the name of %s; it may be missing: %w", errNotServed, what, l.err)
+		return resource{}, fmt.Errorf("%s: %w, or its group is unavailable: %w", what, errNotServed, l.err)
 	}
-	return resource{}, fmt.Errorf("%w by the name of %s", errNotServed, what)
+	return resource{}, fmt.Errorf("%s: %w", what, errNotServed)
 }
 
 // possibleDependents returns the resources whose objects may be dependents of an object.

@@ -44,7 +44,7 @@ func TestUnknownKindsAreRateLimited(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if k.asked != 3 {
-			t.Errorf("asked %d times in 5 s, want 3", k.asked)
+			t.Errorf("%d discoveries in 5 s, want 3", k.asked)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestOldListingIsRefreshed(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if k.asked != 3 {
-			t.Errorf("asked %d times in 24 s, want 3", k.asked)
+			t.Errorf("%d discoveries in 24 s, want 3", k.asked)
 		}
 	})
 }
@@ -94,8 +94,8 @@ func TestBrokenGroupHidesNoOtherGroup(t *testing.T) {
 	}
 
 	_, err = c.Inspect(t.Context(), observe.Object{Group: "metrics.k8s.io", Kind: "PodMetrics", Namespace: "shop", Name: "p"})
-	if !errors.Is(err, errNotServed) || !strings.Contains(err.Error(), "it may be missing") || !strings.Contains(err.Error(), "currently unable") {
-		t.Errorf("got %v, want why it is unknown", err)
+	if !errors.Is(err, errNotServed) || !strings.Contains(err.Error(), "its group is unavailable") || !strings.Contains(err.Error(), "currently unable") {
+		t.Errorf("got %v, want the reason why it is unknown", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestDiscoveryFails(t *testing.T) {
 			return true, nil, errors.New("connection refused")
 		})
 		_, err := c.Inspect(t.Context(), webDeployment)
-		want := "inspect Deployment shop/web: ask what the API server serves: connection refused"
+		want := "inspect Deployment shop/web: discover the resources of the API server: connection refused"
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
@@ -120,7 +120,7 @@ func TestDiscoveryFails(t *testing.T) {
 		time.Sleep(maxListingAge)
 		got, err := c.Inspect(t.Context(), webDeployment)
 		if got.YAML == "" {
-			t.Error("what was known before is not used")
+			t.Error("the previous listing is not used")
 		}
 		if _, ok := errors.AsType[*IncompleteError](err); !ok || !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("got %v, want that kinds may be missing", err)

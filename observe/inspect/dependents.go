@@ -19,14 +19,15 @@ import (
 const (
 	maxDependents = 500
 	parallelLists = 8
-	maxLateNamed  = 5 // resources that an error names, of those that were not listed in time
+	maxLateNamed  = 5 // resources that an error names, of those not listed in time
 )
 
-// dependents returns the objects whose owner references name the UID of u, by
-// kind and name. Owners in a namespace have dependents in it only. Events and
-// what may not be listed are left out; its error says what else is missing.
+// dependents returns the objects whose owner references have the UID of u, sorted by
+// kind and name. A namespaced owner has dependents in its namespace only. Events and
+// resources that the client may not list are left out. The error says what else is
+// missing.
 func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.Unstructured) ([]observe.Object, error) {
-	if u.GetUID() == "" { // nothing that is stored
+	if u.GetUID() == "" { // not a stored object
 		return nil, nil
 	}
 	known, err := i.catalog.currentListing(ctx, maxListingAge)
@@ -54,7 +55,7 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 			default:
 				problems = append(problems, fmt.Errorf("list %s: %w", holding.GroupResource(), err))
 			}
-			return nil // one that fails must not end the others
+			return nil // an error must not cancel the other lists
 		})
 	}
 	if err := lists.Wait(); err != nil {
@@ -65,7 +66,7 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 	}
 	found = sortAndDeduplicate(found)
 	if over := len(found) - maxDependents; over > 0 {
-		problems = append(problems, fmt.Errorf("it has %d dependents, too many by %d", len(found), over))
+		problems = append(problems, fmt.Errorf("it has %d dependents, the last %d are left out", len(found), over))
 		found = found[:maxDependents]
 	}
 	return found, joinErrors(problems)
@@ -76,8 +77,8 @@ func (i *Inspector) listOwned(ctx context.Context, r resource, u *unstructured.U
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	// Where the server has a watch cache, as that is: waiting until each has caught
-	// up with the store would take longer than all the rest.
+	// Version 0 accepts the state of a watch cache: waiting until every cache has
+	// caught up with the store would take most of the time.
 	list, err := i.metadata.Resource(r.GroupVersionResource).Namespace(u.GetNamespace()).
 		List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {
@@ -96,7 +97,8 @@ func (i *Inspector) listOwned(ctx context.Context, r resource, u *unstructured.U
 	return objects, nil
 }
 
-// sortAndDeduplicate sorts objects and leaves out those that two groups serve.
+// sortAndDeduplicate sorts objects and removes duplicates, which are served in two
+// groups.
 func sortAndDeduplicate(objects []observe.Object) []observe.Object {
 	slices.SortFunc(objects, func(a, b observe.Object) int {
 		return cmp.Or(
@@ -106,7 +108,7 @@ func sortAndDeduplicate(objects []observe.Object) []observe.Object {
 	return slices.CompactFunc(objects, func(a, b observe.Object) bool { return a.UID != "" && a.UID == b.UID })
 }
 
-// joinFirst names the first few.
+// joinFirst joins the first few names.
 func joinFirst(names []string) string {
 	slices.Sort(names)
 	if over := len(names) - maxLateNamed; over > 0 {

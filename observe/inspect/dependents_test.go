@@ -52,9 +52,9 @@ func TestDependentsReportsFailedList(t *testing.T) {
 		t.Errorf("the rest is missing: %+v", got)
 	}
 	if _, ok := errors.AsType[*IncompleteError](err); !ok || !apierrors.IsInternalError(err) {
-		t.Errorf("got %v, want what the server said as an IncompleteError", err)
+		t.Errorf("got %v, want the server's error as an IncompleteError", err)
 	}
-	want := "inspect ReplicaSet shop/web-1: not all is shown: list secrets: Internal error occurred: two; lines"
+	want := "inspect ReplicaSet shop/web-1: incomplete: list secrets: Internal error occurred: two; lines"
 	if err != nil && err.Error() != want {
 		t.Errorf("got  %q\nwant %q", err, want)
 	}
@@ -69,7 +69,7 @@ func TestDependentsAreLimited(t *testing.T) {
 	if len(got.Dependents) != maxDependents || got.Dependents[maxDependents-1] != pod("p499") {
 		t.Errorf("%d dependents", len(got.Dependents))
 	}
-	if err == nil || !strings.Contains(err.Error(), "not all is shown: it has 507 dependents, too many by 7") {
+	if err == nil || !strings.Contains(err.Error(), "incomplete: it has 507 dependents, the last 7 are left out") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// IncompleteError says what of an object's owners and dependents could not be found.
+// IncompleteError says which owners and dependents of an object could not be found.
 type IncompleteError struct{ err error }
 
-func (e *IncompleteError) Error() string { return "not all is shown: " + e.err.Error() }
+func (e *IncompleteError) Error() string { return "incomplete: " + e.err.Error() }
 
 // Unwrap returns the reasons.
 func (e *IncompleteError) Unwrap() error { return e.err }
@@ -20,7 +20,7 @@ func newIncompleteError(problems ...error) error {
 	return nil
 }
 
-// joinErrors is errors.Join whose text has no line breaks.
+// joinErrors is errors.Join with a text without line breaks.
 func joinErrors(errs []error) error {
 	if err := errors.Join(errs...); err != nil {
 		return &oneLineError{err}

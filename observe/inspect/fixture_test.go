@@ -19,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// cluster is an API server made of fakes.
+// cluster is a fake API server.
 type cluster struct {
 	*Inspector
 	kinds    *fakeDiscovery
@@ -27,7 +27,7 @@ type cluster struct {
 	metadata *metadatafake.FakeMetadataClient
 }
 
-// fakeDiscovery is a discovery of which one group can fail.
+// fakeDiscovery is a discovery client in which one group can fail.
 type fakeDiscovery struct {
 	*fake.FakeDiscovery
 	broken string
@@ -61,7 +61,7 @@ func (k *fakeDiscovery) serve(gv, name, kind string, namespaced bool, verbs ...s
 	k.Resources = append(k.Resources, &metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{r}})
 }
 
-// newCluster returns a server that has objects, given as YAML.
+// newCluster returns a server with objects, given as YAML.
 func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	k := &fakeDiscovery{FakeDiscovery: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}

@@ -16,12 +16,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// server answers paths with JSON, and everything else as the API server does
-// what it does not serve.
+// server answers the given paths with JSON. It answers other paths as the API server
+// answers paths that it does not serve.
 type server struct {
 	mu      sync.Mutex
 	answers map[string]string
-	hang    string // a path that is not answered before the client goes away
+	hang    string // a path that is never answered
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func TestFollowsServedVersion(t *testing.T) {
 
 	got, err := i.Inspect(t.Context(), widgetW)
 	if err == nil || got.Gone {
-		t.Errorf("before discovery may be asked again: got %+v, want an error", got)
+		t.Errorf("before discovery may be repeated: got %+v, want an error", got)
 	}
 	i.catalog.askedAt = i.catalog.askedAt.Add(-minRefreshInterval)
 	got, err = i.Inspect(t.Context(), widgetW)
@@ -143,7 +143,7 @@ func TestNamesListsThatTimeOut(t *testing.T) {
 	if diff := cmp.Diff([]observe.Object{kept}, got.Dependents); diff != "" || got.YAML == "" {
 		t.Errorf("the rest is missing: %+v", got)
 	}
-	want := "inspect Widget w: not all is shown: list widgets.example.com: no answer within 300ms: context deadline exceeded"
+	want := "inspect Widget w: incomplete: list widgets.example.com: no answer within 300ms: context deadline exceeded"
 	if err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -183,7 +183,7 @@ func TestServerIsUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = i.Inspect(t.Context(), widgetW)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "inspect Widget w: ask what the API server serves: Get ") {
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "inspect Widget w: discover the resources of the API server: Get ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package inspect shows an object of the API as it is now: its text, what owns
-// it and what it owns.
+// Package inspect shows the current state of an API object: its YAML, its owners and
+// its dependents.
 package inspect
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// inspectTimeout is how long an inspection may take in all.
+// inspectTimeout limits the duration of an inspection.
 const inspectTimeout = 3 * time.Second
 
-// Inspector asks an API server about objects. It may be used by several goroutines.
+// Inspector shows objects of an API server. It is safe for concurrent use.
 type Inspector struct {
 	catalog  *catalog
 	objects  dynamic.Interface
@@ -33,12 +33,11 @@ type Inspector struct {
 
 var _ observe.Inspector = (*Inspector)(nil)
 
-// New returns an inspector that acts as cfg says, without a limit to its rate.
-// It does not ask the server anything yet.
+// New returns an inspector that uses cfg without its rate limit. It does not connect.
 func New(cfg *rest.Config) (*Inspector, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would be written into the view
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would be written over the live view
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
@@ -58,13 +57,12 @@ func New(cfg *rest.Config) (*Inspector, error) {
 	return &Inspector{catalog: newCatalog(kinds), objects: objects, metadata: partial, timeout: inspectTimeout}, nil
 }
 
-// Inspect returns what the API server has by the name of o, which must name a
-// resource or a kind; where it names both, the resource counts. An object that
-// is gone, or that has another UID by now, has no text.
+// Inspect returns the current state of o. o must have a name, and a resource or a
+// kind; the resource takes precedence. If the object no longer exists, or has another
+// UID, Gone is set and there is no YAML.
 //
-// An inspection takes 3 s at most. If only owners or dependents could not all be
-// found, the inspection is returned with an [*IncompleteError]; with any other
-// error it is empty.
+// An inspection takes at most 3 s. If some owners or dependents could not be found, it
+// is returned with an [*IncompleteError]. With any other error it is empty.
 func (i *Inspector) Inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.timeout,
 		fmt.Errorf("no answer within %s: %w", i.timeout, context.DeadlineExceeded))
@@ -97,14 +95,14 @@ func (i *Inspector) inspect(ctx context.Context, o observe.Object) (observe.Insp
 	return found, newIncompleteError(ownersErr, dependentsErr)
 }
 
-// get returns an object, nil if there is none by that name, and its resource.
+// get returns an object and its resource. The object is nil if it does not exist.
 func (i *Inspector) get(ctx context.Context, o observe.Object) (resource, *unstructured.Unstructured, error) {
 	r, err := i.catalog.find(ctx, o)
 	if err != nil {
 		return r, nil, err
 	}
 	u, err := i.getFrom(ctx, r, o)
-	if isUnservedPath(err) { // another version is served by now, or none
+	if isUnservedPath(err) { // another version is served now, or none
 		if err := i.catalog.refresh(ctx); err != nil {
 			return r, nil, err
 		}
@@ -128,19 +126,20 @@ func (i *Inspector) getFrom(ctx context.Context, r resource, o observe.Object) (
 	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
 	if r.namespaced {
 		if o.Namespace == "" {
-			return nil, fmt.Errorf("%s are in namespaces: name one", r.GroupResource())
+			return nil, fmt.Errorf("%s are namespaced: set the namespace", r.GroupResource())
 		}
 		client = i.objects.Resource(r.GroupVersionResource).Namespace(o.Namespace)
 	}
 	return client.Get(ctx, o.Name, metav1.GetOptions{})
 }
 
-// isUnservedPath says whether it is the path that the server does not know, not the object.
+// isUnservedPath reports whether a NotFound error is about the path, not the object.
 func isUnservedPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// owners names the owners of u. One whose kind is not served has no resource.
+// owners returns the owners of u. An owner of a kind that is not served has no
+// resource.
 func (i *Inspector) owners(ctx context.Context, u *unstructured.Unstructured) ([]observe.Object, error) {
 	var owners []observe.Object
 	var problems []error

@@ -114,10 +114,10 @@ func TestInspectRefuses(t *testing.T) {
 	}{
 		"no name":        {observe.Object{Resource: "pods", Namespace: "shop"}, "inspect pods in shop: an object needs a name, and a resource or a kind"},
 		"only a name":    {observe.Object{Namespace: "shop", Name: "x"}, "an object needs a name, and a resource or a kind"},
-		"no namespace":   {observe.Object{Resource: "pods", Name: "x"}, "inspect pods x: pods are in namespaces: name one"},
-		"no such kind":   {observe.Object{Group: "example.com", Kind: "Widget", Name: "x"}, "inspect Widget x: the API server serves no such resource by the name of Widget.example.com"},
-		"a subresource":  {observe.Object{Resource: "pods/nothing", Namespace: "shop", Name: "x"}, "serves no such resource by the name of pods/nothing"},
-		"two groups":     {observe.Object{Resource: "gears", Name: "x"}, "gears is served in the groups a.example, b.example: name one"},
+		"no namespace":   {observe.Object{Resource: "pods", Name: "x"}, "inspect pods x: pods are namespaced: set the namespace"},
+		"no such kind":   {observe.Object{Group: "example.com", Kind: "Widget", Name: "x"}, "inspect Widget x: Widget.example.com: not served by the API server"},
+		"a subresource":  {observe.Object{Resource: "pods/nothing", Namespace: "shop", Name: "x"}, "pods/nothing: not served by the API server"},
+		"two groups":     {observe.Object{Resource: "gears", Name: "x"}, "gears is served in the groups a.example, b.example: set the group"},
 		"server refuses": {observe.Object{Resource: "secrets", Namespace: "shop", Name: "x"}, `inspect secrets shop/x: secrets is forbidden`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,6 +164,6 @@ func TestConcurrentInspect(t *testing.T) {
 	}
 	callers.Wait()
 	if c.kinds.asked != 1 {
-		t.Errorf("asked what is served %d times, want once", c.kinds.asked)
+		t.Errorf("%d discoveries, want 1", c.kinds.asked)
 	}
 }

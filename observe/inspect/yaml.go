@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxText is how much of a text is shown.
+// maxText is the maximal length of the YAML.
 const maxText = 256 << 10
 
-// renderYAML returns u as YAML without its managed fields, and of a Secret without
-// its values. It changes u.
+// renderYAML returns u as YAML without managed fields and with the values of Secrets
+// masked. It changes u.
 func renderYAML(u *unstructured.Unstructured, secret bool) (string, error) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
 	if secret {
@@ -22,20 +22,20 @@ func renderYAML(u *unstructured.Unstructured, secret bool) (string, error) {
 	}
 	data, err := yaml.Marshal(u.Object)
 	if err != nil {
-		return "", fmt.Errorf("write it as YAML: %w", err)
+		return "", fmt.Errorf("encode as YAML: %w", err)
 	}
 	if len(data) <= maxText {
 		return string(data), nil
 	}
-	shown := strings.ToValidUTF8(string(data[:maxText]), "") // the cut may be in the middle of a rune
+	shown := strings.ToValidUTF8(string(data[:maxText]), "") // the cut may be within a rune
 	return fmt.Sprintf("%s\n# The first %d of %d KiB.\n", strings.TrimSuffix(shown, "\n"), maxText>>10, len(data)>>10), nil
 }
 
-// maskSecret replaces the values of a Secret by how long they are.
+// maskSecret replaces the values of a Secret with their lengths.
 func maskSecret(u *unstructured.Unstructured) {
 	for _, field := range []string{"data", "stringData"} {
 		values, ok := u.Object[field].(map[string]any)
-		if !ok { // nothing there that is to be shown
+		if !ok { // not a map: remove the whole field
 			delete(u.Object, field)
 			continue
 		}
@@ -48,7 +48,7 @@ func maskSecret(u *unstructured.Unstructured) {
 			values[key] = maskedLength(n)
 		}
 	}
-	// It holds the values once more.
+	// kubectl's annotation contains the values as well.
 	annotations, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "annotations")
 	if m, ok := annotations.(map[string]any); ok && m[corev1.LastAppliedConfigAnnotation] != nil {
 		applied, _ := m[corev1.LastAppliedConfigAnnotation].(string)

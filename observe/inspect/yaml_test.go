@@ -80,7 +80,7 @@ func TestOnlySecretsAreMasked(t *testing.T) {
 }
 
 func TestLongTextIsTruncated(t *testing.T) {
-	for _, letter := range []string{"x", "é"} { // the second is cut in the middle
+	for _, letter := range []string{"x", "é"} { // é is cut within the rune
 		u := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`)
 		u.Object["data"] = map[string]any{"a": strings.Repeat(letter, 300<<10)}
 		got, err := renderYAML(u, false)
@@ -92,7 +92,7 @@ func TestLongTextIsTruncated(t *testing.T) {
 			t.Errorf("%d bytes, last line %q", len(got), last)
 		}
 		if !utf8.ValidString(got) {
-			t.Error("a letter is cut in two")
+			t.Error("the text ends within a rune")
 		}
 	}
 }

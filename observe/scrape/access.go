@@ -12,24 +12,24 @@ import (
 
 func parseURL(given string) (*url.URL, error) {
 	if given == "" {
-		return nil, errors.New("no address of metrics: give one, such as --metrics http://127.0.0.1:8080/metrics")
+		return nil, errors.New("no metrics address: set --metrics, such as --metrics http://127.0.0.1:8080/metrics")
 	}
 	if !strings.Contains(given, "://") {
-		return nil, fmt.Errorf("--metrics %q has no http:// or https:// in front: say --metrics http://%s", given, given)
+		return nil, fmt.Errorf("--metrics %q has no scheme: use --metrics http://%s", given, given)
 	}
 	u, err := url.Parse(given)
 	if err != nil {
-		var e *url.Error // its text has all of the address, a password too
+		var e *url.Error // its text contains the whole URL, including a password
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("--metrics is no address: %w: give one such as http://127.0.0.1:8080/metrics", err)
+		return nil, fmt.Errorf("--metrics is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("--metrics begins with %s://: only http:// and https:// can be scraped", u.Scheme)
+		return nil, fmt.Errorf("--metrics begins with %s://: use http:// or https://", u.Scheme)
 	}
 	if u.Hostname() == "" {
-		return nil, fmt.Errorf("--metrics %q names no host: give one, such as %s://127.0.0.1:8080/metrics", u.Redacted(), u.Scheme)
+		return nil, fmt.Errorf("--metrics %q has no host: use a URL such as %s://127.0.0.1:8080/metrics", u.Redacted(), u.Scheme)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"
@@ -40,50 +40,50 @@ func parseURL(given string) (*url.URL, error) {
 
 func tlsConfig(o Options) (*tls.Config, error) {
 	if o.Insecure && o.CAFile != "" {
-		return nil, errors.New("--insecure-skip-tls-verify trusts anyone, --ca-file does not: leave one out")
+		return nil, errors.New("--insecure-skip-tls-verify and --ca-file exclude each other: remove one")
 	}
 	config := &tls.Config{InsecureSkipVerify: o.Insecure}
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("--ca-file cannot be read: %w", err)
+			return nil, fmt.Errorf("--ca-file: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca-file %s holds no certificate in PEM form: give the certificate of the authority", o.CAFile)
+			return nil, fmt.Errorf("--ca-file %s has no certificate in PEM format: use the certificate of the certificate authority", o.CAFile)
 		}
 	}
 	switch {
 	case o.CertFile == "" && o.KeyFile == "":
 		return config, nil
 	case o.CertFile == "":
-		return nil, errors.New("--key-file needs --cert-file: give both, or neither")
+		return nil, errors.New("--key-file needs --cert-file: set both or neither")
 	case o.KeyFile == "":
-		return nil, errors.New("--cert-file needs --key-file: give both, or neither")
+		return nil, errors.New("--cert-file needs --key-file: set both or neither")
 	}
 	cert, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("--cert-file %s and --key-file %s cannot be used: %w", o.CertFile, o.KeyFile, err)
+		return nil, fmt.Errorf("--cert-file %s and --key-file %s cannot be loaded: %w", o.CertFile, o.KeyFile, err)
 	}
 	config.Certificates = []tls.Certificate{cert}
 	return config, nil
 }
 
-// bearerToken returns the token to show, if there is one.
+// bearerToken returns the token to send, or "".
 func (s *Source) bearerToken() (string, error) {
 	if s.tokenFile == "" {
 		return s.token, nil
 	}
 	content, err := os.ReadFile(s.tokenFile)
 	if err != nil {
-		return "", fmt.Errorf("--token-file cannot be read: %w", err)
+		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" {
-		return "", fmt.Errorf("--token-file %s is empty: it has to hold a bearer token", s.tokenFile)
+		return "", fmt.Errorf("--token-file %s is empty: write a bearer token to it", s.tokenFile)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("--token-file %s holds more than a bearer token: it has to hold nothing else", s.tokenFile)
+		return "", fmt.Errorf("--token-file %s contains more than a bearer token: remove everything else", s.tokenFile)
 	}
 	return token, nil
 }

@@ -25,7 +25,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"no token file", Options{URL: "http://h", TokenFile: "nowhere"}, []string{"--token-file", "nowhere"}},
 		{"empty token file", Options{URL: "http://h", TokenFile: writeFile(t, "\n")}, []string{"--token-file", "empty"}},
 		{"no token in the file", Options{URL: "http://h", TokenFile: writeFile(t, "token: secret\nuser: me")}, []string{"--token-file"}},
-		{"two tokens", Options{URL: "http://h", Token: "a", TokenFile: writeFile(t, "b")}, []string{"--token-file", "leave one out"}},
+		{"two tokens", Options{URL: "http://h", Token: "a", TokenFile: writeFile(t, "b")}, []string{"--token-file", "remove one"}},
 		{"no CA file", Options{URL: "https://h", CAFile: "nowhere"}, []string{"--ca-file", "nowhere"}},
 		{"no CA in the file", Options{URL: "https://h", CAFile: writeFile(t, "x")}, []string{"--ca-file", "PEM"}},
 		{"CA and insecure", Options{URL: "https://h", CAFile: "x", Insecure: true}, []string{"--ca-file", "--insecure-skip-tls-verify"}},
@@ -37,7 +37,7 @@ func TestInvalidOptions(t *testing.T) {
 			_, err := New(tt.options)
 			checkError(t, err, tt.want...)
 			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("%q gives a secret away", err)
+				t.Errorf("%q leaks a secret", err)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestTokenFileIsReread(t *testing.T) {
 	s, _ = newTestSource(t, Options{URL: server.URL, Token: "given"})
 	takeSnapshot(t, s)
 	if got := <-tokens; got != "Bearer given" {
-		t.Errorf("%q, want the token that was given", got)
+		t.Errorf("%q, want the token of the options", got)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

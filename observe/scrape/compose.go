@@ -14,8 +14,8 @@ const (
 	recentWindow = time.Minute
 )
 
-// keepRecent adds the latest scrape, and drops those that are too old to matter: all
-// but one from before the last minute, or all if the process was restarted.
+// keepRecent adds the latest scrape and drops old ones: all but one from before the
+// last minute, or all if the process was restarted.
 func keepRecent(scrapes []*scrape, latest *scrape) []*scrape {
 	if n := len(scrapes); n > 0 && isRestart(scrapes[n-1], latest) {
 		return []*scrape{latest}
@@ -28,11 +28,11 @@ func keepRecent(scrapes []*scrape, latest *scrape) []*scrape {
 	return slices.Delete(scrapes, 0, drop)
 }
 
-// isRestart says whether the later scrape is not of the same process: its start
-// is another one, or a counter went down.
+// isRestart reports whether the process was restarted between two scrapes: its start
+// time differs or a counter decreased.
 func isRestart(earlier, later *scrape) bool {
 	if math.Abs(later.started-earlier.started) > 2 || later.cpu < earlier.cpu {
-		return true // a start may move by a second when the clock is set
+		return true // the start time may move by a second when the clock is adjusted
 	}
 	for k, was := range earlier.queues {
 		is, ok := later.queues[k]
@@ -43,7 +43,7 @@ func isRestart(earlier, later *scrape) bool {
 	return false
 }
 
-// composeSnapshot says what the scrapes, of which the last is now, tell together.
+// composeSnapshot returns the snapshot for the last of the scrapes.
 func composeSnapshot(scrapes []*scrape) observe.Snapshot {
 	latest := scrapes[len(scrapes)-1]
 	rate, recent := scrapeBefore(scrapes, rateWindow), scrapeBefore(scrapes, recentWindow)
@@ -71,8 +71,8 @@ func composeSnapshot(scrapes []*scrape) observe.Snapshot {
 	return s
 }
 
-// scrapeBefore returns the newest scrape from before the window, or the oldest; nil if
-// there is none but the latest.
+// scrapeBefore returns the newest scrape from before the window, or else the oldest;
+// nil if there is only one scrape.
 func scrapeBefore(scrapes []*scrape, window time.Duration) *scrape {
 	last := len(scrapes) - 1
 	if last == 0 {
@@ -102,7 +102,7 @@ func composeControllers(latest *scrape) []observe.Controller {
 	for name, c := range latest.controllers {
 		result = append(result, observe.Controller{
 			Name:     name,
-			State:    "running", // there are no metrics of it before
+			State:    "running", // a controller has no metrics before it runs
 			Syncs:    toCount(c.syncs),
 			Failures: toCount(c.failures),
 		})
@@ -111,7 +111,8 @@ func composeControllers(latest *scrape) []observe.Controller {
 	return result
 }
 
-// composeQueue is what one scrape tells of a queue; c is nil without controller-runtime.
+// composeQueue returns a queue's numbers from one scrape. c is nil if the process does
+// not use controller-runtime.
 func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	result := observe.Queue{
 		Controller: k.controller,
@@ -135,8 +136,8 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	return result
 }
 
-// fillChanges adds what earlier scrapes, if there are any, tell of a queue. One
-// that they do not have began with zero.
+// fillChanges fills in the rates and recent durations of a queue from earlier
+// scrapes. A queue that they lack started at zero.
 func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
 	if rate == nil {
 		return
@@ -150,7 +151,7 @@ func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
 	q.Work.Recent = is.work.sub(was.work).quantiles()
 }
 
-// queueOrZero returns a queue of the scrape; all zero if it has none of this key.
+// queueOrZero returns a queue of the scrape, or a zero queue if there is none.
 func (s *scrape) queueOrZero(k key) *queue {
 	if q, ok := s.queues[k]; ok {
 		return q

@@ -10,8 +10,8 @@ import (
 
 var deployment = key{name: "deployment"}
 
-// scrapeAt is a scrape at a second with a queue of which depth keys wait and as
-// many as done have been worked on, each for 20 ms.
+// scrapeAt is a scrape at a second, of a queue with depth waiting keys and done
+// finished ones that took 20 ms each.
 func scrapeAt(second, depth, done float64) *scrape {
 	h := histogram{bounds: []float64{0.01, 0.1}, below: []float64{0, done}, count: done, sum: done * 0.02}
 	return &scrape{
@@ -64,7 +64,7 @@ func TestRecentCoversOneMinute(t *testing.T) {
 func TestRatesWithRareScrapes(t *testing.T) {
 	q := composeSnapshot(keepAll(scrapeAt(0, 0, 0), scrapeAt(300, 0, 300), scrapeAt(600, 0, 900))).Queues[0]
 	if q.DoneRate != 2 || q.Work.Recent.Count != 600 {
-		t.Errorf("%v a second, %d recent, want what came since the scrape before", q.DoneRate, q.Work.Recent.Count)
+		t.Errorf("%v per second, %d recent, want those since the previous scrape", q.DoneRate, q.Work.Recent.Count)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestNewQueueStartsAtZero(t *testing.T) {
 	delete(first.queues, deployment)
 	q := composeSnapshot(keepAll(first, scrapeAt(5, 1, 50))).Queues[0]
 	if q.DoneRate != 10 || q.Wait.Recent.Count != 50 {
-		t.Errorf("%v a second, %d recent, want it to have begun with zero", q.DoneRate, q.Wait.Recent.Count)
+		t.Errorf("%v per second, %d recent, want it to start at zero", q.DoneRate, q.Wait.Recent.Count)
 	}
 }
 
@@ -93,16 +93,16 @@ func TestRestartResetsHistory(t *testing.T) {
 			got := composeSnapshot(keepAll(scrapeAt(0, 0, 100), scrapeAt(5, 0, 200), restarted))
 			q := got.Queues[0]
 			if q.AddRate != 0 || q.DoneRate != 0 || q.Work.Recent.Count != 0 || q.History != nil || got.Process.CPUPercent != 0 {
-				t.Errorf("%+v, want it to start anew", q)
+				t.Errorf("%+v, want no rates and no history", q)
 			}
 			if q.Done != int64(restarted.queues[deployment].work.count) {
-				t.Errorf("%d done, want what the new process says", q.Done)
+				t.Errorf("%d done, want the count of the new process", q.Done)
 			}
 		})
 	}
 	moved := later(func(s *scrape) { s.started++ })
 	if got := keepAll(scrapeAt(0, 0, 100), moved); len(got) != 2 {
-		t.Error("a clock that was set is taken for a restart")
+		t.Error("an adjusted clock counts as a restart")
 	}
 }
 

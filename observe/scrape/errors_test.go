@@ -29,7 +29,7 @@ func respondWith(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// checkError fails unless err is one line that has each of the words.
+// checkError fails unless err is one line that contains each of the words.
 func checkError(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -66,7 +66,7 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 		{"403 without identity", respondWith(403, "application/json", "{}"), Options{}, []string{"403", "--token-file", "--cert-file and --key-file"}},
 		{"401 with a token", respondWith(401, "text/plain", ""), Options{Token: "secret"}, []string{"401", "does not accept the token", "--token-file"}},
 		{"403 with a token", respondWith(403, "text/plain", ""), Options{Token: "secret"}, []string{"403", "nonResourceURL /metrics"}},
-		{"404", respondWith(404, "text/plain", "404 page not found"), Options{}, []string{"nothing at /metrics", "--metrics"}},
+		{"404", respondWith(404, "text/plain", "404 page not found"), Options{}, []string{"no metrics at /metrics", "--metrics"}},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://login.example", http.StatusFound)
 		}, Options{}, []string{"redirects to \"https://login.example\"", "--metrics"}},
@@ -76,10 +76,10 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 		{"JSON", respondWith(200, "application/json", `{"status":"ok"}`), Options{}, []string{"JSON", "status", "--metrics"}},
 		{"JSON as text", respondWith(200, "text/plain", `["ok"]`), Options{}, []string{"JSON", "--metrics"}},
 		{"text", respondWith(200, "text/plain", "hello, world"), Options{}, []string{"text that is not metrics", "hello, world", "--metrics"}},
-		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"with nothing", "--metrics"}},
-		{"protobuf that breaks off", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be read", "--metrics"}},
-		{"protobuf of a length that cannot be", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be read", "--metrics"}},
-		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metrics but no work queues", "--metrics"}},
+		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"the answer is empty", "--metrics"}},
+		{"truncated protobuf", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be parsed", "--metrics"}},
+		{"protobuf with an impossible length", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be parsed", "--metrics"}},
+		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metric families but no work queues", "--metrics"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.handler)
@@ -89,32 +89,32 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 			_, err := s.Snapshot(t.Context())
 			checkError(t, err, append(tt.want, server.URL)...)
 			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("%q gives the token away", err)
+				t.Errorf("%q leaks the token", err)
 			}
 		})
 	}
 }
 
 func TestRejectsTooLargeAnswer(t *testing.T) {
-	var member bytes.Buffer // a MiB, of which a gzip stream may have many
+	var member bytes.Buffer // one MiB; a gzip stream may have many members
 	z := gzip.NewWriter(&member)
 	io.WriteString(z, "# "+strings.Repeat("x", 1<<20-3)+"\n")
 	z.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			t.Error("gzip is not asked for")
+			t.Error("the request does not accept gzip")
 		}
 		w.Header().Set("Content-Encoding", "gzip")
 		for range 65 {
 			if _, err := w.Write(member.Bytes()); err != nil {
-				return // the reader has had enough
+				return // the reader has reached its limit
 			}
 		}
 	}))
 	defer server.Close()
 	s, _ := newTestSource(t, Options{URL: server.URL, Timeout: time.Minute})
 	_, err := s.Snapshot(t.Context())
-	checkError(t, err, "more than 64 MiB", "--metrics")
+	checkError(t, err, "larger than 64 MiB", "--metrics")
 }
 
 func TestTimeout(t *testing.T) {
@@ -129,7 +129,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Snapshot(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that of the context", err)
+		t.Errorf("got %v, want the error of the context", err)
 	}
 }
 
@@ -163,17 +163,17 @@ func TestWrongScheme(t *testing.T) {
 	defer plain.Close()
 	s, _ := newTestSource(t, Options{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
 	_, err := s.Snapshot(t.Context())
-	checkError(t, err, "does not speak TLS", "http://", "--metrics")
+	checkError(t, err, "does not use TLS", "http://", "--metrics")
 
 	secure := discardLog(httptest.NewUnstartedServer(respondWith(200, "text/plain", metrics)))
 	secure.StartTLS()
 	defer secure.Close()
 	s, _ = newTestSource(t, Options{URL: strings.Replace(secure.URL, "https:", "http:", 1)})
 	_, err = s.Snapshot(t.Context())
-	checkError(t, err, "speaks TLS only", "https://", "--metrics")
+	checkError(t, err, "requires TLS", "https://", "--metrics")
 }
 
-// discardLog keeps a server's own log out of the tests'.
+// discardLog keeps the log of a server out of the test output.
 func discardLog(server *httptest.Server) *httptest.Server {
 	server.Config.ErrorLog = discardLogger
 	server.TLS = new(tls.Config)

@@ -11,12 +11,12 @@ import (
 const (
 	maxBody = 64 << 20 // uncompressed
 
-	// The delimited form is the cheaper one, for both sides.
+	// The delimited protobuf form is cheaper for both sides.
 	accept = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited," +
 		"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 )
 
-// fetch returns what the process answers, of which the transport has undone gzip.
+// fetch returns the answer of the process, decompressed.
 func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, err error) {
 	tooLate := fmt.Errorf("no answer within %s", s.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, tooLate)
@@ -41,7 +41,7 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), tooLate):
-		return nil, "", s.errorf("%w: see that the process is not stuck and that nothing in between drops connections", tooLate)
+		return nil, "", s.errorf("%w: check that the process is not stuck and that no firewall drops the connection", tooLate)
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil:
@@ -49,12 +49,12 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	case resp.StatusCode != http.StatusOK:
 		return nil, "", s.errorf("%w", s.explainStatus(resp, body, token != ""))
 	case len(body) > maxBody:
-		return nil, "", s.errorf("it answers with more than %d MiB: that is too much to scrape; give --metrics an address with fewer metrics", maxBody>>20)
+		return nil, "", s.errorf("the answer is larger than %d MiB: set --metrics to an address with fewer metrics", maxBody>>20)
 	}
 	return body, resp.Header.Get("Content-Type"), nil
 }
 
-// errorf is an error about the address.
+// errorf returns an error that names the metrics address.
 func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("metrics of %s: "+format, append([]any{s.url.Redacted()}, args...)...)
 }

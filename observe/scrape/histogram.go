@@ -10,10 +10,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// histogram of durations in seconds. Its zero value has none.
+// histogram is a histogram of durations in seconds. Its zero value is empty.
 type histogram struct {
-	bounds []float64 // upper ones, ascending, without infinity
-	below  []float64 // by bound: how many are at most that
+	bounds []float64 // upper bounds, ascending, without infinity
+	below  []float64 // per bound, the number of values up to it
 	count  float64
 	sum    float64
 }
@@ -33,7 +33,7 @@ func newHistogram(from *dto.Histogram) histogram {
 
 func (h histogram) add(o histogram) histogram { return h.combine(o, 1) }
 
-// sub is what came since o. Where it would be negative it is zero.
+// sub returns the values since o. Negative differences become zero.
 func (h histogram) sub(o histogram) histogram { return h.combine(o, -1) }
 
 func (h histogram) combine(o histogram, sign float64) histogram {
@@ -44,7 +44,7 @@ func (h histogram) combine(o histogram, sign float64) histogram {
 		return o
 	}
 	result := histogram{count: max(0, h.count+sign*o.count), sum: max(0, h.sum+sign*o.sum)}
-	if slices.Equal(h.bounds, o.bounds) { // else the buckets tell nothing together
+	if slices.Equal(h.bounds, o.bounds) { // otherwise the buckets cannot be combined
 		result.bounds = h.bounds
 		result.below = make([]float64, len(h.below))
 		for i := range h.below {
@@ -68,8 +68,8 @@ func (h histogram) quantiles() observe.Quantiles {
 	}
 }
 
-// quantile interpolates linearly in the bucket that has it. What is beyond the
-// last bound is taken for the bound.
+// quantile interpolates linearly within the bucket of the quantile. Values beyond
+// the last bound count as that bound.
 func (h histogram) quantile(q float64) float64 {
 	rank := q * h.count
 	lower, before := 0.0, 0.0
@@ -82,12 +82,13 @@ func (h histogram) quantile(q float64) float64 {
 	return lower
 }
 
-// maxEstimate is the longest that the longest can have been: the bound of its bucket,
-// or what the sum leaves when all others were as short as their buckets allow.
+// maxEstimate returns an upper bound for the longest duration: the bound of its
+// bucket, or what remains of the sum if all others are as short as their buckets
+// allow.
 func (h histogram) maxEstimate() float64 {
 	left := h.sum
 	lower, before := 0.0, 0.0
-	least, most := 0.0, 0.0 // of the last bucket with any
+	least, most := 0.0, 0.0 // bounds of the last bucket that is not empty
 	for i := 0; i <= len(h.bounds); i++ {
 		upper, below := math.Inf(1), h.count
 		if i < len(h.bounds) {
@@ -103,7 +104,7 @@ func (h histogram) maxEstimate() float64 {
 	return max(least, min(most, left+least))
 }
 
-// nonNegative is v if that is a number from 0 on, else 0.
+// nonNegative returns v if it is a finite number of at least 0, otherwise 0.
 func nonNegative(v float64) float64 {
 	if v >= 0 && !math.IsInf(v, 1) {
 		return v
@@ -111,7 +112,7 @@ func nonNegative(v float64) float64 {
 	return 0
 }
 
-// toCount is what v counts, as far as a float64 can.
+// toCount converts v to an integer, at most 1<<53.
 func toCount(v float64) int64 { return int64(max(0, min(v, 1<<53))) }
 
 func toDuration(v float64) time.Duration {

@@ -84,22 +84,22 @@ func TestNewHistogram(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := newHistogram(nil); got.count != 0 {
-		t.Errorf("%+v of none", got)
+		t.Errorf("got %+v, want an empty histogram", got)
 	}
 }
 
 func TestNumberConversions(t *testing.T) {
 	for v, want := range map[float64]int64{0: 0, 1.9: 1, math.MaxFloat64: 1 << 53, -1: 0} {
 		if got := toCount(v); got != want {
-			t.Errorf("count(%v) = %d, want %d", v, got, want)
+			t.Errorf("toCount(%v) = %d, want %d", v, got, want)
 		}
 	}
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -3} {
 		if got := nonNegative(v); got != 0 {
-			t.Errorf("number(%v) = %v, want 0", v, got)
+			t.Errorf("nonNegative(%v) = %v, want 0", v, got)
 		}
 	}
 	if got := toDuration(math.MaxFloat64); got <= 0 {
-		t.Errorf("very many seconds are %d", got)
+		t.Errorf("toDuration(MaxFloat64) = %d, want more than 0", got)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 const maxHistory = 60 // seconds
 
-// queueHistory is a queue's samples of the seconds that the scrapes cover whole. A
-// scrape seldom falls on the end of a second: what the counters were then is
-// interpolated between the scrapes around it.
+// queueHistory returns a queue's samples for the seconds that the scrapes cover
+// completely. Scrapes rarely coincide with the end of a second, so the counters at
+// that time are interpolated.
 func queueHistory(scrapes []*scrape, k key) []observe.Sample {
 	first := scrapes[0].time.Truncate(time.Second)
 	if first.Before(scrapes[0].time) {

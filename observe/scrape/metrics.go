@@ -6,22 +6,22 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// key names a queue. Only controller-runtime says a controller.
+// key identifies a queue. Only controller-runtime sets the controller.
 type key struct{ controller, name string }
 
-// queue is what the workqueue_* metrics of one queue say.
+// queue has the values of the workqueue_* metrics of one queue.
 type queue struct {
 	depth, adds, retries float64
 	wait, work           histogram
 	unfinished, longest  float64
 }
 
-// controller is what the controller_runtime_* metrics of one controller say.
+// controller has the values of the controller_runtime_* metrics of one controller.
 type controller struct {
 	workers, active, syncs, failures float64
 }
 
-// scrape is what one look at the process told. Nobody changes it later.
+// scrape is the result of one scrape. It is immutable.
 type scrape struct {
 	time        time.Time
 	queues      map[key]*queue
@@ -31,7 +31,7 @@ type scrape struct {
 	memory      float64 // bytes
 }
 
-// readScrape takes what is of use from metrics. Series that differ in other labels,
+// readScrape extracts the known metrics. Series that differ only in other labels,
 // such as the priority of a key, are added up.
 func readScrape(families []*dto.MetricFamily) *scrape {
 	s := &scrape{queues: map[key]*queue{}, controllers: map[string]*controller{}}
@@ -126,8 +126,8 @@ func labelValue(m *dto.Metric, name string) string {
 	return ""
 }
 
-// metricValue is that of a counter, a gauge, or what has no type; 0 unless it is a
-// number from 0 on, as all that is read here are.
+// metricValue returns the value of a counter, a gauge or an untyped metric; 0 if it
+// is negative or not finite, which none of the metrics read here can be.
 func metricValue(m *dto.Metric) float64 {
 	v := m.GetUntyped().GetValue()
 	switch {

@@ -11,34 +11,36 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// parseMetrics returns the metrics of an answer.
+// parseMetrics parses an answer in the text or protobuf format.
 func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) {
-	const advice = "give --metrics the address of metrics in the format of Prometheus"
+	const advice = "set --metrics to an endpoint with metrics in the Prometheus format"
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		kind = "" // the body tells
+		kind = "" // decide by the body
 	}
 	text := bytes.TrimSpace(body)
 	switch {
 	case len(text) == 0:
-		return nil, fmt.Errorf("it answers with nothing: %s", advice)
+		return nil, fmt.Errorf("the answer is empty: %s", advice)
 	case kind == expfmt.ProtoType:
 		families, err := parseDelimited(body)
 		if err != nil {
-			return nil, fmt.Errorf("its metrics cannot be read: %s: %s", oneLine(err.Error()), advice)
+			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", words.OneLine(err.Error()), advice)
 		}
 		return families, nil
 	case kind == "text/html" || text[0] == '<':
-		return nil, fmt.Errorf("it answers with an HTML page%s, not with metrics: %s", quoteStart(text), advice)
+		return nil, fmt.Errorf("the answer is an HTML page%s, not metrics: %s", quoteStart(text), advice)
 	case kind == "application/json" || text[0] == '{' || text[0] == '[':
-		return nil, fmt.Errorf("it answers with JSON%s, not with metrics: %s", quoteStart(text), advice)
+		return nil, fmt.Errorf("the answer is JSON%s, not metrics: %s", quoteStart(text), advice)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("it answers with text that is not metrics%s: %s: %s", quoteStart(text), oneLine(err.Error()), advice)
+		return nil, fmt.Errorf("the answer is text that is not metrics%s: %s: %s", quoteStart(text), words.OneLine(err.Error()), advice)
 	}
 	families := make([]*dto.MetricFamily, 0, len(byName))
 	for _, f := range byName {
@@ -47,8 +49,8 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 	return families, nil
 }
 
-// parseDelimited reads the protobuf form. Unlike expfmt's decoder it believes no
-// length that is more than a whole body may have.
+// parseDelimited parses the protobuf format. Unlike expfmt's decoder, it rejects
+// lengths greater than that of a whole body.
 func parseDelimited(body []byte) ([]*dto.MetricFamily, error) {
 	var (
 		families []*dto.MetricFamily

@@ -1,6 +1,6 @@
-// Package scrape looks at any process that exposes workqueue_* metrics in the
-// format of Prometheus, such as a controller-runtime manager or
-// kube-controller-manager. Metrics are all that it has: no keys, no records.
+// Package scrape observes any process that exposes workqueue_* metrics in the
+// Prometheus format, such as a controller-runtime manager or
+// kube-controller-manager. Metrics contain neither keys nor records.
 package scrape
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// A scrape that is younger answers for the process, so that several who look
-// cost it no more than one.
+// minScrapeInterval is how long a scrape is reused, so that several observers cost
+// the process no more than one.
 const minScrapeInterval = 500 * time.Millisecond
 
-// Options tell where the metrics are and how to get at them.
+// Options say where the metrics are and how to access them.
 type Options struct {
 	URL       string        // http or https; the path is /metrics if there is none
 	Token     string        // bearer token
 	TokenFile string        // read before every scrape, because tokens are rotated
-	CAFile    string        // whom to trust; empty = whom the system trusts
+	CAFile    string        // certificate authority; empty = those of the system
 	CertFile  string        // client certificate
 	KeyFile   string        // of the client certificate
-	Insecure  bool          // trust any certificate
+	Insecure  bool          // skip the verification of the server certificate
 	Timeout   time.Duration // of one scrape; 0 = 5 s
 }
 
@@ -36,11 +36,11 @@ type Source struct {
 	token         string
 	tokenFile     string
 	timeout       time.Duration
-	hasClientCert bool // a client certificate says who asks
+	hasClientCert bool // the client authenticates with a certificate
 	now           func() time.Time
 
 	lock    chan struct{} // of size 1: one scrape at a time
-	scrapes []*scrape     // guarded by busy; the oldest first
+	scrapes []*scrape     // guarded by lock; oldest first
 }
 
 var _ observe.Source = (*Source)(nil)
@@ -52,7 +52,7 @@ func New(o Options) (*Source, error) {
 		return nil, err
 	}
 	if o.Timeout < 0 {
-		return nil, errors.New("the timeout of a scrape is negative: leave it out for 5 s")
+		return nil, errors.New("the timeout of a scrape is negative: use 0 for the default of 5 s")
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
@@ -62,7 +62,7 @@ func New(o Options) (*Source, error) {
 		return nil, err
 	}
 	if o.Token != "" && o.TokenFile != "" {
-		return nil, errors.New("a token and --token-file are both given: leave one out")
+		return nil, errors.New("a token and --token-file are both set: remove one")
 	}
 	s := &Source{
 		url:           u,
@@ -80,14 +80,14 @@ func New(o Options) (*Source, error) {
 	transport.TLSClientConfig = config
 	s.client = &http.Client{
 		Transport: transport,
-		// Whoever is redirected may be led to a login page, or give away the token.
+		// A redirect may lead to a login page or leak the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return s, nil
 }
 
-// Snapshot scrapes the process, and tells what that and the scrapes of the last
-// minute say.
+// Snapshot scrapes the process. Rates and recent durations come from the scrapes of
+// the last minute.
 func (s *Source) Snapshot(ctx context.Context) (observe.Snapshot, error) {
 	select {
 	case s.lock <- struct{}{}:
@@ -108,7 +108,7 @@ func (s *Source) Snapshot(ctx context.Context) (observe.Snapshot, error) {
 	return snapshot, nil
 }
 
-// Records returns an empty page: metrics do not tell what happened.
+// Records returns an empty page: metrics contain no records.
 func (s *Source) Records(_ context.Context, q observe.Query) (observe.Page, error) {
 	return observe.Page{Records: []observe.Record{}, Next: q.After}, nil
 }
@@ -124,7 +124,7 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 	}
 	result := readScrape(families)
 	if len(result.queues) == 0 {
-		return nil, s.errorf("it exposes %d metrics but no work queues (workqueue_*): give --metrics the address of a controller manager; one that waits to be leader has none yet", len(families))
+		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): set --metrics to the address of a controller manager; one that waits for leader election has none yet", len(families))
 	}
 	result.time = s.now()
 	return result, nil

@@ -3,7 +3,6 @@ package scrape
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,13 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares the JSON of got with a file of testdata.
 func golden(t *testing.T, name string, got any) {
@@ -29,19 +27,7 @@ func golden(t *testing.T, name string, got any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", name+".golden.json")
-	if *update {
-		if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), string(data)+"\n"); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	testutil.Golden(t, "testdata/"+name+".golden.json", append(data, '\n'))
 }
 
 func readSample(t *testing.T, name string) string {
@@ -53,7 +39,7 @@ func readSample(t *testing.T, name string) string {
 	return string(data)
 }
 
-// clock is a time that only the test moves.
+// clock is a clock that only the test advances.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time          { return c.Time }
@@ -63,7 +49,7 @@ func newClock() *clock {
 	return &clock{time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-// newTestSource returns a Source of a server, and the clock that it goes by.
+// newTestSource returns a Source of a server, and its clock.
 func newTestSource(t *testing.T, o Options) (*Source, *clock) {
 	t.Helper()
 	s, err := New(o)
@@ -85,7 +71,7 @@ func takeSnapshot(t *testing.T, s *Source) observe.Snapshot {
 	return got
 }
 
-func TestSnapshotAndRestore(t *testing.T) {
+func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"kube-controller-manager", "controller-runtime"} {
 		t.Run(name, func(t *testing.T) {
 			body := readSample(t, name)
@@ -112,7 +98,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 }
 
-// startCountingServer serves a queue with as many adds as it has been asked for.
+// startCountingServer serves a queue whose adds count the requests.
 func startCountingServer(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

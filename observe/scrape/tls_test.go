@@ -63,7 +63,7 @@ func (a *authority) caFile() string { return writePEM(a.t, "CERTIFICATE", a.cert
 // clientFiles returns the files of a client's certificate and key.
 func (a *authority) clientFiles() (cert, key string) {
 	k, c := a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "looker"}, NotAfter: time.Now().Add(time.Hour),
+		Subject: pkix.Name{CommonName: "observer"}, NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	der, err := x509.MarshalPKCS8PrivateKey(k)
@@ -78,7 +78,7 @@ func writePEM(t *testing.T, kind string, der []byte) string {
 	return writeFile(t, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 }
 
-// startServer serves metrics with a certificate for names that ends after a while.
+// startServer serves metrics over TLS with a certificate that expires after a while.
 func (a *authority) startServer(handler http.HandlerFunc, after time.Duration, clients bool, ips ...net.IP) string {
 	key, cert := a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(after), IPAddresses: ips, DNSNames: []string{"manager.example"},

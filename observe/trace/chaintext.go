@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// writeText draws the chain, a line a link, from what is explained back to why.
+// writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s was %s, %s after %s\n\n", p.strong(c.About.String()), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n\n", p.strong(c.About.String()), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
 	for i, n := range c.Links {
 		mark := "  "
 		if i > 0 {
@@ -24,7 +24,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		}
 	}
 	if !c.Complete {
-		p.b.WriteString("\nWhat came before is not in the records that are kept.\n")
+		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
 	p.writeMissed(c.Missed, c.Links[len(c.Links)-1])
 	p.writeLegend(p.pick("⇡", "~"))
@@ -32,7 +32,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// describeLink is a node of a chain in words.
+// describeLink describes a node of a chain in words.
 func (p *painter) describeLink(n *Node) string {
 	who := ""
 	if n.Controller != "" {
@@ -42,9 +42,6 @@ func (p *painter) describeLink(n *Node) string {
 	case Event:
 		return who + describeEvent(p.phrases, n)
 	case Sync:
-		if n.isRetry() {
-			who += "again "
-		}
 		return who + p.describeSync(n)
 	}
 	return who + p.describeWrite(n)

@@ -23,13 +23,13 @@ type chromeEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// lane is a track of its own: slices on it nest, or follow each other.
+// lane is a track whose slices nest or follow each other.
 type lane struct {
 	thread int
-	open   []time.Time // ends of what is under way
+	open   []time.Time // ends of the open slices
 }
 
-// claim says whether a node can be drawn on the lane, and makes room for it.
+// claim reports whether a node fits on the lane, and reserves its place.
 func (l *lane) claim(n *Node) bool {
 	for len(l.open) > 0 && !l.open[len(l.open)-1].After(n.Time) {
 		l.open = l.open[:len(l.open)-1]
@@ -41,22 +41,22 @@ func (l *lane) claim(n *Node) bool {
 	return true
 }
 
-// chromeWriter lays nodes out in lanes: one a controller, more where its
-// workers are at work at once.
+// chromeWriter lays out nodes in lanes: one per controller, more if its workers run
+// concurrently.
 type chromeWriter struct {
 	phrases
 	start   time.Time
 	events  []chromeEvent
 	lanes   map[string][]*lane
 	count   int
-	threads map[*Node]int // thread
+	threads map[*Node]int
 }
 
 func (t *Tree) writeChrome(w io.Writer) error {
 	c := &chromeWriter{phrases: phrases{home: t.About.Namespace}, start: t.Start, lanes: map[string][]*lane{}, threads: map[*Node]int{}}
 	c.events = append(c.events, chromeEvent{Name: "process_name", Phase: "M", Process: 1, Args: map[string]any{"name": "ctrlplane: " + t.About.String()}})
 	nodes := t.nodesByTime()
-	slices.SortStableFunc(nodes, func(a, b *Node) int { // the outer one first
+	slices.SortStableFunc(nodes, func(a, b *Node) int { // outer nodes first
 		if d := a.Time.Compare(b.Time); d != 0 {
 			return d
 		}
@@ -114,7 +114,7 @@ func (c *chromeWriter) threadFor(name string, n *Node) int {
 func (c *chromeWriter) addFlow(from, to *Node, id int) {
 	name := string(to.Cause.Certainty)
 	leave := c.micros(from.End()) - 0.001                           // within the slice
-	leave = max(min(leave, c.micros(to.Time)), c.micros(from.Time)) // an event may come before its call is answered
+	leave = max(min(leave, c.micros(to.Time)), c.micros(from.Time)) // an event may be delivered before its call is answered
 	c.events = append(c.events,
 		chromeEvent{Name: name, Category: "cause", Phase: "s", Time: leave, Process: 1, Thread: c.threads[from], ID: id},
 		chromeEvent{Name: name, Category: "cause", Phase: "f", Time: c.micros(to.Time), Process: 1, Thread: c.threads[to], ID: id, Binding: "e"})
@@ -124,7 +124,7 @@ func (c *chromeWriter) micros(t time.Time) float64 {
 	return float64(t.Sub(c.start).Nanoseconds()) / 1000
 }
 
-// nodeTitle is a node in few words.
+// nodeTitle describes a node in a few words.
 func (p phrases) nodeTitle(n *Node) string {
 	switch n.Kind {
 	case Sync:
@@ -138,7 +138,7 @@ func (p phrases) nodeTitle(n *Node) string {
 	return n.Verb + " " + p.targetName(n)
 }
 
-// nodeDetails are a node's fields for tools that show names and values.
+// nodeDetails returns a node's fields for tools that show names and values.
 func nodeDetails(n *Node) map[string]any {
 	d := map[string]any{}
 	set := func(key string, value any, known bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// scenarios are journals of a real control plane, each with what is known to
-// have come of what: NAME.edges, checked by hand against what upstream does.
+// scenarios are journals of a real control plane. NAME.edges has the true causes, which
+// were verified manually against the upstream code.
 var scenarios = []string{
 	"rollout", "scale", "cascade", "threekinds", "foreground", "adoption", "namespace", "quota", "conflict", "node",
 }
@@ -32,8 +32,8 @@ func TestFindsTrueCauses(t *testing.T) {
 				ok++
 				continue
 			}
-			t.Logf("%s: %s comes of %q, found %q", name, effect, cause, found[effect])
-			if found[effect] != "nothing" { // not to know is allowed; to be wrong is not
+			t.Logf("%s: %s follows from %q, found %q", name, effect, cause, found[effect])
+			if found[effect] != "nothing" { // a missing cause is allowed, a wrong one is not
 				t.Errorf("%s: a wrong cause of %s", name, effect)
 			}
 		}
@@ -41,7 +41,7 @@ func TestFindsTrueCauses(t *testing.T) {
 			t.Errorf("%s: %d writes, %d of them expected", name, len(found), of)
 		}
 		total, right = total+of, right+ok
-		// A timer of the node controllers' own tells nobody what it was set for.
+		// The node controllers have timers of their own that cannot be attributed.
 		if name != "node" && ok*100 < of*95 {
 			t.Errorf("%s: %d of %d causes found", name, ok, of)
 		}
@@ -52,7 +52,7 @@ func TestFindsTrueCauses(t *testing.T) {
 	}
 }
 
-// rawJournal is a journal by what its records say themselves.
+// rawJournal has the records behind the nodes of a graph.
 type rawJournal struct {
 	called    map[string]*observe.Called // by node
 	delivered map[string]*observe.Delivered
@@ -88,7 +88,7 @@ func TestExactLinksAreCorrect(t *testing.T) {
 	}
 }
 
-// add notes the record that a node is made of.
+// add finds the record of a node.
 func (r *rawJournal) add(n *Node, records []observe.Record) {
 	for _, rec := range records {
 		if rec.Seq != n.seq {
@@ -106,7 +106,7 @@ func (r *rawJournal) add(n *Node, records []observe.Record) {
 	}
 }
 
-// checkExact holds an exact link against the records alone.
+// checkExact verifies an exact link with the records alone.
 func (r *rawJournal) checkExact(t *testing.T, n *Node) {
 	t.Helper()
 	cause, rule := n.Cause.ID, n.Cause.Rule
@@ -119,7 +119,7 @@ func (r *rawJournal) checkExact(t *testing.T, n *Node) {
 		r.checkAdd(t, n)
 	case ByVersion, ByDeletion:
 		d := r.delivered[n.ID]
-		if strings.HasPrefix(cause, "o") { // nobody else may have made it
+		if strings.HasPrefix(cause, "o") { // no recorded call may have made it
 			r.checkOutside(t, n, d)
 			return
 		}
@@ -134,15 +134,15 @@ func (r *rawJournal) checkExact(t *testing.T, n *Node) {
 			t.Errorf("%s: call of version %s, event of version %s", n.ID, c.ResourceVersion, d.ResourceVersion)
 		}
 		if rule == ByDeletion && (c.Verb != "delete" || d.Change != observe.Deleted) {
-			t.Errorf("%s: %s taken for the cause of %s", n.ID, c.Verb, d.Change)
+			t.Errorf("%s: %s is linked as the cause of %s", n.ID, c.Verb, d.Change)
 		}
 	default:
 		t.Errorf("%s: rule %s is never exact", n.ID, rule)
 	}
 }
 
-// checkAdd wants the clock to name one event only and the queue's word to agree,
-// or the sync's own log to name the event's object.
+// checkAdd checks that only one event matches the time of the add, and that the queue or
+// the log of the sync confirms it.
 func (r *rawJournal) checkAdd(t *testing.T, n *Node) {
 	t.Helper()
 	s, end := r.synced[n.ID], r.at[n.ID].Time
@@ -160,11 +160,11 @@ func (r *rawJournal) checkAdd(t *testing.T, n *Node) {
 	event := r.delivered[n.Cause.ID].Object
 	agreed := s.Cause == r.at[n.Cause.ID].Seq || s.KeyBasis == observe.BasisLog && s.Key == event.Key()
 	if len(candidates) != 1 || candidates[0] != r.at[n.Cause.ID].Seq || !agreed {
-		t.Errorf("%s: added at %s, which events %v fit; the queue says %d, the trace %s", n.ID, added, candidates, s.Cause, n.Cause.ID)
+		t.Errorf("%s: added at %s, which matches events %v; the queue reports %d, the trace %s", n.ID, added, candidates, s.Cause, n.Cause.ID)
 	}
 }
 
-// checkOutside wants no recorded write that was answered with the version first.
+// checkOutside checks that no recorded write made the version.
 func (r *rawJournal) checkOutside(t *testing.T, n *Node, d *observe.Delivered) {
 	t.Helper()
 	for _, rec := range r.all {
@@ -173,7 +173,7 @@ func (r *rawJournal) checkOutside(t *testing.T, n *Node, d *observe.Delivered) {
 			continue
 		}
 		if c.Verb == "create" || rec.Time.Before(r.at[n.ID].Time) {
-			t.Errorf("%s is said to come from outside, but record %d made version %s", n.ID, rec.Seq, d.ResourceVersion)
+			t.Errorf("%s is an outside write, but record %d made version %s", n.ID, rec.Seq, d.ResourceVersion)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Slices of one track nest or follow each other, and arrows begin and end on them.
+// Slices of a track nest or follow each other, and arrows begin and end on slices.
 func TestChromeSlicesNest(t *testing.T) {
 	for _, name := range []string{"conflict", "scale"} {
 		about := deployment("busy")
@@ -24,7 +24,7 @@ func TestChromeSlicesNest(t *testing.T) {
 				slices[e.Thread] = append(slices[e.Thread], e)
 			}
 		}
-		const rounding = 1.001 // what takes no time is drawn as a microsecond
+		const rounding = 1.001 // a slice is at least a microsecond long
 		for thread, list := range slices {
 			for i, a := range list {
 				for _, b := range list[i+1:] {
@@ -51,8 +51,8 @@ func TestChromeSlicesNest(t *testing.T) {
 	}
 }
 
-// What a collector demands: identifiers of their length, parents and links that
-// are there, an end that is not before the start.
+// A collector requires identifiers of the right length, parents and links that exist,
+// and an end that is not before the start.
 func TestOTLPIsValid(t *testing.T) {
 	for _, name := range []string{"cascade", "scale"} {
 		var file otlpData
@@ -72,12 +72,12 @@ func TestOTLPIsValid(t *testing.T) {
 				t.Errorf("span %+v", s)
 			}
 			if s.ParentSpanID != "" && spans[s.ParentSpanID].SpanID == "" {
-				t.Errorf("span %q has a parent that is not there", s.Name)
+				t.Errorf("span %q has an unknown parent", s.Name)
 			}
 			for _, l := range s.Links {
 				links++
 				if spans[l.SpanID].SpanID == "" || l.TraceID != s.TraceID {
-					t.Errorf("span %q has a link to nothing", s.Name)
+					t.Errorf("span %q has a link to an unknown span", s.Name)
 				}
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Find returns the object that records know by a kind, as RESOURCE, KIND or
-// RESOURCE.GROUP in any case, a namespace and a name: for kinds that the server
-// does not know any more.
+// Find returns the object with a kind, namespace and name from the records. It serves
+// kinds that the server no longer knows. kind is RESOURCE, KIND or RESOURCE.GROUP in
+// any case.
 func Find(records []observe.Record, kind, namespace, name string) (observe.Object, bool) {
 	for i := len(records) - 1; i >= 0; i-- {
 		var o observe.Object
@@ -28,7 +28,7 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 	return observe.Object{}, false
 }
 
-// matchesKind says whether an object's kind goes by a name.
+// matchesKind reports whether kind is a name of the object's kind.
 func matchesKind(o observe.Object, kind string) bool {
 	for _, known := range []string{o.Resource, o.Kind, o.Resource + "." + o.Group, o.Kind + "." + o.Group} {
 		if known != "" && strings.EqualFold(known, kind) {

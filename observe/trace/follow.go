@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	pollInterval = 250 * time.Millisecond // between two looks for records
-	maxRecords   = 100_000                // records, while following
+	pollInterval = 250 * time.Millisecond // between two requests for records
+	maxRecords   = 100_000                // kept while following
 
-	// For how many looks a node is held back: a sync for the record of its end, a
-	// write from outside for that of the call that may yet prove to have made it.
+	// syncPolls and outsidePolls are the number of polls for which a node is held
+	// back: a sync until the record of its end arrives, an outside write in case the
+	// record of its call arrives.
 	syncPolls    = 20
 	outsidePolls = 2
 )
 
-// Query selects what a trace is built from.
+// Query selects the records that a trace is built from.
 func Query() observe.Query {
 	return observe.Query{Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
 }
 
-// Follow writes what comes of an object while it happens, a line each, until
-// the context ends: as text, or as JSON, a node without its children a line.
+// Follow writes what an object sets off while it happens, until the context ends. The
+// format is Text or JSON, which has one node without its children per line.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.Object, o Options, f Format, s Style) error {
 	if f != Text && f != JSON {
-		return fmt.Errorf("trace: %s cannot be followed: use text or json", f)
+		return fmt.Errorf("trace: format %s cannot be followed: use text or json", f)
 	}
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, about.Namespace),
@@ -46,7 +47,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("cannot follow: %w", err)
+			return fmt.Errorf("follow: %w", err)
 		}
 		q.After = page.Next
 		if err := fo.addPage(w, page); err != nil {
@@ -60,7 +61,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 	}
 }
 
-// follower tells each node once.
+// follower writes each node once.
 type follower struct {
 	about    observe.Object
 	options  Options
@@ -68,7 +69,7 @@ type follower struct {
 	painter  *painter
 	records  []observe.Record
 	written  map[string]bool
-	polls    map[string]int // at nodes that are held back
+	polls    map[string]int // of nodes that are held back
 	heldBack bool
 	started  bool
 }
@@ -102,19 +103,19 @@ func (f *follower) addPage(w io.Writer, page observe.Page) error {
 	return err
 }
 
-// writeHeader writes what is said once.
+// writeHeader writes the header once.
 func (f *follower) writeHeader(t *Tree) {
 	if f.started {
 		return
 	}
 	f.started = true
 	if f.format == Text {
-		fmt.Fprintf(&f.painter.b, "What comes of %s, from %s on\n", f.painter.strong(t.About.String()), f.painter.formatClock(t.Start))
+		fmt.Fprintf(&f.painter.b, "What %s sets off, from %s\n", f.painter.strong(t.About.String()), f.painter.formatClock(t.Start))
 		f.painter.writeMissed(t.Missed, t.firstRoot())
 	}
 }
 
-// writeNew writes an item and what is below, as far as it is new.
+// writeNew writes an item and those below it that have not been written.
 func (f *follower) writeNew(it item, depth int) error {
 	n := it.node
 	if f.holdBack(n) {
@@ -135,17 +136,17 @@ func (f *follower) writeNew(it item, depth int) error {
 	return nil
 }
 
-// holdBack says whether it is too early to tell n.
+// holdBack reports whether it is too early to write n.
 func (f *follower) holdBack(n *Node) bool {
-	looks := 0
+	polls := 0
 	switch {
 	case f.written[n.ID]:
 	case n.Open:
-		looks = syncPolls
+		polls = syncPolls
 	case n.Kind == Outside:
-		looks = outsidePolls
+		polls = outsidePolls
 	}
-	if f.polls[n.ID] >= looks {
+	if f.polls[n.ID] >= polls {
 		delete(f.polls, n.ID)
 		return false
 	}

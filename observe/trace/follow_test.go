@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// playback is a source that tells of a journal bit by bit.
+// playback is a source that returns a journal in parts.
 type playback struct {
 	mu      sync.Mutex
 	records []observe.Record
@@ -51,8 +51,8 @@ func runFollow(t *testing.T, p *playback, f Format) (string, error) {
 	return out.String(), err
 }
 
-// However the records come in pieces, what is told is what a trace of all tells.
-func TestFollowLogs(t *testing.T) {
+// In whatever parts the records arrive, Follow writes the nodes of a complete trace.
+func TestFollow(t *testing.T) {
 	records := loadJournal(t, "scale")
 	want := map[string]bool{}
 	for n := range buildTree(t, "scale", deployment("web"), Options{}).All() {
@@ -63,20 +63,20 @@ func TestFollowLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[string]int{}
+		written := map[string]int{}
 		for line := range strings.SplitSeq(strings.TrimSpace(got), "\n") {
 			_, id, _ := strings.Cut(line, `"id":"`)
 			id, _, _ = strings.Cut(id, `"`)
-			told[id]++
+			written[id]++
 		}
 		for id := range want {
-			if told[id] == 0 {
-				t.Errorf("in steps of %d: %s is not told", step, id)
+			if written[id] == 0 {
+				t.Errorf("in steps of %d: %s is missing", step, id)
 			}
 		}
-		for id, n := range told {
+		for id, n := range written {
 			if !want[id] && step > 1 || n > 1 {
-				t.Errorf("in steps of %d: %s is told %d times", step, id, n)
+				t.Errorf("in steps of %d: %s is written %d times", step, id, n)
 			}
 		}
 	}
@@ -88,10 +88,10 @@ func TestFollowLogs(t *testing.T) {
 }
 
 func TestFollowReportsErrors(t *testing.T) {
-	if _, err := runFollow(t, &playback{fail: errors.New("gone")}, Text); err == nil || err.Error() != "cannot follow: gone" {
+	if _, err := runFollow(t, &playback{fail: errors.New("gone")}, Text); err == nil || err.Error() != "follow: gone" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := runFollow(t, &playback{}, Chrome); err == nil {
-		t.Error("a format that cannot be followed was")
+		t.Error("Follow accepts format Chrome")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Format is how a trace is written.
+// Format is the output format of a trace.
 type Format string
 
 // The formats: for people, for programs, a Mermaid sequence diagram, Chrome's
@@ -34,10 +34,10 @@ func ParseFormat(s string) (Format, error) {
 	case slices.Contains(formats, f):
 		return f, nil
 	}
-	return "", fmt.Errorf("%q is not known: use %s", s, FormatNames())
+	return "", fmt.Errorf("unknown format %q: use %s", s, FormatNames())
 }
 
-// FormatNames lists the formats for people.
+// FormatNames lists the formats for messages: "a, b or c".
 func FormatNames() string {
 	var names []string
 	for _, f := range formats {
@@ -58,7 +58,7 @@ func (t *Tree) Write(w io.Writer, f Format, s Style) error {
 	return t.writeDiagram(w, f)
 }
 
-// Write writes the chain; its diagrams show it in order of time.
+// Write writes the chain. Diagrams show it in chronological order.
 func (c *Chain) Write(w io.Writer, f Format, s Style) error {
 	switch f {
 	case Text:
@@ -78,7 +78,7 @@ func (t *Tree) writeDiagram(w io.Writer, f Format) error {
 	case OTLP:
 		return t.writeOTLP(w)
 	}
-	return fmt.Errorf("trace: format %q is not known: use %s", f, FormatNames())
+	return fmt.Errorf("trace: unknown format %q: use %s", f, FormatNames())
 }
 
 // writeData writes a value as JSON or YAML.

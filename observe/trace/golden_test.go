@@ -1,40 +1,18 @@
 package trace
 
 import (
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with a file of testdata, in which ^[ is an escape.
+// golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
-	got = strings.ReplaceAll(got, "\x1b", "^[")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	testutil.Golden(t, "testdata/"+name+".golden", []byte(got))
 }
 
 func deployment(name string) observe.Object {
@@ -60,7 +38,6 @@ type writer interface {
 }
 
 func writeString(t *testing.T, v writer, f Format, s Style) string {
-
 	t.Helper()
 	var b strings.Builder
 	if err := v.Write(&b, f, s); err != nil {
@@ -69,7 +46,7 @@ func writeString(t *testing.T, v writer, f Format, s Style) string {
 	return b.String()
 }
 
-// Each scenario as a tree.
+// TestTree draws each scenario as a tree.
 func TestTree(t *testing.T) {
 	greedy := deployment("greedy")
 	greedy.Namespace = "small"
@@ -91,7 +68,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Each format, of the same trace.
+// TestFormats writes the same trace in each format.
 func TestFormats(t *testing.T) {
 	for _, f := range formats {
 		t.Run(string(f), func(t *testing.T) {

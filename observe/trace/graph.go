@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// graph is all records as nodes, each with its cause where one is found.
+// graph has all records as nodes, each with its cause if one is found.
 type graph struct {
 	nodes  []*Node // in order of time
 	calls  []*Node
@@ -20,8 +20,8 @@ type graph struct {
 	bySeq  map[uint64]*Node // events
 }
 
-// newGraph links records. Events and leases are left out unless all is set or
-// the trace is about one.
+// newGraph links records. It skips Events and Leases unless all is set or the trace
+// is about one.
 func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g := &graph{byID: map[uint64]*Node{}, bySeq: map[uint64]*Node{}}
 	for i := range records {
@@ -54,7 +54,8 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 
 func compareTime(a, b *Node) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq)) }
 
-// isRoutine is what every controller writes all the time and nobody follows from.
+// isRoutine reports whether o is an Event or a Lease. Controllers write them all the
+// time, and they have no effects.
 func isRoutine(o observe.Object) bool {
 	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io") ||
 		o.Resource == "leases" && o.Group == "coordination.k8s.io"
@@ -82,7 +83,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	n.setCause(s, Exact, ByCall)
 }
 
-// callStart is when a call did; older records do not tell.
+// callStart returns when a call began. Older records lack the time.
 func callStart(r *observe.Record, c *observe.Called) time.Time {
 	if c.Began.IsZero() {
 		return r.Time.Add(-c.Took)
@@ -114,11 +115,15 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 	n.cause, n.record = s.Cause, s
 }
 
-// addLog keeps what a controller says of note while it syncs: klog's V(2) and
-// what is more important, but for failures, which the sync tells itself.
+// errorSyncing is part of the line, "Error syncing deployment" or the like, with which
+// a controller of Kubernetes logs a failed sync.
+const errorSyncing = "rror syncing"
+
+// addLog keeps the notable log lines of a sync: those of klog's V(2) and above, except
+// failures, which the sync has itself.
 func (g *graph) addLog(l *observe.Logged) {
 	s := g.byID[l.Sync]
-	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, "rror syncing") {
+	if s == nil || l.Level < -2 || l.Level >= 4 || strings.Contains(l.Message, errorSyncing) {
 		return
 	}
 	line := l.Message
@@ -130,7 +135,7 @@ func (g *graph) addLog(l *observe.Logged) {
 	s.LogLines = append(s.LogLines, line)
 }
 
-// linkCalls puts a sync whose end is not recorded at its first call.
+// linkCalls sets the time of syncs without a recorded end from their calls.
 func (g *graph) linkCalls() {
 	for _, c := range g.calls {
 		if s := c.parent; s != nil && s.Open {
@@ -142,8 +147,8 @@ func (g *graph) linkCalls() {
 	}
 }
 
-// canonical is how an object is named everywhere: a request for a namespace
-// says that it is in that namespace.
+// canonical returns the identity of an object that is the same everywhere: a request
+// for a Namespace claims to be in that namespace.
 func canonical(o observe.Object) *observe.Object {
 	if o.Resource == "namespaces" && o.Group == "" {
 		o.Namespace = ""
@@ -151,10 +156,10 @@ func canonical(o observe.Object) *observe.Object {
 	return &o
 }
 
-// place is what names an object but for its UID.
+// place identifies an object except for its UID.
 type place struct{ group, resource, namespace, name string }
 
 func placeOf(o *observe.Object) place { return place{o.Group, o.Resource, o.Namespace, o.Name} }
 
-// within says whether t lies between from and to.
+// within reports whether t lies between from and to.
 func within(t, from, to time.Time) bool { return !t.Before(from) && !t.After(to) }

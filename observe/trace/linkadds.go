@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// clockGap is how late the moment of an add may seem, as reckoned from a sync's
-	// times: clocks are read one after the other.
+	// clockGap is how late the time of an add may seem when it is computed from the
+	// times of a sync: the clocks are read one after the other.
 	clockGap = 50 * time.Microsecond
-	// maxAddDelay is the same where a thread was held up in between.
+	// maxAddDelay is the same if a thread was preempted in between.
 	maxAddDelay = 5 * time.Millisecond
 )
 
-// queueName names a queue of a controller.
+// queueName identifies a queue of a controller.
 type queueName struct{ controller, queue string }
 
-// addIndex are those who may have added keys to queues.
+// addIndex finds the nodes that may have added keys to queues.
 type addIndex struct {
-	events            map[queueName][]*Node // whose handlers did, in order of their end
+	events            map[queueName][]*Node // whose handlers added keys, by end
 	maxHandlerTime    map[queueName]time.Duration
 	syncs             map[string][]*Node    // by controller
-	byAddTime         map[queueName][]*Node // in order of their adds
+	byAddTime         map[queueName][]*Node // by the time of their adds
 	keys              map[queueKey][]*Node
-	eventsWithoutAdds map[objectKey][]*Node // events whose handlers added nothing at once
+	eventsWithoutAdds map[objectKey][]*Node // events whose handlers added no key without a delay
 	bySeq             map[uint64]*Node
 
-	// What queues tell of each add.
-	byAdd    map[addID][]*Node     // events, in order of time
-	followed map[addID][]time.Time // by a sync, for certain: when its key was added
-	soleAdd  map[*Node]uint64      // the add of a sync that several fit, where but one is left
+	// What queues report about each add.
+	byAdd    map[addID][]*Node     // events, by time
+	followed map[addID][]time.Time // when the key was added, of adds whose sync is certain
+	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
 	byID     map[uint64]*Node // syncs
 }
@@ -123,23 +123,24 @@ func (g *graph) indexAdds() *addIndex {
 
 func compareEnd(x, y *Node) int { return cmp.Or(x.End().Compare(y.End()), cmp.Compare(x.seq, y.seq)) }
 
-// addingEvent is the one whose handler added s's key.
+// addingEvent returns the event whose handler added the key of s.
 func (a *addIndex) addingEvent(s *Node) (*Node, Certainty) {
-	told, running := a.bySeq[s.cause], a.runningEvents(s)
+	reported, running := a.bySeq[s.cause], a.runningEvents(s)
 	switch len(running) {
 	case 0:
 		return nil, ""
 	case 1:
-		if e := running[0]; s.record.Add == 0 && (e == told || s.isKeyOf(e) && a.addCountMatches(e, s)) {
+		if e := running[0]; s.record.Add == 0 && (e == reported || s.isKeyOf(e) && a.addCountMatches(e, s)) {
 			return e, Exact
 		}
 	}
-	return mostLikelyEvent(s, told, running), Likely
+	return mostLikelyEvent(s, reported, running), Likely
 }
 
-// mostLikelyEvent is of several events the one of the very object, or else of those
-// whose handler was not over the one that the queue names, or began last.
-func mostLikelyEvent(s, told *Node, running []*Node) *Node {
+// mostLikelyEvent returns the event of the object itself, if there is one. Otherwise it
+// returns, of the events whose handler was still running, the one that the queue
+// reports or the one that began last.
+func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 	if i := slices.IndexFunc(running, s.isKeyOf); i >= 0 {
 		return running[i]
 	}
@@ -148,20 +149,20 @@ func mostLikelyEvent(s, told *Node, running []*Node) *Node {
 		over = func(*Node) bool { return false }
 	}
 	running = slices.DeleteFunc(slices.Clone(running), over)
-	if slices.Contains(running, told) {
-		return told
+	if slices.Contains(running, reported) {
+		return reported
 	}
 	return slices.MaxFunc(running, func(a, b *Node) int { return a.Time.Compare(b.Time) })
 }
 
-// isKeyOf says whether the key that s names in its log is that of e's object.
+// isKeyOf reports whether the log of s names the object of e as its key.
 func (s *Node) isKeyOf(e *Node) bool {
 	return s.KeyBasis == observe.BasisLog && s.Key == e.Object.Key()
 }
 
-// addCountMatches says whether as many syncs seem to come of e as its handler added keys to
-// the queue of s. A key that is added while it is worked on gets behind later
-// ones, and so the queue's positions can mislead.
+// addCountMatches reports whether the number of syncs that match e equals the number of
+// keys that its handler added to the queue of s. A key added while it is worked on is
+// queued behind later ones, so positions in the queue can mislead.
 func (a *addIndex) addCountMatches(e, s *Node) bool {
 	added := 0
 	for _, q := range e.queues {
@@ -175,17 +176,17 @@ func (a *addIndex) addCountMatches(e, s *Node) bool {
 	return added == end-first
 }
 
-// eventByPosition is the event that s follows by its place in the queue, if the times fit
-// but for a thread that was held up.
+// eventByPosition returns the event that s follows by its position in the queue, if the
+// times match except for a preempted thread.
 func (a *addIndex) eventByPosition(s *Node) *Node {
-	if told := a.bySeq[s.cause]; told != nil && within(s.addedAt(), told.Time, told.End().Add(maxAddDelay)) {
-		return told
+	if reported := a.bySeq[s.cause]; reported != nil && within(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
+		return reported
 	}
 	return nil
 }
 
-// runningEvents are the events whose handlers ran and added to the queue when s's key
-// was added.
+// runningEvents returns the events whose handlers added to the queue and were running
+// when the key of s was added.
 func (a *addIndex) runningEvents(s *Node) []*Node {
 	q, at := queueName{s.Controller, s.Queue}, s.addedAt()
 	list := a.events[q]
@@ -199,7 +200,7 @@ func (a *addIndex) runningEvents(s *Node) []*Node {
 	return found
 }
 
-// retriedSync is the last sync of the same key that put it back.
+// retriedSync returns the last sync of the same key that requeued it.
 func (a *addIndex) retriedSync(s *Node) *Node {
 	if s.KeyBasis == observe.BasisEvent {
 		return nil
@@ -213,13 +214,13 @@ func (a *addIndex) retriedSync(s *Node) *Node {
 	return nil
 }
 
-// endedBy are those of a list, in order of their end, that were over at a time.
+// endedBy returns the nodes of a list sorted by end that had ended by a time.
 func endedBy(list []*Node, at time.Time) []*Node {
 	return list[:sort.Search(len(list), func(i int) bool { return list[i].End().After(at) })]
 }
 
-// addingSync is the one under way when s's key was added, of several the one that
-// began last: who adds keys for others does it at once.
+// addingSync returns the sync in flight when the key of s was added. Of several it
+// returns the one that began last: syncs add keys for others early.
 func (a *addIndex) addingSync(s *Node) *Node {
 	var last *Node
 	for _, p := range a.syncs[s.Controller] {
@@ -233,7 +234,7 @@ func (a *addIndex) addingSync(s *Node) *Node {
 	return last
 }
 
-// delayingEvent is the last event of the object whose key s has that added nothing.
+// delayingEvent returns the last event without adds of the object that s works on.
 func (a *addIndex) delayingEvent(s *Node) *Node {
 	if s.KeyBasis != observe.BasisLog {
 		return nil

@@ -8,30 +8,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxEventDelay is how long after the end of a call an event of its write may come and
-// still be taken for its own.
+// maxEventDelay is how long after the end of a call an event can still be attributed to
+// its write.
 const maxEventDelay = time.Second
 
-// maxRecordDelay is how long after its answer a call may be recorded on a machine
-// that is short of processors; its beginning is reckoned from that.
+// maxRecordDelay is how long after its answer a call may be recorded on a busy machine.
+// The start of the call is computed from the time of its record.
 const maxRecordDelay = 50 * time.Millisecond
 
-// version is a version of an object, by the events that it was delivered with.
+// version is a version of an object and the events that delivered it.
 type version struct {
 	place
 	number  string
 	deleted bool
-	listed  bool // delivered only to those who began to watch
+	listed  bool // delivered only in initial lists
 	first   time.Time
 	events  []*Node
 }
 
-// linkVersions finds the call that made each delivered version, and returns the
-// writes from outside that made the others.
+// linkVersions finds the call that made each delivered version. It returns an outside
+// write for each of the other versions.
 func (g *graph) linkVersions() []*Node {
 	versions := g.collectVersions()
 	m := g.indexWrites(versions)
-	deletions := map[*Node]int{} // call → how many objects it may have deleted
+	deletions := map[*Node]int{} // number of objects that a call may have deleted
 	for _, v := range versions {
 		if v.deleted {
 			for _, c := range m.matchingDeletes(v) {
@@ -54,7 +54,8 @@ func (g *graph) linkVersions() []*Node {
 	return outside
 }
 
-// collectVersions are those that were delivered, but for resyncs: nothing had changed.
+// collectVersions returns the delivered versions. It skips resyncs, which deliver
+// nothing new.
 func (g *graph) collectVersions() []*version {
 	type key struct {
 		place
@@ -82,7 +83,7 @@ func (g *graph) collectVersions() []*version {
 	return list
 }
 
-// uid is the object's; empty if no event tells.
+// uid returns the object's UID, or "" if no event has it.
 func (v *version) uid() string {
 	for _, e := range v.events {
 		if e.uid != "" {
@@ -92,7 +93,7 @@ func (v *version) uid() string {
 	return ""
 }
 
-// outsideWrite is the write that must have been.
+// outsideWrite returns the write that must have made the version.
 func (v *version) outsideWrite() *Node {
 	e := v.events[0]
 	verb := map[observe.Change]string{
@@ -104,7 +105,7 @@ func (v *version) outsideWrite() *Node {
 	}
 }
 
-// annotate adds what the events know of the write.
+// annotate adds information from the events to the write.
 func (v *version) annotate(c *Node) {
 	seen := map[string]bool{}
 	for _, e := range v.events {

@@ -7,9 +7,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// 40 Deployments made at once on two busy processors: queues get out of order,
-// handlers overlap, threads are held up. Names tell what is true: all that comes
-// of Deployment l7 bears names that begin with l7.
+// 40 Deployments were created at once on two busy processors: queues are out of order,
+// handlers overlap, threads are preempted. Names tell the truth: everything that
+// Deployment l7 set off has a name that begins with l7.
 func TestLinksAreCorrectUnderLoad(t *testing.T) {
 	g := newGraph(loadJournal(t, "load"), observe.Object{}, false)
 	links, right := 0, 0
@@ -22,9 +22,9 @@ func TestLinksAreCorrectUnderLoad(t *testing.T) {
 		case its == causes || its == "" || causes == "":
 			right++
 		case n.Cause.Certainty == Exact:
-			t.Errorf("%s %s of %s is said to come of %s of %s for certain, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+			t.Errorf("%s %s of %s is linked to %s of %s as exact, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
 		default:
-			t.Logf("%s %s of %s is said to come of %s of %s, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
+			t.Logf("%s %s of %s is linked to %s of %s, by %s", n.Kind, n.ID, its, n.parent.ID, causes, n.Cause.Rule)
 		}
 	}
 	t.Logf("%d of %d links are right", right, links)
@@ -33,12 +33,12 @@ func TestLinksAreCorrectUnderLoad(t *testing.T) {
 	}
 	for _, n := range g.nodes {
 		if n.Kind == Outside && n.Verb != "create" {
-			t.Errorf("%s of %s is said to come from outside", n.Verb, n.Object)
+			t.Errorf("%s of %s is an outside write", n.Verb, n.Object)
 		}
 	}
 }
 
-// deploymentOf is the name of the Deployment that a node is about; empty if unknown.
+// deploymentOf returns the name of the Deployment that a node is about, "" if unknown.
 func deploymentOf(n *Node) string {
 	name := n.Key
 	if n.Object != nil {

@@ -6,9 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// writeMermaid draws a sequence diagram: who wrote what, who was told, who worked.
+// writeMermaid draws a sequence diagram of writes, events and syncs.
 func (t *Tree) writeMermaid(w io.Writer) error {
 	p := phrases{home: t.About.Namespace}
 	var b strings.Builder
@@ -32,7 +34,7 @@ func (t *Tree) writeMermaid(w io.Writer) error {
 	return err
 }
 
-// diagramSteps are the lines of the diagram, in order of time.
+// diagramSteps returns the lines of the diagram in chronological order.
 func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b *Node) int {
@@ -63,7 +65,7 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	return list
 }
 
-// escapeMermaid is text without what Mermaid takes for its own.
+// escapeMermaid removes characters with a meaning in Mermaid.
 func escapeMermaid(s string) string {
-	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(oneLine(s))
+	return strings.NewReplacer(";", ",", "#", "", "%%", "%", ":", " ").Replace(words.OneLine(s))
 }

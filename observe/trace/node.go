@@ -9,8 +9,8 @@ import (
 // Kind says what a Node is.
 type Kind string
 
-// The kinds of nodes. Outside is a write that no record tells of, but for the
-// events that it made.
+// The kinds of nodes. Outside is a write without a recorded call, known only by the
+// events that it caused.
 const (
 	Call    Kind = "call"
 	Outside Kind = "outside"
@@ -18,10 +18,10 @@ const (
 	Sync    Kind = "sync"
 )
 
-// Certainty says how sure a link is.
+// Certainty says how certain a link is.
 type Certainty string
 
-// A link is exact when the records leave no other cause.
+// A link is exact if the records rule out any other cause.
 const (
 	Exact  Certainty = "exact"
 	Likely Certainty = "likely"
@@ -30,7 +30,7 @@ const (
 // Rule says how a link is known; the package comment explains each.
 type Rule string
 
-// The rules.
+// The rules, which the package comment explains.
 const (
 	ByCall     Rule = "call"
 	ByVersion  Rule = "version"
@@ -42,76 +42,76 @@ const (
 	ByDelay    Rule = "delay"
 )
 
-// Cause is a node's link to the node that it follows from.
+// Cause links a node to the node that caused it.
 type Cause struct {
-	ID        string    `json:"id"` // of the node that is the cause
+	ID        string    `json:"id"` // of the causing node
 	Certainty Certainty `json:"certainty"`
 	Rule      Rule      `json:"rule"`
 }
 
-// Node is one thing that happened. What does not apply to its kind is empty.
+// Node is something that happened. Fields that do not apply to its kind are empty.
 type Node struct {
 	ID         string        `json:"id"`
 	Kind       Kind          `json:"kind"`
-	Time       time.Time     `json:"time"`       // when it began; of a write from outside, when it was first seen
-	After      time.Duration `json:"afterNanos"` // since the beginning of the trace
+	Time       time.Time     `json:"time"`       // when it began; for an outside write, when it was first seen
+	After      time.Duration `json:"afterNanos"` // since the start of the trace
 	Took       time.Duration `json:"tookNanos,omitempty"`
 	Controller string        `json:"controller,omitempty"`
 	Cause      *Cause        `json:"cause,omitempty"`
 
-	// Of calls, events and writes from outside.
-	Verb            string          `json:"verb,omitempty"`   // of a write from outside: create, update or delete, as it looked
-	Change          observe.Change  `json:"change,omitempty"` // of an event
+	// For calls, events and outside writes.
+	Verb            string          `json:"verb,omitempty"`   // for an outside write: create, update, delete or list, judged by its event
+	Change          observe.Change  `json:"change,omitempty"` // for an event
 	Object          *observe.Object `json:"object,omitempty"`
 	Subresource     string          `json:"subresource,omitempty"`
 	ResourceVersion string          `json:"resourceVersion,omitempty"`
 	Status          int             `json:"status,omitempty"`
 	Conflict        bool            `json:"conflict,omitempty"`
-	// Gone says that the object was no more after a write.
+	// Gone is set if the object no longer existed after the write.
 	Gone bool `json:"gone,omitempty"`
-	// Watchers are how many controllers were told of a write.
+	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 
-	// Of syncs.
+	// For syncs.
 	Queue    string        `json:"queue,omitempty"`
 	Key      string        `json:"key,omitempty"`
 	KeyBasis observe.Basis `json:"keyBasis,omitempty"`
 	Waited   time.Duration `json:"waitedNanos,omitempty"`
 	Retried  bool          `json:"retried,omitempty"`
-	// Open is a sync of which only calls are known: it is still under way, or the
-	// record of its end is not kept.
+	// Open is set if only calls of the sync are known: it is still running, or the
+	// record of its end was dropped.
 	Open     bool     `json:"open,omitempty"`
-	LogLines []string `json:"said,omitempty"` // what its log tells of note
+	LogLines []string `json:"said,omitempty"` // notable lines of its log
 
 	Error string `json:"error,omitempty"`
 
-	// Left out below: syncs that changed nothing, deletes of collections that
-	// nobody was told of, and what is deeper than was asked for.
+	// The number of nodes left out below: syncs without changes, deletes of
+	// collections without events, and nodes below the maximal depth.
 	Idle     int     `json:"idle,omitempty"`
 	Empty    int     `json:"empty,omitempty"`
 	Deeper   int     `json:"deeper,omitempty"`
 	Children []*Node `json:"children,omitempty"`
 
 	parent *Node
-	root   bool // of the tree that it is in
+	root   bool // it is a root of its tree
 	seq    uint64
-	cause  uint64   // of a sync: the Seq of the event whose add it follows, as the queue says
-	queues []string // of an event: where its handler added keys
-	uid    string   // of a write's object, where its events or its answer tell
+	cause  uint64   // for a sync: the Seq of the event that added its key, as the queue reports
+	queues []string // for an event: where its handler added keys
+	uid    string   // of a write's object, if its events or its answer have it
 
-	adds   []uint64        // of an event: the numbers of these adds, each in its queue
-	later  []observe.Later // of an event: the keys that its handler put off
-	record *observe.Synced // of a sync: what its record says
+	adds   []uint64             // for an event: the numbers of these adds in their queues
+	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
+	record *observe.Synced      // for a sync: its record
 }
 
-// End is when it was over.
+// End returns when the node ended.
 func (n *Node) End() time.Time { return n.Time.Add(n.Took) }
 
-// addedAt is when a sync's key was added to the queue, or a little later: the
-// measures that it is reckoned from have gaps between them.
+// addedAt returns when a sync's key was added to the queue, or slightly later: there
+// are gaps between the measured times that it is computed from.
 func (n *Node) addedAt() time.Time { return n.Time.Add(-n.Waited) }
 
-// isWrite says whether n may have changed something.
+// isWrite reports whether n may have changed an object.
 func (n *Node) isWrite() bool {
 	switch n.Verb {
 	case "get", "list", "watch":
@@ -120,7 +120,7 @@ func (n *Node) isWrite() bool {
 	return n.Kind == Call || n.Kind == Outside
 }
 
-// failed says whether n is known to have failed.
+// failed reports whether n is known to have failed.
 func (n *Node) failed() bool {
 	if n.Kind == Call {
 		return n.Status == 0 || n.Status >= 400
@@ -128,7 +128,7 @@ func (n *Node) failed() bool {
 	return n.Error != ""
 }
 
-// setCause makes cause n's cause.
+// setCause sets the cause of n.
 func (n *Node) setCause(cause *Node, c Certainty, r Rule) {
 	n.parent, n.Cause = cause, &Cause{ID: cause.ID, Certainty: c, Rule: r}
 }

@@ -14,7 +14,7 @@ func TestInvalidOptions(t *testing.T) {
 	all := buildTree(t, "scale", deployment("web"), Options{All: true})
 	usual := buildTree(t, "scale", deployment("web"), Options{})
 	if n, m := len(usual.nodesByTime()), len(all.nodesByTime()); n >= m {
-		t.Errorf("%d nodes usually, %d with all", n, m)
+		t.Errorf("%d nodes by default, %d with All", n, m)
 	}
 	shallow := buildTree(t, "scale", deployment("web"), Options{Depth: 1})
 	for n := range shallow.All() {
@@ -23,7 +23,7 @@ func TestInvalidOptions(t *testing.T) {
 		}
 	}
 	if text := writeString(t, shallow, Text, Style{}); !strings.Contains(text, "more below") {
-		t.Errorf("it is not told that there is more:\n%s", text)
+		t.Errorf("the text does not mention the nodes left out:\n%s", text)
 	}
 	quota := buildTree(t, "scale", deployment("web"), Options{Controller: "replicaset-controller"})
 	for n := range quota.All() {
@@ -36,8 +36,8 @@ func TestInvalidOptions(t *testing.T) {
 		t.Errorf("since after the first write there are %d roots", len(later.Roots))
 	}
 	never := buildTree(t, "scale", deployment("web"), Options{Since: usual.Start.Add(time.Hour)})
-	if text := writeString(t, never, Text, Style{}); !strings.Contains(text, "nothing that was asked for") {
-		t.Errorf("nothing is left, but the text is:\n%s", text)
+	if text := writeString(t, never, Text, Style{}); !strings.Contains(text, "matches the options") {
+		t.Errorf("no node is left, but the text is:\n%s", text)
 	}
 }
 
@@ -48,11 +48,11 @@ func TestObjectWithoutRecords(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("nix"), Options{Missed: 7})
-	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "7 older ones have gone") {
+	if !errors.Is(err, ErrNoRecords) || !strings.Contains(err.Error(), "dropped 7 older records") {
 		t.Errorf("got %v", err)
 	}
 	_, err = Why(records, deployment("web"), Options{What: Deleted})
-	if err == nil || !strings.Contains(err.Error(), "no record tells that it was deleted") {
+	if err == nil || !strings.Contains(err.Error(), "no record that it was deleted") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Build(nil, deployment("web"), Options{}); !errors.Is(err, ErrNoRecords) {
@@ -60,7 +60,7 @@ func TestObjectWithoutRecords(t *testing.T) {
 	}
 }
 
-// The ring has let the beginning go: the trace begins later, and says so.
+// If the first records were dropped, the trace begins later and says so.
 func TestMissedBeginningIsReported(t *testing.T) {
 	records := loadJournal(t, "rollout")
 	i := slices.IndexFunc(records, func(r observe.Record) bool { return r.Seq >= 1600 })
@@ -68,19 +68,19 @@ func TestMissedBeginningIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "1599 older records no longer kept") {
-		t.Errorf("it is not told:\n%s", text)
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "Dropped 1599 older records") {
+		t.Errorf("the dropped records are not mentioned:\n%s", text)
 	}
 	chain, err := Why(records[i:], pod("web-5fc9f4bf66-fbwcc"), Options{Missed: 1599})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := writeString(t, chain, Text, Style{}); chain.Complete || !strings.Contains(text, "What came before is not in the records") {
+	if text := writeString(t, chain, Text, Style{}); chain.Complete || !strings.Contains(text, "cause of the last line is not in the records") {
 		t.Errorf("complete is %v:\n%s", chain.Complete, text)
 	}
 }
 
-// A call is recorded before its sync: while that is under way its end is unknown.
+// A call is recorded before its sync, whose end is unknown while it runs.
 func TestOpenSync(t *testing.T) {
 	records := loadJournal(t, "rollout")
 	i := slices.IndexFunc(records, func(r observe.Record) bool { s, ok := r.Event.(*observe.Synced); return ok && s.ID == 505 })
@@ -95,7 +95,7 @@ func TestOpenSync(t *testing.T) {
 		}
 	}
 	if open != 0 {
-		t.Errorf("%d open syncs hang on nothing that they are known to come of", open)
+		t.Errorf("%d open syncs in the tree, want none: their causes are unknown", open)
 	}
 	rs := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-5fc9f4bf66"}
 	chain, err := Why(records[:i], pod("web-5fc9f4bf66-jlwws"), Options{})
@@ -110,7 +110,7 @@ func TestOpenSync(t *testing.T) {
 	}
 }
 
-// Clocks that go back, and records of other kinds, must not hang or harm.
+// Clocks that go backward and records of other kinds must not cause hangs or panics.
 func TestToleratesInconsistentRecords(t *testing.T) {
 	records := loadJournal(t, "foreground")
 	for i := range records {
@@ -134,7 +134,7 @@ func TestToleratesInconsistentRecords(t *testing.T) {
 	b.setCause(a, Likely, BySync)
 	(&graph{nodes: []*Node{a, b}}).breakCycles()
 	if a.parent != nil && b.parent != nil {
-		t.Error("a circle was left")
+		t.Error("a cycle is left")
 	}
 }
 
@@ -155,11 +155,11 @@ func TestParseFormat(t *testing.T) {
 		t.Errorf("%q, %v", f, err)
 	}
 	_, err := ParseFormat("svg")
-	if err == nil || err.Error() != `"svg" is not known: use text, json, yaml, mermaid, chrome or otlp` {
+	if err == nil || err.Error() != `unknown format "svg": use text, json, yaml, mermaid, chrome or otlp` {
 		t.Errorf("got %v", err)
 	}
 	if err := buildTree(t, "rollout", deployment("web"), Options{}).Write(&strings.Builder{}, "svg", Style{}); err == nil {
-		t.Error("an unknown format was written")
+		t.Error("Write accepts an unknown format")
 	}
 }
 

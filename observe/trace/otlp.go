@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // The messages of opentelemetry/proto/trace/v1 in the JSON mapping of OTLP:
@@ -62,7 +64,7 @@ type (
 	}
 )
 
-// Kinds of spans, and the status of one that failed.
+// Kinds of spans, and the status of a failed span.
 const (
 	otlpInternal = 1
 	otlpClient   = 3
@@ -70,8 +72,8 @@ const (
 	otlpFailed   = 2
 )
 
-// writeOTLP writes one line of the OTLP file format, with a resource a controller. A
-// certain cause is a span's parent, a likely one a link.
+// writeOTLP writes one line of the OTLP file format, with one resource per controller.
+// An exact cause is the parent of a span, a likely one a link.
 func (t *Tree) writeOTLP(w io.Writer) error {
 	p := phrases{home: t.About.Namespace}
 	trace := hexDigest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))
@@ -112,7 +114,7 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 		s.Attributes = append(s.Attributes, newAttribute("ctrlplane."+key, d[key]))
 	}
 	if n.failed() {
-		s.Status = &otlpStatus{Message: oneLine(n.Error), Code: otlpFailed}
+		s.Status = &otlpStatus{Message: words.OneLine(n.Error), Code: otlpFailed}
 	}
 	switch {
 	case n.Cause == nil || n.root:
@@ -124,7 +126,7 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 	return s
 }
 
-// hexDigest is n bytes in hex that are the same for the same parts.
+// hexDigest returns n bytes in hex that depend only on the parts.
 func hexDigest(n int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return hex.EncodeToString(sum[:n])

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// Style is how text looks.
+// Style describes how text is drawn.
 type Style struct {
-	Color bool           // colours, which never say anything alone
-	ASCII bool           // no other characters for lines
-	Width int            // columns that there are; 0 = as many as needed
-	Zone  *time.Location // of the first line's time; nil = UTC
+	Color bool           // use colors; no information depends on them
+	ASCII bool           // use ASCII characters only
+	Width int            // columns; 0 = unlimited
+	Zone  *time.Location // for the time in the first line; nil = UTC
 }
 
 // painter writes text.
@@ -53,7 +55,7 @@ func (p *painter) pick(unicode, ascii string) string {
 	return unicode
 }
 
-// writeLine writes one: its distance from the beginning, if any, the branch, the text.
+// writeLine writes a line: the time since the start, if any, the branch and the text.
 func (p *painter) writeLine(after *time.Duration, branch, text string) {
 	when := ""
 	if after != nil {
@@ -63,7 +65,7 @@ func (p *painter) writeLine(after *time.Duration, branch, text string) {
 	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+text) + "\n")
 }
 
-// truncate cuts a line to the width; escape sequences take none.
+// truncate cuts a line to the width. Escape sequences have no width.
 func (p *painter) truncate(line string) string {
 	if p.Width < 1 {
 		return line
@@ -92,10 +94,11 @@ func (p *painter) truncate(line string) string {
 	return line
 }
 
-// writeMissed tells that records are gone, unless the first node is a beginning.
+// writeMissed notes that records were dropped, unless the first node is the creation of
+// an object.
 func (p *painter) writeMissed(missed uint64, first *Node) {
 	if missed > 0 && (first == nil || first.Kind != Outside || first.Verb != "create") {
-		p.b.WriteString(pluralize(missed, "older record") + " no longer kept: what began before may look as if it came from nowhere.\n")
+		p.b.WriteString("Dropped " + words.Count(missed, "older record") + ": earlier causes may be missing.\n")
 	}
 }
 

@@ -1,10 +1,10 @@
 package trace
 
-// pruner leaves out what does not tell anything.
+// pruner removes nodes without information.
 type pruner struct{ Options }
 
-// attachKept hangs what is worth keeping below n, and says whether n itself is.
-// depth is how many writes lead to n.
+// attachKept adds the children of n that are worth keeping, and reports whether n
+// itself is. depth is the number of writes that lead to n.
 func (f pruner) attachKept(n *Node, children map[*Node][]*Node, depth int) bool {
 	if n.Kind == Call || n.Kind == Outside {
 		depth++
@@ -39,7 +39,7 @@ func (f pruner) attachKept(n *Node, children map[*Node][]*Node, depth int) bool 
 	return f.All || n.isNotable()
 }
 
-// isNotable says whether a node that nothing came of is worth telling.
+// isNotable reports whether a node without effects is worth showing.
 func (n *Node) isNotable() bool {
 	switch n.Kind {
 	case Event:
@@ -52,7 +52,7 @@ func (n *Node) isNotable() bool {
 	return true
 }
 
-// isExcluded says whether n is not asked for.
+// isExcluded reports whether the options exclude n.
 func (f pruner) isExcluded(n *Node) bool {
 	return f.Controller != "" && n.Controller != f.Controller || n.End().Before(f.Since)
 }

@@ -8,23 +8,22 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxTimerDelay is how late a queue's timer may be, on a machine that is short of
-// processors.
+// maxTimerDelay is how late a queue's timer may fire on a busy machine.
 const maxTimerDelay = 50 * time.Millisecond
 
-// addID names an add: a controller that is started again counts anew.
+// addID identifies an add. A restarted controller counts from 1 again.
 type addID struct {
 	queueName
 	number uint64
 }
 
-// delayedKey is a key that an event's handler or a sync has put back until it is due.
+// delayedKey is a key that an event's handler or a sync added with a delay.
 type delayedKey struct {
 	due time.Time
 	by  *Node
 }
 
-// indexEventAdds notes which adds an event's handler made at once, and which later.
+// indexEventAdds indexes the adds of an event's handler, with and without a delay.
 func (a *addIndex) indexEventAdds(e *Node) {
 	for i, n := range e.adds {
 		k := addID{queueName{e.Controller, e.queues[i]}, n}
@@ -36,7 +35,7 @@ func (a *addIndex) indexEventAdds(e *Node) {
 	}
 }
 
-// linkByQueue links a sync to what added its key, where the queue itself tells that.
+// linkByQueue links a sync to the node that added its key, if the queue reports the add.
 func (a *addIndex) linkByQueue(s *Node) bool {
 	switch {
 	case s.record.Add == 0:
@@ -57,8 +56,8 @@ func (a *addIndex) linkByQueue(s *Node) bool {
 	return false
 }
 
-// resolveByElimination finds for syncs that several adds fit the one that no other sync
-// follows: each add has one sync.
+// resolveByElimination finds, for syncs with several candidate adds, the one that no
+// other sync follows: each add has one sync.
 func (a *addIndex) resolveByElimination() {
 	for again := true; again; {
 		again = false
@@ -76,7 +75,8 @@ func (a *addIndex) resolveByElimination() {
 	}
 }
 
-// candidateAdds are the adds that fit s and that no other sync is known to follow.
+// candidateAdds returns the adds that match s and that no other sync is known to
+// follow.
 func (a *addIndex) candidateAdds(q queueName, s *Node) (numbers []uint64) {
 	for n := s.record.Add; n <= s.record.LastAdd; n++ {
 		near := func(at time.Time) bool { return within(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
@@ -87,14 +87,14 @@ func (a *addIndex) candidateAdds(q queueName, s *Node) (numbers []uint64) {
 	return numbers
 }
 
-// minRestartTime is less than a controller takes to end and begin to count anew.
+// minRestartTime is less than a controller takes to restart.
 const minRestartTime = 20 * time.Millisecond
 
-// claimAdd notes that s follows an add, for certain.
+// claimAdd records that s certainly follows an add.
 func (a *addIndex) claimAdd(k addID, s *Node) { a.followed[k] = append(a.followed[k], s.addedAt()) }
 
-// linkOneOf links a sync that several adds fit: for certain where only one is left,
-// or else to the one of the nearest object.
+// linkOneOf links a sync with several candidate adds. The link is exact if only one is
+// left, otherwise it goes to the most closely related object.
 func (a *addIndex) linkOneOf(s *Node) bool {
 	q := queueName{s.Controller, s.Queue}
 	if n := a.soleAdd[s]; n != 0 {
@@ -117,9 +117,9 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 	return true
 }
 
-// nameAffinity is how near an event's object seems to the key that s names in its log:
-// it is the object, its name begins with that of the object, as those do that a
-// controller makes, or neither.
+// nameAffinity says how closely an event's object is related to the key that s logs: 2
+// if it is the object, 1 if its name begins with the key, as the names of created
+// objects do, otherwise 0.
 func (s *Node) nameAffinity(e *Node) int {
 	switch {
 	case s.isKeyOf(e):
@@ -130,11 +130,10 @@ func (s *Node) nameAffinity(e *Node) int {
 	return 0
 }
 
-// eventOfAdd is the event whose handler made an add that s may follow; nil if none is
-// known.
+// eventOfAdd returns the event whose handler made an add that s may follow, or nil.
 func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 	list := a.byAdd[addID{q, number}]
-	for _, e := range slices.Backward(list) { // the last life's comes last
+	for _, e := range slices.Backward(list) { // those after a restart come last
 		if !e.Time.After(s.Time) {
 			return e
 		}
@@ -142,8 +141,9 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 	return nil
 }
 
-// linkTimerAdd links a sync whose key the queue's timer brought to who had put it back:
-// for certain, where only one can have, and the log says that its key is the same.
+// linkTimerAdd links a sync whose key the queue's timer added to the node that delayed
+// the key. The link is exact if there is only one candidate and its logged key is the
+// same.
 func (a *addIndex) linkTimerAdd(s *Node) bool {
 	var due []delayedKey
 	for _, l := range a.delayed[queueName{s.Controller, s.Queue}] {
@@ -154,7 +154,7 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 	if len(due) == 0 {
 		return false
 	}
-	// The queue keeps the one that is due first.
+	// Of several delays for a key, the queue keeps the shortest.
 	first := slices.MinFunc(due, func(a, b delayedKey) int { return a.due.Compare(b.due) }).by
 	certainty := Likely
 	if len(due) == 1 && s.hasSameKey(first) {
@@ -164,7 +164,7 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 	return true
 }
 
-// hasSameKey says whether the log of s names the key that n had, or the object.
+// hasSameKey reports whether the log of s names the key or the object of n.
 func (s *Node) hasSameKey(n *Node) bool {
 	if n.Kind == Event {
 		return s.isKeyOf(n)
@@ -172,7 +172,7 @@ func (s *Node) hasSameKey(n *Node) bool {
 	return s.KeyBasis == observe.BasisLog && n.KeyBasis == observe.BasisLog && s.Key == n.Key
 }
 
-// hasOtherKey says whether the logs of two syncs name different keys.
+// hasOtherKey reports whether the logs of two syncs name different keys.
 func (s *Node) hasOtherKey(n *Node) bool {
 	return n.Kind == Sync && s.KeyBasis == observe.BasisLog && n.KeyBasis == observe.BasisLog && s.Key != n.Key
 }

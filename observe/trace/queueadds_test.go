@@ -16,15 +16,14 @@ func someDeployment(name string) observe.Object {
 	return observe.Object{Group: "apps", Resource: "deployments", Namespace: "default", Name: name, UID: name}
 }
 
-// deliveredRecord is an event of a Deployment, and which adds its handler made.
+// deliveredRecord is an event of a Deployment with the adds of its handler.
 func deliveredRecord(seq uint64, name string, adds ...uint64) observe.Record {
 	d := &observe.Delivered{Controller: "c", Change: observe.Updated, Object: someDeployment(name), Took: 10 * time.Microsecond, Adds: adds}
 	d.Queues = slices.Repeat([]string{"q"}, len(adds))
 	return observe.Record{Seq: seq, Time: at(float64(seq)), Event: d}
 }
 
-// syncedRecord is a sync that ends a millisecond after its key was taken, which had
-// waited for two.
+// syncedRecord is a sync that took a millisecond, of a key that waited for two.
 func syncedRecord(seq uint64, s observe.Synced) observe.Record {
 	s.Controller, s.Queue, s.Waited, s.Took = "c", "q", 2*time.Millisecond, time.Millisecond
 	if s.Key != "" {
@@ -35,37 +34,37 @@ func syncedRecord(seq uint64, s observe.Synced) observe.Record {
 
 func TestLinksAddsReportedByQueues(t *testing.T) {
 	putOff := deliveredRecord(1, "a")
-	putOff.Event.(*observe.Delivered).Later = []observe.Later{{Queue: "q", Due: at(7)}}
+	putOff.Event.(*observe.Delivered).Later = []observe.DelayedKey{{Queue: "q", Due: at(7)}}
 	retry := func(seq uint64, key string, due float64) observe.Record {
 		return syncedRecord(seq, observe.Synced{ID: 70 + seq, Key: key, Retried: true, Due: at(due)})
 	}
 	for _, test := range []struct {
 		name    string
-		records []observe.Record // the last is the sync that is asked about
-		cause   string           // its node, empty = none
+		records []observe.Record // the last is the sync to link
+		cause   string           // ID of its node; "" = none
 		rule    Rule
 		sure    Certainty
 	}{
 		{"the add of another object's event", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Cause: 1, Sure: true})}, "r1", ByAdd, Exact},
-		{"an add of an earlier life has the same number", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "r2", ByAdd, Exact},
-		{"and of a later life", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true}), deliveredRecord(20, "b", 5)}, "r1", ByAdd, Exact},
-		{"several adds fit, one of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6, Cause: 1})}, "r2", ByAdd, Likely},
-		{"several adds fit, one of what the object has made", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b-1", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r2", ByAdd, Likely},
-		{"several adds fit, none of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Likely},
-		{"several fit, one is another sync's", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r1", ByAdd, Exact},
-		{"several fit, one was another sync's in an earlier life", []observe.Record{syncedRecord(5, observe.Synced{ID: 8, Add: 5, Sure: true}), deliveredRecord(101, "a", 5), deliveredRecord(102, "b", 6), syncedRecord(110, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r102", ByAdd, Likely},
-		{"three fit, and what another follows is left by a third", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), deliveredRecord(3, "c", 7),
+		{"an add before a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "r2", ByAdd, Exact},
+		{"an add after a restart has the same number", []observe.Record{deliveredRecord(1, "a", 5), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true}), deliveredRecord(20, "b", 5)}, "r1", ByAdd, Exact},
+		{"several adds match, one of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6, Cause: 1})}, "r2", ByAdd, Likely},
+		{"several adds match, one of an object created for it", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b-1", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r2", ByAdd, Likely},
+		{"several adds match, none of the object", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Likely},
+		{"several adds match, another sync follows one", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r1", ByAdd, Exact},
+		{"several adds match, another sync followed one before a restart", []observe.Record{syncedRecord(5, observe.Synced{ID: 8, Add: 5, Sure: true}), deliveredRecord(101, "a", 5), deliveredRecord(102, "b", 6), syncedRecord(110, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r102", ByAdd, Likely},
+		{"three adds match, the others are eliminated in turn", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), deliveredRecord(3, "c", 7),
 			syncedRecord(7, observe.Synced{ID: 7, Add: 7, Sure: true}), syncedRecord(8, observe.Synced{ID: 8, Add: 6, LastAdd: 7}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, LastAdd: 7})}, "r1", ByAdd, Exact},
 		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Exact},
-		{"nobody is known to have added it", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
+		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 
 		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Exact},
-		{"a retry of a key that is not known", []observe.Record{retry(1, "", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Likely},
+		{"a retry of an unknown key", []observe.Record{retry(1, "", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Likely},
 		{"two retries of one key", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/a", 6.98), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 		{"a retry that is not due yet", []observe.Record{retry(1, "default/a", 9), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Timed: true})}, "", "", ""},
-		{"put off by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "r1", ByDelay, Exact},
-		{"put off by a handler, maybe for another", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Timed: true})}, "r1", ByDelay, Likely},
-		{"put off, or tried again", []observe.Record{putOff, retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
+		{"delayed by a handler", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "r1", ByDelay, Exact},
+		{"delayed by a handler, maybe for another key", []observe.Record{putOff, syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, Timed: true})}, "r1", ByDelay, Likely},
+		{"delayed by a handler, or retried", []observe.Record{putOff, retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := newGraph(test.records, observe.Object{}, false).byID[9]
@@ -80,8 +79,8 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 	}
 }
 
-// A delete that was answered without the object tells by the UID which object it
-// has removed, though another of the same name is removed right after it.
+// The UID in the answer of a delete says which object it has removed, even if another
+// one of the same name is removed right after.
 func TestDeletionIsMatchedByUID(t *testing.T) {
 	removed := func(seq uint64, uid string) observe.Record {
 		d := deliveredRecord(seq, "a").Event.(*observe.Delivered)
@@ -97,7 +96,7 @@ func TestDeletionIsMatchedByUID(t *testing.T) {
 	g := newGraph([]observe.Record{call(2, "u"), removed(3, "u"), call(4, "v"), removed(5, "v")}, observe.Object{}, false)
 	for event, want := range map[uint64]string{3: "r2", 5: "r4"} {
 		if c := g.bySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Exact || c.Rule != ByDeletion {
-			t.Errorf("event %d comes of %+v, want %s", event, c, want)
+			t.Errorf("event %d is linked to %+v, want %s", event, c, want)
 		}
 	}
 }

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// writeText draws the tree, a line a write or sync.
+// writeText draws the tree, one line per write or sync.
 func (t *Tree) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, t.About.Namespace)
 	if len(t.Roots) == 0 {
-		fmt.Fprintf(&p.b, "Of %s there is nothing that was asked for\n", p.strong(t.About.String()))
+		fmt.Fprintf(&p.b, "Nothing that %s set off matches the options\n", p.strong(t.About.String()))
 	} else {
-		fmt.Fprintf(&p.b, "What came of %s, from %s on, in %s\n", p.strong(t.About.String()), p.formatClock(t.Start), p.formatDuration(t.Took))
+		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(t.About.String()), p.formatDuration(t.Took), p.formatClock(t.Start))
 	}
 	p.writeMissed(t.Missed, t.firstRoot())
 	p.b.WriteString("\n")
@@ -24,7 +26,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// firstRoot is the first root; nil if there is none.
+// firstRoot returns the first root, or nil.
 func (t *Tree) firstRoot() *Node {
 	if len(t.Roots) == 0 {
 		return nil
@@ -32,12 +34,12 @@ func (t *Tree) firstRoot() *Node {
 	return t.Roots[0]
 }
 
-// item is a line of the tree: a node, or an event with a sync that it led to,
-// which top and node then are.
+// item is a line of the tree: a node, or an event (top) with a sync that it caused
+// (node).
 type item struct{ top, node *Node }
 
-// childItems lists what is drawn below n. A sync that was put back and what became of
-// that stand side by side: they may be many.
+// childItems returns the items drawn below n. Retries of a sync are drawn beside it
+// because there may be many.
 func childItems(n *Node) (list []item, idle int) {
 	idle = n.Idle
 	for _, c := range n.Children {
@@ -55,7 +57,7 @@ func childItems(n *Node) (list []item, idle int) {
 	return list, idle
 }
 
-// withRetries are an item and, of a sync, the later ones of the same key.
+// withRetries returns an item and, for a sync, its retries.
 func withRetries(it item) []item {
 	list := []item{it}
 	for _, c := range it.node.Children {
@@ -66,10 +68,10 @@ func withRetries(it item) []item {
 	return list
 }
 
-// isRetry says whether n is a sync of a key that was put back.
+// isRetry reports whether n is a sync of a requeued key.
 func (n *Node) isRetry() bool { return n.Kind == Sync && n.Cause != nil && n.Cause.Rule == ByRetry }
 
-// writeBranch draws an item behind lead, and what is below it behind rest.
+// writeBranch draws an item with the prefix lead, and those below it with rest.
 func (p *painter) writeBranch(it item, lead, rest string) {
 	n := it.node
 	p.writeLine(&it.top.After, lead, p.describeItem(it))
@@ -79,10 +81,10 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 		notes = logNotes(n.LogLines)
 	}
 	if n.Empty > 0 {
-		notes = append(notes, "and "+pluralize(n.Empty, "delete")+" of a whole collection that nobody was told of")
+		notes = append(notes, "and "+words.Count(n.Empty, "collection delete")+" without events")
 	}
 	if idle > 0 {
-		notes = append(notes, "and "+pluralize(idle, "sync")+" that changed nothing")
+		notes = append(notes, "and "+words.Count(idle, "sync")+" without changes")
 	}
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
@@ -106,19 +108,19 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 	}
 }
 
-// logNotes are a controller's own words, the first few.
+// logNotes returns notes for the first few log lines.
 func logNotes(lines []string) (notes []string) {
 	const most = 3
 	for i, l := range lines {
 		if i == most {
-			return append(notes, fmt.Sprintf("says %d lines more", len(lines)-most))
+			return append(notes, "and "+words.Count(len(lines)-most, "more log line"))
 		}
-		notes = append(notes, `says "`+oneLine(l)+`"`)
+		notes = append(notes, `logs "`+words.OneLine(l)+`"`)
 	}
 	return notes
 }
 
-// branchMark is the end of the branch that an item hangs on.
+// branchMark returns the line that connects an item to its parent.
 func (p *painter) branchMark(it item, last bool) string {
 	likely := it.top.isLikely() || it.node.isLikely()
 	p.likely = p.likely || likely
@@ -135,7 +137,7 @@ func (p *painter) branchMark(it item, last bool) string {
 
 func (n *Node) isLikely() bool { return n.Cause != nil && n.Cause.Certainty == Likely }
 
-// describeItem is an item in words.
+// describeItem describes an item in words.
 func (p *painter) describeItem(it item) string {
 	n, s := it.node, ""
 	if n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root) {
@@ -150,8 +152,6 @@ func (p *painter) describeItem(it item) string {
 			if n.Cause.Rule == ByDelay {
 				s += p.formatDuration(n.addedAt().Sub(it.top.Time)) + " later "
 			}
-		} else if n.isRetry() {
-			s += "again "
 		}
 		text := p.describeSync(n)
 		if n.Error != "" {
@@ -164,7 +164,7 @@ func (p *painter) describeItem(it item) string {
 		text = p.bad(text)
 	}
 	if n.root && n.parent != nil && n.parent.Key != "" {
-		text += ", in its sync of " + n.parent.Key
+		text += ", while syncing " + n.parent.Key
 	}
 	return s + text
 }

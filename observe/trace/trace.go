@@ -4,31 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Options say what of a trace is wanted.
+// Options select parts of a trace.
 type Options struct {
-	// Since leaves out what is over by then, but for the way to what came later.
+	// Since leaves out nodes that ended before, unless later ones follow from them.
 	Since time.Time
-	// Controller leaves out what does not lead to anything that it did.
+	// Controller leaves out nodes that lead to nothing this controller did.
 	Controller string
-	// Depth is how many writes a branch has at most; 0 = any number. For Build only,
-	// as Since and Controller.
+	// Depth is the maximal number of writes in a branch; 0 = unlimited. Only Build uses
+	// Depth, Since and Controller.
 	Depth int
-	// All keeps events and leases, events that nobody acted on and syncs that
-	// changed nothing.
+	// All includes Events and Leases, deliveries without effects, and syncs without
+	// changes.
 	All bool
-	// What is asked for the reason of; for Why only.
+	// What is the change to explain. Only Why uses it.
 	What What
-	// Missed is how many records have gone before the first: Page.Missed.
+	// Missed is the number of records dropped before the first: Page.Missed.
 	Missed uint64
 }
 
-// Tree is what happened to an object and all that came of it.
+// Tree has the writes to an object and everything that they set off.
 type Tree struct {
 	About  observe.Object `json:"about"`
 	Start  time.Time      `json:"start"`
@@ -37,11 +36,11 @@ type Tree struct {
 	Roots  []*Node        `json:"roots"`
 }
 
-// ErrNoRecords is that no record is about the object.
-var ErrNoRecords = errors.New("nobody touched it")
+// ErrNoRecords says that no record is about the object.
+var ErrNoRecords = errors.New("no such object in the recorded history")
 
-// Build traces an object forward: each write to it that does not itself come of
-// one, and what followed. Records are in the order of Seq.
+// Build traces an object forward: each write to it that does not follow from another
+// one, and its effects. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonical(about)
 	g := newGraph(records, about, o.All)
@@ -56,7 +55,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		return nil, noRecordsError(about, o)
 	}
 	children := map[*Node][]*Node{}
-	for _, n := range g.nodes { // in order of time, so that children are, too
+	for _, n := range g.nodes { // in chronological order, so children are as well
 		if n.parent != nil {
 			children[n.parent] = append(children[n.parent], n)
 		}
@@ -74,21 +73,17 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 }
 
 func noRecordsError(about observe.Object, o Options) error {
-	where := "since the control plane started"
-	if o.Missed > 0 {
-		where = fmt.Sprintf("as far back as records are kept (%d older ones have gone)", o.Missed)
-	}
-	return fmt.Errorf("%s: %w %s", about, ErrNoRecords, where)
+	return fmt.Errorf("%s: %w%s", about, ErrNoRecords, missedNote(o.Missed))
 }
 
-// isAbout says whether n is about the object: its name, and its UID where both are known.
+// isAbout reports whether n is about the object. UIDs are compared if both are known.
 func (n *Node) isAbout(about observe.Object) bool {
 	o := *n.Object
 	o.UID = n.uid
 	return o.Same(about)
 }
 
-// descendsFrom says whether n follows from one of the set.
+// descendsFrom reports whether n follows from a node of the set.
 func (n *Node) descendsFrom(set map[*Node]bool) bool {
 	for p := n.parent; p != nil; p = p.parent {
 		if set[p] {
@@ -98,7 +93,7 @@ func (n *Node) descendsFrom(set map[*Node]bool) bool {
 	return false
 }
 
-// setOffsets sets each node's distance from the beginning.
+// setOffsets sets the time of each node since the start.
 func (t *Tree) setOffsets() {
 	var end time.Time
 	for n := range t.All() {
@@ -115,7 +110,7 @@ func (t *Tree) setOffsets() {
 	}
 }
 
-// All yields each node, parents first.
+// All yields all nodes, parents first.
 func (t *Tree) All() func(yield func(*Node) bool) {
 	return func(yield func(*Node) bool) {
 		var walk func([]*Node) bool
@@ -131,14 +126,14 @@ func (t *Tree) All() func(yield func(*Node) bool) {
 	}
 }
 
-// nodesByTime are all nodes in order of time.
+// nodesByTime returns all nodes in chronological order.
 func (t *Tree) nodesByTime() []*Node {
 	list := slices.Collect(t.All())
 	slices.SortStableFunc(list, compareTime)
 	return list
 }
 
-// breakCycles ends circles, which there can be if the clock was set back.
+// breakCycles removes cycles, which can exist if the clock was set back.
 func (g *graph) breakCycles() {
 	const under, done = 1, 2
 	state := map[*Node]int{}
@@ -155,14 +150,4 @@ func (g *graph) breakCycles() {
 			state[at] = done
 		}
 	}
-}
-
-// oneLine makes text that came from elsewhere harmless to a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// loadJournal reads records of a real control plane, as lines of JSON.
+// loadJournal reads records of a real control plane from lines of JSON.
 func loadJournal(t *testing.T, name string) []observe.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
@@ -35,7 +35,7 @@ func loadJournal(t *testing.T, name string) []observe.Record {
 	return list
 }
 
-// labelOf names a write: its node, what it did and, if it has one, the version.
+// labelOf returns a write's node, verb and object and, if there is one, its version.
 func labelOf(n *Node) string {
 	s := n.ID + " " + n.Verb + " " + n.Object.Resource
 	if n.Subresource != "" {
@@ -53,7 +53,7 @@ func labelOf(n *Node) string {
 	return s
 }
 
-// causesOfWrites are the controllers' writes, each with the write that it comes of.
+// causesOfWrites maps each write of a controller to the write that caused it.
 func causesOfWrites(g *graph) map[string]string {
 	all := map[string]string{}
 	for _, n := range g.nodes {

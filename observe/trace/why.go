@@ -4,34 +4,35 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// What of an object is asked for the reason of.
+// What is the change of an object to explain.
 type What string
 
-// The zero value is how it came to be or, where that is not recorded, its last change.
+// The changes. The zero value stands for Created or, if that is not recorded, Changed.
 const (
 	Created What = "created"
 	Changed What = "changed"
 	Deleted What = "deleted"
 )
 
-// Chain is how something came to be.
+// Chain is the chain of causes of a change.
 type Chain struct {
 	About observe.Object `json:"about"`
 	What  What           `json:"what"`
 	Start time.Time      `json:"start"`
 	Took  time.Duration  `json:"tookNanos"`
-	// Links begin with what is explained; each is followed by its cause.
+	// Links begins with the change to explain. Each link is followed by its cause.
 	Links []*Node `json:"links"`
-	// Complete says that the last link is a beginning: a write from outside, or an
-	// object that was there.
+	// Complete is set if the last link has no cause in the control plane: an outside
+	// write, or an object that existed before.
 	Complete bool   `json:"complete"`
 	Missed   uint64 `json:"missed,omitempty"`
 }
 
-// Why traces an object backward. Records are in the order of Seq.
+// Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	about = *canonical(about)
 	g := newGraph(records, about, o.All)
@@ -59,7 +60,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	}
 	n := last[what]
 	if n == nil {
-		return nil, fmt.Errorf("%s: no record tells that it was %s%s", about, what, missedNote(o.Missed))
+		return nil, fmt.Errorf("%s: no record that it was %s%s", about, what, missedNote(o.Missed))
 	}
 	return newChain(about, what, n, o), nil
 }
@@ -68,10 +69,11 @@ func missedNote(missed uint64) string {
 	if missed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d older records have gone)", missed)
+	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
-// effect is what a write did to its object; empty for what is no write, or failed.
+// effect returns what a write did to its object, "" for a failed one and for other
+// nodes.
 func (n *Node) effect() What {
 	if !n.isWrite() || n.failed() {
 		return ""
@@ -102,7 +104,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 	return c
 }
 
-// Tree is the chain as a tree with one branch.
+// Tree returns the chain as a tree with one branch.
 func (c *Chain) Tree() *Tree {
 	t := &Tree{About: c.About, Start: c.Start, Took: c.Took, Missed: c.Missed}
 	var below []*Node

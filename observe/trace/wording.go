@@ -5,16 +5,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// phrases say in words what nodes are. A namespace that is home is not said.
+// phrases describes nodes in words. It leaves out the namespace home.
 type phrases struct {
 	home  string
 	ascii bool
 }
 
-// pastTense is a verb for what has been done.
+// pastTense returns the past tense of an API verb.
 func pastTense(verb string) string {
 	switch verb {
 	case "create", "update", "delete":
@@ -29,7 +30,7 @@ func pastTense(verb string) string {
 	return verb
 }
 
-// objectName is its kind and name, with the namespace where that is another.
+// objectName returns kind and name, with the namespace unless that is home.
 func (p phrases) objectName(o *observe.Object) string {
 	what := o.Kind
 	if what == "" {
@@ -54,11 +55,11 @@ func (p phrases) targetName(n *Node) string {
 	return s
 }
 
-// describeWrite says what a call or a write from outside did.
+// describeWrite describes a call or an outside write.
 func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	if n.failed() {
-		return fmt.Sprintf("could not %s %s: %s", n.Verb, what, describeFailure(n))
+		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
 	s := pastTense(n.Verb) + " " + what
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
@@ -66,42 +67,42 @@ func (p phrases) describeWrite(n *Node) string {
 		s += " (version " + n.ResourceVersion + ")"
 	}
 	if n.Kind == Outside && n.Verb != "list" {
-		return s + ", from outside"
+		return s + ", by a client outside the process"
 	}
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
 	}
 	if gone && n.Verb != "delete" {
-		s += ", and so it was gone"
+		s += ", which removed the object"
 	}
 	return s
 }
 
 func describeFailure(n *Node) string {
-	why := oneLine(n.Error)
+	why := words.OneLine(n.Error)
 	switch {
 	case n.Conflict:
-		return "conflict, it had changed meanwhile"
+		return "conflict: the object has been modified"
 	case n.Status == 0:
-		return "no answer, " + why
+		return "no answer: " + why
 	case why == "":
 		return fmt.Sprintf("status %d", n.Status)
 	}
-	return fmt.Sprintf("%d, %s", n.Status, why)
+	return fmt.Sprintf("%d: %s", n.Status, why)
 }
 
-// describeChange says what a controller was told of an object.
+// describeChange describes an event that a controller received.
 func describeChange(c observe.Change) string {
 	if c == observe.Listed {
-		return "found it there"
+		return "listed it"
 	}
 	return "saw it " + string(c)
 }
 
-// describeSync says what a worker did with a key.
+// describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
 	if n.Open {
-		return "a sync of which no end is recorded"
+		return "a sync without a recorded end"
 	}
 	s := "synced"
 	if n.Key != "" {
@@ -110,27 +111,30 @@ func (p phrases) describeSync(n *Node) string {
 		}
 		s += " " + n.Key
 	}
+	if n.isRetry() {
+		s += " again"
+	}
 	s += fmt.Sprintf(" in %s, after %s in queue %s", p.formatDuration(n.Took), p.formatDuration(n.Waited), n.Queue)
 	switch {
 	case n.Error != "" && n.Retried:
-		s += "; it failed and is to be tried again"
+		s += "; failed; will retry"
 	case n.Error != "":
-		s += "; it failed"
+		s += "; failed"
 	case n.Retried:
-		s += "; to be looked at again"
+		s += "; requeued"
 	}
 	if n.Error != "" && !n.hasCallWithSameError() {
-		s += ": " + oneLine(n.Error)
+		s += ": " + words.OneLine(n.Error)
 	}
 	return s
 }
 
-// hasCallWithSameError says whether a call of the sync tells the same failure.
+// hasCallWithSameError reports whether a call of the sync failed with its error.
 func (n *Node) hasCallWithSameError() bool {
 	return slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Error == n.Error })
 }
 
-// formatDuration is short, with what is enough for people.
+// formatDuration formats a duration with two or three digits.
 func (p phrases) formatDuration(d time.Duration) string {
 	micro := "µs"
 	if p.ascii {
@@ -149,12 +153,4 @@ func (p phrases) formatDuration(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
-}
-
-// pluralize is "1 sync" or "7 syncs".
-func pluralize[N int | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// writeIndex are the calls that may have made versions.
+// writeIndex finds the calls that may have made versions.
 type writeIndex struct {
 	answers   map[objectVersion][]*Node // answered with the version
-	byPlace   map[place][]*Node         // by object, or by collection, where the name is empty
-	known     []knownVersion            // in order of time
+	byPlace   map[place][]*Node         // by object, or by collection if the name is empty
+	known     []knownVersion            // in chronological order
 	seen      map[objectVersion]time.Time
 	deletions map[place][]*version
 }
@@ -21,7 +21,7 @@ type objectVersion struct {
 	number string
 }
 
-// knownVersion is the highest version of any object that is known at a time.
+// knownVersion is the highest version of any object known at a time.
 type knownVersion struct {
 	at      time.Time
 	highest uint64
@@ -58,7 +58,7 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 	return m
 }
 
-// noteVersion notes that a version was known at a time.
+// noteVersion records that a version was known at a time.
 func (m *writeIndex) noteVersion(k objectVersion, at time.Time) {
 	if old, ok := m.seen[k]; !ok || at.Before(old) {
 		m.seen[k] = at
@@ -68,7 +68,7 @@ func (m *writeIndex) noteVersion(k objectVersion, at time.Time) {
 	}
 }
 
-// highestBefore is the highest version that was known before t.
+// highestBefore returns the highest version known before t.
 func (m *writeIndex) highestBefore(t time.Time) uint64 {
 	i := sort.Search(len(m.known), func(i int) bool { return !m.known[i].at.Before(t) })
 	if i == 0 {
@@ -77,7 +77,7 @@ func (m *writeIndex) highestBefore(t time.Time) uint64 {
 	return m.known[i-1].highest
 }
 
-// writeOf returns the call that made v, if there is one.
+// writeOf returns the call that made v, if it is recorded.
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
 	if v.listed {
 		return nil, "", ""
@@ -96,8 +96,8 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 	return nil, "", ""
 }
 
-// answeringCall is the call that was answered with v. One that began when v was
-// known already has changed nothing.
+// answeringCall returns the call that was answered with v. A call that began when v was
+// already known has changed nothing.
 func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 	k := objectVersion{v.place, v.number}
 	var fresh, doubtful []*Node
@@ -124,18 +124,19 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 	return slices.MinFunc(fresh, func(a, b *Node) int { return a.End().Compare(b.End()) }), Likely
 }
 
-// mayPrecede says whether c, a call that seems to have begun after a time, may have
-// begun before: its record was held up, for its sync had begun by then.
+// mayPrecede reports whether c, which seems to have begun after a time, may have begun
+// before: its record was delayed, and its sync had begun by then.
 func (c *Node) mayPrecede(t time.Time) bool {
 	return c.Time.Sub(t) < maxRecordDelay && c.parent != nil && c.parent.Time.Before(t)
 }
 
-// isCertain says whether the only call that was answered with v has made it.
+// isCertain reports whether the only call that was answered with v has certainly made
+// it.
 func (m *writeIndex) isCertain(c *Node, v *version) bool {
 	switch {
-	case v.deleted: // only who removes an object learns the version of its end
+	case v.deleted: // only the call that removes an object is answered with its last version
 		return true
-	case c.Verb != "update": // a patch or a delete that changes nothing needs not know v before
+	case c.Verb != "update": // a patch or delete without an effect is answered with v even if v is new
 		return false
 	}
 	for _, end := range m.deletions[v.place] {
@@ -147,12 +148,12 @@ func (m *writeIndex) isCertain(c *Node, v *version) bool {
 	return err == nil && m.highestBefore(c.Time) < n
 }
 
-// matchingDeletes are the deletes that v, an object's end, may be due to, and that were
-// answered without the object.
+// matchingDeletes returns the deletes that may have removed the object and were
+// answered without it. v is the object's last version.
 func (m *writeIndex) matchingDeletes(v *version) []*Node {
 	var list []*Node
 	for _, c := range m.byPlace[v.place] {
-		other := c.uid != "" && v.uid() != "" && c.uid != v.uid() // an object that had the name before
+		other := c.uid != "" && v.uid() != "" && c.uid != v.uid() // an earlier object of the same name
 		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && !other && m.overlaps(c, v) {
 			list = append(list, c)
 		}
@@ -164,8 +165,8 @@ func (m *writeIndex) overlaps(c *Node, v *version) bool {
 	return within(v.first, c.Time, c.End().Add(maxEventDelay))
 }
 
-// concurrentCall is the call that may have made v though its answer tells another
-// version, or none: of several the one that began last.
+// concurrentCall returns the call that may have made v although its answer has another
+// version or none. Of several it returns the one that began last.
 func (m *writeIndex) concurrentCall(v *version) *Node {
 	collection := v.place
 	collection.name = ""
@@ -178,7 +179,7 @@ func (m *writeIndex) concurrentCall(v *version) *Node {
 	return last
 }
 
-// canProduce says whether c is of a kind that could have made v.
+// canProduce reports whether a call like c can make v.
 func (m *writeIndex) canProduce(c *Node, v *version) bool {
 	answer, _ := strconv.ParseUint(c.ResourceVersion, 10, 64)
 	number, _ := strconv.ParseUint(v.number, 10, 64)
@@ -189,9 +190,9 @@ func (m *writeIndex) canProduce(c *Node, v *version) bool {
 		return c.ResourceVersion == "" && c.Object.Name != "" // a binding, an eviction
 	case c.ResourceVersion == "":
 		return true
-	case c.Verb == "delete": // in two steps, of which the answer tells the last
+	case c.Verb == "delete": // made in two steps; the answer has the last version
 		return number < answer
 	}
-	// Who removes the last finalizer is answered with the version before the end.
+	// The call that removes the last finalizer is answered with the version before.
 	return v.deleted && m.seen[objectVersion{v.place, c.ResourceVersion}].Before(c.Time)
 }

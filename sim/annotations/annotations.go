@@ -1,32 +1,112 @@
-// Package mark names the annotations of a Node that say that it is simulated and
-// how it fares. Package nodes sets them; the simulated kubelets, the metrics API
-// and the cloud provider read them, too.
+// Package annotations lists every annotation that the simulation reads or writes
+// on Nodes, Pods and Services, and reads them.
+//
+// The names of ctrlplane's own annotations begin with "ctrlplane.local/". Earlier
+// releases wrote "ctrlplane/" instead; those names are deprecated and still read.
 package annotations
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 const (
-	// KwokNode marks, as in kwok, a node that is simulated, when it is Fake.
+	prefix           = "ctrlplane.local/"
+	deprecatedPrefix = "ctrlplane/"
+)
+
+// Annotations of a Node.
+const (
+	// KwokNode is kwok's: the value KwokFake makes a node a simulated one.
 	KwokNode, KwokFake = "kwok.x-k8s.io/node", "fake"
-	// Failed stops a node's heart-beat while it is Yes.
-	Failed = "ctrlplane/failed"
-	// Terminated says, when it is Yes, that the cloud provider has no machine for
-	// the node any more.
-	Terminated = "ctrlplane/terminated"
-	// True is what the last two are set to.
+	// Failed stops the heartbeat of a simulated node while it is True.
+	Failed = prefix + "failed"
+	// Terminated says, when it is True, that the machine of the node no longer
+	// exists at the cloud provider.
+	Terminated = prefix + "terminated"
+	// True is the value of Failed and Terminated.
 	True = "true"
 )
 
-// IsSimulated is whether nobody but ctrlplane plays the node's kubelet.
+// Annotations of a Pod that say what its containers do. Without them a Pod of a
+// Job exits with code 0 at once and any other Pod keeps running.
+const (
+	ExitCode   = prefix + "exit-code"   // CODE of all main containers, or CONTAINER=CODE,…
+	RunFor     = prefix + "run-for"     // how long they run before they exit; 0 is the exit code unless ExitCode is set
+	Failures   = prefix + "failures"    // how many runs exit with ExitCode; later runs ignore it
+	ReadyAfter = prefix + "ready-after" // how long they run before they are ready
+	StopAfter  = prefix + "stop-after"  // how long they take to stop; at most the grace period
+	Log        = prefix + "log"         // what each container writes when it starts
+)
+
+// Annotations of a Pod that say what its containers use, with kwok's names:
+// QUANTITY of each container, or CONTAINER=QUANTITY,….
+const (
+	UsageCPU    = "kwok.x-k8s.io/usage-cpu"
+	UsageMemory = "kwok.x-k8s.io/usage-memory"
+)
+
+// LoadBalancerIPs is an annotation of a Service: the addresses that its load
+// balancer is to have, at most one of each IP family, separated by commas. It
+// takes precedence over spec.loadBalancerIP, which is deprecated and holds only
+// one address.
+const LoadBalancerIPs = prefix + "load-balancer-ips"
+
+// Stage and StageTime tell kwok which stage to play, and when. They exist only on
+// copies of objects inside the process.
+const (
+	Stage     = prefix + "stage"
+	StageTime = prefix + "stage-at"
+)
+
+// Lookup returns the value of one of ctrlplane's own annotations and the key under
+// which it was found: its name, or else its deprecated name.
+func Lookup(set map[string]string, name string) (key, value string, ok bool) {
+	for _, key := range []string{name, Deprecated(name)} {
+		if value, ok := set[key]; ok {
+			return key, value, true
+		}
+	}
+	return name, "", false
+}
+
+// Deprecated returns the name that an annotation of ctrlplane's own had in earlier
+// releases.
+func Deprecated(name string) string { return deprecatedPrefix + strings.TrimPrefix(name, prefix) }
+
+// DeprecatedIn returns those of ctrlplane's own annotations that set has under
+// their deprecated names, sorted by name.
+func DeprecatedIn(set map[string]string) []string {
+	var names []string
+	for key := range set {
+		if name, ok := strings.CutPrefix(key, deprecatedPrefix); ok && slices.Contains(renamed, prefix+name) {
+			names = append(names, prefix+name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// renamed are the annotations that have a deprecated name.
+var renamed = []string{Failed, Terminated, ExitCode, RunFor, Failures, ReadyAfter, StopAfter, Log, LoadBalancerIPs}
+
+// IsSimulated reports whether ctrlplane acts as the kubelet of the node.
 func IsSimulated(node *corev1.Node) bool { return node.Annotations[KwokNode] == KwokFake }
 
-// HasFailed is whether the node was made to fail.
-func HasFailed(node *corev1.Node) bool { return node.Annotations[Failed] == True }
+// HasFailed reports whether the node was made to fail.
+func HasFailed(node *corev1.Node) bool { return isTrue(node, Failed) }
 
-// IsTerminated is whether the node's machine is gone.
-func IsTerminated(node *corev1.Node) bool { return node.Annotations[Terminated] == True }
+// IsTerminated reports whether the machine of the node no longer exists.
+func IsTerminated(node *corev1.Node) bool { return isTrue(node, Terminated) }
 
-// IsLive is whether the node is simulated and its kubelet does something.
+func isTrue(node *corev1.Node, name string) bool {
+	_, value, _ := Lookup(node.Annotations, name)
+	return value == True
+}
+
+// IsLive reports whether the node is simulated and its kubelet is running.
 func IsLive(node *corev1.Node) bool {
 	return IsSimulated(node) && !HasFailed(node) && !IsTerminated(node)
 }

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// addressAllocator is who has which address of the ranges.
+// addressAllocator allocates the addresses of the ranges to Services.
 type addressAllocator struct {
 	ranges []netip.Prefix
 
 	mu     sync.Mutex
 	owners map[netip.Addr]owner
-	held   map[types.UID][]netip.Addr // of each owner, one of a family
+	held   map[types.UID][]netip.Addr // by owner, at most one of each family
 }
 
 // owner is a Service.
@@ -26,7 +26,7 @@ type owner struct {
 	name string // NAMESPACE/NAME
 }
 
-// notFreeError is for an address that may be had later: when another goes.
+// notFreeError means that an address may become available later.
 type notFreeError struct{ msg string }
 
 func (e notFreeError) Error() string { return e.msg }
@@ -37,28 +37,28 @@ func newAddressAllocator(ranges []netip.Prefix) *addressAllocator {
 	return a
 }
 
-// reset takes all addresses back.
+// reset releases all addresses.
 func (a *addressAllocator) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.owners, a.held = map[netip.Addr]owner{}, map[types.UID][]netip.Addr{}
 }
 
-// heldBy returns what an owner has.
+// heldBy returns the addresses of an owner.
 func (a *addressAllocator) heldBy(uid types.UID) []netip.Addr {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.held[uid])
 }
 
-// release takes an owner's addresses back.
+// release releases the addresses of an owner.
 func (a *addressAllocator) release(uid types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.setHeld(owner{uid: uid}, nil)
 }
 
-// claim gives an owner those of the addresses that are usable and free.
+// claim gives an owner those of the wanted addresses that are in a range and free.
 func (a *addressAllocator) claim(o owner, wanted []netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,9 +71,9 @@ func (a *addressAllocator) claim(o owner, wanted []netip.Addr) {
 	a.setHeld(o, got)
 }
 
-// assign gives an owner one address of each family: the wanted one, else the
-// one that it has, else the lowest that is free. A family without a range is
-// left out, unless no other is there. After an error the owner has what it had.
+// assign gives an owner one address of each family: the wanted one, or else the one
+// that it holds, or else the lowest free one. A family without a range gets none,
+// unless no family has a range: that is an error. An error changes nothing.
 func (a *addressAllocator) assign(o owner, families []corev1.IPFamily, wanted []netip.Addr) ([]netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func (a *addressAllocator) assign(o owner, families []corev1.IPFamily, wanted []
 	return slices.Clone(got), nil
 }
 
-// setHeld makes addrs all that an owner has.
+// setHeld replaces the addresses of an owner.
 func (a *addressAllocator) setHeld(o owner, addrs []netip.Addr) {
 	for _, old := range a.held[o.uid] {
 		delete(a.owners, old)
@@ -118,13 +118,13 @@ func (a *addressAllocator) setHeld(o owner, addrs []netip.Addr) {
 	}
 }
 
-// checkAvailable says why an owner cannot have an address that it asks for.
+// checkAvailable returns why an owner cannot have an address that it wants.
 func (a *addressAllocator) checkAvailable(o owner, families []corev1.IPFamily, w netip.Addr) error {
 	if !slices.Contains(families, familyOf(w)) {
 		return fmt.Errorf("%s is an %s address, and the Service is for %s", w, familyOf(w), joinFamilies(families))
 	}
 	if !a.inRange(w) {
-		return fmt.Errorf("%s cannot be given to a load balancer: choose an address of %s", w, a.rangeNames(nil))
+		return fmt.Errorf("%s is not in the range for load balancers: choose an address of %s", w, a.rangeNames(nil))
 	}
 	if has, taken := a.owners[w]; taken && has.uid != o.uid {
 		return notFreeError{fmt.Sprintf("%s is not free: Service %s has it", w, has.name)}
@@ -155,7 +155,7 @@ func (a *addressAllocator) hasFamily(family corev1.IPFamily) bool {
 	return slices.ContainsFunc(a.ranges, func(r netip.Prefix) bool { return familyOf(r.Addr()) == family })
 }
 
-// rangeNames lists the ranges of a family; nil = of all.
+// rangeNames lists the ranges of a family; nil means all families.
 func (a *addressAllocator) rangeNames(family *corev1.IPFamily) string {
 	var names []string
 	for _, r := range a.ranges {

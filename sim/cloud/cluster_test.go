@@ -16,7 +16,7 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 )
 
-// testCluster is an API server that is not there, and the loops that run on it.
+// testCluster is a fake API server and the controllers that run on it.
 type testCluster struct {
 	t      *testing.T
 	client *fake.Clientset
@@ -33,7 +33,7 @@ func newTestCluster(t *testing.T, objects ...runtime.Object) *testCluster {
 	return c
 }
 
-// testEnvironment is what loops get that call a client.
+// testEnvironment returns an Environment whose controllers use client.
 func testEnvironment(client kubernetes.Interface) Environment {
 	return Environment{
 		Informers: informers.NewSharedInformerFactory(client, 0),
@@ -42,7 +42,7 @@ func testEnvironment(client kubernetes.Interface) Environment {
 	}
 }
 
-// runController runs a loop until stop is called, or the test ends.
+// runController runs a controller until stop is called or the test ends.
 func (c *testCluster) runController(p *Provider, name string) (stop func()) {
 	c.t.Helper()
 	e := testEnvironment(c.client)
@@ -70,7 +70,7 @@ func (c *testCluster) runController(p *Provider, name string) (stop func()) {
 		c.t.Cleanup(stop)
 		return stop
 	}
-	c.t.Fatalf("no loop %s", name)
+	c.t.Fatalf("no controller %s", name)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (c *testCluster) createService(s *corev1.Service) {
 	}
 }
 
-// updateService changes a Service as it is now.
+// updateService updates a Service.
 func (c *testCluster) updateService(name string, f func(*corev1.Service)) {
 	c.t.Helper()
 	services := c.client.CoreV1().Services("default")
@@ -115,13 +115,13 @@ func (c *testCluster) updateService(name string, f func(*corev1.Service)) {
 	}
 }
 
-// deleteService is what the API server makes of a deletion while there is a finalizer.
+// deleteService does what the API server does with a Service that has a finalizer.
 func (c *testCluster) deleteService(name string) {
 	now := metav1.Now()
 	c.updateService(name, func(s *corev1.Service) { s.DeletionTimestamp = &now })
 }
 
-// waitForIP waits until a Service has an address, or none.
+// waitForIP waits until a Service has an address, or has none and no finalizer.
 func (c *testCluster) waitForIP(name, ip string, then func()) {
 	c.t.Helper()
 	w, err := c.client.CoreV1().Services("default").Watch(c.t.Context(), metav1.ListOptions{})

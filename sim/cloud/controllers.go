@@ -19,10 +19,10 @@ import (
 	"k8s.io/cloud-provider/names"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 	"k8s.io/klog/v2"
-	_ "k8s.io/kubernetes/pkg/features" // registers the gates that the controllers ask for
+	_ "k8s.io/kubernetes/pkg/features" // registers the feature gates that the controllers read
 )
 
-// The figures are upstream's defaults.
+// The defaults of upstream's cloud-controller-manager.
 const (
 	clusterName       = "kubernetes"
 	workers           = 1
@@ -31,24 +31,24 @@ const (
 	nodeMonitorPeriod = 5 * time.Second
 )
 
-// Controller is one of upstream's cloud controllers over the provider.
+// Controller is one of upstream's cloud controllers with this provider.
 type Controller struct {
 	Name    string
 	Aliases []string
-	// Build makes the controller, before the informers start. What it returns
-	// runs the controller until the context ends, once, after they have started.
+	// Build creates the controller, before the informers start. The function that it
+	// returns runs the controller, once, until the context ends.
 	Build func(Environment) (run func(context.Context), err error)
 }
 
-// Environment is what a loop is given to work with.
+// Environment is what Build needs.
 type Environment struct {
 	Informers informers.SharedInformerFactory
-	// Client returns a client that acts as the service account of that name.
+	// Client returns a client that acts as the named service account.
 	Client  func(account string) (kubernetes.Interface, error)
 	Metrics *controllersmetrics.ControllerManagerMetrics
 }
 
-// Controllers lists the cloud controllers, by name.
+// Controllers returns the cloud controllers, sorted by name.
 func (p *Provider) Controllers() []Controller {
 	build := map[string]func(Environment) (func(context.Context), error){
 		names.CloudNodeController:          p.buildNodeController,
@@ -56,20 +56,21 @@ func (p *Provider) Controllers() []Controller {
 		names.NodeRouteController:          p.buildRouteController,
 		names.ServiceLBController:          p.buildServiceController,
 	}
-	var loops []Controller
+	var controllers []Controller
 	for _, name := range slices.Sorted(maps.Keys(build)) {
-		l := Controller{Name: name, Build: build[name]}
+		c := Controller{Name: name, Build: build[name]}
 		for alias, of := range names.CCMControllerAliases() {
 			if of == name {
-				l.Aliases = append(l.Aliases, alias)
+				c.Aliases = append(c.Aliases, alias)
 			}
 		}
-		loops = append(loops, l)
+		controllers = append(controllers, c)
 	}
-	return loops
+	return controllers
 }
 
-// buildServiceController gives Services of type LoadBalancer their addresses.
+// buildServiceController builds the controller that gives Services of type
+// LoadBalancer their addresses.
 func (p *Provider) buildServiceController(e Environment) (func(context.Context), error) {
 	client, err := e.Client("service-controller")
 	if err != nil {
@@ -84,20 +85,21 @@ func (p *Provider) buildServiceController(e Environment) (func(context.Context),
 	return func(ctx context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		// All that is taken must be known before the first is given.
+		// The addresses that Services have must be known before the first is assigned.
 		if cache.WaitForCacheSync(ctx.Done(), synced) {
 			all, err := lister.List(labels.Everything())
 			if err != nil {
-				klog.FromContext(ctx).Error(err, "the addresses that Services have are not known")
+				klog.FromContext(ctx).Error(err, "cannot list the addresses that Services have")
 				cancel()
 			}
 			p.balancer.adopt(all)
 		}
-		c.Run(ctx, workers, e.Metrics) // when ctx has ended, too: it is what ends the queues
+		c.Run(ctx, workers, e.Metrics) // also after ctx has ended: only Run shuts down the queues
 	}, nil
 }
 
-// buildRouteController keeps a route to each node's Pods and says on the node that it is there.
+// buildRouteController builds the controller that keeps a route to the Pods of each
+// node, and sets the condition NetworkUnavailable of the node.
 func (p *Provider) buildRouteController(e Environment) (func(context.Context), error) {
 	client, err := e.Client("route-controller")
 	if err != nil {
@@ -110,8 +112,9 @@ func (p *Provider) buildRouteController(e Environment) (func(context.Context), e
 	return func(ctx context.Context) { c.Run(ctx, routePeriod, e.Metrics) }, nil
 }
 
-// buildNodeController initialises nodes that wait for their cloud. Like the next loop, it
-// is the node controller as far as permissions go.
+// buildNodeController builds the controller that initializes nodes with the taint of
+// an external cloud provider. It acts as the node controller, as the lifecycle
+// controller does.
 func (p *Provider) buildNodeController(e Environment) (func(context.Context), error) {
 	client, err := e.Client("node-controller")
 	if err != nil {
@@ -124,7 +127,8 @@ func (p *Provider) buildNodeController(e Environment) (func(context.Context), er
 	return func(ctx context.Context) { c.RunWithContext(ctx, e.Metrics) }, nil
 }
 
-// buildLifecycleController deletes nodes that are not ready and whose machine is gone.
+// buildLifecycleController builds the controller that deletes nodes that are not Ready
+// and whose machine does not exist.
 func (p *Provider) buildLifecycleController(e Environment) (func(context.Context), error) {
 	client, err := e.Client("node-controller")
 	if err != nil {

@@ -119,7 +119,7 @@ func TestLifecycleController(t *testing.T) {
 		c.waitForEvent("gone", "DeletingNode")
 		synctest.Wait()
 		if _, err := c.client.CoreV1().Nodes().Get(t.Context(), "gone", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the node whose machine is gone: %v", err)
+			t.Errorf("the node without a machine: %v", err)
 		}
 		list, err := c.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(list.Items) != 2 {
@@ -144,8 +144,8 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// A loop that is ended before it has seen anything leaves nothing behind: all that
-// a test in a bubble has started must have ended with it.
+// A controller whose context ends before it starts leaves no goroutine behind: a
+// synctest bubble fails if a goroutine outlives it.
 func TestControllersEndWhenCanceledBeforeStart(t *testing.T) {
 	for _, l := range newProvider(t, "").Controllers() {
 		t.Run(l.Name, func(t *testing.T) {

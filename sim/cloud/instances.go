@@ -13,14 +13,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// providerIDPrefix begins the provider ID of every machine of ours.
+// providerIDPrefix begins the provider ID of every machine of this provider.
 const providerIDPrefix = ProviderName + "://"
 
-// ProviderID is the spec.providerID of a node that the provider has a machine for.
+// ProviderID returns the spec.providerID of a node whose machine is of this provider.
 func ProviderID(node string) string { return providerIDPrefix + node }
 
-// instances are the machines: one for each node, until the node is marked as
-// terminated. Nodes of another provider are left alone.
+// instances are the machines: one for each node that is not marked as terminated. It
+// ignores the nodes of other providers.
 type instances struct{}
 
 func (instances) InstanceExists(_ context.Context, node *corev1.Node) (bool, error) {
@@ -31,11 +31,12 @@ func isOurs(node *corev1.Node) bool {
 	return node.Spec.ProviderID == "" || strings.HasPrefix(node.Spec.ProviderID, providerIDPrefix)
 }
 
-// InstanceShutdown is false: a machine is there or is gone.
+// InstanceShutdown is always false: a machine is running or does not exist.
 func (instances) InstanceShutdown(context.Context, *corev1.Node) (bool, error) { return false, nil }
 
-// InstanceMetadata is for a node that waits for its cloud to know it. No
-// metadata at all leaves it waiting; upstream takes that for such nodes only.
+// InstanceMetadata initializes a node of this provider. For another node that waits
+// for its cloud provider it returns nil, which keeps the node waiting; upstream's node
+// controller accepts nil for such nodes only.
 func (instances) InstanceMetadata(_ context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if isOurs(node) && !annotations.IsTerminated(node) {
 		return &cloudprovider.InstanceMetadata{ProviderID: cmp.Or(node.Spec.ProviderID, ProviderID(node.Name))}, nil

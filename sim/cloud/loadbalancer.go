@@ -7,25 +7,27 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
+	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// AddressAnnotation asks for a Service's load balancer to have certain
-// addresses, one of a family, with a comma between them. It goes before
-// spec.loadBalancerIP, which is deprecated and holds one only.
-const AddressAnnotation = "ctrlplane/load-balancer-ips"
-
-// retryInterval is how soon a Service that got no address asks again. Upstream
-// would wait for longer each time, up to 5 minutes.
+// retryInterval is how soon a Service without an address is retried. Upstream would
+// back off up to 5 minutes.
 const retryInterval = 5 * time.Second
 
-// loadBalancer is load balancers without the load: an address is all they have.
-type loadBalancer struct{ allocator *addressAllocator }
+// loadBalancer implements load balancers that have addresses but no traffic.
+type loadBalancer struct {
+	allocator      *addressAllocator
+	warnDeprecated sync.Once
+}
 
 func (b *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, service *corev1.Service) string {
 	return cloudprovider.DefaultLoadBalancerName(service)
@@ -36,13 +38,19 @@ func (b *loadBalancer) GetLoadBalancer(_ context.Context, _ string, service *cor
 	return newStatus(addrs), len(addrs) > 0, nil
 }
 
-func (b *loadBalancer) EnsureLoadBalancer(_ context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+func (b *loadBalancer) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+	if len(annotations.DeprecatedIn(service.Annotations)) > 0 {
+		b.warnDeprecated.Do(func() {
+			klog.FromContext(ctx).Info("Deprecated annotation: it still works, but use its new name",
+				"annotation", annotations.Deprecated(annotations.LoadBalancerIPs), "use", annotations.LoadBalancerIPs, "service", klog.KObj(service))
+		})
+	}
 	wanted, err := wantedAddresses(service)
 	if err != nil {
 		return nil, err
 	}
 	families := service.Spec.IPFamilies
-	if len(families) == 0 { // as before dual stack
+	if len(families) == 0 { // stored before dual stack
 		families = []corev1.IPFamily{corev1.IPv4Protocol}
 	}
 	addrs, err := b.allocator.assign(ownerOf(service), families, wanted)
@@ -55,7 +63,7 @@ func (b *loadBalancer) EnsureLoadBalancer(_ context.Context, _ string, service *
 	return newStatus(addrs), nil
 }
 
-// UpdateLoadBalancer does nothing: no traffic goes to the nodes.
+// UpdateLoadBalancer does nothing: no traffic goes to nodes.
 func (b *loadBalancer) UpdateLoadBalancer(context.Context, string, *corev1.Service, []*corev1.Node) error {
 	return nil
 }
@@ -65,8 +73,8 @@ func (b *loadBalancer) EnsureLoadBalancerDeleted(_ context.Context, _ string, se
 	return nil
 }
 
-// adopt takes over from an earlier run what the Services' status says that they
-// have. Where two have one address, it is that of the older Service.
+// adopt allocates the addresses that Services have in their status from an earlier
+// run. If two Services have the same address, the older one keeps it.
 func (b *loadBalancer) adopt(services []*corev1.Service) {
 	b.allocator.reset()
 	byAge := slices.Clone(services)
@@ -83,7 +91,7 @@ func (b *loadBalancer) adopt(services []*corev1.Service) {
 		}
 		var addrs []netip.Addr
 		for _, ingress := range s.Status.LoadBalancer.Ingress {
-			// What does not parse is not from here.
+			// An address that cannot be parsed is not of this provider.
 			if addr, err := netip.ParseAddr(ingress.IP); err == nil {
 				addrs = append(addrs, addr.Unmap())
 			}
@@ -94,11 +102,11 @@ func (b *loadBalancer) adopt(services []*corev1.Service) {
 
 func ownerOf(s *corev1.Service) owner { return owner{s.UID, s.Namespace + "/" + s.Name} }
 
-// wantedAddresses reads the addresses that a Service asks for.
+// wantedAddresses returns the addresses that a Service requests.
 func wantedAddresses(s *corev1.Service) ([]netip.Addr, error) {
 	source, list := "spec.loadBalancerIP", s.Spec.LoadBalancerIP
-	if annotation := s.Annotations[AddressAnnotation]; annotation != "" {
-		source, list = "annotation "+AddressAnnotation, annotation
+	if key, value, _ := annotations.Lookup(s.Annotations, annotations.LoadBalancerIPs); value != "" {
+		source, list = "annotation "+key, value
 	}
 	if list == "" {
 		return nil, nil
@@ -107,19 +115,19 @@ func wantedAddresses(s *corev1.Service) ([]netip.Addr, error) {
 	for text := range strings.SplitSeq(list, ",") {
 		addr, err := netip.ParseAddr(strings.TrimSpace(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no IP address", source, text)
+			return nil, fmt.Errorf("%s: %q is not an IP address", source, text)
 		}
 		addr = addr.Unmap()
 		if slices.ContainsFunc(wanted, func(w netip.Addr) bool { return familyOf(w) == familyOf(addr) }) {
-			return nil, fmt.Errorf("%s: %q has two addresses of %s: give one", source, list, familyOf(addr))
+			return nil, fmt.Errorf("%s: %q has two %s addresses: give one", source, list, familyOf(addr))
 		}
 		wanted = append(wanted, addr)
 	}
 	return wanted, nil
 }
 
-// newStatus has the mode that the API server would fill in: one without it would
-// be patched again at every sync.
+// newStatus returns a status with the IP mode that the API server defaults. Without
+// it, the controller would patch the status at every sync.
 func newStatus(addrs []netip.Addr) *corev1.LoadBalancerStatus {
 	mode := corev1.LoadBalancerIPModeVIP
 	s := &corev1.LoadBalancerStatus{}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func newProvider(t *testing.T, ranges string) *Provider {
@@ -24,7 +26,7 @@ func newProvider(t *testing.T, ranges string) *Provider {
 	return p
 }
 
-// newService makes a Service; its UID is its name.
+// newService returns a Service. Its UID is its name.
 func newService(name string, change ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
@@ -45,7 +47,7 @@ func withIP(ip string) func(*corev1.Service) {
 }
 
 func withAnnotation(ips string) func(*corev1.Service) {
-	return func(s *corev1.Service) { s.Annotations = map[string]string{AddressAnnotation: ips} }
+	return func(s *corev1.Service) { s.Annotations = map[string]string{annotations.LoadBalancerIPs: ips} }
 }
 
 func withStatusIPs(ips ...string) func(*corev1.Service) {
@@ -92,7 +94,7 @@ func wantError(t *testing.T, p *Provider, s *corev1.Service, want string, again 
 	}
 	retry := new(cloudproviderapi.RetryError)
 	if got := errors.As(err, &retry); got != again {
-		t.Errorf("%s: tried again soon: %v", s.Name, got)
+		t.Errorf("%s: retried soon: %v", s.Name, got)
 	}
 }
 
@@ -135,18 +137,25 @@ func TestRequestedAddress(t *testing.T) {
 	wantIPs(t, p, newService("b", withAnnotation("203.0.113.7"), withIP("203.0.113.9")), "203.0.113.7")
 	wantIPs(t, p, newService("c", withAnnotation(" ::ffff:203.0.113.9 ")), "203.0.113.9")
 
+	deprecated := func(s *corev1.Service) {
+		s.Annotations = map[string]string{annotations.Deprecated(annotations.LoadBalancerIPs): "203.0.113.10"}
+	}
+	wantIPs(t, p, newService("e", deprecated), "203.0.113.10")
+	both := func(s *corev1.Service) { deprecated(s); s.Annotations[annotations.LoadBalancerIPs] = "203.0.113.11" }
+	wantIPs(t, p, newService("e", both), "203.0.113.11")
+
 	wantError(t, p, newService("d", withIP("203.0.113.8")), "203.0.113.8 is not free: Service default/a has it", true)
 	wantError(t, p, newService("d", withIP("203.0.113.0")),
-		"203.0.113.0 cannot be given to a load balancer: choose an address of 203.0.113.0/24", false)
+		"203.0.113.0 is not in the range for load balancers: choose an address of 203.0.113.0/24", false)
 	wantError(t, p, newService("d", withIP("192.168.1.1")),
-		"192.168.1.1 cannot be given to a load balancer: choose an address of 203.0.113.0/24", false)
-	wantError(t, p, newService("d", withIP("here")), `spec.loadBalancerIP: "here" is no IP address`, false)
+		"192.168.1.1 is not in the range for load balancers: choose an address of 203.0.113.0/24", false)
+	wantError(t, p, newService("d", withIP("here")), `spec.loadBalancerIP: "here" is not an IP address`, false)
 	wantError(t, p, newService("d", withAnnotation("203.0.113.1,203.0.113.2")),
-		`annotation ctrlplane/load-balancer-ips: "203.0.113.1,203.0.113.2" has two addresses of IPv4: give one`, false)
+		`annotation ctrlplane.local/load-balancer-ips: "203.0.113.1,203.0.113.2" has two IPv4 addresses: give one`, false)
 	wantError(t, p, newService("d", withIP("2001:db8::1")), "2001:db8::1 is an IPv6 address, and the Service is for IPv4", false)
 
 	wantError(t, p, newService("a", withIP("203.0.113.7")), "203.0.113.7 is not free: Service default/b has it", true)
-	wantIPs(t, p, newService("a"), "203.0.113.8") // what it had
+	wantIPs(t, p, newService("a"), "203.0.113.8") // keeps its address
 	releaseService(t, p, newService("a"))
 	wantIPs(t, p, newService("d", withIP("203.0.113.8")), "203.0.113.8")
 }
@@ -166,7 +175,7 @@ func TestIPFamilies(t *testing.T) {
 	wantError(t, p, newService("b", withFamilies(v6)), "no range has IPv6 addresses: add one to --load-balancer-range", false)
 }
 
-// One family that is exhausted must not take an address of the other.
+// A Service that cannot get an address of one family must not keep one of the other.
 func TestRangeExhaustionOfOneFamily(t *testing.T) {
 	p := newProvider(t, "203.0.113.0/24,2001:db8::7/128")
 	both := withFamilies(corev1.IPv4Protocol, corev1.IPv6Protocol)
@@ -242,7 +251,7 @@ func TestAddressesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, ip := range got {
 		if seen[ip] {
-			t.Errorf("%s was given twice", ip)
+			t.Errorf("%s was assigned twice", ip)
 		}
 		seen[ip] = true
 	}

@@ -1,6 +1,6 @@
-// Package cloud is a small cloud provider that is nowhere: it gives Services
-// addresses, nodes routes and says which nodes exist, so that upstream's cloud
-// loops have something to work with.
+// Package cloud is a simulated cloud provider. It gives addresses to Services, keeps
+// routes, and knows which machines exist, so that upstream's cloud controllers can
+// work without a cloud.
 package cloud
 
 import (
@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// ProviderName is how the provider calls itself.
+	// ProviderName is the name of the provider.
 	ProviderName = "ctrlplane"
-	// DefaultRanges are where load balancers get their addresses from unless told
-	// otherwise: ranges that RFC 5737 and RFC 3849 keep for documentation. No host
-	// and no network has them, so that nobody takes one for something that answers.
+	// DefaultRanges are the default of Config.Ranges: ranges that RFC 5737 and RFC
+	// 3849 reserve for documentation. No host has such an address, so that it cannot
+	// be taken for one that answers.
 	DefaultRanges = "203.0.113.0/24,2001:db8:1b::/112"
 )
 
-// Config says what the provider has.
+// Config configures a Provider.
 type Config struct {
-	// Ranges are the CIDRs that load balancers get addresses from, with commas
-	// between them; empty = DefaultRanges.
+	// Ranges are the CIDRs of the addresses of load balancers, separated by commas;
+	// empty means DefaultRanges.
 	Ranges string
-	// PodCIDR is what nodes get their ranges from: routes are kept for these.
-	// ServiceCIDR, like it, must not overlap with Ranges. Both may be a list.
+	// PodCIDR contains the ranges of nodes: routes are kept for these. Neither it nor
+	// ServiceCIDR may overlap with Ranges. Both may be lists.
 	PodCIDR, ServiceCIDR string
 }
 
-// Provider is the cloud. Its loops may be built, run and ended again and again.
+// Provider is the cloud. Its controllers can be built and run again and again.
 type Provider struct {
 	podCIDRs []*net.IPNet
 	balancer *loadBalancer
@@ -43,7 +43,7 @@ type Provider struct {
 
 var _ cloudprovider.Interface = (*Provider)(nil)
 
-// New checks cfg and returns a provider that has given nothing away yet.
+// New checks cfg and returns a provider without any allocated address.
 func New(cfg Config) (*Provider, error) {
 	podCIDRs, err := netutils.ParseCIDRs(strings.Split(cfg.PodCIDR, ","))
 	if err != nil {
@@ -61,34 +61,34 @@ func New(cfg Config) (*Provider, error) {
 	}
 	return &Provider{
 		podCIDRs: podCIDRs,
-		balancer: &loadBalancer{newAddressAllocator(ranges)},
+		balancer: &loadBalancer{allocator: newAddressAllocator(ranges)},
 		routes:   &routeTable{known: sets.New[route]()},
 	}, nil
 }
 
-// Initialize does nothing: the loops are given what they need.
+// Initialize does nothing: Build gives the controllers what they need.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// LoadBalancer gives Services addresses.
+// LoadBalancer returns the load balancers.
 func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return p.balancer, true }
 
-// InstancesV2 knows which nodes exist.
+// InstancesV2 returns the machines.
 func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return instances{}, true }
 
-// Routes remembers the routes to the nodes' Pods.
+// Routes returns the routes to the Pods of nodes.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return p.routes, true }
 
-// Instances is not there: InstancesV2 is.
+// Instances is not implemented: InstancesV2 is.
 func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
-// Zones is not there: nodes come with their zones.
+// Zones is not implemented: nodes are created with their zones.
 func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters is not there: there is one.
+// Clusters is not implemented: there is one cluster.
 func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName is "ctrlplane".
 func (p *Provider) ProviderName() string { return ProviderName }
 
-// HasClusterID is true: nothing is shared with another cluster.
+// HasClusterID is true: no other cluster shares the cloud.
 func (p *Provider) HasClusterID() bool { return true }

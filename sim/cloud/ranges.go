@@ -9,7 +9,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// parseRanges reads CIDRs with commas between them.
+// parseRanges parses CIDRs that are separated by commas.
 func parseRanges(list string) ([]netip.Prefix, error) {
 	var ranges []netip.Prefix
 	for text := range strings.SplitSeq(list, ",") {
@@ -17,13 +17,13 @@ func parseRanges(list string) ([]netip.Prefix, error) {
 		r, err := netip.ParsePrefix(text)
 		switch {
 		case err != nil:
-			return nil, usage.Errorf("--load-balancer-range %q: no CIDR: write it like 203.0.113.0/24", text)
+			return nil, usage.Errorf("--load-balancer-range %q: not a CIDR: write it like 203.0.113.0/24", text)
 		case r.Addr().Is4In6():
-			return nil, usage.Errorf("--load-balancer-range %s: write IPv4 addresses as such, like 203.0.113.0/24", text)
+			return nil, usage.Errorf("--load-balancer-range %s: IPv4-mapped IPv6: write it like 203.0.113.0/24", text)
 		case r != r.Masked():
-			return nil, usage.Errorf("--load-balancer-range %s: not the beginning of a range: did you mean %s?", text, r.Masked())
+			return nil, usage.Errorf("--load-balancer-range %s: not the start of a range: did you mean %s?", text, r.Masked())
 		case r.Addr().IsMulticast() || r.Addr().IsUnspecified():
-			return nil, usage.Errorf("--load-balancer-range %s: no addresses that one host could have", text)
+			return nil, usage.Errorf("--load-balancer-range %s: not addresses of hosts: choose a unicast range", text)
 		}
 		for _, other := range ranges {
 			if r.Overlaps(other) {
@@ -35,7 +35,7 @@ func parseRanges(list string) ([]netip.Prefix, error) {
 	return ranges, nil
 }
 
-// checkOverlap refuses a range that overlaps with one of those of others.
+// checkOverlap returns an error if a range overlaps with the list of ranges of others.
 func checkOverlap(ranges []netip.Prefix, others, list string) error {
 	if list == "" {
 		return nil
@@ -54,8 +54,8 @@ func checkOverlap(ranges []netip.Prefix, others, list string) error {
 	return nil
 }
 
-// isUsable tells whether a host may have an address of r: the first names the
-// network, and the last of IPv4 is for broadcasts, unless there are only two.
+// isUsable reports whether a host can have an address of r. The first address names
+// the network and the last one of IPv4 is for broadcasts, unless there are only two.
 func isUsable(r netip.Prefix, a netip.Addr) bool {
 	if !r.Contains(a) {
 		return false

@@ -11,17 +11,17 @@ import (
 
 const podCIDR, serviceCIDR = "10.244.0.0/16", "10.96.0.0/12"
 
-func TestNewRefusesInvalidFlags(t *testing.T) {
+func TestNewRefusesInvalidRanges(t *testing.T) {
 	for _, tc := range []struct{ ranges, want string }{
-		{"203.0.113.0", `--load-balancer-range "203.0.113.0": no CIDR: write it like 203.0.113.0/24`},
-		{"203.0.113.0/33", `--load-balancer-range "203.0.113.0/33": no CIDR`},
-		{"203.0.113.0/-1", `--load-balancer-range "203.0.113.0/-1": no CIDR`},
-		{"some", `--load-balancer-range "some": no CIDR`},
-		{"203.0.113.0/24,", `--load-balancer-range "": no CIDR`},
-		{"203.0.113.9/24", "--load-balancer-range 203.0.113.9/24: not the beginning of a range: did you mean 203.0.113.0/24?"},
-		{"::ffff:203.0.113.0/120", "--load-balancer-range ::ffff:203.0.113.0/120: write IPv4 addresses as such"},
-		{"224.0.0.0/24", "--load-balancer-range 224.0.0.0/24: no addresses that one host could have"},
-		{"0.0.0.0/0", "--load-balancer-range 0.0.0.0/0: no addresses that one host could have"},
+		{"203.0.113.0", `--load-balancer-range "203.0.113.0": not a CIDR: write it like 203.0.113.0/24`},
+		{"203.0.113.0/33", `--load-balancer-range "203.0.113.0/33": not a CIDR`},
+		{"203.0.113.0/-1", `--load-balancer-range "203.0.113.0/-1": not a CIDR`},
+		{"some", `--load-balancer-range "some": not a CIDR`},
+		{"203.0.113.0/24,", `--load-balancer-range "": not a CIDR`},
+		{"203.0.113.9/24", "--load-balancer-range 203.0.113.9/24: not the start of a range: did you mean 203.0.113.0/24?"},
+		{"::ffff:203.0.113.0/120", "--load-balancer-range ::ffff:203.0.113.0/120: IPv4-mapped IPv6"},
+		{"224.0.0.0/24", "--load-balancer-range 224.0.0.0/24: not addresses of hosts"},
+		{"0.0.0.0/0", "--load-balancer-range 0.0.0.0/0: not addresses of hosts"},
 		{"203.0.113.0/24, 203.0.113.128/25", "--load-balancer-range 203.0.113.128/25: overlaps with 203.0.113.0/24"},
 		{"10.96.7.0/24", "--load-balancer-range 10.96.7.0/24: overlaps with the range of the Services, 10.96.0.0/12"},
 		{"10.244.0.0/24", "--load-balancer-range 10.244.0.0/24: overlaps with the range of the Pods, 10.244.0.0/16"},
@@ -32,7 +32,7 @@ func TestNewRefusesInvalidFlags(t *testing.T) {
 			continue
 		}
 		if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: no usage error of one line: %v", tc.ranges, err)
+			t.Errorf("%q: not a usage error on one line: %v", tc.ranges, err)
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
-// routeTable remembers the routes that it is told of; no packet ever takes one.
+// routeTable keeps the routes that the route controller creates. No packet takes them.
 type routeTable struct {
 	mu    sync.Mutex
 	known sets.Set[route]
 }
 
-// route leads to the Pods of a node.
+// route is a route to the Pods of a node.
 type route struct {
 	node types.NodeName
 	cidr string

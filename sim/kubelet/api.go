@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// kubeletAPI is what a kubelet serves. Whoever asks has been authorized by the API
-// server: there is no other way to get here.
+// kubeletAPI serves the API of kubelets. It authorizes nothing: only the API server
+// can reach it, and that has authorized the request.
 type kubeletAPI struct {
 	client kubernetes.Interface
 }
@@ -34,12 +34,12 @@ func (a *kubeletAPI) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /healthz/", healthz)
 	mux.HandleFunc("/", handleErrors(func(_ http.ResponseWriter, r *http.Request) error {
-		return statusError{http.StatusNotFound, fmt.Sprintf("the kubelet of simulated node %s has nothing at %s", nodesFromContext(r.Context())[0], r.URL.Path)}
+		return statusError{http.StatusNotFound, fmt.Sprintf("the kubelet of simulated node %s does not serve %s", nodesFromContext(r.Context())[0], r.URL.Path)}
 	}))
 	return mux
 }
 
-// statusError is an answer that is not what was asked for.
+// statusError is an error response.
 type statusError struct {
 	code    int
 	message string
@@ -47,10 +47,10 @@ type statusError struct {
 
 func (r statusError) Error() string { return r.message }
 
-// abortedError is why an answer ends before all of it is written.
+// abortedError is why a response ends before it is complete.
 type abortedError struct{ error }
 
-// handleErrors answers with the handler's error.
+// handleErrors responds with the error that handler returns.
 func handleErrors(handler func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := handler(w, r)
@@ -60,13 +60,13 @@ func handleErrors(handler func(http.ResponseWriter, *http.Request) error) http.H
 		code := http.StatusInternalServerError
 		switch err := err.(type) {
 		case abortedError:
-			panic(http.ErrAbortHandler) // so that it does not look whole
+			panic(http.ErrAbortHandler) // the client must not take the response for complete
 		case statusError:
 			code = err.code
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(code)
-		io.WriteString(w, err.Error()) // no line end: clients quote it
+		io.WriteString(w, err.Error()) // without a newline: clients quote it
 	}
 }
 

@@ -17,7 +17,7 @@ func newTLSClient(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{Insecu
 
 func TestProcessEndpointsAreRefused(t *testing.T) {
 	_, client := startKubelets(t, newPod("p", runningState(), corev1.ContainerState{}))
-	const noProcess = "pod p is simulated: no process runs in its container c that could be reached"
+	const noProcess = "pod p is simulated: no process is running in container c"
 	for _, test := range []struct {
 		path string
 		code int
@@ -27,10 +27,10 @@ func TestProcessEndpointsAreRefused(t *testing.T) {
 		{"exec/default/p/1/c?command=ls", 501, noProcess},
 		{"attach/default/p/c?input=1", 501, noProcess},
 		{"run/default/p/c?cmd=ls", 501, noProcess},
-		{"portForward/default/p", 501, "pod p is simulated: no process listens on its ports"},
+		{"portForward/default/p", 501, "pod p is simulated: no process is listening on its ports"},
 		{"portForward/default/nope", 404, `pod "nope" does not exist`},
 		{"exec/default/p/nope", 404, `container "nope" not found in pod "p"`},
-		{"logs/", 404, "the kubelet of simulated node node-1 has nothing at /logs/"},
+		{"logs/", 404, "the kubelet of simulated node node-1 does not serve /logs/"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -49,7 +49,7 @@ func TestProcessEndpointsAreRefused(t *testing.T) {
 	}
 }
 
-// filterByNode makes a fake client choose by node, as the API server does.
+// filterByNode makes a fake client list by node, as the API server does.
 func filterByNode(pods ...*corev1.Pod) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		list := &corev1.PodList{}

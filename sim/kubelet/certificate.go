@@ -13,7 +13,7 @@ import (
 )
 
 // certIssuer signs a serving certificate for each connection, so that an API server
-// that verifies its kubelets by the cluster's CA can verify these.
+// that verifies kubelets with the cluster's CA can verify simulated ones, too.
 type certIssuer struct {
 	ca  tls.Certificate
 	key *ecdsa.PrivateKey
@@ -22,7 +22,7 @@ type certIssuer struct {
 func newCertIssuer(certFile, keyFile string) (*certIssuer, error) {
 	ca, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("CA of the cluster: %w", err)
+		return nil, fmt.Errorf("load the CA of the cluster: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -31,12 +31,12 @@ func newCertIssuer(certFile, keyFile string) (*certIssuer, error) {
 	return &certIssuer{ca: ca, key: key}, nil
 }
 
-// issueCertificate is for tls.Config.GetCertificate.
+// issueCertificate is a tls.Config.GetCertificate.
 func (i *certIssuer) issueCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	to := hello.Conn.(*pipeConn).target
 	now := time.Now()
 	template := &x509.Certificate{
-		// A kubelet's own name for itself.
+		// The user name of a kubelet.
 		Subject:               pkix.Name{CommonName: "system:node:" + to.nodes[0], Organization: []string{"system:nodes"}},
 		NotBefore:             now.Add(-time.Minute),
 		NotAfter:              now.Add(time.Hour),
@@ -51,7 +51,7 @@ func (i *certIssuer) issueCertificate(hello *tls.ClientHelloInfo) (*tls.Certific
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, i.ca.Leaf, i.key.Public(), i.ca.PrivateKey)
 	if err != nil {
-		return nil, fmt.Errorf("certificate of node %s: %w", to.nodes[0], err)
+		return nil, fmt.Errorf("create the certificate of node %s: %w", to.nodes[0], err)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: i.key}, nil
 }

@@ -8,20 +8,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// logAnnotation of a pod is what each of its containers writes when it starts.
-const logAnnotation = "ctrlplane/log"
-
-// containerRun is a run of a container: from one start to its end.
+// containerRun is one run of a container, from its start to its exit.
 type containerRun struct {
-	id      string // the container's ID
+	id      string // the container ID
 	started metav1.Time
-	end     *corev1.ContainerStateTerminated // nil while it runs
+	end     *corev1.ContainerStateTerminated // nil while it is running
 }
 
-// findRun is the run whose log is asked for: the newest that has started, or the
-// one before the current. Where there is none, the error is a kubelet's.
+// findRun returns the run whose log is requested: the last that has started, or with
+// previous the one before the current. Its errors are those of a kubelet.
 func findRun(pod *corev1.Pod, container string, previous bool) (containerRun, error) {
 	none := func(format string, args ...any) (containerRun, error) {
 		return containerRun{}, statusError{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q ", container, pod.Name) + fmt.Sprintf(format, args...)}
@@ -54,8 +53,8 @@ func endedRun(end *corev1.ContainerStateTerminated) containerRun {
 	return containerRun{id: end.ContainerID, started: end.StartedAt, end: end}
 }
 
-// findEnd is how a run has ended, as the pod's status remembers it; false while it
-// goes on.
+// findEnd returns how a run has ended, if the status of the Pod still contains it;
+// false while the run lasts.
 func (r containerRun) findEnd(pod *corev1.Pod, container string) (*corev1.ContainerStateTerminated, bool) {
 	status, _ := containerStatus(pod, container)
 	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
@@ -66,16 +65,16 @@ func (r containerRun) findEnd(pod *corev1.Pod, container string) (*corev1.Contai
 	return nil, status.ContainerID != r.id || status.State.Running == nil
 }
 
-// logLine is one of a log.
+// logLine is a line of a log.
 type logLine struct {
 	at   time.Time
 	text string
 }
 
-// logLines are the log of a run. Nothing runs, so nothing is written but what the
-// pod's annotation says; without it, the log says just that.
+// logLines returns the log of a run: the annotation of the Pod, or else lines that
+// explain why the log is empty.
 func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
-	if text, ok := pod.Annotations[logAnnotation]; ok {
+	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine
 		for text := range strings.Lines(text) {
 			lines = append(lines, logLine{r.started.Time, strings.TrimSuffix(text, "\n")})
@@ -84,8 +83,8 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	}
 	status, _ := containerStatus(pod, container)
 	lines := []logLine{{r.started.Time, fmt.Sprintf(
-		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output (the annotation %s of its pod can give it some).",
-		status.Image, formatTime(r.started), logAnnotation)}}
+		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output. To give it output, set the annotation %s of its Pod.",
+		status.Image, formatTime(r.started), annotations.Log)}}
 	if r.end != nil {
 		lines = append(lines, r.lastLine())
 	}
@@ -93,7 +92,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 }
 
 func (r containerRun) lastLine() logLine {
-	return logLine{r.end.FinishedAt.Time, fmt.Sprintf("It ended at %s with exit code %d.", formatTime(r.end.FinishedAt), r.end.ExitCode)}
+	return logLine{r.end.FinishedAt.Time, fmt.Sprintf("The container exited at %s with code %d.", formatTime(r.end.FinishedAt), r.end.ExitCode)}
 }
 
 func formatTime(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -14,8 +14,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// Dialer returns how to connect to the kubelet of any of the nodes: those of
-// simulated ones are here, all others are where network finds them.
+// Dialer returns a function that connects to the kubelet of any node: in-process if
+// the node is simulated, else with network.
 func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) utilnet.DialFunc {
 	s.nodeLister.Store(&nodes)
 	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
@@ -46,9 +46,9 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 	}
 }
 
-// simulatedNodesAt are the names of the simulated nodes with that address; none if a
-// real node has it too: its kubelet has to be reached. It is an error if none of
-// them is alive.
+// simulatedNodesAt returns the names of the live simulated nodes with an address. It
+// returns none if a real node has the same address: that kubelet must be reached. It
+// is an error if there are simulated nodes but none is live.
 func simulatedNodesAt(nodes []*corev1.Node, host string) ([]string, error) {
 	var names []string
 	var dead *corev1.Node
@@ -70,10 +70,10 @@ func simulatedNodesAt(nodes []*corev1.Node, host string) ([]string, error) {
 	return names, nil
 }
 
-// unreachableError is why the kubelet of a simulated node does not answer.
+// unreachableError returns why the kubelet of a simulated node does not answer.
 func unreachableError(node *corev1.Node) error {
 	if annotations.IsTerminated(node) {
-		return fmt.Errorf("the kubelet of simulated node %s does not answer, because its machine was terminated", node.Name)
+		return fmt.Errorf("the kubelet of simulated node %s does not answer: its machine was terminated", node.Name)
 	}
-	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer, because the node was made to fail: undo that with ctrlplane nodes recover %[1]s", node.Name)
+	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer: the node was made to fail: run ctrlplane nodes recover %[1]s", node.Name)
 }

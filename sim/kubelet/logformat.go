@@ -7,14 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logTimeFormat is how a kubelet writes the time of a line.
+// logTimeFormat is the format of a kubelet's log timestamps.
 const logTimeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// logFormat is which lines of a log are wanted, and how.
+// logFormat selects and formats the lines of a log.
 type logFormat struct {
 	options *corev1.PodLogOptions
 	since   time.Time
-	left    int64 // bytes that may still be written; -1 = any number
+	left    int64 // bytes that may still be written; -1 means no limit
 }
 
 func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
@@ -31,7 +31,7 @@ func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
 	return f
 }
 
-// selectLines leaves the lines that are young enough, and of these the last ones.
+// selectLines returns the last lines that are recent enough.
 func (f *logFormat) selectLines(lines []logLine) []logLine {
 	if tail := f.options.TailLines; tail != nil && *tail < int64(len(lines)) {
 		lines = lines[int64(len(lines))-*tail:]
@@ -45,7 +45,7 @@ func (f *logFormat) selectLines(lines []logLine) []logLine {
 	return chosen
 }
 
-// encodeLines are the lines as they are sent. All of them are of the standard output.
+// encodeLines returns the lines as they are sent. All are standard output.
 func (f *logFormat) encodeLines(lines []logLine) []byte {
 	var b bytes.Buffer
 	if *f.options.Stream == corev1.LogStreamStderr {

@@ -14,8 +14,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	_ "k8s.io/kubernetes/pkg/apis/core/install" // how to read the options
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // registers the decoding of log options
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
@@ -40,7 +42,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 		if _, err := w.Write(format.encodeLines(lines)); err != nil {
 			return abortedError{err}
 		}
-		// Also when there is nothing to write: the client waits for the header.
+		// Flush without lines, too: the client waits for the header.
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return abortedError{err}
 		}
@@ -56,7 +58,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if run.end, err = a.waitForEnd(r.Context(), run, pod, container); err != nil {
 		return abortedError{err}
 	}
-	if _, ok := pod.Annotations[logAnnotation]; ok || run.end == nil {
+	if _, _, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok || run.end == nil {
 		return nil
 	}
 	return write([]logLine{run.lastLine()})
@@ -65,7 +67,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 	options := &corev1.PodLogOptions{}
 	if err := legacyscheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, options); err != nil {
-		return nil, statusError{http.StatusBadRequest, fmt.Sprintf("cannot read the log options: %v", err)}
+		return nil, statusError{http.StatusBadRequest, fmt.Sprintf("invalid log options: %v", err)}
 	}
 	options.TypeMeta = metav1.TypeMeta{}
 	if options.Stream == nil {
@@ -77,8 +79,8 @@ func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 	return options, nil
 }
 
-// waitForEnd returns when the run is over: with how it ended, or nil if nobody knows
-// because the pod is gone.
+// waitForEnd returns when a run has ended, and how; nil if the Pod was deleted
+// meanwhile.
 func (a *kubeletAPI) waitForEnd(ctx context.Context, r containerRun, pod *corev1.Pod, container string) (end *corev1.ContainerStateTerminated, err error) {
 	one := fields.OneTermEqualSelector("metadata.name", pod.Name).String()
 	pods := a.client.CoreV1().Pods(pod.Namespace)

@@ -14,11 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var startTime = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output (the annotation ctrlplane/log of its pod can give it some).\n"
+const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output. To give it output, set the annotation ctrlplane.local/log of its Pod.\n"
 
 func runningState() corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: startTime}}
@@ -34,7 +36,7 @@ func waitingState(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
 }
 
-// newPod has a container c with those states.
+// newPod returns a Pod with a container c in these states.
 func newPod(name string, now, last corev1.ContainerState) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "1"},
@@ -47,8 +49,10 @@ func newPod(name string, now, last corev1.ContainerState) *corev1.Pod {
 
 func TestLogs(t *testing.T) {
 	none := corev1.ContainerState{}
-	speaking := newPod("speaking", runningState(), none)
-	speaking.Annotations = map[string]string{logAnnotation: "one\ntwo\nthree"}
+	withOutput := newPod("output", runningState(), none)
+	withOutput.Annotations = map[string]string{annotations.Log: "one\ntwo\nthree"}
+	deprecated := newPod("deprecated", runningState(), none)
+	deprecated.Annotations = map[string]string{annotations.Deprecated(annotations.Log): "old"}
 	elsewhere := newPod("elsewhere", runningState(), none)
 	elsewhere.Spec.NodeName = "node-2"
 	_, client := startKubelets(t,
@@ -57,8 +61,8 @@ func TestLogs(t *testing.T) {
 		newPod("ended", terminatedState("id"), none),
 		newPod("crashes", waitingState("CrashLoopBackOff"), terminatedState("id")),
 		newPod("starts", waitingState("ContainerCreating"), none),
-		speaking, elsewhere)
-	const end = "It ended at 2026-01-02T03:05:05Z with exit code 3.\n"
+		withOutput, deprecated, elsewhere)
+	const end = "The container exited at 2026-01-02T03:05:05Z with code 3.\n"
 	for _, test := range []struct {
 		path string // after the namespace
 		code int
@@ -84,9 +88,10 @@ func TestLogs(t *testing.T) {
 		{"ended/c?limitBytes=4&follow=true", 200, "This"},
 		{"ended/c?tailLines=1&timestamps=true", 200, "2026-01-02T03:05:05.000000000Z " + end},
 		{"ended/c?stream=Stderr", 200, ""},
-		{"speaking/c", 200, "one\ntwo\nthree\n"},
-		{"speaking/c?tailLines=2&timestamps=true", 200, "2026-01-02T03:04:05.000000000Z two\n2026-01-02T03:04:05.000000000Z three\n"},
-		{"speaking/c?follow=true&limitBytes=5", 200, "one\nt"},
+		{"deprecated/c", 200, "old\n"},
+		{"output/c", 200, "one\ntwo\nthree\n"},
+		{"output/c?tailLines=2&timestamps=true", 200, "2026-01-02T03:04:05.000000000Z two\n2026-01-02T03:04:05.000000000Z three\n"},
+		{"output/c?follow=true&limitBytes=5", 200, "one\nt"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			code, body := getURL(t, client, "https://172.16.0.1:10250/containerLogs/default/"+test.path)
@@ -97,7 +102,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// notifyWatch tells when a watch of pods has begun: what happens then is seen.
+// notifyWatch sends when a watch of Pods has started: it receives later changes.
 func notifyWatch(client *fake.Clientset) <-chan struct{} {
 	begun := make(chan struct{}, 1)
 	client.PrependWatchReactor("pods", func(action clienttesting.Action) (bool, watch.Interface, error) {
@@ -118,13 +123,13 @@ func TestFollowLogs(t *testing.T) {
 		{"until the container ends", func(c *fake.Clientset) error {
 			_, err := c.CoreV1().Pods("default").UpdateStatus(t.Context(), newPod("p", terminatedState("id"), none), metav1.UpdateOptions{})
 			return err
-		}, "It ended at 2026-01-02T03:05:05Z with exit code 3.\n"},
+		}, "The container exited at 2026-01-02T03:05:05Z with code 3.\n"},
 		{"until the container is restarted", func(c *fake.Clientset) error {
 			now := newPod("p", runningState(), terminatedState("id"))
 			now.Status.ContainerStatuses[0].ContainerID = "id-2"
 			_, err := c.CoreV1().Pods("default").UpdateStatus(t.Context(), now, metav1.UpdateOptions{})
 			return err
-		}, "It ended at 2026-01-02T03:05:05Z with exit code 3.\n"},
+		}, "The container exited at 2026-01-02T03:05:05Z with code 3.\n"},
 		{"until the pod is deleted", func(c *fake.Clientset) error {
 			return c.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{})
 		}, ""},
@@ -160,7 +165,7 @@ func TestFollowLogs(t *testing.T) {
 	}
 }
 
-// A log that is cut short does not look whole.
+// A client must not take an aborted log for complete.
 func TestCloseAbortsFollowedLogs(t *testing.T) {
 	s, _ := newServer(t)
 	client := fake.NewClientset(newPod("p", runningState(), corev1.ContainerState{}))

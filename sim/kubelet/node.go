@@ -21,7 +21,7 @@ func (a *kubeletAPI) servePods(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: pods})
 }
 
-// serveSummary names what runs, and no usage: there is none.
+// serveSummary lists what is running, without usage.
 func (a *kubeletAPI) serveSummary(w http.ResponseWriter, r *http.Request) error {
 	name := nodesFromContext(r.Context())[0]
 	node, err := a.client.CoreV1().Nodes().Get(r.Context(), name, metav1.GetOptions{})
@@ -78,7 +78,7 @@ func (a *kubeletAPI) serveResourceMetrics(w http.ResponseWriter, r *http.Request
 	return nil
 }
 
-// serveConfigz is the configuration of a kubelet that was given none.
+// serveConfigz serves the default configuration of a kubelet.
 func serveConfigz(w http.ResponseWriter, _ *http.Request) error {
 	config := &kubeletconfig.KubeletConfiguration{}
 	defaults.SetDefaults_KubeletConfiguration(config)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// pipeListener takes connections from inside the process.
+// pipeListener is a net.Listener for connections inside the process.
 type pipeListener struct {
 	conns  chan net.Conn
 	once   sync.Once
@@ -18,7 +18,7 @@ func newPipeListener() *pipeListener {
 	return &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// dial returns when the other end is accepted.
+// dial returns after the server has accepted the connection.
 func (l *pipeListener) dial(ctx context.Context, to dialTarget) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -55,13 +55,13 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "memory" }
 func (pipeAddr) String() string  { return "simulated-kubelet" }
 
-// dialTarget is whom a connection is for.
+// dialTarget is the kubelet that a client connects to.
 type dialTarget struct {
-	host  string   // as the client calls it
-	nodes []string // one, unless several claim the address
+	host  string   // as the client names it
+	nodes []string // one, unless several nodes have the address
 }
 
-// pipeConn is the kubelet's end of a connection.
+// pipeConn is the server's end of a connection.
 type pipeConn struct {
 	net.Conn
 	target dialTarget
@@ -73,7 +73,7 @@ func contextWithNodes(ctx context.Context, c *tls.Conn) context.Context {
 	return context.WithValue(ctx, nodesKey{}, c.NetConn().(*pipeConn).target.nodes)
 }
 
-// nodesFromContext are the nodes whose kubelet a request is for.
+// nodesFromContext returns the nodes whose kubelet a request is for.
 func nodesFromContext(ctx context.Context) []string {
 	nodes, _ := ctx.Value(nodesKey{}).([]string)
 	return nodes

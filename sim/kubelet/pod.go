@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// getPod is a pod of the node that was asked.
+// getPod returns a Pod of the requested node.
 func (a *kubeletAPI) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	pod, err := a.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -24,7 +24,7 @@ func (a *kubeletAPI) getPod(ctx context.Context, namespace, name string) (*corev
 	return pod, nil
 }
 
-// listNodePods are all pods of the node that was asked.
+// listNodePods returns all Pods of the requested node.
 func (a *kubeletAPI) listNodePods(ctx context.Context) ([]corev1.Pod, error) {
 	var all []corev1.Pod
 	for _, node := range nodesFromContext(ctx) {

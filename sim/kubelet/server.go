@@ -1,5 +1,6 @@
-// Package kubelet answers for the kubelets of simulated nodes, in the process of
-// the API server: without a socket, a name or an address that has to exist.
+// Package kubelet acts as the HTTPS servers of the kubelets of simulated nodes. It
+// runs in the process of the API server and needs no socket: no host name or
+// address of a simulated node has to exist.
 package kubelet
 
 import (
@@ -17,30 +18,33 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// Config says who vouches for the kubelets.
+// Config configures a Server.
 type Config struct {
-	// CACert and CAKey are the files of the CA that signs their certificates.
+	// CACert and CAKey are the files of the CA that signs the kubelets' serving
+	// certificates.
 	CACert, CAKey string
-	// Logger takes what goes wrong with a connection; nil = nowhere.
+	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
 }
 
-// Server is the kubelets of all simulated nodes. New makes one; connections that
-// come before Start wait for it.
+// Server serves the API of the kubelets of all simulated nodes. Connections that
+// are opened before Start wait for it.
 type Server struct {
 	tls      *tls.Config
 	log      *slog.Logger
 	listener *pipeListener
-	// nodeLister are those that Dialer was given, until Close: client-go's cache of
-	// transports keeps dialers for good, and they must not keep the API server.
+	// nodeLister is the one that Dialer was given, until Close. client-go's
+	// transport cache keeps dialers forever; this pointer keeps it from keeping the
+	// API server's informers, too.
 	nodeLister atomic.Pointer[corelisters.NodeLister]
 
-	mu        sync.Mutex
-	server    *http.Server // nil before Start
-	serveDone chan struct{}
+	mu          sync.Mutex
+	server      *http.Server // nil before Start
+	serveDone   chan struct{}
+	connections connTracker
 }
 
-// New returns kubelets that nobody can reach yet: see Dialer.
+// New returns a Server that does not serve yet.
 func New(cfg Config) (*Server, error) {
 	issuer, err := newCertIssuer(cfg.CACert, cfg.CAKey)
 	if err != nil {
@@ -51,8 +55,8 @@ func New(cfg Config) (*Server, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		// A pipe has no buffer: a session ticket, which the server writes
-		// unasked, would block it while its client writes the request.
+		// A pipe has no buffer. A session ticket, which the server sends
+		// unprompted, would deadlock with the client that writes its request.
 		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
 		log:       log,
 		listener:  newPipeListener(),
@@ -60,7 +64,7 @@ func New(cfg Config) (*Server, error) {
 	}, nil
 }
 
-// Start answers, with what client finds in the control plane.
+// Start starts serving. The handlers read Pods and Nodes through client.
 func (s *Server) Start(client kubernetes.Interface) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +72,9 @@ func (s *Server) Start(client kubernetes.Interface) {
 		Handler:     (&kubeletAPI{client: client}).routes(),
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return contextWithNodes(ctx, c.(*tls.Conn)) },
+		ConnState:   s.connections.connState,
 	}
-	// Each request is to see which nodes there are now.
+	// Every request dials again and so finds the nodes that exist by then.
 	s.server.SetKeepAlivesEnabled(false)
 	go func(server *http.Server) {
 		defer close(s.serveDone)
@@ -79,7 +84,8 @@ func (s *Server) Start(client kubernetes.Interface) {
 	}(s.server)
 }
 
-// Close cuts the connections; there are no new ones.
+// Close aborts the open connections, refuses new ones and returns when all
+// handlers have returned.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,6 +95,7 @@ func (s *Server) Close() error {
 	}
 	err := s.server.Close()
 	<-s.serveDone
+	s.connections.wait()
 	s.server = nil
 	return err
 }

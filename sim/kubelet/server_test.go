@@ -23,7 +23,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-var errNetwork = errors.New("the network was asked")
+var errNetwork = errors.New("dialed over the network")
 
 func refuseNetwork(context.Context, string, string) (net.Conn, error) { return nil, errNetwork }
 
@@ -79,7 +79,7 @@ func newServer(t *testing.T) (*Server, *pki.Bundle) {
 	return s, certs
 }
 
-// startKubelets are started ones of two nodes, and a client that verifies them.
+// startKubelets starts the kubelets of two nodes, and returns a client that verifies them.
 func startKubelets(t *testing.T, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
 	t.Helper()
 	s, certs := newServer(t)
@@ -126,7 +126,7 @@ func TestDialByAddressAndByName(t *testing.T) {
 		}
 	}
 	if _, err := c.Get("https://172.16.0.3:10250/healthz"); !errors.Is(err, errNetwork) {
-		t.Errorf("an address of no node: got %v", err)
+		t.Errorf("an address without a node: got %v", err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestDialWaitsForStart(t *testing.T) {
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := dial(late, "tcp", "172.16.0.1:10250"); !errors.Is(err, context.Canceled) {
-		t.Errorf("before the start: got %v", err)
+		t.Errorf("before Start: got %v", err)
 	}
 	dialled := make(chan error)
 	go func() {
@@ -165,7 +165,7 @@ func TestDialAfterClose(t *testing.T) {
 
 func TestNewNamesMissingFile(t *testing.T) {
 	_, err := New(Config{CACert: "no-such.crt", CAKey: "no-such.key"})
-	if err == nil || !strings.HasPrefix(err.Error(), "simulated kubelets: CA of the cluster: open no-such.crt: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "simulated kubelets: load the CA of the cluster: open no-such.crt: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// newSource measures these objects.
+// newSource returns a source of the usage of these objects.
 func newSource(t *testing.T, objects ...metav1.Object) *usageSource {
 	t.Helper()
 	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -51,8 +51,8 @@ func newNode(name string, change ...func(*corev1.Node)) *corev1.Node {
 	return n
 }
 
-// newPod runs containers "app", which requests 200m and 128Mi, and "proxy",
-// which requests nothing, on a node.
+// newPod returns a Pod on a node. Its containers "app", which requests 200m and 128Mi,
+// and "proxy", which requests nothing, are running.
 func newPod(namespace, name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	p := &corev1.Pod{
@@ -85,17 +85,18 @@ func quantities(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// formatUsage is a usage as a person reads it.
+// formatUsage formats CPU and memory.
 func formatUsage(used corev1.ResourceList) string {
 	return used.Cpu().String() + " " + used.Memory().String()
 }
 
-// warnings collects what the server would send in the header.
+// warnings collects the warnings of a response.
 type warnings []string
 
 func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
-// newRequestContext is the context of a request in a namespace, and the warnings in its answer.
+// newRequestContext returns the context of a request in a namespace, and the warnings
+// of its response.
 func newRequestContext(t *testing.T, namespace string) (context.Context, *warnings) {
 	var w warnings
 	return warning.WithWarningRecorder(genericapirequest.WithNamespace(t.Context(), namespace), &w), &w

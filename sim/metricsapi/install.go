@@ -17,14 +17,14 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// GroupPath is below what the group is served.
+// GroupPath is the path of the API group.
 const GroupPath = "/apis/" + metrics.GroupName
 
-// groupPriority is metrics-server's: behind all of upstream's own groups.
+// groupPriority is that of metrics-server: after all groups of upstream.
 const groupPriority = 100
 
-// Install serves the group from server, before its PrepareRun. What is measured
-// comes from shared, which somebody else starts.
+// Install adds the API group to server. Call it before PrepareRun. The usage is
+// computed from the informers of shared, which the caller starts.
 func Install(server *genericapiserver.GenericAPIServer, shared informers.SharedInformerFactory) error {
 	pods, nodes := shared.Core().V1().Pods(), shared.Core().V1().Nodes()
 	podsSynced, nodesSynced := pods.Informer().HasSynced, nodes.Informer().HasSynced
@@ -71,9 +71,9 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, scheme.SetVersionPriority(v1beta1.SchemeGroupVersion)
 }
 
-// SetDefinitionNames lets OpenAPI say which kinds the group's definitions are: upstream's
-// server, for which config is, has the definitions but not the kinds. kubectl
-// explain needs both.
+// SetDefinitionNames makes OpenAPI name the kinds of the group's definitions. Upstream's
+// server, which config is for, has the definitions but not the kinds; kubectl explain
+// needs both.
 func SetDefinitionNames(config *genericapiserver.Config) error {
 	scheme, err := newScheme()
 	if err != nil {
@@ -89,7 +89,7 @@ func SetDefinitionNames(config *genericapiserver.Config) error {
 	return nil
 }
 
-// firstKnown asks second about what first knows nothing of.
+// firstKnown calls first, and second for names that first does not know.
 func firstKnown[E ~map[string]any](first, second func(string) (string, E)) func(string) (string, E) {
 	return func(name string) (string, E) {
 		if known, extensions := first(name); extensions != nil {
@@ -99,8 +99,8 @@ func firstKnown[E ~map[string]any](first, second func(string) (string, E)) func(
 	}
 }
 
-// APIService is what lists the group among those that are served. It names no
-// service: this process serves it.
+// APIService returns the registration of the group. It names no Service because this
+// process serves the group.
 func APIService() *apiregistrationv1.APIService {
 	gv := v1beta1.SchemeGroupVersion
 	return &apiregistrationv1.APIService{
@@ -114,8 +114,8 @@ func APIService() *apiregistrationv1.APIService {
 	}
 }
 
-// ClusterRole lets view, edit and admin read metrics, as metrics-server's
-// manifests do.
+// ClusterRole lets the roles view, edit and admin read metrics, as in the manifests of
+// metrics-server.
 func ClusterRole() *rbacv1.ClusterRole {
 	const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 	return &rbacv1.ClusterRole{

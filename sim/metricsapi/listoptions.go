@@ -11,14 +11,14 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics"
 )
 
-// newNotFound is the answer for what is there and has no metrics, with the reason.
+// newNotFound returns the error for an object that exists but has no metrics.
 func newNotFound(resource, name string, why error) error {
 	err := apierrors.NewNotFound(metrics.Resource(resource), name)
 	err.ErrStatus.Message += ": " + why.Error()
 	return err
 }
 
-// selector is what a list is limited to.
+// selector selects the objects of a list.
 type selector struct {
 	labels labels.Selector
 	fields fields.Selector
@@ -35,13 +35,13 @@ func newSelector(options *metainternalversion.ListOptions) selector {
 	return s
 }
 
-// matches is about fields: labels are the lister's business. The API server
-// refuses other fields.
+// matches checks the field selector; the lister checks labels. The API server has
+// rejected other fields.
 func (s selector) matches(obj metav1.Object) bool {
 	return s.fields.Matches(fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()})
 }
 
-// newTable has metrics-server's columns.
+// newTable returns a table with the columns of metrics-server.
 func newTable() *metav1.Table {
 	return &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
 		{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource"},

@@ -30,7 +30,7 @@ func (nodeStorage) NewList() runtime.Object { return &metrics.NodeMetricsList{} 
 func (nodeStorage) Destroy()                {}
 func (nodeStorage) NamespaceScoped() bool   { return false }
 
-// GetSingularName is empty: what would be right is the name of core's nodes.
+// GetSingularName is empty: "node" belongs to the nodes of the core group.
 func (nodeStorage) GetSingularName() string { return "" }
 
 func (n nodeStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -79,7 +79,7 @@ func (n nodeStorage) List(ctx context.Context, options *metainternalversion.List
 	return list, nil
 }
 
-// podUsageByNode returns what the pods of each node use together.
+// podUsageByNode returns the total usage of the Pods of each node.
 func (n nodeStorage) podUsageByNode(ctx context.Context, asked func(node string) bool) (map[string]corev1.ResourceList, error) {
 	pods, err := n.source.pods.List(labels.Everything())
 	if err != nil {

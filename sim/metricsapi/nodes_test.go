@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/metrics/pkg/apis/metrics"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func newMixedNodes(t *testing.T) nodeStorage {
@@ -17,9 +19,9 @@ func newMixedNodes(t *testing.T) nodeStorage {
 		newNode("two"), newNode("one"),
 		newNode("real", func(n *corev1.Node) { n.Annotations = nil }),
 		newNode("down", func(n *corev1.Node) { n.Status.Conditions = nil }),
-		newPod("a", "p", "two", withAnnotation(CPUAnnotation, "1"), withAnnotation(MemoryAnnotation, "1Gi")),
+		newPod("a", "p", "two", withAnnotation(annotations.UsageCPU, "1"), withAnnotation(annotations.UsageMemory, "1Gi")),
 		newPod("b", "p", "two"),
-		newPod("b", "wrong", "two", withAnnotation(CPUAnnotation, "x")),
+		newPod("b", "wrong", "two", withAnnotation(annotations.UsageCPU, "x")),
 		newPod("b", "done", "two", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
 	)}
 }

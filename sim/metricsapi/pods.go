@@ -31,7 +31,7 @@ func (podStorage) NewList() runtime.Object { return &metrics.PodMetricsList{} }
 func (podStorage) Destroy()                {}
 func (podStorage) NamespaceScoped() bool   { return true }
 
-// GetSingularName is empty: what would be right is the name of core's pods.
+// GetSingularName is empty: "pod" belongs to the Pods of the core group.
 func (podStorage) GetSingularName() string { return "" }
 
 func (p podStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -79,7 +79,7 @@ func (p podStorage) List(ctx context.Context, options *metainternalversion.ListO
 	return list, nil
 }
 
-// warnOmitted tells whoever asks, and kubectl shows it.
+// warnOmitted adds a warning to the response; kubectl prints it.
 func warnOmitted(ctx context.Context, pod *corev1.Pod, why error) {
 	warning.AddWarning(ctx, "", fmt.Sprintf("pod %s/%s has no metrics: %v", pod.Namespace, pod.Name, why))
 }

@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/metrics/pkg/apis/metrics"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// A cluster with one pod for each reason to be left out.
+// newMixedPods has one Pod for each reason to be omitted.
 func newMixedPods(t *testing.T) podStorage {
 	return podStorage{newSource(t,
 		newNode("fake"),
@@ -22,7 +24,7 @@ func newMixedPods(t *testing.T) podStorage {
 		newPod("b", "two", "fake"),
 		newPod("a", "two", "fake"),
 		newPod("a", "one", "fake"),
-		newPod("a", "wrong", "fake", withAnnotation(CPUAnnotation, "x")),
+		newPod("a", "wrong", "fake", withAnnotation(annotations.UsageCPU, "x")),
 		newPod("a", "pending", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }),
 		newPod("a", "done", "fake", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		newPod("a", "real", "real"),
@@ -68,7 +70,7 @@ func TestListPodsWarnsAboutOmittedPods(t *testing.T) {
 	if _, err := newMixedPods(t).List(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := warnings{`pod a/wrong has no metrics: annotation kwok.x-k8s.io/usage-cpu: "x" is no quantity: write it like 250m, or CONTAINER=250m,…`}
+	want := warnings{`pod a/wrong has no metrics: annotation kwok.x-k8s.io/usage-cpu: "x" is not a quantity: write it like 250m, or CONTAINER=250m,…`}
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -87,7 +89,7 @@ func TestGetPod(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"none":    `pod "none" not found`,
-		"wrong":   `podmetrics.metrics.k8s.io "a/wrong" not found: annotation kwok.x-k8s.io/usage-cpu: "x" is no quantity: write it like 250m, or CONTAINER=250m,…`,
+		"wrong":   `podmetrics.metrics.k8s.io "a/wrong" not found: annotation kwok.x-k8s.io/usage-cpu: "x" is not a quantity: write it like 250m, or CONTAINER=250m,…`,
 		"pending": `podmetrics.metrics.k8s.io "a/pending" not found: the pod is Pending, not Running`,
 		"real":    `podmetrics.metrics.k8s.io "a/real" not found: node real is not simulated`,
 		"down":    `podmetrics.metrics.k8s.io "a/down" not found: node down is not Ready`,
@@ -100,7 +102,7 @@ func TestGetPod(t *testing.T) {
 	}
 }
 
-// Before the informers have synced an empty answer would be a lie.
+// Until the informers have synced, an empty list would be wrong.
 func TestUnavailableUntilSynced(t *testing.T) {
 	s := newSource(t)
 	s.synced = func() bool { return false }

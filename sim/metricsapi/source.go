@@ -14,10 +14,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// window is over how long usage is said to be measured: the kubelet's.
+// window is the reported period of measurement: that of a kubelet.
 const window = 15 * time.Second
 
-// usageSource computes usage from what the API server's informers hold.
+// usageSource computes usage from the informers of the API server.
 type usageSource struct {
 	pods   corev1listers.PodLister
 	nodes  corev1listers.NodeLister
@@ -25,15 +25,15 @@ type usageSource struct {
 	now    func() time.Time
 }
 
-// checkSynced says why nothing can be told yet.
+// checkSynced returns an error until the informers have synced.
 func (s *usageSource) checkSynced() error {
 	if !s.synced() {
-		return apierrors.NewServiceUnavailable("metrics: pods and nodes are still being read: try again in a moment")
+		return apierrors.NewServiceUnavailable("metrics: pods and nodes have not been read yet: try again in a moment")
 	}
 	return nil
 }
 
-// checkPod says why a pod has no usage, or else nil.
+// checkPod returns why a Pod has no metrics, or nil.
 func (s *usageSource) checkPod(pod *corev1.Pod) error {
 	if pod.Status.Phase != corev1.PodRunning {
 		return fmt.Errorf("the pod is %s, not Running", pod.Status.Phase)
@@ -45,7 +45,7 @@ func (s *usageSource) checkPod(pod *corev1.Pod) error {
 	return s.checkNode(node)
 }
 
-// checkNode says why a node measures no usage, or else nil.
+// checkNode returns why a node has no metrics, or nil.
 func (s *usageSource) checkNode(node *corev1.Node) error {
 	if !annotations.IsSimulated(node) {
 		return fmt.Errorf("node %s is not simulated", node.Name)
@@ -58,7 +58,7 @@ func (s *usageSource) checkNode(node *corev1.Node) error {
 	return fmt.Errorf("node %s is not Ready", node.Name)
 }
 
-// podMetrics returns the metrics of a pod that is measured.
+// podMetrics returns the metrics of a Pod that passes checkPod.
 func (s *usageSource) podMetrics(pod *corev1.Pod) (*metrics.PodMetrics, error) {
 	used, err := containerMetrics(pod)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *usageSource) podMetrics(pod *corev1.Pod) (*metrics.PodMetrics, error) {
 	}, nil
 }
 
-// nodeMetrics returns the metrics of a node whose pods use this much.
+// nodeMetrics returns the metrics of a node with the total usage of its Pods.
 func (s *usageSource) nodeMetrics(node *corev1.Node, pods corev1.ResourceList) *metrics.NodeMetrics {
 	used := nodeBaseUsage()
 	addResources(used, pods)
@@ -86,7 +86,7 @@ func (s *usageSource) nodeMetrics(node *corev1.Node, pods corev1.ResourceList) *
 	}
 }
 
-// nodeBaseUsage is what a node uses without pods.
+// nodeBaseUsage is the usage of a node without Pods.
 func nodeBaseUsage() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(50, resource.DecimalSI),

@@ -8,61 +8,56 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/metrics/pkg/apis/metrics"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// Annotations of a pod that say what its containers use: QUANTITY of each, or
-// CONTAINER=QUANTITY,….
-const (
-	CPUAnnotation    = "kwok.x-k8s.io/usage-cpu"
-	MemoryAnnotation = "kwok.x-k8s.io/usage-memory"
-)
-
-// requestDivisor is what part of its request a container uses by default.
+// requestDivisor is the ratio of the requests of a container to its default usage.
 const requestDivisor = 10
 
-// measuredResource is one of the two things that are measured.
+// measuredResource is CPU or memory.
 type measuredResource struct {
 	resource     corev1.ResourceName
 	annotation   string
 	example      string
 	defaultUsage *resource.Quantity // of a container that requests none
-	maxUsage     *resource.Quantity // beyond it is a slip of the pen, and sums overflow
+	maxUsage     *resource.Quantity // more is an error of the user, and sums could overflow
 	fromRequest  func(request resource.Quantity) *resource.Quantity
 }
 
 func measuredResources() [2]measuredResource {
 	return [2]measuredResource{{
-		corev1.ResourceCPU, CPUAnnotation, "250m",
+		corev1.ResourceCPU, annotations.UsageCPU, "250m",
 		resource.NewMilliQuantity(5, resource.DecimalSI),
 		resource.NewQuantity(100_000, resource.DecimalSI),
 		func(r resource.Quantity) *resource.Quantity {
 			return resource.NewMilliQuantity(max(1, r.MilliValue()/requestDivisor), resource.DecimalSI)
 		},
 	}, {
-		corev1.ResourceMemory, MemoryAnnotation, "64Mi",
+		corev1.ResourceMemory, annotations.UsageMemory, "64Mi",
 		resource.NewQuantity(32<<20, resource.BinarySI),
 		resource.NewQuantity(1<<50, resource.BinarySI),
 		func(r resource.Quantity) *resource.Quantity {
-			const ki = 1 << 10 // nobody measures bytes
+			const ki = 1 << 10 // whole Ki, as a kubelet reports pages
 			return resource.NewQuantity(max(1, r.Value()/requestDivisor/ki)*ki, resource.BinarySI)
 		},
 	}}
 }
 
-// CheckAnnotations says what is wrong with the usage annotations of a pod.
+// CheckAnnotations returns what is wrong with the usage annotations of a Pod.
 func CheckAnnotations(pod *corev1.Pod) error {
-	_, cpu := pod.Annotations[CPUAnnotation]
-	if _, memory := pod.Annotations[MemoryAnnotation]; !cpu && !memory {
+	_, cpu := pod.Annotations[annotations.UsageCPU]
+	if _, memory := pod.Annotations[annotations.UsageMemory]; !cpu && !memory {
 		return nil
 	}
 	_, err := readUsage(pod)
 	return err
 }
 
-// containerUsage says what a container of this name and requests uses.
+// containerUsage returns the usage of a container with this name and these requests.
 type containerUsage func(name string, requests corev1.ResourceList) corev1.ResourceList
 
-// readUsage reads the annotations of a pod.
+// readUsage reads the usage annotations of a Pod.
 func readUsage(pod *corev1.Pod) (containerUsage, error) {
 	measures := measuredResources()
 	var said [len(measures)]map[string]resource.Quantity
@@ -89,7 +84,7 @@ func readUsage(pod *corev1.Pod) (containerUsage, error) {
 	}, nil
 }
 
-// everyContainer stands for all of them: no container has an empty name.
+// everyContainer is the key of a value for all containers: none has an empty name.
 const everyContainer = ""
 
 func (m measuredResource) parse(pod *corev1.Pod, value string) (map[string]resource.Quantity, error) {
@@ -105,7 +100,7 @@ func (m measuredResource) parse(pod *corev1.Pod, value string) (map[string]resou
 			return nil, fmt.Errorf("the pod has no container %q", name)
 		}
 		if _, twice := said[name]; twice {
-			return nil, fmt.Errorf("container %q stands twice", name)
+			return nil, fmt.Errorf("container %q is listed twice", name)
 		}
 		q, err := m.parseQuantity(number)
 		if err != nil {
@@ -120,11 +115,11 @@ func (m measuredResource) parseQuantity(value string) (resource.Quantity, error)
 	q, err := resource.ParseQuantity(value)
 	switch {
 	case err != nil:
-		return q, fmt.Errorf("%q is no quantity: write it like %s, or CONTAINER=%s,…", value, m.example, m.example)
+		return q, fmt.Errorf("%q is not a quantity: write it like %s, or CONTAINER=%s,…", value, m.example, m.example)
 	case q.Sign() < 0:
-		return q, fmt.Errorf("%q is less than nothing", value)
+		return q, fmt.Errorf("%q is negative", value)
 	case q.Cmp(*m.maxUsage) > 0:
-		return q, fmt.Errorf("%q is too much: at most %s", value, m.maxUsage.String())
+		return q, fmt.Errorf("%q is too large: at most %s", value, m.maxUsage.String())
 	}
 	return q, nil
 }
@@ -142,7 +137,7 @@ func (m measuredResource) usageOf(said map[string]resource.Quantity, name string
 	return *m.defaultUsage
 }
 
-// containerMetrics returns the usage of each container of a pod that runs.
+// containerMetrics returns the usage of each running container of a Pod.
 func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	usage, err := readUsage(pod)
 	if err != nil {
@@ -154,7 +149,7 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	} {
 		for _, c := range list {
 			if c.State.Running != nil {
-				requests, _ := requestsOf(pod, c.Name) // the spec has every container of the status
+				requests, _ := requestsOf(pod, c.Name) // the spec has every container that the status has
 				used = append(used, metrics.ContainerMetrics{Name: c.Name, Usage: usage(c.Name, requests)})
 			}
 		}
@@ -162,8 +157,8 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	return used, nil
 }
 
-// requestsOf returns what a container of a pod requests; false = it has none of
-// this name.
+// requestsOf returns the requests of a container of a Pod; false if the Pod does not
+// have that container.
 func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
@@ -174,13 +169,13 @@ func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		if pod.Spec.EphemeralContainers[i].Name == name {
-			return nil, true // it cannot request anything
+			return nil, true // ephemeral containers cannot request resources
 		}
 	}
 	return nil, false
 }
 
-// joinErrors is errors.Join on one line.
+// joinErrors joins errors on one line.
 func joinErrors(errs []error) error {
 	var parts []string
 	for _, err := range errs {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func formatContainers(t *testing.T, pod *corev1.Pod) []string {
@@ -34,9 +36,9 @@ func TestContainerMetrics(t *testing.T) {
 		"requests of nothing": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = quantities("0", "0")
 		}, []string{"app 5m 32Mi", "proxy 5m 32Mi"}},
-		"each container": {withAnnotation(CPUAnnotation, "250m"), []string{"app 250m 13107Ki", "proxy 250m 32Mi"}},
-		"one container":  {withAnnotation(MemoryAnnotation, "proxy=1Gi"), []string{"app 20m 13107Ki", "proxy 5m 1Gi"}},
-		"some of them":   {withAnnotation(CPUAnnotation, "proxy=2, app=0"), []string{"app 0 13107Ki", "proxy 2 32Mi"}},
+		"each container": {withAnnotation(annotations.UsageCPU, "250m"), []string{"app 250m 13107Ki", "proxy 250m 32Mi"}},
+		"one container":  {withAnnotation(annotations.UsageMemory, "proxy=1Gi"), []string{"app 20m 13107Ki", "proxy 5m 1Gi"}},
+		"some of them":   {withAnnotation(annotations.UsageCPU, "proxy=2, app=0"), []string{"app 0 13107Ki", "proxy 2 32Mi"}},
 		"a container that has ended": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 		}, []string{"proxy 5m 32Mi"}},
@@ -47,7 +49,7 @@ func TestContainerMetrics(t *testing.T) {
 		"an ephemeral container": {func(p *corev1.Pod) {
 			p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 			p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debug", State: running}}
-			withAnnotation(CPUAnnotation, "debug=7m")(p)
+			withAnnotation(annotations.UsageCPU, "debug=7m")(p)
 		}, []string{"app 20m 13107Ki", "proxy 5m 32Mi", "debug 7m 32Mi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,19 +62,19 @@ func TestContainerMetrics(t *testing.T) {
 
 func TestCheckAnnotations(t *testing.T) {
 	for _, tc := range []struct{ annotation, value, want string }{
-		{CPUAnnotation, "250m", ""},
-		{CPUAnnotation, "app=1,proxy=2,init=3", ""},
-		{CPUAnnotation, "", `annotation kwok.x-k8s.io/usage-cpu: "" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{CPUAnnotation, "much", `annotation kwok.x-k8s.io/usage-cpu: "much" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{CPUAnnotation, "250m,300m", `annotation kwok.x-k8s.io/usage-cpu: "250m,300m" is no quantity: write it like 250m, or CONTAINER=250m,…`},
-		{CPUAnnotation, "-1", `annotation kwok.x-k8s.io/usage-cpu: "-1" is less than nothing`},
-		{CPUAnnotation, "1M", `annotation kwok.x-k8s.io/usage-cpu: "1M" is too much: at most 100k`},
-		{CPUAnnotation, "app=1,app=2", `annotation kwok.x-k8s.io/usage-cpu: container "app" stands twice`},
-		{CPUAnnotation, "app=1,", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
-		{CPUAnnotation, "=1", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
-		{MemoryAnnotation, "other=1Gi", `annotation kwok.x-k8s.io/usage-memory: the pod has no container "other"`},
-		{MemoryAnnotation, "app=", `annotation kwok.x-k8s.io/usage-memory: "" is no quantity: write it like 64Mi, or CONTAINER=64Mi,…`},
-		{MemoryAnnotation, "2Pi", `annotation kwok.x-k8s.io/usage-memory: "2Pi" is too much: at most 1Pi`},
+		{annotations.UsageCPU, "250m", ""},
+		{annotations.UsageCPU, "app=1,proxy=2,init=3", ""},
+		{annotations.UsageCPU, "", `annotation kwok.x-k8s.io/usage-cpu: "" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "much", `annotation kwok.x-k8s.io/usage-cpu: "much" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "250m,300m", `annotation kwok.x-k8s.io/usage-cpu: "250m,300m" is not a quantity: write it like 250m, or CONTAINER=250m,…`},
+		{annotations.UsageCPU, "-1", `annotation kwok.x-k8s.io/usage-cpu: "-1" is negative`},
+		{annotations.UsageCPU, "1M", `annotation kwok.x-k8s.io/usage-cpu: "1M" is too large: at most 100k`},
+		{annotations.UsageCPU, "app=1,app=2", `annotation kwok.x-k8s.io/usage-cpu: container "app" is listed twice`},
+		{annotations.UsageCPU, "app=1,", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
+		{annotations.UsageCPU, "=1", `annotation kwok.x-k8s.io/usage-cpu: the pod has no container ""`},
+		{annotations.UsageMemory, "other=1Gi", `annotation kwok.x-k8s.io/usage-memory: the pod has no container "other"`},
+		{annotations.UsageMemory, "app=", `annotation kwok.x-k8s.io/usage-memory: "" is not a quantity: write it like 64Mi, or CONTAINER=64Mi,…`},
+		{annotations.UsageMemory, "2Pi", `annotation kwok.x-k8s.io/usage-memory: "2Pi" is too large: at most 1Pi`},
 	} {
 		got := ""
 		if err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(tc.annotation, tc.value))); err != nil {
@@ -86,8 +88,8 @@ func TestCheckAnnotations(t *testing.T) {
 
 // Both annotations are reported, on one line.
 func TestCheckReportsBothAnnotations(t *testing.T) {
-	err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(CPUAnnotation, "-1"), withAnnotation(MemoryAnnotation, "-2")))
-	want := `annotation kwok.x-k8s.io/usage-cpu: "-1" is less than nothing; annotation kwok.x-k8s.io/usage-memory: "-2" is less than nothing`
+	err := CheckAnnotations(newPod("ns", "p", "n", withAnnotation(annotations.UsageCPU, "-1"), withAnnotation(annotations.UsageMemory, "-2")))
+	want := `annotation kwok.x-k8s.io/usage-cpu: "-1" is negative; annotation kwok.x-k8s.io/usage-memory: "-2" is negative`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -2,8 +2,8 @@ package nodes
 
 import "net/netip"
 
-// addressPool gives out the addresses of a range, each to one taker at a time, and does
-// not give an address out again soon.
+// addressPool allocates the addresses of a range. It does not allocate a released
+// address again soon.
 type addressPool struct {
 	prefix netip.Prefix
 	used   map[netip.Addr]bool
@@ -15,14 +15,14 @@ func newAddressPool(prefix netip.Prefix) *addressPool {
 	return &addressPool{prefix: prefix, used: map[netip.Addr]bool{}, last: prefix.Addr()}
 }
 
-// allocate returns a free address, never the first or the last of the range; it is
-// false when all are in use.
+// allocate returns a free address, but not the first or last of the range; false if
+// all are in use.
 func (p *addressPool) allocate() (netip.Addr, bool) {
 	if p.prefix.Bits() > p.prefix.Addr().BitLen()-2 {
 		return netip.Addr{}, false
 	}
 	addr := p.last
-	for range len(p.used) + 1 { // of one more than are in use, one is free or the range ends
+	for range len(p.used) + 1 { // of one more address than are in use, one is free or the range ends
 		if addr = addr.Next(); !p.prefix.Contains(addr.Next()) {
 			addr = p.prefix.Addr().Next()
 		}
@@ -34,7 +34,7 @@ func (p *addressPool) allocate() (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// reserve takes an address that somebody has already.
+// reserve marks an address as used.
 func (p *addressPool) reserve(addr netip.Addr) {
 	if p.prefix.Contains(addr) {
 		p.used[addr] = true

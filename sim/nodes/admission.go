@@ -14,13 +14,14 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 )
 
-// rejection is why a kubelet does not do what is asked of it, in upstream's words.
+// rejection is why a kubelet does not do what it should, in upstream's words.
 type rejection struct{ reason, message string }
 
-// checkAdmission says why a kubelet rejects a pod that was bound to its node, which
-// carries that load; nil if it takes it in. The checks are those that upstream's
-// kubelet shares with the scheduler. lifecycle's own handler asks for the system
-// that this process runs on, and copies every pod of the node each time.
+// checkAdmission returns why a kubelet rejects a Pod that was bound to its node,
+// which has that load; nil if the kubelet accepts it. It makes the checks that
+// upstream's kubelet shares with the scheduler. It does not use the handler of
+// package lifecycle, which checks the Pod against the operating system of this
+// process and copies every Pod of the node each time.
 func checkAdmission(pod *corev1.Pod, node *corev1.Node, l *nodeLoad) *rejection {
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != nodeOS(node) {
 		return &rejection{lifecycle.PodOSNotSupported, "Failed to admit pod as the OS field doesn't match node OS"}
@@ -32,7 +33,7 @@ func checkAdmission(pod *corev1.Pod, node *corev1.Node, l *nodeLoad) *rejection 
 			return &rejection{why.PredicateName, why.Error()}
 		}
 		if _, known := node.Status.Allocatable[lacks.ResourceName]; !known && v1helper.IsExtendedResourceName(lacks.ResourceName) {
-			continue // of the cluster, not of the node
+			continue // a resource of the cluster, not of the node
 		}
 		why := &lifecycle.InsufficientResourceError{
 			ResourceName: lacks.ResourceName, Requested: lacks.Requested, Used: lacks.Used, Capacity: lacks.Capacity,
@@ -56,11 +57,11 @@ func nodeOS(node *corev1.Node) string {
 	return string(corev1.Linux)
 }
 
-// nodeInfo is the node with that load, as the scheduler's checks want it.
+// nodeInfo returns the node with that load as the scheduler's checks need it.
 func (l *nodeLoad) nodeInfo(node *corev1.Node) *framework.NodeInfo {
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
 	info.Requested, info.UsedPorts = &l.requested, l.ports
-	info.Pods = make([]fwk.PodInfo, l.pods) // they are only counted
+	info.Pods = make([]fwk.PodInfo, l.pods) // the checks use only their number
 	return info
 }

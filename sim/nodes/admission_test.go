@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func withRequest(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
@@ -16,7 +18,7 @@ func withRequest(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
 	}
 }
 
-// smallNode offers 2 CPU and 3 pods.
+// smallNode offers 2 CPUs and 3 Pods.
 func smallNode(change ...func(*corev1.Node)) *corev1.Node {
 	return testNode(func(n *corev1.Node) {
 		n.Labels = map[string]string{"disk": "slow"}
@@ -59,12 +61,12 @@ func TestNodeRejectsPodsThatDoNotFit(t *testing.T) {
 				pod := testPod(withRequest(corev1.ResourceCPU, "500m"))
 				pod.UID = types.UID(rune('a' + i))
 				if seen := l.updatePod(pod, false, c.node); seen.rejected != nil || seen.next.name != podStatusNow {
-					t.Fatalf("another pod: %+v", seen)
+					t.Fatalf("other Pod: %+v", seen)
 				}
 			}
 			pod, got := testPod(c.change), ""
 			if seen := l.updatePod(pod, false, nil); (seen.rejected != nil) != (c.want != "") {
-				t.Errorf("first sight: %+v", seen)
+				t.Errorf("update by the watched node: %+v", seen)
 			}
 			l.updatePod(pod, true, c.node)
 			if why := l.podRejection(pod.UID); why != nil {
@@ -75,26 +77,26 @@ func TestNodeRejectsPodsThatDoNotFit(t *testing.T) {
 			}
 			l.deletePod(pod.UID)
 			if n := l.loadOf("node-1").pods; n != c.others {
-				t.Errorf("the node carries %d pods, want %d", n, c.others)
+				t.Errorf("%d Pods on the node, want %d", n, c.others)
 			}
 		})
 	}
 }
 
-// A node that is looked at afresh may take in what the watch's idea of it does not.
+// The current Node may accept a Pod that the Node as the watch knows it rejects.
 func TestAdmissionUsesFreshNode(t *testing.T) {
 	l := newTestRegistry(t, smallNode())
 	pod := testPod(func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "fast"} })
 	if seen := l.updatePod(pod, false, nil); seen.rejected == nil || seen.next.name != "" {
-		t.Fatalf("by the node as it was: %+v", seen)
+		t.Fatalf("by the watched node: %+v", seen)
 	}
 	fast := smallNode(func(n *corev1.Node) { n.Labels["disk"] = "fast" })
 	if seen := l.updatePod(pod, true, fast); seen.rejected != nil || seen.next.name != podStatusNow || l.podRejection(pod.UID) != nil {
-		t.Errorf("by the node as it is: %+v", seen)
+		t.Errorf("by the current node: %+v", seen)
 	}
 }
 
-// A resize that does not fit waits, and comes true when another pod goes.
+// A resize that does not fit is deferred until another Pod is deleted.
 func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	node := smallNode()
 	l := newTestRegistry(t, node)
@@ -133,19 +135,19 @@ func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	waits := "Deferred: Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000"
 	check("more than is free", "500m", waits)
 	if what := l.updatePod(pod, false, node).next; what != (dueStage{podStatusLater, epoch.Add(resizeRetryInterval)}) {
-		t.Errorf("due of a pod whose resize waits: %+v", what)
+		t.Errorf("due for a Pod with a deferred resize: %+v", what)
 	}
 	l.deletePod("other")
-	check("when the other has gone", "1500m", "")
+	check("after the other Pod was deleted", "1500m", "")
 	pod.Generation++
 	withRequest(corev1.ResourceCPU, "100m")(pod)
 	check("less", "100m", "")
 	if got := l.loadOf("node-1").requested.MilliCPU; got != 100 {
-		t.Errorf("the node carries %dm", got)
+		t.Errorf("the load of the node is %dm", got)
 	}
 }
 
-// What is wrong with a pod is told when it changes, and once.
+// What is wrong with the annotations of a Pod is reported once after each change.
 func TestAnnotationErrorIsReportedOnce(t *testing.T) {
 	l := newTestRegistry(t, testNode(nil))
 	l.checkPod = func(p *corev1.Pod) error {
@@ -159,13 +161,13 @@ func TestAnnotationErrorIsReportedOnce(t *testing.T) {
 		{"", "", ""},
 		{"bad", "", "usage is bad"},
 		{"bad", "", ""},
-		{"bad", "x", `annotation ctrlplane/exit-code: "x" is no exit code: write a number from 0 to 255; usage is bad`},
+		{"bad", "x", `annotation ctrlplane.local/exit-code: "x" is not an exit code: write a number from 0 to 255; usage is bad`},
 		{"good", "1", ""},
 		{"bad", "1", "usage is bad"},
 	} {
 		pod.Annotations = map[string]string{"usage": c.usage}
 		if c.exit != "" {
-			pod.Annotations[exitCodeAnnotation] = c.exit
+			pod.Annotations[annotations.ExitCode] = c.exit
 		}
 		got := ""
 		if err := l.updatePod(pod, false, nil).annotationError; err != nil {

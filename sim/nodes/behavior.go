@@ -8,31 +8,23 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// Annotations of a pod that say what its containers do. Without them a pod of a
-// Job ends with exit code 0 at once and any other pod runs on.
-const (
-	exitCodeAnnotation   = "ctrlplane/exit-code"   // CODE of all main containers, or CONTAINER=CODE,…
-	runForAnnotation     = "ctrlplane/run-for"     // how long they run before they exit; with no exit code, with 0
-	failuresAnnotation   = "ctrlplane/failures"    // how often they exit with the exit code, before they do as without
-	readyAfterAnnotation = "ctrlplane/ready-after" // how long they run before they are ready
-	stopAfterAnnotation  = "ctrlplane/stop-after"  // how long they take to stop; at most the grace period
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 // podBehavior is what the containers of a pod do.
 type podBehavior struct {
-	completes  bool             // the main containers end by themselves, with exit code 0
-	exitCode   *int32           // with which all main containers exit …
-	exitCodes  map[string]int32 // … or those of these names, init containers too
-	failures   int32            // for how many runs; -1 = for all
+	completes  bool             // the main containers exit with code 0
+	exitCode   *int32           // of all main containers …
+	exitCodes  map[string]int32 // … or of the containers with these names, also init containers
+	failures   int32            // for how many runs the exit codes apply; -1 means all
 	runFor     time.Duration
 	readyAfter time.Duration
 	stopAfter  time.Duration
 }
 
-// podBehaviorOf reads the annotations of a pod. What is wrong with them is in the
-// error; the rest holds.
+// podBehaviorOf reads the annotations of a Pod. The error describes the invalid ones;
+// the others apply.
 func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 	b := podBehavior{failures: -1}
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" {
@@ -42,34 +34,34 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 		return b, nil
 	}
 	var wrong []string
-	read := func(annotation string, parse func(string) error) {
-		value, ok := pod.Annotations[annotation]
+	read := func(name string, parse func(string) error) {
+		key, value, ok := annotations.Lookup(pod.Annotations, name)
 		if !ok {
 			return
 		}
 		if err := parse(value); err != nil {
-			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", annotation, err))
+			wrong = append(wrong, fmt.Sprintf("annotation %s: %v", key, err))
 		}
 	}
 	duration := func(to *time.Duration) func(string) error {
 		return func(value string) error {
 			d, err := time.ParseDuration(value)
 			if err != nil || d < 0 {
-				return fmt.Errorf("%q is no duration: write it like 5s or 1m30s", value)
+				return fmt.Errorf("%q is not a duration: write it like 5s or 1m30s", value)
 			}
 			*to = d
 			return nil
 		}
 	}
 	runFor := time.Duration(-1)
-	read(runForAnnotation, duration(&runFor))
-	read(readyAfterAnnotation, duration(&b.readyAfter))
-	read(stopAfterAnnotation, duration(&b.stopAfter))
-	read(exitCodeAnnotation, func(value string) error { return b.parseExitCodes(pod, value) })
-	read(failuresAnnotation, func(value string) error {
+	read(annotations.RunFor, duration(&runFor))
+	read(annotations.ReadyAfter, duration(&b.readyAfter))
+	read(annotations.StopAfter, duration(&b.stopAfter))
+	read(annotations.ExitCode, func(value string) error { return b.parseExitCodes(pod, value) })
+	read(annotations.Failures, func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil || n < 0 {
-			return fmt.Errorf("%q is no count: write a number from 0", value)
+			return fmt.Errorf("%q is not a count: write a number from 0", value)
 		}
 		b.failures = int32(n)
 		return nil
@@ -111,7 +103,7 @@ func (b *podBehavior) parseExitCodes(pod *corev1.Pod, value string) error {
 func parseExitCode(value string) (int32, error) {
 	code, err := strconv.ParseUint(value, 10, 8)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no exit code: write a number from 0 to 255", value)
+		return 0, fmt.Errorf("%q is not an exit code: write a number from 0 to 255", value)
 	}
 	return int32(code), nil
 }
@@ -127,8 +119,8 @@ func hasContainer(pod *corev1.Pod, name string) bool {
 	return false
 }
 
-// nextExit is how a run of a container ends: after how long and with which code; it
-// is false when the container runs on. run counts its runs from 0.
+// nextExit returns after how long a run of a container exits, and with which code;
+// false if it does not exit. Runs are counted from 0.
 func (b podBehavior) nextExit(c *corev1.Container, kind containerKind, run int32) (time.Duration, int32, bool) {
 	code, set := b.exitCodes[c.Name]
 	if kind == mainContainer && !set && b.exitCode != nil {

@@ -1,22 +1,28 @@
 package nodes
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func TestPodBehaviorErrors(t *testing.T) {
 	for _, c := range []struct{ annotation, value, want string }{
-		{exitCodeAnnotation, "0", ""},
-		{exitCodeAnnotation, "a=1, i=2", ""},
-		{exitCodeAnnotation, "256", `annotation ctrlplane/exit-code: "256" is no exit code: write a number from 0 to 255`},
-		{exitCodeAnnotation, "b=1", `annotation ctrlplane/exit-code: the pod has no container "b"`},
-		{exitCodeAnnotation, "a=x", `annotation ctrlplane/exit-code: "x" is no exit code: write a number from 0 to 255`},
-		{failuresAnnotation, "-1", `annotation ctrlplane/failures: "-1" is no count: write a number from 0`},
-		{runForAnnotation, "5", `annotation ctrlplane/run-for: "5" is no duration: write it like 5s or 1m30s`},
-		{readyAfterAnnotation, "-5s", `annotation ctrlplane/ready-after: "-5s" is no duration: write it like 5s or 1m30s`},
-		{stopAfterAnnotation, "soon", `annotation ctrlplane/stop-after: "soon" is no duration: write it like 5s or 1m30s`},
+		{annotations.ExitCode, "0", ""},
+		{annotations.ExitCode, "a=1, i=2", ""},
+		{annotations.ExitCode, "256", `annotation ctrlplane.local/exit-code: "256" is not an exit code: write a number from 0 to 255`},
+		{annotations.ExitCode, "b=1", `annotation ctrlplane.local/exit-code: the pod has no container "b"`},
+		{annotations.ExitCode, "a=x", `annotation ctrlplane.local/exit-code: "x" is not an exit code: write a number from 0 to 255`},
+		{annotations.Failures, "-1", `annotation ctrlplane.local/failures: "-1" is not a count: write a number from 0`},
+		{annotations.RunFor, "5", `annotation ctrlplane.local/run-for: "5" is not a duration: write it like 5s or 1m30s`},
+		{annotations.ReadyAfter, "-5s", `annotation ctrlplane.local/ready-after: "-5s" is not a duration: write it like 5s or 1m30s`},
+		{annotations.StopAfter, "soon", `annotation ctrlplane.local/stop-after: "soon" is not a duration: write it like 5s or 1m30s`},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{
 			InitContainers: []corev1.Container{{Name: "i"}},
@@ -29,6 +35,46 @@ func TestPodBehaviorErrors(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s=%s: %q, want %q", c.annotation, c.value, got, c.want)
+		}
+	}
+}
+
+func TestPodBehaviorByBothAnnotationNames(t *testing.T) {
+	for _, c := range []struct {
+		set  map[string]string
+		want time.Duration
+		err  string
+	}{
+		{map[string]string{"ctrlplane.local/ready-after": "1s"}, time.Second, ""},
+		{map[string]string{"ctrlplane/ready-after": "1s"}, time.Second, ""},
+		{map[string]string{"ctrlplane/ready-after": "1s", "ctrlplane.local/ready-after": "2s"}, 2 * time.Second, ""},
+		{map[string]string{"ctrlplane/ready-after": "soon", "ctrlplane.local/ready-after": "2s"}, 2 * time.Second, ""},
+		{map[string]string{"ctrlplane/ready-after": "soon"}, 0, `annotation ctrlplane/ready-after: "soon" is not a duration: write it like 5s or 1m30s`},
+	} {
+		got := ""
+		b, err := podBehaviorOf(testPod(func(p *corev1.Pod) { p.Annotations = c.set }))
+		if err != nil {
+			got = err.Error()
+		}
+		if b.readyAfter != c.want || got != c.err {
+			t.Errorf("%v: %v, %q; want %v, %q", c.set, b.readyAfter, got, c.want, c.err)
+		}
+	}
+}
+
+func TestDeprecatedAnnotationsAreLoggedOnce(t *testing.T) {
+	var out bytes.Buffer
+	warnings := newDeprecationLog(slog.New(slog.NewTextHandler(&out, nil)))
+	for range 3 {
+		warnings.check("Pod", &testPod(func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"ctrlplane/run-for": "1s", "ctrlplane/log": "x", "ctrlplane.local/exit-code": "1"}
+		}).ObjectMeta)
+	}
+	for text, want := range map[string]int{
+		"level=WARN": 2, "annotation=ctrlplane/run-for use=ctrlplane.local/run-for": 1, "annotation=ctrlplane/log use=ctrlplane.local/log": 1,
+	} {
+		if got := strings.Count(out.String(), text); got != want {
+			t.Errorf("%d times %q, want %d:\n%s", got, text, want, out.String())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// BenchmarkPod is what a pod's start costs without kwok and the API server.
+// BenchmarkPod measures the start of a Pod without kwok and the API server.
 func BenchmarkPod(b *testing.B) {
 	s, err := Config{}.nodeShape()
 	if err != nil {

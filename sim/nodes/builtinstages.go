@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -11,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// The stages through which kwok plays what is due. A feed names the stage in an
-// annotation of its own copy of the object; the object itself never has it.
+// The stages with which kwok plays what is due. A feed names the stage in an
+// annotation of its own copy of the object; the stored object never has it.
 const (
 	nodeStatusNow   = "node-status"
 	nodeStatusLater = "node-status-later"
@@ -22,9 +25,6 @@ const (
 	podStatusLater  = "pod-status-later"
 	podDeleteNow    = "pod-delete"
 	podDeleteLater  = "pod-delete-later"
-
-	stageAnnotation = "ctrlplane/stage"
-	timeAnnotation  = "ctrlplane/stage-at"
 )
 
 var (
@@ -32,7 +32,7 @@ var (
 	podRef  = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 )
 
-// builtinStages are the stages for which the fleet needs no Stage objects.
+// builtinStages returns the stages that need no Stage objects.
 func builtinStages() []*internalversion.Stage {
 	status := func(template string) internalversion.StageStep {
 		kind := internalversion.StagePatchTypeStrategicMergePatch
@@ -55,12 +55,12 @@ func builtinStage(ref internalversion.StageResourceRef, name string, later bool,
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: internalversion.StageSpec{
 			ResourceRef: ref,
-			Selector:    &internalversion.StageSelector{MatchAnnotations: map[string]string{stageAnnotation: name}},
+			Selector:    &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: name}},
 			Steps:       steps,
 		},
 	}
 	if later {
-		from := `.metadata.annotations["` + timeAnnotation + `"]`
+		from := `.metadata.annotations["` + annotations.StageTime + `"]`
 		stage.Spec.Delay = &internalversion.StageDelay{
 			DurationFrom: &internalversion.ExpressionFrom{JQ: &internalversion.ExpressionJQ{Expression: from}},
 		}
@@ -68,34 +68,32 @@ func builtinStage(ref internalversion.StageResourceRef, name string, later bool,
 	return stage
 }
 
-// setDueStage says in the object's annotations what is due of it.
+// setDueStage adds what is due to the annotations of an object.
 func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
-	annotations := make(map[string]string, len(meta.Annotations)+2)
-	for key, value := range meta.Annotations {
-		annotations[key] = value
-	}
-	delete(annotations, stageAnnotation)
+	set := make(map[string]string, len(meta.Annotations)+2)
+	maps.Copy(set, meta.Annotations)
+	delete(set, annotations.Stage)
 	if what.name != "" {
-		annotations[stageAnnotation] = what.name
-		annotations[timeAnnotation] = what.at.Format(time.RFC3339Nano)
+		set[annotations.Stage] = what.name
+		set[annotations.StageTime] = what.at.Format(time.RFC3339Nano)
 	}
-	meta.Annotations = annotations
+	meta.Annotations = set
 }
 
-// templateFunctions are what stages' templates call: ours, and in place of kwok's own
-// those that give out addresses.
-func (l *podRegistry) templateFunctions() gotpl.FuncMap {
+// templateFunctions returns the functions that the templates of stages call: those of
+// this package, and replacements for kwok's functions that allocate addresses.
+func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 	first := func(list []string) string {
 		if len(list) == 0 {
 			return ""
 		}
 		return list[0]
 	}
-	hosts := func(node string) []string { return addressStrings(l.nodeIPs(node)) }
-	pods := func(_ string, _ bool, uid, _, _ string) []string { return addressStrings(l.podIPs(types.UID(uid))) }
+	hosts := func(node string) []string { return addressStrings(r.nodeIPs(node)) }
+	pods := func(_ string, _ bool, uid, _, _ string) []string { return addressStrings(r.podIPs(types.UID(uid))) }
 	return gotpl.FuncMap{
-		"NodePatch":   l.nodePatch,
-		"PodPatch":    l.podPatch,
+		"NodePatch":   r.nodePatch,
+		"PodPatch":    r.podPatch,
 		"NodeIPsWith": hosts,
 		"NodeIPWith":  func(node string) string { return first(hosts(node)) },
 		"PodIPsWith":  pods,
@@ -115,26 +113,26 @@ func addressStrings(addrs []netip.Addr) []string {
 
 const emptyPatch = "{}"
 
-func (l *podRegistry) nodePatch(name string) (string, error) {
-	node, addr, err := l.liveNode(name)
+func (r *podRegistry) nodePatch(name string) (string, error) {
+	node, addr, err := r.liveNode(name)
 	if err != nil {
 		return "", err
 	}
-	st, _ := l.shape.nodeStatus(node, addr, l.now())
+	st, _ := r.shape.nodeStatus(node, addr, r.now())
 	return mergePatch(corev1.Node{Status: node.Status}, corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: node.UID}, Status: st})
 }
 
-func (l *podRegistry) podPatch(uid string) (string, error) {
-	pod, at, err := l.duePod(types.UID(uid))
+func (r *podRegistry) podPatch(uid string) (string, error) {
+	pod, at, err := r.duePod(types.UID(uid))
 	if pod == nil {
 		return emptyPatch, err
 	}
-	st, _ := podStatus(pod, at, l.now())
+	st, _ := podStatus(pod, at, r.now())
 	return mergePatch(corev1.Pod{Status: pod.Status}, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: st})
 }
 
-// mergePatch leads from one state to the other; the UID in it keeps it from a later
-// object of the same name.
+// mergePatch returns the patch that leads from one state to the other. Its UID keeps
+// it from changing a later object of the same name.
 func mergePatch[T any](from, to T) (string, error) {
 	before, err := json.Marshal(from)
 	if err != nil {

@@ -9,17 +9,25 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/queue"
 )
 
-// A synctest bubble fails if a goroutine of its own outlives it.
+// A synctest bubble fails if a goroutine outlives it.
 func TestKwokQueueEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		q := queue.NewWeightDelayingQueue[string](cancelableClock{ctx: ctx})
+		clock := newCancelableClock(ctx)
+		q := queue.NewWeightDelayingQueue[string](clock)
 		q.AddAfter("a", time.Hour)
-		time.Sleep(2 * time.Hour)
-		if got, ok := q.Get(); got != "a" || !ok {
-			t.Errorf("got %q, %v", got, ok)
+		q.AddAfter("b", time.Minute)
+		for _, want := range []string{"b", "a"} {
+			time.Sleep(time.Hour)
+			if got, ok := q.Get(); got != want || !ok {
+				t.Errorf("got %q, %v, want %q", got, ok, want)
+			}
 		}
+		cancelled := time.Now()
 		cancel()
-		time.Sleep(10 * time.Second)
+		<-clock.ended
+		if took := time.Since(cancelled); took != 0 {
+			t.Errorf("the queue ended after %v", took)
+		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setConditions sets the conditions that a kubelet owns.
+// setConditions sets the conditions that kubelets own.
 func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	set := func(kind corev1.PodConditionType, holds bool, reason, message string) {
 		c := corev1.PodCondition{
@@ -41,13 +41,14 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	set(corev1.PodReady, reason == "", reason, message)
 	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
 	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
-		set(corev1.PodScheduled, true, "", "") // who created it named its node
+		set(corev1.PodScheduled, true, "", "") // the Pod was created with a node name
 	}
 }
 
 const reasonPodCompleted = "PodCompleted"
 
-// notInitializedReason is why a pod is not initialized; the empty reason says that it is.
+// notInitializedReason returns why a Pod is not initialized; an empty reason means
+// that it is.
 func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
 	var names []string
 	for _, s := range st.InitContainerStatuses {
@@ -66,7 +67,8 @@ func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
 	return "", ""
 }
 
-// notReadyReason is why the containers of a pod are not ready.
+// notReadyReason returns why the containers of a Pod are not ready; an empty reason
+// means that they are.
 func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
 	for i, s := range st.InitContainerStatuses {
@@ -90,8 +92,8 @@ func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message stri
 	return "", ""
 }
 
-// readinessGatesReason is which readiness gates keep a pod from being ready: their
-// conditions are set by somebody else.
+// readinessGatesReason returns which readiness gates keep a Pod from being ready.
+// Other clients set their conditions.
 func readinessGatesReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var messages []string
 	for _, gate := range pod.Spec.ReadinessGates {

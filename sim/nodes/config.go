@@ -15,40 +15,40 @@ import (
 )
 
 const (
-	// MaxCount is how many nodes there may be: twice what upstream is tested with.
+	// MaxCount is the highest number of nodes: twice what upstream is tested with.
 	MaxCount = 10000
 	maxZones = 26 // zone-a to zone-z
 )
 
-// Config says what fleet to simulate.
+// Config configures a Fleet.
 type Config struct {
-	// Connect returns a client configuration into the control plane, without a
-	// rate limit.
+	// Connect returns a client configuration for the control plane without a rate
+	// limit.
 	Connect func(agent string) *rest.Config
-	// Count is how many nodes of its own the fleet has at least.
+	// Count is how many nodes Start creates, less those that the fleet has already.
 	Count int
-	// CPU and Memory are quantities that each node offers; empty = 32 and 256Gi.
+	// CPU and Memory are the capacity of each node; empty means 32 and 256Gi.
 	CPU, Memory string
-	// Pods is how many pods each node takes; 0 = 110.
+	// Pods is how many Pods each node accepts; 0 means 110.
 	Pods int
 	// Labels are further labels of each node, as key=value.
 	Labels []string
 	// Taints are taints of each node, as key=value:Effect or key:Effect.
 	Taints []string
-	// Zones is over how many zones (zone-a, zone-b, …) the nodes spread; 0 = 1.
+	// Zones is the number of zones (zone-a, zone-b, …) of the nodes; 0 means 1.
 	Zones int
-	// ProviderID returns the provider ID of a node; nil = none.
+	// ProviderID returns the provider ID of a node; nil sets none.
 	ProviderID func(name string) string
-	// CheckPod says what else than the annotations of this package is wrong with
-	// a pod that runs here, as far as it can be told; nil = nothing.
+	// CheckPod returns what is wrong with the annotations of a Pod that this package
+	// does not read; nil checks nothing.
 	CheckPod func(*corev1.Pod) error
-	// Stages serves and heeds kwok's Stage objects for Pods and Nodes.
+	// Stages serves kwok's Stage resource and plays the stages of Pods and Nodes.
 	Stages bool
-	// Logger takes the fleet's log; nil = nowhere.
+	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }
 
-// Check says in a line what is wrong with the configuration, if anything is.
+// Check returns what is wrong with the configuration, on one line.
 func (c Config) Check() error {
 	if c.Count < 0 || c.Count > MaxCount {
 		return usage.Errorf("%d nodes: choose 0 to %d", c.Count, MaxCount)
@@ -57,7 +57,7 @@ func (c Config) Check() error {
 	return err
 }
 
-// nodeShape is what each node of the fleet looks like.
+// nodeShape is what all nodes of the fleet have in common.
 type nodeShape struct {
 	capacity   corev1.ResourceList
 	labels     map[string]string
@@ -88,7 +88,7 @@ func (c Config) parseCapacity() (corev1.ResourceList, error) {
 		pods = 110
 	}
 	if pods < 0 || pods > 100000 {
-		return nil, usage.Errorf("%d pods a node: choose 1 to 100000", c.Pods)
+		return nil, usage.Errorf("%d pods per node: choose 1 to 100000", c.Pods)
 	}
 	list := corev1.ResourceList{
 		corev1.ResourcePods:             *resource.NewQuantity(int64(pods), resource.DecimalSI),
@@ -121,10 +121,10 @@ func parseLabels(list []string) (map[string]string, error) {
 			return nil, usage.Errorf("node label %q: %s", item, msgs[0])
 		}
 		if key == fleetLabel || key == corev1.LabelHostname {
-			return nil, usage.Errorf("node label %q: ctrlplane sets this label itself", item)
+			return nil, usage.Errorf("node label %q: this label is set by ctrlplane", item)
 		}
 		if old, ok := labels[key]; ok && old != value {
-			return nil, usage.Errorf("node label %q: it has the value %q already", item, old)
+			return nil, usage.Errorf("node label %q: the label already has the value %q", item, old)
 		}
 		labels[key] = value
 	}
@@ -139,7 +139,7 @@ func parseTaints(list []string) ([]corev1.Taint, error) {
 			return nil, usage.Errorf("node taint %q: %w", item, err)
 		}
 		if slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
-			return nil, usage.Errorf("node taint %q: there is one with this key and effect already", item)
+			return nil, usage.Errorf("node taint %q: a taint with this key and effect already exists", item)
 		}
 		taints = append(taints, taint)
 	}

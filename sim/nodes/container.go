@@ -14,7 +14,7 @@ type containerKind int
 const (
 	mainContainer containerKind = iota
 	initContainer
-	sidecar // an init container that is restarted always
+	sidecar // an init container with restartPolicy Always
 )
 
 func initContainerKind(c *corev1.Container) containerKind {
@@ -25,14 +25,14 @@ func initContainerKind(c *corev1.Container) containerKind {
 }
 
 const (
-	restartBackOff    = 10 * time.Second // upstream's first delay before a restart, which doubles
+	restartBackOff    = 10 * time.Second // upstream's first delay before a restart; it doubles
 	maxRestartBackOff = 5 * time.Minute
 
-	sigtermExitCode = 143 // the default of a process on SIGTERM
+	sigtermExitCode = 143 // of a process that does not handle SIGTERM
 )
 
-// restartDelay is how long after its end a container that has been restarted so
-// many times starts again.
+// restartDelay returns how long a container waits between its exit and its next
+// start, after that many restarts.
 func restartDelay(restarts int32) time.Duration {
 	if restarts == 0 {
 		return 0
@@ -40,26 +40,26 @@ func restartDelay(restarts int32) time.Duration {
 	return min(restartBackOff<<min(restarts-1, 10), maxRestartBackOff)
 }
 
-// containerRun is a container of a pod under way.
+// containerRun computes the status of one container.
 type containerRun struct {
 	pod       *corev1.Pod
 	container *corev1.Container
 	kind      containerKind
 	behavior  podBehavior
-	resized   bool // it has the resources that it asks for
+	resized   bool // it has the resources that its spec asks for
 	now       time.Time
-	wake      time.Time // of the next change; zero = none by itself
+	wake      time.Time // when the status changes next; zero means never
 }
 
-// advance takes a container from the status it had to the one that it has now. A
-// start and an end are never taken in one step, so that both can be watched.
+// advance returns the status that follows s. It never takes a start and an exit in
+// one step, so that a watch can observe both.
 func (r *containerRun) advance(s corev1.ContainerStatus) corev1.ContainerStatus {
 	switch {
 	case s.State.Running != nil:
 		s = r.advanceRunning(s)
 	case s.State.Terminated != nil:
 		s = r.advanceTerminated(s)
-	case s.LastTerminationState.Terminated != nil: // waits to be restarted
+	case s.LastTerminationState.Terminated != nil: // waits for its restart
 		s = r.restartContainer(s, s.LastTerminationState.Terminated)
 	default:
 		s = r.startContainer(s)
@@ -78,7 +78,8 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// isReady is whether a container that has run since then is, and else when.
+// isReady reports whether a container that has been running since then is ready. If
+// not, it sets when to check again.
 func (r *containerRun) isReady(since time.Time) bool {
 	if r.kind == initContainer {
 		return false
@@ -97,7 +98,7 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
 			s = terminatedStatus(s, code, r.now)
-			s.Ready = r.kind == initContainer && code == 0 // as a kubelet says of one that is done
+			s.Ready = r.kind == initContainer && code == 0 // as a kubelet reports a completed init container
 			return s
 		}
 		r.wakeAt(at)
@@ -106,7 +107,7 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// terminatedStatus is the status of a container that ran and ends now.
+// terminatedStatus returns the status of a running container that exits now.
 func terminatedStatus(s corev1.ContainerStatus, code int32, now time.Time) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
 		ExitCode:    code,
@@ -133,7 +134,7 @@ func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.Contai
 	return r.restartContainer(s, last)
 }
 
-// restartContainer starts a container again, or lets it wait for that.
+// restartContainer starts a container again, or makes it wait for its restart.
 func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
 	s.LastTerminationState = corev1.ContainerState{Terminated: last}
 	if at := last.FinishedAt.Add(restartDelay(s.RestartCount)); r.now.Before(at) {
@@ -149,7 +150,7 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 	return r.startContainer(s)
 }
 
-// shouldRestart is whether a container that has ended so is started again.
+// shouldRestart reports whether a container that exited with code is restarted.
 func shouldRestart(pod *corev1.Pod, kind containerKind, code int32) bool {
 	switch {
 	case kind == sidecar:
@@ -164,7 +165,7 @@ func shouldRestart(pod *corev1.Pod, kind containerKind, code int32) bool {
 	return kind == mainContainer || code != 0
 }
 
-// syncWithSpec keeps the status in step with the spec, which a resize may change.
+// syncWithSpec copies to the status what a change of the spec may change.
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
 	if s.State.Running != nil && r.resized && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
@@ -176,7 +177,7 @@ func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerSt
 
 func (r *containerRun) wakeAt(t time.Time) { r.wake = earlier(r.wake, t) }
 
-// earlier is the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

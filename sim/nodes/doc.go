@@ -1,10 +1,10 @@
-// Package nodes is the simulated fleet: nodes without machines, and the life of
-// the pods that are scheduled to them.
+// Package nodes simulates nodes: it creates Nodes without machines and does for
+// them and for their Pods what kubelets would do.
 //
-// What kubelets would do is spread over three parts. feed watches nodes and pods
-// and decides what is due of each (pod.go, container.go: pure functions of an
-// object and the time; admission.go: upstream's checks of whether a node takes a
-// pod in). kwok's controllers (simulate.go) match what is due, and
-// what users' Stages ask for, and write it. heartbeat renews the nodes' leases
-// with upstream's own lease controller.
+// Three parts share this work. The feeds (feed.go) watch Nodes and Pods and decide
+// what is due for each: pod.go and container.go are pure functions of an object and
+// the time, admission.go calls upstream's checks of whether a node accepts a Pod.
+// kwok's controllers (simulation.go) match what is due, and the Stage objects of
+// users, and write the result. heartbeat.go renews the Leases of the nodes with
+// upstream's lease controller.
 package nodes

@@ -8,9 +8,9 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// dueStage is what is to be done about an object, and when; the zero value is nothing.
+// dueStage is the stage that is due for an object, and when. The zero value is none.
 type dueStage struct {
-	name string // the name of one of our stages
+	name string // of a built-in stage
 	at   time.Time
 }
 
@@ -22,7 +22,7 @@ func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Tim
 	return dueStage{nodeStatusLater, next}
 }
 
-// nextPodStage says what is due of a pod whose deletion is not under way yet.
+// nextPodStage returns what is due for a Pod.
 func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 	if pod.DeletionTimestamp != nil {
 		stop := podStopTime(pod)
@@ -41,16 +41,17 @@ func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 	return dueStage{}
 }
 
-// podStopTime is when the containers of a pod that is being deleted have stopped.
+// podStopTime returns when the containers of a Pod that is being deleted have
+// stopped.
 func podStopTime(pod *corev1.Pod) time.Time {
 	var grace time.Duration
 	if s := pod.DeletionGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second
 	}
 	asked := pod.DeletionTimestamp.Add(-grace)
-	behaviour, _ := podBehaviorOf(pod)
+	behavior, _ := podBehaviorOf(pod)
 	if isFinished(pod) {
 		return asked
 	}
-	return asked.Add(min(behaviour.stopAfter, grace))
+	return asked.Add(min(behavior.stopAfter, grace))
 }

@@ -12,16 +12,17 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/informer"
 )
 
-// nodeFeed is the store of a reflector that keeps no nodes but hands them on to
-// kwok, with what is due of them. To kwok a node that has failed is deleted.
+// nodeFeed is the store of a reflector. It keeps no Nodes but passes them to kwok,
+// with what is due for them. A failed node is a deleted one to kwok.
 type nodeFeed struct {
 	ctx      context.Context
 	registry *podRegistry
 	stages   *stageSet
+	warnings *deprecationLog
 	events   chan informer.Event[*corev1.Node]
-	onLive   func(*corev1.Node) // a node has come to life
+	onLive   func(*corev1.Node) // called when a node becomes live
 	onDead   func(name string)
-	synced   chan struct{} // closed when all nodes have been seen
+	synced   chan struct{} // closed after the first list
 	isSynced bool
 }
 
@@ -30,7 +31,7 @@ var _ cache.ReflectorStore = (*nodeFeed)(nil)
 func (f *nodeFeed) Add(obj any) error {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
-		return fmt.Errorf("the watch of nodes brought a %T", obj)
+		return fmt.Errorf("the watch of nodes delivered a %T", obj)
 	}
 	was, is, what := f.registry.updateNode(node)
 	kind := informer.Modified
@@ -44,6 +45,7 @@ func (f *nodeFeed) Add(obj any) error {
 		kind = informer.Added
 	}
 	if is {
+		f.warnings.check("Node", &node.ObjectMeta)
 		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
 			what = users
 		}
@@ -62,7 +64,7 @@ func (f *nodeFeed) Update(obj any) error { return f.Add(obj) }
 func (f *nodeFeed) Delete(obj any) error {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
-		return fmt.Errorf("the watch of nodes brought a %T", obj)
+		return fmt.Errorf("the watch of nodes delivered a %T", obj)
 	}
 	f.removeNode(node)
 	return nil
@@ -100,14 +102,15 @@ func (f *nodeFeed) Replace(list []any, _ string) error {
 
 func (f *nodeFeed) Resync() error { return nil }
 
-// podFeed does for bound pods what nodeFeed does for nodes.
+// podFeed is to bound Pods what nodeFeed is to Nodes.
 type podFeed struct {
 	ctx           context.Context
 	registry      *podRegistry
 	stages        *stageSet
+	warnings      *deprecationLog
 	events        chan informer.Event[*corev1.Pod]
-	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // as the server has it
-	recordWarning func(pod *corev1.Pod, reason, message string)                // makes a warning of it
+	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // from the server
+	recordWarning func(pod *corev1.Pod, reason, message string)                // as an Event
 }
 
 var _ cache.ReflectorStore = (*podFeed)(nil)
@@ -115,19 +118,20 @@ var _ cache.ReflectorStore = (*podFeed)(nil)
 func (f *podFeed) Add(obj any) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return fmt.Errorf("the watch of pods brought a %T", obj)
+		return fmt.Errorf("the watch of pods delivered a %T", obj)
 	}
 	f.processPod(pod, false)
 	return nil
 }
 
-// processPod takes in a pod; again says that it was listed for a node that has come to
-// life after its pods had been seen.
-func (f *podFeed) processPod(pod *corev1.Pod, again bool) {
-	seen := f.registry.updatePod(pod, again, nil)
+// processPod updates the registry and passes the Pod to kwok. listed means that the
+// Pod comes from a list, because its node became live after the watch delivered it.
+func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
+	seen := f.registry.updatePod(pod, listed, nil)
 	if !seen.accepted {
 		return
 	}
+	f.warnings.check("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
 		f.recordWarning(pod, "InvalidAnnotation", seen.annotationError.Error())
 	}
@@ -148,9 +152,8 @@ func (f *podFeed) processPod(pod *corev1.Pod, again bool) {
 	sendEvent(f.ctx, f.events, informer.Modified, &copied)
 }
 
-// freshNode is a pod's node as it is now: what the watch of nodes has told of it may
-// be older than what the pod was bound for. If the server does not answer, that
-// has to do.
+// freshNode returns the current Node of a Pod. The watch of nodes may lag behind the
+// Node that the Pod was bound to; it has to do if the server does not answer.
 func (f *podFeed) freshNode(pod *corev1.Pod) *corev1.Node {
 	if node, err := f.getNode(f.ctx, pod.Spec.NodeName); err == nil {
 		return node
@@ -163,14 +166,15 @@ func (f *podFeed) Update(obj any) error { return f.Add(obj) }
 func (f *podFeed) Delete(obj any) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return fmt.Errorf("the watch of pods brought a %T", obj)
+		return fmt.Errorf("the watch of pods delivered a %T", obj)
 	}
 	f.registry.deletePod(pod.UID)
 	sendEvent(f.ctx, f.events, informer.Deleted, pod)
 	return nil
 }
 
-// Replace takes in the pods that have started first: they hold their ports.
+// Replace implements cache.ReflectorStore. Pods that have started come first: they
+// hold their host ports and addresses.
 func (f *podFeed) Replace(list []any, _ string) error {
 	started := func(obj any) int {
 		if pod, ok := obj.(*corev1.Pod); ok && pod.Status.StartTime == nil {
@@ -192,7 +196,7 @@ func (f *podFeed) Replace(list []any, _ string) error {
 
 func (f *podFeed) Resync() error { return nil }
 
-// sendEvent hands an event to kwok, unless all ends.
+// sendEvent passes an event to kwok, unless the context ends.
 func sendEvent[T runtime.Object](ctx context.Context, to chan informer.Event[T], kind informer.EventType, object T) {
 	select {
 	case to <- informer.Event[T]{Type: kind, Object: object}:

@@ -22,20 +22,19 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// createParallelism is how many nodes are made at a time.
+// createParallelism is how many nodes are created at the same time.
 const createParallelism = 8
 
-// Fleet is simulated nodes, and what their kubelets do.
+// Fleet is a set of simulated nodes.
 type Fleet struct {
 	client     kubernetes.Interface
 	registry   *podRegistry
 	simulation *simulation
-	cancel     context.CancelFunc
-	addMu      sync.Mutex // one at a time: names are chosen from those that are free
+	addMu      sync.Mutex // serializes Add, which chooses names that are free
 }
 
-// Start simulates every node that kwok's annotation marks and makes those that
-// Count lacks. It returns when they exist; ctx bounds the start only.
+// Start simulates every node that has kwok's annotation, and creates nodes until
+// there are Count. It returns when they exist; ctx bounds only the start.
 func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -66,11 +65,9 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	running, cancel := context.WithCancel(context.Background())
-	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now), cancel: cancel}
+	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
 	f.registry.checkPod = cfg.CheckPod
-	if f.simulation, err = startSimulation(running, client, stages, f.registry, log); err != nil {
-		cancel()
+	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
 	if err := f.createMissing(ctx, cfg.Count); err != nil {
@@ -80,8 +77,8 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	return f, nil
 }
 
-// retryTransport lets client-go try a patch again that has failed in the server: kwok
-// does so for some errors only, and a pod would stay as it is.
+// retryTransport makes client-go retry patches that fail with a server error. kwok
+// itself retries only some errors, and a Pod would stay as it is.
 type retryTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -93,27 +90,27 @@ func (t retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Close ends the simulation. The nodes stay: another fleet finds them.
+// Close stops the simulation. The nodes stay; another fleet continues with them.
 func (f *Fleet) Close() error {
-	f.cancel()
-	f.simulation.wait()
+	f.simulation.stop()
 	return nil
 }
 
-// createMissing makes the nodes that are missing of so many.
+// createMissing creates nodes until the fleet has count nodes.
 func (f *Fleet) createMissing(ctx context.Context, count int) error {
 	if count == 0 {
 		return nil
 	}
 	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: fleetLabel})
 	if err != nil {
-		return fmt.Errorf("simulated nodes: cannot list the nodes: %w", err)
+		return fmt.Errorf("simulated nodes: list nodes: %w", err)
 	}
 	_, err = f.Add(ctx, count-len(list.Items))
 	return err
 }
 
-// Add makes n more nodes, all or none, and returns their names.
+// Add creates n more nodes and returns their names. If one cannot be created, it
+// deletes the others.
 func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 	if n <= 0 {
 		return nil, nil
@@ -121,16 +118,16 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 	f.addMu.Lock()
 	defer f.addMu.Unlock()
 	select {
-	case <-f.simulation.nodes.synced: // so that no address is given twice
+	case <-f.simulation.nodes.synced: // so that no address is allocated twice
 	case <-ctx.Done():
-		return nil, fmt.Errorf("cannot list the nodes: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("list nodes: %w", context.Cause(ctx))
 	}
 	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the nodes: %w", err)
+		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 	if len(list.Items)+n > MaxCount {
-		return nil, usage.Errorf("%d more nodes beside %d: no more than %d can be simulated", n, len(list.Items), MaxCount)
+		return nil, usage.Errorf("cannot add %d nodes to %d: no more than %d can be simulated", n, len(list.Items), MaxCount)
 	}
 	taken := map[string]bool{}
 	for i := range list.Items {
@@ -159,12 +156,12 @@ func (f *Fleet) createNode(ctx context.Context, name string, addr netip.Addr) er
 	node := f.registry.shape.newNode(name, addr, time.Now())
 	if _, err := f.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		f.registry.releaseNodeIP(addr)
-		return fmt.Errorf("cannot make node %s: %w", name, err)
+		return fmt.Errorf("create node %s: %w", name, err)
 	}
 	return nil
 }
 
-// deleteCreated removes what Add has made before it failed.
+// deleteCreated deletes the nodes that a failed Add has created.
 func (f *Fleet) deleteCreated(ctx context.Context, names []string, made []bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -173,14 +170,14 @@ func (f *Fleet) deleteCreated(ctx context.Context, names []string, made []bool) 
 			continue
 		}
 		if err := f.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			f.simulation.log.Error("cannot remove a node that was made in vain", "node", name, "err", err)
+			f.simulation.log.Error("cannot delete a node after another could not be created", "node", name, "err", err)
 		}
 	}
 }
 
-// getSimulated is a simulated node, or why it is none.
+// getSimulated returns a simulated node.
 func (f *Fleet) getSimulated(ctx context.Context, name string) (*corev1.Node, error) {
-	if name == "" || len(path.IsValidPathSegmentName(name)) > 0 { // client-go would not even ask
+	if name == "" || len(path.IsValidPathSegmentName(name)) > 0 { // client-go does not send such a request
 		return nil, usage.Errorf("there is no node %q", name)
 	}
 	node, err := f.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -35,7 +35,7 @@ func startTestFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Flee
 	return f
 }
 
-// waitForPod returns when a pod is as it should be.
+// waitForPod waits until a Pod meets a condition.
 func waitForPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, until func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -76,11 +76,11 @@ func listNodeNames(t *testing.T, f *Fleet) []string {
 }
 
 func TestFleetCreatesMissingNodes(t *testing.T) {
-	byHand := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "hand", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}}
+	manual := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "manual", Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake}}}
 	kubelet := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
-	client := fake.NewClientset(byHand, kubelet)
+	client := fake.NewClientset(manual, kubelet)
 	f := startTestFleet(t, client, Config{Count: 2, Zones: 2, Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}})
-	if diff := cmp.Diff([]string{"hand", "node-1", "node-3"}, listNodeNames(t, f)); diff != "" {
+	if diff := cmp.Diff([]string{"manual", "node-1", "node-3"}, listNodeNames(t, f)); diff != "" {
 		t.Error(diff)
 	}
 	node, err := client.CoreV1().Nodes().Get(t.Context(), "node-3", metav1.GetOptions{})
@@ -97,7 +97,7 @@ func TestFleetCreatesMissingNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := startTestFleet(t, client, Config{Count: 4})
-	if diff := cmp.Diff([]string{"hand", "node-1", "node-3", "node-4", "node-5"}, listNodeNames(t, again)); diff != "" {
+	if diff := cmp.Diff([]string{"manual", "node-1", "node-3", "node-4", "node-5"}, listNodeNames(t, again)); diff != "" {
 		t.Errorf("after a restart: %s", diff)
 	}
 }
@@ -136,8 +136,8 @@ func TestFleetRunsPods(t *testing.T) {
 	}
 }
 
-// A Pod that the scheduler did not place is looked at as a kubelet does, and its
-// node is asked for first: the watch may lag.
+// A Pod that the scheduler did not place is subject to admission, with the current
+// Node from the server.
 func TestFleetRejectsPods(t *testing.T) {
 	client := fake.NewClientset()
 	startTestFleet(t, client, Config{Count: 1, CPU: "2"})
@@ -165,16 +165,16 @@ func TestFleetRejectsPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
+	isRejection := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
 	for _, e := range list.Items {
-		if told(&e) {
+		if isRejection(&e) {
 			return
 		}
 	}
 	for e := range w.ResultChan() {
-		if e, ok := e.Object.(*corev1.Event); ok && told(e) {
+		if e, ok := e.Object.(*corev1.Event); ok && isRejection(e) {
 			return
 		}
 	}
-	t.Error("no event says that the pod was rejected")
+	t.Error("no event reports the rejection")
 }

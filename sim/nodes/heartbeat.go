@@ -13,13 +13,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// As a kubelet's defaults.
+// The defaults of a kubelet.
 const (
 	leaseSeconds  = 40
 	renewInterval = 10 * time.Second
 )
 
-// heartbeats renews the leases of the nodes that are alive.
+// heartbeats renews the Leases of live nodes.
 type heartbeats struct {
 	ctx    context.Context
 	client kubernetes.Interface
@@ -33,7 +33,7 @@ func newHeartbeats(ctx context.Context, client kubernetes.Interface) *heartbeats
 	return &heartbeats{ctx: ctx, client: client, cancels: map[string]context.CancelFunc{}}
 }
 
-// startRenewing begins to renew the lease of a node.
+// startRenewing starts renewing the Lease of a node.
 func (h *heartbeats) startRenewing(node *corev1.Node) {
 	h.stopRenewing(node.Name)
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -44,7 +44,7 @@ func (h *heartbeats) startRenewing(node *corev1.Node) {
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node",
 		Name: node.Name, UID: node.UID,
 	}
-	// As a kubelet does: the lease goes with its node.
+	// The garbage collector deletes the Lease with its Node.
 	own := func(lease *coordinationv1.Lease) error {
 		if len(lease.OwnerReferences) == 0 {
 			lease.OwnerReferences = []metav1.OwnerReference{owner}
@@ -56,7 +56,7 @@ func (h *heartbeats) startRenewing(node *corev1.Node) {
 	h.wg.Go(func() { c.Run(ctx) })
 }
 
-// stopRenewing stops it.
+// stopRenewing stops renewing the Lease of a node.
 func (h *heartbeats) stopRenewing(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,5 +66,5 @@ func (h *heartbeats) stopRenewing(name string) {
 	}
 }
 
-// wait returns when none is renewed any more, after the context has ended.
+// wait returns when no Lease is being renewed. Call it after the context has ended.
 func (h *heartbeats) wait() { h.wg.Wait() }

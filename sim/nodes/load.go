@@ -10,37 +10,37 @@ import (
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// nodeLoad is what the pods that a node has taken in take of it.
+// nodeLoad is what the admitted Pods of a node request.
 type nodeLoad struct {
 	pods      int
 	requested framework.Resource
 	ports     fwk.HostPortInfo
 }
 
-// podLoad is a pod's part of it.
+// podLoad is what one Pod requests.
 type podLoad struct {
-	generation int64 // of the pod
+	generation int64 // of the Pod
 	requested  *framework.Resource
-	ports      []corev1.ContainerPort // of the node
+	ports      []corev1.ContainerPort // host ports
 }
 
 func podLoadOf(pod *corev1.Pod) *podLoad {
 	return &podLoad{pod.Generation, framework.NewResource(resource.PodRequests(pod, resource.PodResourcesOptions{})), schedutil.GetHostPorts(pod)}
 }
 
-// admitPod adds a pod to the load of its node, or says why the node rejects it. A
-// pod that has started was taken in before.
-func (l *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) *rejection {
+// admitPod adds a Pod to the load of its node, or returns why the node rejects it. A
+// Pod that has started was admitted earlier.
+func (r *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) *rejection {
 	if e.load != nil || e.rejected != nil {
 		return e.rejected
 	}
-	of := l.loadOf(e.node)
+	of := r.loadOf(e.node)
 	if pod.Status.StartTime == nil && pod.DeletionTimestamp == nil {
 		node := fresh
 		if node == nil {
-			node = l.nodes[e.node].node
+			node = r.nodes[e.node].node
 		}
-		if why := checkAdmission(pod, l.shape.withAllocatable(node), of); why != nil {
+		if why := checkAdmission(pod, r.shape.withAllocatable(node), of); why != nil {
 			if fresh != nil {
 				e.rejected = why
 			}
@@ -52,8 +52,8 @@ func (l *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 	return nil
 }
 
-// releasePod takes back what a pod has of its node.
-func (l *podRegistry) releasePod(e *podEntry) {
+// releasePod removes a Pod from the load of its node and releases its addresses.
+func (r *podRegistry) releasePod(e *podEntry) {
 	for _, ip := range e.ips {
 		ip.pool.release(ip.addr)
 	}
@@ -61,23 +61,23 @@ func (l *podRegistry) releasePod(e *podEntry) {
 	if e.load == nil {
 		return
 	}
-	of := l.loadOf(e.node)
+	of := r.loadOf(e.node)
 	of.remove(e.load)
 	e.load = nil
 	if of.pods == 0 {
-		delete(l.loads, e.node)
+		delete(r.loads, e.node)
 	}
 }
 
-// loadOf is that of a node; it is forgotten with its last pod.
-func (l *podRegistry) loadOf(node string) *nodeLoad {
-	if l.loads[node] == nil {
-		l.loads[node] = &nodeLoad{ports: fwk.HostPortInfo{}}
+// loadOf returns the load of a node. releasePod deletes it with the last Pod.
+func (r *podRegistry) loadOf(node string) *nodeLoad {
+	if r.loads[node] == nil {
+		r.loads[node] = &nodeLoad{ports: fwk.HostPortInfo{}}
 	}
-	return l.loads[node]
+	return r.loads[node]
 }
 
-// sameRequests is whether both ask for the same.
+// sameRequests reports whether both request the same resources.
 func (s *podLoad) sameRequests(o *podLoad) bool {
 	a, b := s.requested, o.requested
 	return a.MilliCPU == b.MilliCPU && a.Memory == b.Memory && a.EphemeralStorage == b.EphemeralStorage &&

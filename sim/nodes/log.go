@@ -12,21 +12,21 @@ import (
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
 )
 
-// withLogger lets upstream's libraries and kwok's log to one logger, until ctx
-// ends: then all that they say is that it has.
+// withLogger makes client-go and kwok write to one logger until ctx ends. After that
+// they only log that it has ended.
 func withLogger(ctx context.Context, log *slog.Logger) context.Context {
 	log = slog.New(untilDoneHandler{log.Handler(), ctx})
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
 	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log}, kwoklog.LevelWarn))
 }
 
-// kwokLogWriter takes the lines of kwok's logger, which makes JSON only.
+// kwokLogWriter parses the lines of kwok's logger, which can write only JSON.
 type kwokLogWriter struct{ log *slog.Logger }
 
 func (l kwokLogWriter) Write(line []byte) (int, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(line, &fields); err != nil {
-		return 0, fmt.Errorf("a log line of kwok's: %w", err)
+		return 0, fmt.Errorf("log line of kwok: %w", err)
 	}
 	level := slog.LevelWarn
 	if fields[slog.LevelKey] == slog.LevelError.String() {
@@ -48,8 +48,9 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// isStaleObjectError is whether that only says that what was to be written has gone: kwok
-// hands on the text of its errors alone.
+// isStaleObjectError reports whether an error means that the object to be written
+// has been deleted, or its node is not live. kwok passes on only the text of errors
+// (TestStaleObjectErrorTexts).
 func isStaleObjectError(cause string) bool {
 	return strings.HasSuffix(cause, " not found") || strings.HasSuffix(cause, notLiveSuffix) || strings.Contains(cause, "UID in precondition")
 }

@@ -8,9 +8,30 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
 )
+
+// isStaleObjectError compares texts: these come from the functions that write them.
+func TestStaleObjectErrorTexts(t *testing.T) {
+	pod := testPod(func(p *corev1.Pod) { p.UID = "new" })
+	_, _, notLive := newTestRegistry(t, testNode(nil)).liveNode("other")
+	for name, err := range map[string]error{
+		"not found":    apierrors.NewNotFound(corev1.Resource("pods"), "a"),
+		"another UID":  storage.NewUIDPreconditions("old").Check("/pods/a", pod),
+		"node is gone": notLive,
+	} {
+		if err == nil || !isStaleObjectError(err.Error()) {
+			t.Errorf("%s: %v is not a stale object error", name, err)
+		}
+	}
+	if err := apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("changed")); isStaleObjectError(err.Error()) {
+		t.Errorf("%v is a stale object error", err)
+	}
+}
 
 func TestLogLevels(t *testing.T) {
 	var out bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fleetLabel marks the nodes that the fleet has made.
+// fleetLabel marks the nodes that the fleet has created.
 const fleetLabel = "ctrlplane/fleet"
 
 func isFleetNode(node *corev1.Node) bool {
@@ -14,7 +14,7 @@ func isFleetNode(node *corev1.Node) bool {
 	return ok
 }
 
-// freeNames returns n names that no node has, with the lowest numbers.
+// freeNames returns the n names with the lowest numbers that are not taken.
 func freeNames(taken map[string]bool, n int) []string {
 	names := make([]string, 0, max(n, 0))
 	for i := 1; len(names) < n; i++ {
@@ -27,11 +27,11 @@ func freeNames(taken map[string]bool, n int) []string {
 
 func nodeName(i int) string { return "node-" + strconv.Itoa(i) }
 
-// zoneOf is where the node of a name that freeNames made stands, of n zones.
+// zoneOf returns the zone of a node that freeNames has named, of n zones.
 func zoneOf(name string, n int) string {
 	i, err := strconv.Atoi(name[len("node-"):])
 	if err != nil {
-		panic("nodes: not a name of ours: " + name)
+		panic("nodes: not the name of a fleet node: " + name)
 	}
 	return "zone-" + string(rune('a'+(i-1)%n))
 }

@@ -39,12 +39,12 @@ func TestCompareNames(t *testing.T) {
 func TestAddressPool(t *testing.T) {
 	p := newAddressPool(netip.MustParsePrefix("10.0.0.0/29")) // .1 to .6
 	p.reserve(netip.MustParseAddr("10.0.0.2"))
-	p.reserve(netip.MustParseAddr("10.9.9.9")) // not of this range
+	p.reserve(netip.MustParseAddr("10.9.9.9")) // outside the range
 	var got []string
 	for range 5 {
 		addr, ok := p.allocate()
 		if !ok {
-			t.Fatal("the range is used up too early")
+			t.Fatal("the range is exhausted too early")
 		}
 		got = append(got, addr.String())
 	}
@@ -52,13 +52,13 @@ func TestAddressPool(t *testing.T) {
 		t.Error(diff)
 	}
 	if addr, ok := p.allocate(); ok {
-		t.Errorf("took %s of a full range", addr)
+		t.Errorf("allocated %s of a full range", addr)
 	}
 	p.release(netip.MustParseAddr("10.0.0.4"))
 	if addr, ok := p.allocate(); !ok || addr.String() != "10.0.0.4" {
-		t.Errorf("take = %s, %v after 10.0.0.4 came free", addr, ok)
+		t.Errorf("allocate = %s, %v after 10.0.0.4 was released", addr, ok)
 	}
 	if addr, ok := newAddressPool(netip.MustParsePrefix("10.0.0.0/31")).allocate(); ok {
-		t.Errorf("took %s of a range without hosts", addr)
+		t.Errorf("allocated %s of a range without hosts", addr)
 	}
 }

@@ -2,18 +2,18 @@ package nodes
 
 import "time"
 
-// NextDue is the next that the simulated kubelets will do for a pod by themselves,
-// and when; the zero time if nothing is. What users' Stages have them do is not
-// known.
+// NextDue returns the next change that the simulated kubelets will make to a Pod
+// without being triggered, and when; the time is zero if there is none. It does not
+// know the Stage objects of users.
 func (f *Fleet) NextDue() (what string, at time.Time) {
-	l := f.registry
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.pods {
-		if node := l.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
+	r := f.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.pods {
+		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
 			continue
 		}
-		d := nextPodStage(e.duePod, placement{}, l.now()) // its addresses make no difference to when
+		d := nextPodStage(e.duePod, placement{}, r.now()) // the time does not depend on addresses
 		if d.name != "" && (at.IsZero() || d.at.Before(at)) {
 			what, at = "Pod "+e.duePod.Namespace+"/"+e.duePod.Name, d.at
 		}

@@ -14,25 +14,26 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// statusInterval is how often a node's status is written, on the average, when
-// nothing changes: a kubelet's nodeStatusReportFrequency.
+// statusInterval is the average interval at which the status of a node is written
+// when nothing changes: a kubelet's nodeStatusReportFrequency.
 const statusInterval = 5 * time.Minute
 
-// statusIntervalOf spreads the nodes, as kubelets do, by half of the interval either
-// way: those that were made together do not write together.
+// statusIntervalOf returns an interval between half and one and a half of
+// statusInterval. Kubelets do the same, so that nodes that were created together do
+// not write together.
 func statusIntervalOf(name string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	return statusInterval/2 + statusInterval*time.Duration(h.Sum32()%1000)/1000
 }
 
-// newNode is a node of the fleet as a kubelet would register it.
+// newNode returns a node of the fleet as a kubelet would register it.
 func (s nodeShape) newNode(name string, addr netip.Addr, now time.Time) *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
-			// With the TTL and the old labels, which controllers would add, a node
-			// is written twice less.
+			// Controllers would add the TTL and the deprecated labels: with them from
+			// the start, a node is written two times less.
 			Annotations: map[string]string{annotations.KwokNode: annotations.KwokFake, corev1.ObjectTTLAnnotationKey: "0"},
 			Labels: map[string]string{
 				fleetLabel:                       "true",
@@ -58,8 +59,8 @@ func (s nodeShape) newNode(name string, addr netip.Addr, now time.Time) *corev1.
 	return node
 }
 
-// nodeStatus is the status that a kubelet would report of a node now, and when
-// it is to be reported again. What the node's maker has set stays.
+// nodeStatus returns the status that a kubelet would report now, and when to report
+// it again. It keeps what the creator of the node has set.
 func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (corev1.NodeStatus, time.Time) {
 	st := *node.Status.DeepCopy()
 	if len(st.Capacity) == 0 {
@@ -87,8 +88,8 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 	return st, now.Add(statusIntervalOf(node.Name))
 }
 
-// withAllocatable is a node with what its kubelet will say that it offers, if it has not
-// yet.
+// withAllocatable returns node, or a copy of it with the resources that its kubelet
+// will report if it has not reported any.
 func (s nodeShape) withAllocatable(node *corev1.Node) *corev1.Node {
 	if len(node.Status.Allocatable) > 0 {
 		return node
@@ -100,7 +101,7 @@ func (s nodeShape) withAllocatable(node *corev1.Node) *corev1.Node {
 	return &copied
 }
 
-// healthyConditions are the conditions of a node that is well, in a kubelet's words.
+// healthyConditions are the conditions that the kubelet of a healthy node reports.
 var healthyConditions = [...]corev1.NodeCondition{
 	{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
 	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
@@ -112,7 +113,7 @@ func isKubeletCondition(kind corev1.NodeConditionType) bool {
 	return slices.ContainsFunc(healthyConditions[:], func(c corev1.NodeCondition) bool { return c.Type == kind })
 }
 
-// setNodeCondition is whether that changed the condition.
+// setNodeCondition sets a condition and reports whether its status has changed.
 func setNodeCondition(st *corev1.NodeStatus, c corev1.NodeCondition, now time.Time) bool {
 	c.LastHeartbeatTime, c.LastTransitionTime = metav1.NewTime(now), metav1.NewTime(now)
 	i := slices.IndexFunc(st.Conditions, func(was corev1.NodeCondition) bool { return was.Type == c.Type })
@@ -122,7 +123,7 @@ func setNodeCondition(st *corev1.NodeStatus, c corev1.NodeCondition, now time.Ti
 	}
 	was := &st.Conditions[i]
 	if was.Status == c.Status {
-		return false // a reason of somebody else's is left to stand
+		return false // keeps a reason that another client has set
 	}
 	*was = c
 	return true
@@ -157,7 +158,8 @@ func setNodeInfo(info *corev1.NodeSystemInfo) {
 	fill(&info.KubeletVersion, version.Get().GitVersion)
 }
 
-// nodeAddresses are the node's own addresses: what host-network pods have.
+// nodeAddresses returns the internal addresses of a node, which are also those of its
+// host-network Pods.
 func nodeAddresses(node *corev1.Node) []netip.Addr {
 	var list []netip.Addr
 	for _, a := range node.Status.Addresses {

@@ -16,13 +16,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// Status is a simulated node at a glance.
+// Status is an overview of a simulated node.
 type Status struct {
 	Name          string    `json:"name"`
-	Ready         string    `json:"ready"`         // True, False or Unknown, as its condition says
-	Failed        bool      `json:"failed"`        // by Fail: its heart-beat is stopped
-	Terminated    bool      `json:"terminated"`    // by Terminate: so is its heart-beat, for good
-	Own           bool      `json:"own"`           // made by the fleet, not by hand
+	Ready         string    `json:"ready"`         // the status of its condition: True, False or Unknown
+	Failed        bool      `json:"failed"`        // by Fail: its heartbeat has stopped
+	Terminated    bool      `json:"terminated"`    // by Terminate: its heartbeat has stopped forever
+	Own           bool      `json:"own"`           // created by the fleet, not by a user
 	Unschedulable bool      `json:"unschedulable"` // cordoned
 	Zone          string    `json:"zone,omitempty"`
 	CPU           string    `json:"cpu"`
@@ -33,11 +33,11 @@ type Status struct {
 	Created       time.Time `json:"created"`
 }
 
-// List returns the simulated nodes in the order of their numbers and names.
+// List returns the simulated nodes in the order of their names and numbers.
 func (f *Fleet) List(ctx context.Context) ([]Status, error) {
 	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the nodes: %w", err)
+		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 	statuses := []Status{}
 	for i := range list.Items {
@@ -73,29 +73,29 @@ func newStatus(node *corev1.Node, pods int) Status {
 	return s
 }
 
-// Remove deletes simulated nodes; if one of the names is wrong, none.
+// Remove deletes simulated nodes. If a name is wrong, it deletes none.
 func (f *Fleet) Remove(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
 		if err := f.client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("cannot remove node %s: %w", node.Name, err)
+			return fmt.Errorf("delete node %s: %w", node.Name, err)
 		}
 		return nil
 	})
 }
 
-// Fail stops the heart-beat of nodes and all that they do for their pods, until
-// Recover; an annotation on the node remembers it. If one of the names is wrong,
-// none fails.
+// Fail stops the heartbeat of nodes and everything that they do for their Pods,
+// until Recover. An annotation on the Node keeps this over restarts. If a name is
+// wrong, no node fails.
 func (f *Fleet) Fail(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Failed, new(annotations.True))
+		return f.setState(ctx, node, annotations.Failed, true)
 	})
 }
 
-// Recover undoes Fail. If one of the nodes cannot recover, none does.
+// Recover ends the effect of Fail. If a node cannot recover, none does.
 func (f *Fleet) Recover(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, checkRecoverable, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Failed, nil)
+		return f.setState(ctx, node, annotations.Failed, false)
 	})
 }
 
@@ -106,18 +106,17 @@ func checkRecoverable(node *corev1.Node) error {
 	return nil
 }
 
-// Terminate takes the machines of nodes away, as a cloud provider does: they
-// stop at once, and when they are not Ready any more, the cloud's loop finds that
-// the machines are gone and deletes the nodes. If one of the names is wrong, none
-// is terminated.
+// Terminate removes the machines of nodes, as a cloud provider does. The nodes stop
+// at once; when they are not Ready, cloud-node-lifecycle-controller finds that their
+// machines do not exist and deletes them. If a name is wrong, no node is terminated.
 func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
-		return f.setAnnotation(ctx, node, annotations.Terminated, new(annotations.True))
+		return f.setState(ctx, node, annotations.Terminated, true)
 	})
 }
 
-// forEach does something to all simulated nodes of these names, if there are all of
-// them and check, which may be nil, has nothing against one.
+// forEach calls do with each of the named nodes, if all of them are simulated nodes
+// and pass check, which may be nil.
 func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*corev1.Node) error) error {
 	var list []*corev1.Node
 	for i, name := range names {
@@ -141,15 +140,22 @@ func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*cor
 	return nil
 }
 
-// setAnnotation gives an annotation of a node that value; nil removes it.
-func (f *Fleet) setAnnotation(ctx context.Context, node *corev1.Node, key string, value *string) error {
-	if was, ok := node.Annotations[key]; ok == (value != nil) && (!ok || was == *value) {
+// setState sets an annotation of a node to "true", or removes it. Either way it
+// also removes the annotation's deprecated name.
+func (f *Fleet) setState(ctx context.Context, node *corev1.Node, name string, on bool) error {
+	values := map[string]*string{name: nil, annotations.Deprecated(name): nil}
+	if on {
+		values[name] = new(annotations.True)
+	}
+	changed := false
+	for key, value := range values {
+		was, ok := node.Annotations[key]
+		changed = changed || ok != (value != nil) || ok && was != *value
+	}
+	if !changed {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         node.UID,
-		"annotations": map[string]*string{key: value},
-	}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": node.UID, "annotations": values}})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
@@ -159,7 +165,7 @@ func (f *Fleet) setAnnotation(ctx context.Context, node *corev1.Node, key string
 	return nil
 }
 
-// compareNames puts node-9 before node-10.
+// compareNames orders node-9 before node-10.
 func compareNames(a, b string) int {
 	if strings.TrimRight(a, "0123456789") == strings.TrimRight(b, "0123456789") && len(a) != len(b) {
 		return len(a) - len(b)

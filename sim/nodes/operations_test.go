@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 func TestFleetRefusesUnknownNames(t *testing.T) {
@@ -33,7 +34,7 @@ func TestFleetRefusesUnknownNames(t *testing.T) {
 		t.Error(diff)
 	}
 	if list, err := f.List(t.Context()); err != nil || list[0].Failed || list[1].Terminated {
-		t.Errorf("something was done in spite of a wrong name: %+v, %v", list, err)
+		t.Errorf("nodes changed although a name was wrong: %+v, %v", list, err)
 	}
 	if err := f.Remove(t.Context(), "node-1", "node-2", "node-1"); err != nil {
 		t.Error(err)
@@ -43,7 +44,7 @@ func TestFleetRefusesUnknownNames(t *testing.T) {
 	}
 }
 
-// A node that has failed does nothing for its pods; when it recovers it catches up.
+// A failed node does nothing for its Pods; it catches up when it recovers.
 func TestFleetFailsAndRecovers(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
@@ -57,7 +58,7 @@ func TestFleetFailsAndRecovers(t *testing.T) {
 	if list, err := f.List(t.Context()); err != nil || !list[0].Failed {
 		t.Errorf("List = %+v, %v; want a failed node", list, err)
 	}
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second call changes nothing
 		if err := f.Recover(t.Context(), "node-1"); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,38 @@ func TestFleetFailsAndRecovers(t *testing.T) {
 	waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
 }
 
-// What was done to a node is on the node: another fleet, after a restart, finds it.
+// Nodes that an earlier release failed have the deprecated annotation.
+func TestFleetReadsDeprecatedNodeAnnotations(t *testing.T) {
+	old := testNode(func(n *corev1.Node) { n.Annotations[annotations.Deprecated(annotations.Failed)] = annotations.True })
+	client := fake.NewClientset(old)
+	f := startTestFleet(t, client, Config{})
+	if list, err := f.List(t.Context()); err != nil || !list[0].Failed {
+		t.Errorf("List = %+v, %v; want a failed node", list, err)
+	}
+	stored := func() map[string]string {
+		node, err := client.CoreV1().Nodes().Get(t.Context(), old.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return node.Annotations
+	}
+	if err := f.Fail(t.Context(), old.Name); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{annotations.KwokNode: annotations.KwokFake, annotations.Failed: annotations.True}
+	if diff := cmp.Diff(want, stored()); diff != "" {
+		t.Errorf("annotations after Fail: %s", diff)
+	}
+	if err := f.Recover(t.Context(), old.Name); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, annotations.Failed)
+	if diff := cmp.Diff(want, stored()); diff != "" {
+		t.Errorf("annotations after Recover: %s", diff)
+	}
+}
+
+// The state of a node is kept in its annotations, where the next fleet finds it.
 func TestFleetKeepsNodeStateOverRestart(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 3})
@@ -81,7 +113,7 @@ func TestFleetKeepsNodeStateOverRestart(t *testing.T) {
 		t.Errorf("after a restart: %+v, %v", list, err)
 	}
 	if err := f.Recover(t.Context(), "node-2", "node-3"); !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), "terminated") {
-		t.Errorf("recovery of a node without a machine: %v", err)
+		t.Errorf("recovery of a terminated node: %v", err)
 	}
 	if list, err = f.List(t.Context()); err != nil || !list[1].Failed {
 		t.Errorf("node-2 recovered although node-3 could not: %+v, %v", list, err)

@@ -9,19 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// placement is where a pod runs.
+// placement is what a Pod gets from its node.
 type placement struct {
 	hostIPs, podIPs []netip.Addr
-	rejected        *rejection // why it does not run there; nil = it does
-	resizeRejected  *rejection // why it does not get what it asks for by now; nil = it has it
+	rejected        *rejection // why the node rejects the Pod; nil if it does not
+	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
 }
 
 func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podStatus is the status that a kubelet would report of a pod now, and when it
-// changes by itself; zero = never.
+// podStatus returns the status that a kubelet would report now, and when it changes
+// without a trigger; zero means never.
 func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, time.Time) {
 	st := *pod.Status.DeepCopy()
 	if isFinished(pod) {
@@ -75,11 +75,11 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 	}
 }
 
-// advanceContainers moves the containers on and sets the phase that follows.
+// advanceContainers computes the status of each container and the phase that follows.
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time) {
-	behaviour, _ := podBehaviorOf(pod) // what is wrong has been told when the pod was first seen
+	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := containerRun{pod: pod, container: c, kind: kind, behavior: behaviour, resized: at.resizeRejected == nil, now: now}
+		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, resized: at.resizeRejected == nil, now: now}
 		s := r.advance(containerStatusOf(was, c.Name))
 		wake = earlier(wake, r.wake)
 		return s
@@ -108,12 +108,12 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
 		s := (&containerRun{pod: pod, container: &c, resized: true, now: now}).advance(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
-		s.Ready, s.Started = false, nil // it has no probes
+		s.Ready, s.Started = false, nil // ephemeral containers have no probes
 		extras = append(extras, s)
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
 	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
-		terminateAll(st, now, 0) // the sidecars, after the main containers
+		terminateAll(st, now, 0) // sidecars stop after the main containers
 	}
 	return wake
 }
@@ -125,7 +125,7 @@ func containerStatusOf(list []corev1.ContainerStatus, name string) corev1.Contai
 	return corev1.ContainerStatus{Name: name}
 }
 
-// waitingStatus is the status of a container that must not run yet.
+// waitingStatus returns the status of a container that must not start yet.
 func waitingStatus(c *corev1.Container, was []corev1.ContainerStatus, reason string) corev1.ContainerStatus {
 	s := containerStatusOf(was, c.Name)
 	if s.State.Running == nil && s.State.Terminated == nil {
@@ -140,13 +140,13 @@ func hasSucceeded(s corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 }
 
-// podPhase is what the containers make of the pod.
+// podPhase returns the phase that follows from the statuses of the containers.
 func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	for i, s := range st.InitContainerStatuses {
 		kind := initContainerKind(&pod.Spec.InitContainers[i])
 		switch {
 		case kind == sidecar && s.State.Running != nil, hasSucceeded(s):
-		case kind == sidecar && s.LastTerminationState.Terminated != nil: // restarts; the pod is past it
+		case kind == sidecar && s.LastTerminationState.Terminated != nil: // restarts; it has been started before
 		case s.State.Terminated != nil && !shouldRestart(pod, kind, s.State.Terminated.ExitCode):
 			return corev1.PodFailed
 		default:
@@ -165,14 +165,14 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	return result
 }
 
-// failPod ends the pod from outside: it was rejected, was deleted or took too long.
+// failPod ends a Pod that was rejected, was deleted or exceeded its deadline.
 func failPod(pod *corev1.Pod, st *corev1.PodStatus, now time.Time, reason, message string) {
 	terminateAll(st, now, sigtermExitCode)
 	st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
 	setConditions(pod, st, now)
 }
 
-// terminateAll ends what still runs, and what waits for a restart.
+// terminateAll terminates the containers that run or wait for a restart.
 func terminateAll(st *corev1.PodStatus, now time.Time, code int32) {
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i, s := range list {

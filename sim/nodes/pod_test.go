@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 var (
@@ -36,7 +38,7 @@ func testPod(change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// timeline lives through what a pod does by itself, in a line a step.
+// timeline returns one line for each change of a Pod that nothing triggers.
 func timeline(pod *corev1.Pod, at placement, steps int) []string {
 	var lines []string
 	now := epoch
@@ -98,12 +100,14 @@ func TestPodTimelines(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
-				p.Annotations[runForAnnotation] = "5s"
+				p.Annotations[annotations.RunFor] = "5s"
 			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "5s Succeeded, a: exit 0", "rests"},
 		},
 		"crash loop": {
-			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[runForAnnotation] = "3", "1s" }, testPlacement,
+			func(p *corev1.Pod) {
+				p.Annotations[annotations.ExitCode], p.Annotations[annotations.RunFor] = "3", "1s"
+			}, testPlacement,
 			[]string{
 				"0s Running, ready, a: runs", "1s Running, a: exit 3", "1s Running, ready, a: runs #1",
 				"2s Running, a: exit 3 #1", "2s Running, a: CrashLoopBackOff #1", "12s Running, ready, a: runs #2",
@@ -111,26 +115,28 @@ func TestPodTimelines(t *testing.T) {
 			},
 		},
 		"fails once": {
-			func(p *corev1.Pod) { p.Annotations[exitCodeAnnotation], p.Annotations[failuresAnnotation] = "1", "1" }, testPlacement,
+			func(p *corev1.Pod) {
+				p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures] = "1", "1"
+			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "0s Running, a: exit 1", "0s Running, ready, a: runs #1", "rests"},
 		},
 		"fails for good": {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b"})
-				p.Annotations[exitCodeAnnotation] = "a=0,b=7"
+				p.Annotations[annotations.ExitCode] = "a=0,b=7"
 			}, testPlacement,
 			[]string{"0s Running, ready, a: runs, b: runs", "0s Failed, a: exit 0, b: exit 7", "rests"},
 		},
 		"ready later": {
-			func(p *corev1.Pod) { p.Annotations[readyAfterAnnotation] = "10s" }, testPlacement,
+			func(p *corev1.Pod) { p.Annotations[annotations.ReadyAfter] = "10s" }, testPlacement,
 			[]string{"0s Running, a: runs", "10s Running, ready, a: runs", "rests"},
 		},
 		"init containers and a sidecar": {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
-				p.Annotations[runForAnnotation] = "2s"
+				p.Annotations[annotations.RunFor] = "2s"
 			}, testPlacement,
 			[]string{
 				"0s Pending, i: runs, s: PodInitializing, a: PodInitializing", "0s Running, ready, i: exit 0, s: runs, a: runs",
@@ -141,7 +147,7 @@ func TestPodTimelines(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{{Name: "i"}}
-				p.Annotations[exitCodeAnnotation] = "i=1"
+				p.Annotations[annotations.ExitCode] = "i=1"
 			}, testPlacement,
 			[]string{"0s Pending, i: runs, a: PodInitializing", "0s Failed, i: exit 1, a: PodInitializing", "rests"},
 		},
@@ -176,17 +182,17 @@ func TestPodTimelines(t *testing.T) {
 	}
 }
 
-// A status that is in step is not written again, and one that is not is.
+// A status is written again only if it has to change.
 func TestNextPodStageAfterChange(t *testing.T) {
 	pod := testPod(nil)
 	timeline(pod, testPlacement, 9)
 	if what := nextPodStage(pod, testPlacement, epoch.Add(time.Hour)); what.name != "" {
-		t.Errorf("due of a pod that is in step: %+v", what)
+		t.Errorf("due for an up-to-date Pod: %+v", what)
 	}
 	pod.Generation++
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if what := nextPodStage(pod, testPlacement, epoch); what.name != podStatusNow {
-		t.Fatalf("due of a pod that was resized: %+v", what)
+		t.Fatalf("due for a resized Pod: %+v", what)
 	}
 	pod.Status, _ = podStatus(pod, testPlacement, epoch)
 	if pod.Status.ObservedGeneration != 2 || pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String() != "2" {
@@ -196,7 +202,7 @@ func TestNextPodStageAfterChange(t *testing.T) {
 
 func TestNextPodStageOfDeletion(t *testing.T) {
 	deleted := func(stopAfter string) *corev1.Pod {
-		pod := testPod(func(p *corev1.Pod) { p.Annotations[stopAfterAnnotation] = stopAfter })
+		pod := testPod(func(p *corev1.Pod) { p.Annotations[annotations.StopAfter] = stopAfter })
 		timeline(pod, testPlacement, 9)
 		at := metav1.NewTime(epoch.Add(30 * time.Second))
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, ptr.To[int64](30)
@@ -213,7 +219,7 @@ func TestNextPodStageOfDeletion(t *testing.T) {
 		}
 		pod.Status, _ = podStatus(pod, testPlacement, epoch)
 		if got := describePod(pod); got != "Failed, a: exit 143" {
-			t.Errorf("a deleted pod is %s", got)
+			t.Errorf("status of a deleted Pod: %s", got)
 		}
 	}
 }

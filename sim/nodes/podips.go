@@ -8,32 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// allocatedIP is an address and where it goes back to.
+// allocatedIP is an address and the pool to release it to.
 type allocatedIP struct {
 	addr netip.Addr
 	pool *addressPool
 }
 
-// allocatePodIPs lets the pod keep the addresses that it has, or gives it one of each range.
-func (l *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+// allocatePodIPs keeps the addresses of a Pod, or allocates one of each range.
+func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
 		if err != nil {
 			continue
 		}
-		from := podIPRange // of a node that has got its pod CIDR later
+		from := podIPRange // if the node got its pod CIDR later
 		if i := slices.IndexFunc(ranges, func(p netip.Prefix) bool { return p.Contains(addr) }); i >= 0 {
 			from = ranges[i]
 		}
-		l.podIPPool(from).reserve(addr)
-		e.ips = append(e.ips, allocatedIP{addr, l.podIPPool(from)})
+		r.podIPPool(from).reserve(addr)
+		e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(from)})
 	}
 	if len(e.ips) > 0 {
 		return
 	}
 	for _, prefix := range ranges {
-		if addr, ok := l.podIPPool(prefix).allocate(); ok {
-			e.ips = append(e.ips, allocatedIP{addr, l.podIPPool(prefix)})
+		if addr, ok := r.podIPPool(prefix).allocate(); ok {
+			e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(prefix)})
 		}
 	}
 }
@@ -51,23 +51,23 @@ func podRanges(node *corev1.Node) []netip.Prefix {
 	return list
 }
 
-func (l *podRegistry) podIPPool(prefix netip.Prefix) *addressPool {
-	if l.podIPPools[prefix] == nil {
-		l.podIPPools[prefix] = newAddressPool(prefix)
+func (r *podRegistry) podIPPool(prefix netip.Prefix) *addressPool {
+	if r.podIPPools[prefix] == nil {
+		r.podIPPools[prefix] = newAddressPool(prefix)
 	}
-	return l.podIPPools[prefix]
+	return r.podIPPools[prefix]
 }
 
-// podIPs are the addresses of a pod; none of one that is not simulated.
-func (l *podRegistry) podIPs(uid types.UID) []netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.pods[uid]
+// podIPs returns the addresses of a Pod; none if its node is not simulated.
+func (r *podRegistry) podIPs(uid types.UID) []netip.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
 	if e == nil || e.duePod == nil && len(e.ips) == 0 {
 		return nil
 	}
 	if e.duePod != nil && e.duePod.Spec.HostNetwork {
-		return l.nodes[e.node].nodeIPs()
+		return r.nodes[e.node].nodeIPs()
 	}
 	var addrs []netip.Addr
 	for _, ip := range e.ips {

@@ -8,20 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// resizeRetryInterval is how often a resize that did not fit is tried again.
+// resizeRetryInterval is how often a deferred resize is retried.
 const resizeRetryInterval = 10 * time.Second
 
-// resizePod lets a pod that was taken in have what it asks for by now, or says why
-// it keeps what it has.
-func (l *podRegistry) resizePod(pod *corev1.Pod, e *podEntry) *rejection {
+// resizePod gives an admitted Pod the resources that its spec asks for now, or
+// returns why it keeps those that it has.
+func (r *podRegistry) resizePod(pod *corev1.Pod, e *podEntry) *rejection {
 	if pod.Generation == e.load.generation {
 		return nil
 	}
-	of, wants := l.loadOf(e.node), podLoadOf(pod)
+	of, wants := r.loadOf(e.node), podLoadOf(pod)
 	of.remove(e.load)
 	var why *rejection
 	if !wants.sameRequests(e.load) {
-		why = checkAdmission(pod, l.shape.withAllocatable(l.nodes[e.node].node), of)
+		why = checkAdmission(pod, r.shape.withAllocatable(r.nodes[e.node].node), of)
 	}
 	if why == nil {
 		e.load = wants
@@ -30,8 +30,8 @@ func (l *podRegistry) resizePod(pod *corev1.Pod, e *podEntry) *rejection {
 	return why
 }
 
-// setResizeCondition says in the pod's conditions that a resize waits, or that none does.
-// To upstream's kubelet every resize that its admission refuses is deferred.
+// setResizeCondition sets or removes the condition that says that a resize is
+// pending. Upstream's kubelet defers every resize that its admission rejects.
 func setResizeCondition(pod *corev1.Pod, st *corev1.PodStatus, why *rejection, now time.Time) {
 	i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodResizePending })
 	switch {

@@ -12,35 +12,36 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// The ranges of addresses that no API object names: of nodes, and of the pods
-// of nodes that have no pod CIDR (yet).
+// The ranges of addresses that no API object names: for nodes, and for Pods of nodes
+// that have no pod CIDR (yet).
 var (
 	nodeIPRange = netip.MustParsePrefix("172.16.0.0/12")
 	podIPRange  = netip.MustParsePrefix("100.64.0.0/10")
 )
 
-// notLiveSuffix ends the error that a node is not alive.
-const notLiveSuffix = "has gone or has failed"
+// notLiveSuffix is the end of the error that a node is not live.
+const notLiveSuffix = "is gone or has failed"
 
-// podRegistry is what the fleet remembers of the simulated nodes and of every bound
-// pod: no more than it must, for there are many.
+// podRegistry keeps what the fleet needs to know of the simulated nodes and of every
+// bound Pod. There may be very many Pods: it keeps a Pod itself only while something
+// is due for it.
 type podRegistry struct {
 	shape    nodeShape
 	now      func() time.Time
-	checkPod func(*corev1.Pod) error // what else may be wrong with a pod; nil = nothing
+	checkPod func(*corev1.Pod) error // returns what else is wrong with a Pod; may be nil
 
 	mu         sync.Mutex
 	nodes      map[string]*nodeEntry
 	pods       map[types.UID]*podEntry
-	podsByNode map[string]map[types.UID]*podEntry // also of nodes that are not simulated
+	podsByNode map[string]map[types.UID]*podEntry // includes nodes that are not simulated
 	loads      map[string]*nodeLoad               // by node
 	podIPPools map[netip.Prefix]*addressPool      // by pod CIDR
-	nodeIPPool *addressPool                       // nodes' own addresses
+	nodeIPPool *addressPool                       // of the addresses of nodes
 }
 
 type nodeEntry struct {
 	node *corev1.Node
-	live bool // simulated, and not failed
+	live bool // simulated, not failed, not terminated
 	addr netip.Addr
 }
 
@@ -57,95 +58,95 @@ func newPodRegistry(s nodeShape, now func() time.Time) *podRegistry {
 	}
 }
 
-// updateNode takes in the newest state of a node and returns whether it came to
-// life or was alive before, and what is due of it.
-func (l *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.nodes[node.Name]
+// updateNode stores the newest state of a node. It returns whether the node was live
+// before, whether it is live now, and what is due for it.
+func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.nodes[node.Name]
 	if e == nil {
 		e = &nodeEntry{}
-		l.nodes[node.Name] = e
+		r.nodes[node.Name] = e
 	}
 	was = e.live && e.node.UID == node.UID
 	e.node, e.live = node, annotations.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {
-		l.nodeIPPool.release(e.addr)
+		r.nodeIPPool.release(e.addr)
 		e.addr = own[0]
-		l.nodeIPPool.reserve(e.addr)
+		r.nodeIPPool.reserve(e.addr)
 	}
 	if !e.live {
 		return was, false, dueStage{}
 	}
 	if !e.addr.IsValid() {
-		e.addr, _ = l.nodeIPPool.allocate() // of a million: never without
+		e.addr, _ = r.nodeIPPool.allocate() // there are a million: it never fails
 	}
-	return was, true, nextNodeStage(l.shape, node, e.addr, l.now())
+	return was, true, nextNodeStage(r.shape, node, e.addr, r.now())
 }
 
-func (l *podRegistry) deleteNode(name string) (was bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.nodes[name]
+func (r *podRegistry) deleteNode(name string) (was bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.nodes[name]
 	if e == nil {
 		return false
 	}
-	l.nodeIPPool.release(e.addr)
-	delete(l.nodes, name)
+	r.nodeIPPool.release(e.addr)
+	delete(r.nodes, name)
 	return e.live
 }
 
-// nodeNames are the nodes that are known.
-func (l *podRegistry) nodeNames() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	names := make([]string, 0, len(l.nodes))
-	for name := range l.nodes {
+// nodeNames returns the names of the known nodes.
+func (r *podRegistry) nodeNames() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.nodes))
+	for name := range r.nodes {
 		names = append(names, name)
 	}
 	return names
 }
 
-// allocateNodeIP returns an address for a node that is about to be made.
-func (l *podRegistry) allocateNodeIP() netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	addr, _ := l.nodeIPPool.allocate()
+// allocateNodeIP returns an address for a node that is about to be created.
+func (r *podRegistry) allocateNodeIP() netip.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	addr, _ := r.nodeIPPool.allocate()
 	return addr
 }
 
-func (l *podRegistry) releaseNodeIP(addr netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.nodeIPPool.release(addr)
+func (r *podRegistry) releaseNodeIP(addr netip.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodeIPPool.release(addr)
 }
 
-// liveNode is a node as it was last seen, for what is due of it.
-func (l *podRegistry) liveNode(name string) (*corev1.Node, netip.Addr, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.nodes[name]
+// liveNode returns the last seen state of a live node, and its address.
+func (r *podRegistry) liveNode(name string) (*corev1.Node, netip.Addr, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.nodes[name]
 	if e == nil || !e.live {
 		return nil, netip.Addr{}, fmt.Errorf("node %s "+notLiveSuffix, name)
 	}
 	return e.node, e.addr, nil
 }
 
-// lastSeenNode is a node as it was last seen, alive or not; nil if it is not known.
-func (l *podRegistry) lastSeenNode(name string) *corev1.Node {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.nodes[name]; e != nil {
+// lastSeenNode returns the last seen state of a node; nil if it is not known.
+func (r *podRegistry) lastSeenNode(name string) *corev1.Node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.nodes[name]; e != nil {
 		return e.node
 	}
 	return nil
 }
 
-// nodeIPs are the addresses of a node; none if it is not simulated.
-func (l *podRegistry) nodeIPs(name string) []netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.nodes[name].nodeIPs()
+// nodeIPs returns the addresses of a node; none if it is not known.
+func (r *podRegistry) nodeIPs(name string) []netip.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.nodes[name].nodeIPs()
 }
 
 func (e *nodeEntry) nodeIPs() []netip.Addr {

@@ -35,7 +35,7 @@ func newTestRegistry(t *testing.T, node *corev1.Node) *podRegistry {
 	return l
 }
 
-// assignedPodIPs is the address that a pod of a node gets.
+// assignedPodIPs returns the addresses that a Pod gets.
 func assignedPodIPs(l *podRegistry, uid string, change func(*corev1.Pod)) string {
 	pod := testPod(func(p *corev1.Pod) {
 		p.UID = types.UID(uid)
@@ -55,7 +55,7 @@ func TestAllocatePodIPs(t *testing.T) {
 	got := []string{
 		assignedPodIPs(l, "started before", has("10.244.1.1")),
 		assignedPodIPs(l, "a", nil),
-		assignedPodIPs(l, "a", nil), // seen again
+		assignedPodIPs(l, "a", nil), // updated again
 		assignedPodIPs(l, "elsewhere", func(p *corev1.Pod) { p.Spec.NodeName = "kubelet" }),
 		assignedPodIPs(l, "host", func(p *corev1.Pod) { p.Spec.HostNetwork = true }),
 		assignedPodIPs(l, "finished", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
@@ -82,7 +82,7 @@ func TestHostPortConflicts(t *testing.T) {
 		pod := testPod(change)
 		pod.UID = types.UID(uid)
 		if seen := l.updatePod(pod, false, testNode(nil)); seen.next.name != podStatusNow {
-			t.Fatalf("due of pod %s: %+v", uid, seen.next)
+			t.Fatalf("due for Pod %s: %+v", uid, seen.next)
 		}
 		due, at, err := l.duePod(pod.UID)
 		if err != nil {
@@ -97,7 +97,7 @@ func TestHostPortConflicts(t *testing.T) {
 		want   bool
 	}{
 		{"first", port("", corev1.ProtocolTCP, 80), false},
-		{"first", port("", corev1.ProtocolTCP, 80), false}, // seen again
+		{"first", port("", corev1.ProtocolTCP, 80), false}, // updated again
 		{"same", port("127.0.0.1", corev1.ProtocolTCP, 80), true},
 		{"protocol", port("", corev1.ProtocolUDP, 80), false},
 		{"ip", port("10.0.0.1", corev1.ProtocolTCP, 81), false},
@@ -110,7 +110,7 @@ func TestHostPortConflicts(t *testing.T) {
 	}
 	l.deletePod("first")
 	if rejected("later", port("", corev1.ProtocolTCP, 80)) {
-		t.Error("the port of a pod that has gone is still taken")
+		t.Error("the port of a deleted Pod is still in use")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestNextNodeStage(t *testing.T) {
 	}
 	settle(node)
 	if _, _, what := l.updateNode(node); what != (dueStage{nodeStatusLater, epoch.Add(statusIntervalOf("node-1"))}) {
-		t.Errorf("a node that is well: %+v", what)
+		t.Errorf("a healthy node: %+v", what)
 	}
 	gone := node.DeepCopy()
 	gone.Annotations[annotations.Failed] = annotations.True
@@ -146,6 +146,6 @@ func TestNextNodeStage(t *testing.T) {
 	}
 	kubelet := testNode(func(n *corev1.Node) { n.Name, n.Annotations = "kubelet", nil })
 	if was, is, what := l.updateNode(kubelet); was || is || what != (dueStage{}) {
-		t.Errorf("a kubelet's node: %v, %v, %+v", was, is, what)
+		t.Errorf("a node with a real kubelet: %v, %v, %+v", was, is, what)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeTransport is a server that gives these status codes, then 200.
+// fakeTransport answers with these status codes, then with 200.
 type fakeTransport struct {
 	codes []int
 	calls int
@@ -33,7 +33,7 @@ func (a *fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Only a patch that has failed in the server is tried again.
+// client-go retries a patch, and nothing else, after a server error.
 func TestRetryTransportRetriesFailedPatches(t *testing.T) {
 	for name, c := range map[string]struct {
 		codes []int

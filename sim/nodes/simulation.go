@@ -23,9 +23,14 @@ import (
 
 const component = "ctrlplane-nodes"
 
-// simulation is what a fleet's kubelets do.
+// stopTimeout bounds the wait for the goroutine of a kwok queue to end. It ends at
+// once unless kwok has changed.
+const stopTimeout = 5 * time.Second
+
+// simulation does the work of the kubelets of a fleet.
 type simulation struct {
-	ctx        context.Context // kwok's too
+	ctx        context.Context // also of kwok's controllers
+	cancel     context.CancelFunc
 	client     kubernetes.Interface
 	registry   *podRegistry
 	log        *slog.Logger
@@ -33,24 +38,30 @@ type simulation struct {
 	stages     *stageSet
 	nodes      *nodeFeed
 	pods       *podFeed
+	clocks     []*cancelableClock // of kwok's controllers
 	wg         sync.WaitGroup
 
 	events   record.EventBroadcaster
 	recorder record.EventRecorder
 }
 
-// startSimulation begins to simulate until ctx ends; then wait.
-func startSimulation(ctx context.Context, client kubernetes.Interface, stages stageClients, l *podRegistry, log *slog.Logger) (*simulation, error) {
+// startSimulation starts a simulation, which runs until stop is called.
+func startSimulation(client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
+	ctx, cancel := context.WithCancel(context.Background())
 	ctx = withLogger(ctx, log)
-	s := &simulation{ctx: ctx, client: client, registry: l, log: log, heartbeats: newHeartbeats(ctx, client), stages: newStageSet()}
+	s := &simulation{
+		ctx: ctx, cancel: cancel, client: client, registry: registry, log: log,
+		heartbeats: newHeartbeats(ctx, client), stages: newStageSet(),
+	}
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
+	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
-		ctx: ctx, registry: l, stages: s.stages, events: make(chan informer.Event[*corev1.Node]),
+		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
 		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
-		ctx: ctx, registry: l, stages: s.stages, events: make(chan informer.Event[*corev1.Pod]),
+		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		},
@@ -59,13 +70,14 @@ func startSimulation(ctx context.Context, client kubernetes.Interface, stages st
 		},
 	}
 	if err := s.startKwok(); err != nil {
+		s.stop()
 		return nil, err
 	}
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	s.wg.Go(s.watchNodes)
 	s.wg.Go(func() {
 		select {
-		case <-s.nodes.synced: // a pod is nobody's before its node is known
+		case <-s.nodes.synced: // a Pod is ignored until its node is known
 			s.watchPods()
 		case <-ctx.Done():
 		}
@@ -76,10 +88,29 @@ func startSimulation(ctx context.Context, client kubernetes.Interface, stages st
 	return s, nil
 }
 
+// stop ends the simulation. The workers of kwok's controllers, which nothing can
+// wait for, end shortly after.
+func (s *simulation) stop() {
+	s.cancel()
+	s.wg.Wait()
+	s.heartbeats.wait()
+	s.events.Shutdown()
+	timeout := time.NewTimer(stopTimeout)
+	defer timeout.Stop()
+	for _, clock := range s.clocks {
+		select {
+		case <-clock.ended:
+		case <-timeout.C:
+			s.log.Error("the goroutine of a kwok queue does not end: kwok has changed, see docs/upstream-hooks.md")
+			return
+		}
+	}
+}
+
 // startKwok starts the controllers that play stages.
 func (s *simulation) startKwok() error {
 	functions := s.registry.templateFunctions()
-	clock := cancelableClock{ctx: s.ctx}
+	clock := newCancelableClock(s.ctx)
 	nodes, err := controllers.NewNodeController(controllers.NodeControllerConfig{
 		Clock:                clock,
 		TypedClient:          s.client,
@@ -91,7 +122,9 @@ func (s *simulation) startKwok() error {
 	if err != nil {
 		return fmt.Errorf("kwok's node controller: %w", err)
 	}
+	s.clocks = append(s.clocks, clock)
 	info := &controllers.NodeInfo{}
+	clock = newCancelableClock(s.ctx)
 	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
 		Clock:       clock,
 		TypedClient: s.client,
@@ -107,6 +140,7 @@ func (s *simulation) startKwok() error {
 	if err != nil {
 		return fmt.Errorf("kwok's pod controller: %w", err)
 	}
+	s.clocks = append(s.clocks, clock)
 	if err := nodes.Start(s.ctx, s.nodes.events); err != nil {
 		return fmt.Errorf("kwok's node controller: %w", err)
 	}
@@ -116,7 +150,7 @@ func (s *simulation) startKwok() error {
 	return nil
 }
 
-// watchNodes and watchPods feed the stores until the context ends.
+// watchNodes and watchPods fill the feeds until the context ends.
 func (s *simulation) watchNodes() {
 	api := s.client.CoreV1().Nodes()
 	s.runReflector("nodes", &corev1.Node{}, s.nodes, &cache.ListWatch{
@@ -148,8 +182,8 @@ func (s *simulation) runReflector(what string, kind any, to cache.ReflectorStore
 	cache.NewReflectorWithOptions(from, kind, to, cache.ReflectorOptions{Name: component + "/" + what}).RunWithContext(s.ctx)
 }
 
-// onNodeLive is called when a node has come to life. Its pods may have been seen, but
-// not heeded, before.
+// onNodeLive is called when a node has become live. The feed ignored its Pods until
+// now.
 func (s *simulation) onNodeLive(node *corev1.Node) {
 	s.heartbeats.startRenewing(node)
 	if s.registry.hasPods(node.Name) {
@@ -157,8 +191,8 @@ func (s *simulation) onNodeLive(node *corev1.Node) {
 	}
 }
 
-// reprocessPods looks at the pods of a node, or at all if it is empty, in the light of
-// what else has changed.
+// reprocessPods passes all Pods of a node to the feed again, because something else
+// that they depend on has changed. An empty name means all nodes.
 func (s *simulation) reprocessPods(node string) {
 	options := metav1.ListOptions{FieldSelector: boundPods}
 	if node != "" {
@@ -168,7 +202,7 @@ func (s *simulation) reprocessPods(node string) {
 		err := wait.PollUntilContextCancel(s.ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 			list, err := s.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
 			if err != nil {
-				s.log.Warn("cannot list pods: trying again in a second", "selector", options.FieldSelector, "err", err)
+				s.log.Warn("cannot list pods: retrying in 1 s", "selector", options.FieldSelector, "err", err)
 				return false, nil
 			}
 			for i := range list.Items {
@@ -180,11 +214,4 @@ func (s *simulation) reprocessPods(node string) {
 			s.log.Error("cannot list pods", "selector", options.FieldSelector, "err", err)
 		}
 	})
-}
-
-// wait returns when the simulation has ended, after its context has.
-func (s *simulation) wait() {
-	s.wg.Wait()
-	s.heartbeats.wait()
-	s.events.Shutdown()
 }

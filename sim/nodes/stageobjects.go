@@ -25,7 +25,8 @@ import (
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// stageClients are how Stage objects are reached; the zero value = not at all.
+// stageClients are the clients for Stage objects; the zero value means that there are
+// none.
 type stageClients struct {
 	dynamic dynamic.Interface
 	kwok    versioned.Interface
@@ -39,12 +40,12 @@ func newStageClients(cfg *rest.Config) (c stageClients, err error) {
 	return c, err
 }
 
-// watchStages defines the Stage resource, if nobody has, and heeds its objects
-// until the context ends.
+// watchStages creates the Stage resource if it does not exist, and then follows its
+// objects until the context ends.
 func (s *simulation) watchStages(c stageClients) {
 	if err := ensureStageCRD(s.ctx, c.dynamic); err != nil {
 		if s.ctx.Err() == nil {
-			s.log.Error("Stage objects are not heeded", "err", err)
+			s.log.Error("Stage objects are ignored", "err", err)
 		}
 		return
 	}
@@ -57,15 +58,15 @@ func (s *simulation) watchStages(c stageClients) {
 	})
 }
 
-// ensureStageCRD makes kwok's CRD and returns when it is served.
+// ensureStageCRD creates kwok's CRD and returns when the resource is served.
 func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(crd.Stage, &definition.Object); err != nil {
-		return fmt.Errorf("kwok's definition of Stage: %w", err)
+		return fmt.Errorf("parse kwok's CRD of Stage: %w", err)
 	}
 	api := client.Resource(crdResource)
 	if _, err := api.Create(ctx, definition, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("cannot define Stage: %w", err)
+		return fmt.Errorf("create the CRD of Stage: %w", err)
 	}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, definition.GetName()).String()
 	lw := &cache.ListWatch{
@@ -80,7 +81,7 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 	}
 	_, err := watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
 	if err != nil {
-		return fmt.Errorf("the definition of Stage is not served: %w", err)
+		return fmt.Errorf("wait for the CRD of Stage: %w", err)
 	}
 	return nil
 }
@@ -88,10 +89,10 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 func isEstablished(e watch.Event) (bool, error) {
 	object, ok := e.Object.(*unstructured.Unstructured)
 	if !ok || e.Type == watch.Deleted {
-		return false, errors.New("it was deleted")
+		return false, errors.New("the CRD was deleted")
 	}
 	field, _, err := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
-	conditions, _ := field.([]any) // null at first
+	conditions, _ := field.([]any) // null in a new CRD
 	if err != nil {
 		return false, err
 	}
@@ -103,7 +104,7 @@ func isEstablished(e watch.Event) (bool, error) {
 	return false, nil
 }
 
-// stageFeed is the store of a reflector that keeps Stage objects in the set.
+// stageFeed is the store of a reflector. It keeps the Stage objects in the stageSet.
 type stageFeed struct{ *simulation }
 
 var _ cache.ReflectorStore = stageFeed{}
@@ -120,10 +121,10 @@ func (f stageFeed) Add(obj any) error {
 func (f stageFeed) addStage(obj any) error {
 	stage, ok := obj.(*v1alpha1.Stage)
 	if !ok {
-		return fmt.Errorf("the watch of stages brought a %T", obj)
+		return fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
 	if err := f.stages.set(stage); err != nil {
-		f.log.Warn("a stage is not played", "err", err)
+		f.log.Warn("a stage is ignored", "err", err)
 		f.recorder.Event(&corev1.ObjectReference{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StageKind,
 			Name: stage.Name, UID: stage.UID, ResourceVersion: stage.ResourceVersion,
@@ -139,7 +140,7 @@ func (f stageFeed) Update(obj any) error { return f.Add(obj) }
 func (f stageFeed) Delete(obj any) error {
 	stage, ok := obj.(*v1alpha1.Stage)
 	if !ok {
-		return fmt.Errorf("the watch of stages brought a %T", obj)
+		return fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
 	f.stages.remove(stage.Name)
 	f.reprocessPods("")

@@ -13,24 +13,27 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// userPrefix keeps the names of users' stages apart from ours.
+// userPrefix separates the names of users' stages from those of built-in stages.
 const userPrefix = "user/"
 
-// stageSet is the stages that hold: ours, and the Stage objects of users. The
-// feeds match users' stages, before ours, so that one that cannot be evaluated
-// stands in nobody else's way; kwok plays what they have matched.
+// stageSet is the set of stages in effect: the built-in ones and the Stage objects of
+// users. The feeds, not kwok, match the stages of users, one by one and before the
+// built-in stages: a stage that cannot be evaluated then affects no other. kwok plays
+// the stage that a feed has named.
 type stageSet struct {
 	mu       sync.Mutex
 	users    map[string]userStage
-	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle // ours and users'
+	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle // built-in and of users
 }
 
 type userStage struct {
 	ref      internalversion.StageResourceRef
-	matcher  *lifecycle.Stage // as the user wrote it
-	playable *lifecycle.Stage // matches what a feed has named
+	matcher  *lifecycle.Stage // with the selector of the user
+	playable *lifecycle.Stage // selects the objects that a feed has named it for
 }
 
 func newStageSet() *stageSet {
@@ -39,7 +42,7 @@ func newStageSet() *stageSet {
 	return s
 }
 
-// set takes a Stage in, or says why it cannot hold; then it does not.
+// set adds or replaces a Stage. An invalid one is removed, and the error says why.
 func (s *stageSet) set(object *v1alpha1.Stage) error {
 	stage, err := compileStage(object)
 	s.mu.Lock()
@@ -78,7 +81,7 @@ func (s *stageSet) rebuild() {
 	}
 }
 
-// match returns the user's stage that is to be played of an object, if one is.
+// match returns the stage of a user that is to be played for an object, if any.
 func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time) (dueStage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,19 +94,19 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 		if stage.ref != ref {
 			continue
 		}
-		// An error is that an expression does not fit this object: no match.
+		// An error means that an expression does not apply to this object: no match.
 		if matched, err := (lifecycle.Lifecycle{stage.matcher}).Match(ctx, event); err == nil && matched != nil {
 			found = append(found, matched)
 		}
 	}
-	chosen, err := found.Match(ctx, event) // by their weights
+	chosen, err := found.Match(ctx, event) // by weight
 	if err != nil || chosen == nil {
 		return dueStage{}, false
 	}
 	return dueStage{userPrefix + chosen.Name(), now}, true
 }
 
-// stageGetter is what kwok plays of a kind of object.
+// stageGetter returns the stages that kwok plays for a kind of object.
 type stageGetter struct {
 	set *stageSet
 	ref internalversion.StageResourceRef
@@ -138,12 +141,12 @@ func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	}
 	plays := *stage
 	plays.Name = userPrefix + object.Name
-	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{stageAnnotation: plays.Name}}
-	// kwok compiles at the first match. This one compiles the expressions, and
-	// the label that nothing has keeps it from evaluating them.
+	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: plays.Name}}
+	// kwok compiles expressions at the first match. This match compiles them; the
+	// label, which no object has, keeps it from evaluating them.
 	trial := *stage
 	selector := *stage.Spec.Selector
-	selector.MatchLabels = map[string]string{stageAnnotation: "none"}
+	selector.MatchLabels = map[string]string{annotations.Stage: "none"}
 	trial.Spec.Selector = &selector
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
 		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)

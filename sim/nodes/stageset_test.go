@@ -86,7 +86,7 @@ func TestStageSetMatch(t *testing.T) {
 		}
 	}
 	if got := match(); got != "user/fails" {
-		t.Errorf("matched %q, want user/fails: the other two do not fit", got)
+		t.Errorf("matched %q, want user/fails: the other two do not apply", got)
 	}
 	heavy := parseStage(t, strings.Replace(podStage, "name: fails", "name: heavy", 1))
 	heavy.Spec.Weight = 1

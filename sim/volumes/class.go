@@ -14,38 +14,37 @@ import (
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 )
 
-// ensureDefaultsWithRetry makes what volumes need before the first is provisioned, and tries
-// until it can: at start the roles may not be there yet. It fails when the
-// context ends.
-func (l *controller) ensureDefaultsWithRetry(ctx context.Context) error {
+// ensureDefaultsWithRetry retries ensureDefaults: the permissions of the provisioner
+// may not exist yet when the control plane starts. It fails when the context ends.
+func (ctrl *controller) ensureDefaultsWithRetry(ctx context.Context) error {
 	delay := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 10, Cap: 30 * time.Second}.DelayFunc()
 	return delay.Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		err := l.ensureDefaults(ctx)
+		err := ctrl.ensureDefaults(ctx)
 		if err != nil {
-			klog.FromContext(ctx).Info("Volumes cannot be provisioned yet, trying again", "err", err)
+			klog.FromContext(ctx).Info("Volumes cannot be provisioned yet, retrying", "err", err)
 		}
 		return err == nil, nil
 	})
 }
 
-// ensureDefaults creates the driver and the class, and changes neither if it is there.
-func (l *controller) ensureDefaults(ctx context.Context) error {
-	_, err := l.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
+// ensureDefaults creates the CSIDriver, and a default StorageClass if there is none.
+func (ctrl *controller) ensureDefaults(ctx context.Context) error {
+	_, err := ctrl.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create CSIDriver %s: %w", DriverName, err)
 	}
-	if def, err := volumeutil.GetDefaultClass(l.classes); err != nil || def != nil {
+	if def, err := volumeutil.GetDefaultClass(ctrl.classes); err != nil || def != nil {
 		return err
 	}
-	_, err = l.client.StorageV1().StorageClasses().Create(ctx, newDefaultClass(l.bindingMode), metav1.CreateOptions{})
+	_, err = ctrl.client.StorageV1().StorageClasses().Create(ctx, newDefaultClass(ctrl.bindingMode), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create StorageClass %s: %w", ClassName, err)
 	}
 	return nil
 }
 
-// newCSIDriver tells the attach-detach controller that there is nothing to attach:
-// without it every Pod would get a VolumeAttachment that nobody answers.
+// newCSIDriver returns a CSIDriver that needs no attachment. Without it, the
+// attach-detach controller would create VolumeAttachments that nothing completes.
 func newCSIDriver() *storagev1.CSIDriver {
 	return &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: DriverName},

@@ -22,12 +22,12 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 		have []runtime.Object
 		want []storagev1.StorageClass
 	}{
-		"none":                    {nil, []storagev1.StorageClass{*wanted}},
-		"ours":                    {[]runtime.Object{wanted}, []storagev1.StorageClass{*wanted}},
-		"another default":         {[]runtime.Object{other}, []storagev1.StorageClass{*other}},
-		"no default":              {[]runtime.Object{newImmediateClass("now")}, []storagev1.StorageClass{*newImmediateClass("now"), *wanted}},
-		"of that name, not ours":  {[]runtime.Object{changed}, []storagev1.StorageClass{*changed}},
-		"the driver, not a class": {[]runtime.Object{newCSIDriver()}, []storagev1.StorageClass{*wanted}},
+		"none":                         {nil, []storagev1.StorageClass{*wanted}},
+		"default of an earlier run":    {[]runtime.Object{wanted}, []storagev1.StorageClass{*wanted}},
+		"another default":              {[]runtime.Object{other}, []storagev1.StorageClass{*other}},
+		"no default":                   {[]runtime.Object{newImmediateClass("now")}, []storagev1.StorageClass{*newImmediateClass("now"), *wanted}},
+		"same name, other provisioner": {[]runtime.Object{changed}, []storagev1.StorageClass{*changed}},
+		"the driver, not a class":      {[]runtime.Object{newCSIDriver()}, []storagev1.StorageClass{*wanted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *testCluster) {
@@ -46,12 +46,12 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 
 func TestDefaultClassIsRetried(t *testing.T) {
 	runInCluster(t, func(c *testCluster) {
-		forbidden := errors.New("there is no such role yet")
+		forbidden := errors.New("forbidden")
 		c.failCalls(2, "create", "csidrivers", forbidden)
 		c.failCalls(3, "create", "storageclasses", forbidden)
 		c.runProvisioner()
 		if n := len(c.listVolumes()); n != 0 {
-			c.t.Fatalf("%d volumes before there is a driver", n)
+			c.t.Fatalf("%d volumes before the CSIDriver exists", n)
 		}
 		c.advance(5 * time.Second)
 		_, err := c.client.StorageV1().StorageClasses().Get(c.t.Context(), ClassName, metav1.GetOptions{})
@@ -69,7 +69,7 @@ func TestStopWhileDefaultsAreRetried(t *testing.T) {
 		c.advance(time.Hour)
 		stop()
 		if n := len(c.writesTo("csidrivers")); n < 100 || n > 200 {
-			c.t.Errorf("%d tries in an hour", n)
+			c.t.Errorf("%d attempts in an hour", n)
 		}
 	})
 }

@@ -20,20 +20,20 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// ignoreServerFields leaves out what the fake server adds.
+// ignoreServerFields ignores the fields that the fake server sets.
 var ignoreServerFields = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields"),
 }
 
-// testCluster is an API server that is not there, and the provisioner that runs on it.
+// testCluster is a fake API server and the provisioner that runs on it.
 type testCluster struct {
 	t      *testing.T
 	client *fake.Clientset
 	events []*corev1.Event
 }
 
-// runInCluster runs a test in a bubble, where time is what the test makes of it.
+// runInCluster runs a test in a synctest bubble.
 func runInCluster(t *testing.T, test func(*testCluster), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,8 +47,8 @@ func runInCluster(t *testing.T, test func(*testCluster), objects ...runtime.Obje
 	})
 }
 
-// runProvisioner runs the provisioner until stop is called, or the test ends. It returns
-// when there is nothing left for it to do.
+// runProvisioner runs the provisioner until stop is called or the test ends. It returns
+// when the provisioner has nothing left to do.
 func (c *testCluster) runProvisioner() (stop func()) {
 	c.t.Helper()
 	p, err := New(Config{})
@@ -80,7 +80,7 @@ func (c *testCluster) runProvisioner() (stop func()) {
 	return stop
 }
 
-// advance lets time pass.
+// advance advances the time of the bubble.
 func (c *testCluster) advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -114,7 +114,7 @@ func (c *testCluster) updateVolume(v *corev1.PersistentVolume) {
 	synctest.Wait()
 }
 
-// takeEventReasons lists those of the events so far, and forgets the events.
+// takeEventReasons returns the types and reasons of the events since the last call.
 func (c *testCluster) takeEventReasons() (list []string) {
 	for _, e := range c.events {
 		list = append(list, e.Type+" "+e.Reason)
@@ -152,7 +152,7 @@ func (c *testCluster) writesTo(what string) (list []string) {
 	return list
 }
 
-// newClaim is a claim as the volume binder leaves it for us.
+// newClaim returns a claim as the volume binder leaves it for a provisioner.
 func newClaim(name, class string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
 	c := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
@@ -173,7 +173,7 @@ func newClaim(name, class string, change ...func(*corev1.PersistentVolumeClaim))
 	return c
 }
 
-// newBoundClaim is a claim and its volume, of that size.
+// newBoundClaim returns a claim and its volume of that size.
 func newBoundClaim(name, size string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	c := newClaim(name, "now")
 	v := newVolume(c, newImmediateClass("now"), nil)

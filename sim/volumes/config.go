@@ -9,44 +9,53 @@ import (
 )
 
 const (
-	// Name is the controller's, and that of the service account it acts as.
+	// Name is the name of the controller and of its service account.
 	Name = "volume-provisioner-controller"
 	// Alias is the controller's short name.
 	Alias = "volumes"
-	// DriverName is what a StorageClass names as its provisioner to get such volumes.
-	DriverName = "simulated.ctrlplane.dev"
-	// ClassName is the name of the StorageClass that is made the default.
+	// DriverName is the CSI driver of simulated volumes, and the provisioner that a
+	// StorageClass names to get them.
+	DriverName = "csi.ctrlplane.local"
+	// ClassName is the name of the default StorageClass.
 	ClassName = "standard"
 )
 
-// Config says what the default StorageClass is like.
+// deprecatedDriverName is the driver of earlier releases. Data directories and
+// snapshots have it in StorageClasses, whose provisioner is immutable, in claims and
+// in volumes. Its domain belongs to another project, so nothing new gets this name.
+const deprecatedDriverName = "simulated.ctrlplane" + ".dev"
+
+// isOurDriver reports whether the simulation provides the volumes of a CSI driver.
+func isOurDriver(name string) bool { return name == DriverName || name == deprecatedDriverName }
+
+// Config configures a Provisioner.
 type Config struct {
-	// BindingMode is WaitForFirstConsumer if empty: so it is with kind and most
-	// clouds, and a chart that only works when claims bind at once shows it here.
-	// Where nothing schedules Pods, Immediate is the one that binds.
+	// BindingMode is that of the default StorageClass; empty means
+	// WaitForFirstConsumer, as in kind and most clouds. A chart that needs claims to
+	// bind at once then fails here, too. Without a scheduler, use Immediate.
 	BindingMode storagev1.VolumeBindingMode
 }
 
-// Provisioner makes, grows and deletes the volumes of claims.
+// Provisioner creates, expands and deletes the volumes of claims.
 type Provisioner struct {
 	bindingMode storagev1.VolumeBindingMode
 }
 
-// Environment is what a Provisioner is given to work with.
+// Environment is what Build needs.
 type Environment struct {
 	Informers informers.SharedInformerFactory
-	// Client returns a client that acts as the service account of that name.
+	// Client returns a client that acts as the named service account.
 	Client func(account string) (kubernetes.Interface, error)
 }
 
-// New returns a Provisioner, or what is wrong with its configuration.
+// New checks c and returns a Provisioner.
 func New(c Config) (*Provisioner, error) {
 	switch c.BindingMode {
 	case "":
 		c.BindingMode = storagev1.VolumeBindingWaitForFirstConsumer
 	case storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer:
 	default:
-		return nil, fmt.Errorf("volume binding mode %q is not known: choose %s or %s",
+		return nil, fmt.Errorf("unknown volume binding mode %q: choose %s or %s",
 			c.BindingMode, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)
 	}
 	return &Provisioner{bindingMode: c.BindingMode}, nil

@@ -26,7 +26,7 @@ func TestNewBindingModes(t *testing.T) {
 
 func TestNewRefusesUnknownMode(t *testing.T) {
 	_, err := New(Config{BindingMode: "immediate"})
-	if err == nil || !strings.Contains(err.Error(), `"immediate" is not known: choose Immediate or WaitForFirstConsumer`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown volume binding mode "immediate": choose Immediate or WaitForFirstConsumer`) {
 		t.Errorf("got %v", err)
 	}
 }

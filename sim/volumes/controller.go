@@ -23,8 +23,8 @@ const (
 	workers   = 4 // as many as upstream's external provisioners
 )
 
-// controller is one run of the controller. Its queue holds claims and volumes: the
-// latter are the keys without a namespace.
+// controller is one run of the provisioner. The keys of its queue are claims, and
+// volumes as keys without a namespace.
 type controller struct {
 	bindingMode storagev1.VolumeBindingMode
 	client      kubernetes.Interface
@@ -34,18 +34,18 @@ type controller struct {
 	classes     storagelisters.StorageClassLister
 	synced      []cache.DoneChecker
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	events      record.EventRecorder // from when it runs
+	events      record.EventRecorder // set by run
 }
 
-// Build makes the controller, before the informers start. What it returns runs
-// it until the context ends, once.
+// Build creates the controller, before the informers start. The function that it
+// returns runs the controller, once, until the context ends.
 func (p *Provisioner) Build(e Environment) (run func(context.Context), err error) {
 	client, err := e.Client(Name)
 	if err != nil {
 		return nil, fmt.Errorf("volume provisioner: client: %w", err)
 	}
 	core, storage := e.Informers.Core().V1(), e.Informers.Storage().V1()
-	l := &controller{
+	ctrl := &controller{
 		bindingMode: p.bindingMode,
 		client:      client,
 		claims:      core.PersistentVolumeClaims().Lister(),
@@ -58,81 +58,81 @@ func (p *Provisioner) Build(e Environment) (run func(context.Context), err error
 			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),
 	}
 	for informer, enqueue := range map[cache.SharedIndexInformer]func(any){
-		core.PersistentVolumeClaims().Informer(): l.enqueueClaim,
-		core.PersistentVolumes().Informer():      l.enqueueVolume,
+		core.PersistentVolumeClaims().Informer(): ctrl.enqueueClaim,
+		core.PersistentVolumes().Informer():      ctrl.enqueueVolume,
 	} {
 		reg, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    enqueue,
 			UpdateFunc: func(_, obj any) { enqueue(obj) },
 		})
 		if err != nil {
-			l.queue.ShutDown()
+			ctrl.queue.ShutDown()
 			return nil, fmt.Errorf("volume provisioner: event handler: %w", err)
 		}
-		l.synced = append(l.synced, reg.HasSyncedChecker())
+		ctrl.synced = append(ctrl.synced, reg.HasSyncedChecker())
 	}
-	return l.run, nil
+	return ctrl.run, nil
 }
 
-// enqueueClaim leaves out claims that have what they ask for.
-func (l *controller) enqueueClaim(obj any) {
+// enqueueClaim adds claims that need a volume or a larger one.
+func (ctrl *controller) enqueueClaim(obj any) {
 	if c, ok := obj.(*corev1.PersistentVolumeClaim); ok && (needsVolume(c) || needsExpansion(c)) {
-		l.queue.Add(cache.MetaObjectToName(c))
+		ctrl.queue.Add(cache.MetaObjectToName(c))
 	}
 }
 
-// enqueueVolume leaves out volumes that are to stay.
-func (l *controller) enqueueVolume(obj any) {
+// enqueueVolume adds volumes that are to be deleted.
+func (ctrl *controller) enqueueVolume(obj any) {
 	if v, ok := obj.(*corev1.PersistentVolume); ok && isReclaimable(v) {
-		l.queue.Add(cache.MetaObjectToName(v))
+		ctrl.queue.Add(cache.MetaObjectToName(v))
 	}
 }
 
-func (l *controller) run(ctx context.Context) {
-	defer l.queue.ShutDown()
+func (ctrl *controller) run(ctx context.Context) {
+	defer ctrl.queue.ShutDown()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
-	l.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})
-	if !cache.WaitFor(ctx, "", l.synced...) || l.ensureDefaultsWithRetry(ctx) != nil {
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: ctrl.client.CoreV1().Events("")})
+	ctrl.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})
+	if !cache.WaitFor(ctx, "", ctrl.synced...) || ctrl.ensureDefaultsWithRetry(ctx) != nil {
 		return // the context has ended
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	for range workers {
 		running.Go(func() {
-			for l.processNext(ctx) {
+			for ctrl.processNext(ctx) {
 			}
 		})
 	}
 	<-ctx.Done()
-	l.queue.ShutDown()
+	ctrl.queue.ShutDown()
 }
 
-// processNext works on one key, and is false when there will be no more.
-func (l *controller) processNext(ctx context.Context) bool {
-	key, shutdown := l.queue.Get()
+// processNext processes one key. It returns false when the queue has shut down.
+func (ctrl *controller) processNext(ctx context.Context) bool {
+	key, shutdown := ctrl.queue.Get()
 	if shutdown {
 		return false
 	}
-	defer l.queue.Done(key)
-	if err := l.syncKey(ctx, key); err != nil {
+	defer ctrl.queue.Done(key)
+	if err := ctrl.syncKey(ctx, key); err != nil {
 		if ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Volume provisioner: trying again later", "key", key.String())
+			klog.FromContext(ctx).Error(err, "Volume provisioner: sync failed, will retry", "key", key.String())
 		}
-		l.queue.AddRateLimited(key)
+		ctrl.queue.AddRateLimited(key)
 		return true
 	}
-	l.queue.Forget(key)
+	ctrl.queue.Forget(key)
 	return true
 }
 
-func (l *controller) syncKey(ctx context.Context, key cache.ObjectName) error {
+func (ctrl *controller) syncKey(ctx context.Context, key cache.ObjectName) error {
 	if key.Namespace == "" {
-		return l.reclaimVolume(ctx, key.Name)
+		return ctrl.reclaimVolume(ctx, key.Name)
 	}
-	if err := l.provisionClaim(ctx, key); err != nil {
+	if err := ctrl.provisionClaim(ctx, key); err != nil {
 		return err
 	}
-	return l.expandClaim(ctx, key)
+	return ctrl.expandClaim(ctx, key)
 }

@@ -12,7 +12,7 @@ import (
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 )
 
-// needsExpansion reports whether a claim asks for more than its volume gave it.
+// needsExpansion reports whether a claim requests more than the capacity of its volume.
 func needsExpansion(c *corev1.PersistentVolumeClaim) bool {
 	if c.Spec.VolumeName == "" || c.Status.Phase != corev1.ClaimBound || c.DeletionTimestamp != nil {
 		return false
@@ -22,56 +22,56 @@ func needsExpansion(c *corev1.PersistentVolumeClaim) bool {
 	return known && asked.Cmp(given) > 0
 }
 
-// expandClaim grows the volume of a claim that asks for more. The API server has made
-// sure that its class allows it.
-func (l *controller) expandClaim(ctx context.Context, key cache.ObjectName) error {
-	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
+// expandClaim expands the volume of a claim that requests more. The API server has
+// checked that its StorageClass allows that.
+func (ctrl *controller) expandClaim(ctx context.Context, key cache.ObjectName) error {
+	claim, err := ctrl.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || !needsExpansion(claim) {
 		return err
 	}
-	v, err := l.volumes.Get(claim.Spec.VolumeName)
+	v, err := ctrl.volumes.Get(claim.Spec.VolumeName)
 	if err != nil {
 		return fmt.Errorf("expand claim %s: %w", key, err)
 	}
 	if !isOurs(v) || v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID != claim.UID {
 		return nil
 	}
-	// The cache may not know yet that this has been done.
-	claim, err = l.client.CoreV1().PersistentVolumeClaims(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	// The cached claim may be older than an expansion that is complete.
+	claim, err = ctrl.client.CoreV1().PersistentVolumeClaims(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || v.Spec.ClaimRef.UID != claim.UID || !needsExpansion(claim) {
 		return err
 	}
-	if err := l.growVolume(claim, v); err != nil {
-		l.events.Event(claim, corev1.EventTypeWarning, events.VolumeResizeFailed, err.Error())
+	if err := ctrl.growVolume(claim, v); err != nil {
+		ctrl.events.Event(claim, corev1.EventTypeWarning, events.VolumeResizeFailed, err.Error())
 		return fmt.Errorf("expand claim %s: %w", key, err)
 	}
 	return nil
 }
 
-// growVolume goes through the steps of an external resizer whose driver has nothing to
-// do on the node. If it is cut short, the next call does what is left.
-func (l *controller) growVolume(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+// growVolume makes the writes of an external resizer whose driver has nothing to do on
+// the node. If one fails, the next call makes the remaining ones.
+func (ctrl *controller) growVolume(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if have := v.Spec.Capacity[corev1.ResourceStorage]; have.Cmp(size) > 0 {
 		size = have
 	}
-	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, DriverName, size, l.client)
+	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, DriverName, size, ctrl.client)
 	if err != nil {
 		return err
 	}
-	l.events.Eventf(claim, corev1.EventTypeNormal, "Resizing", "External resizer is resizing volume %s", v.Name)
-	if _, err = volumeutil.UpdatePVSize(v, size, l.client); err != nil {
+	ctrl.events.Eventf(claim, corev1.EventTypeNormal, "Resizing", "External resizer is resizing volume %s", v.Name)
+	if _, err = volumeutil.UpdatePVSize(v, size, ctrl.client); err != nil {
 		return err
 	}
-	if claim, err = volumeutil.MarkResizeFinished(claim, size, l.client); err != nil {
+	if claim, err = volumeutil.MarkResizeFinished(claim, size, ctrl.client); err != nil {
 		return err
 	}
-	l.events.Event(claim, corev1.EventTypeNormal, events.VolumeResizeSuccess, "Resize volume succeeded")
+	ctrl.events.Event(claim, corev1.EventTypeNormal, events.VolumeResizeSuccess, "Resize volume succeeded")
 	return nil
 }

@@ -25,7 +25,7 @@ func TestExpand(t *testing.T) {
 		})
 		c.runProvisioner()
 		if got := append(c.writesTo("persistentvolumeclaims"), c.writesTo("persistentvolumes")...); len(got) != 0 {
-			c.t.Fatalf("nothing was asked for, got %v", got)
+			c.t.Fatalf("writes without a request: %v", got)
 		}
 		claim.Spec.Resources.Requests = storageList("5Gi")
 		c.updateClaim(claim)
@@ -81,7 +81,7 @@ func TestExpandIsRetried(t *testing.T) {
 	}
 }
 
-// A claim may ask for less again after its volume has grown.
+// A claim may request less again after its volume was expanded.
 func TestExpandNeverShrinks(t *testing.T) {
 	claim, v := newBoundClaim("a", "1Gi")
 	claim.Spec.Resources.Requests = storageList("2Gi")
@@ -90,6 +90,18 @@ func TestExpandNeverShrinks(t *testing.T) {
 		c.runProvisioner()
 		if diff := cmp.Diff([]corev1.ResourceList{storageList("3Gi"), storageList("3Gi")},
 			[]corev1.ResourceList{c.listVolumes()[0].Spec.Capacity, c.getClaim("a").Status.Capacity}); diff != "" {
+			c.t.Error(diff)
+		}
+	}, claim, v)
+}
+
+func TestExpandVolumeOfDeprecatedDriver(t *testing.T) {
+	claim, v := newBoundClaim("a", "1Gi")
+	claim.Spec.Resources.Requests = storageList("2Gi")
+	v.Spec.CSI.Driver = deprecatedDriverName
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
+		if diff := cmp.Diff(storageList("2Gi"), c.listVolumes()[0].Spec.Capacity); diff != "" {
 			c.t.Error(diff)
 		}
 	}, claim, v)

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Policy is what the provisioner's service account may do. Upstream's
-// system:persistent-volume-provisioner is not enough: it can neither expand
-// volumes nor create the default StorageClass, and nobody is bound to it.
+// Policy returns the permissions of the provisioner's service account. Upstream's
+// system:persistent-volume-provisioner does not suffice: it can neither expand volumes
+// nor create the default StorageClass, and it is bound to no account.
 func Policy() (rbacv1.ClusterRole, rbacv1.ClusterRoleBinding) {
 	const roleName = "ctrlplane:" + Name
 	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
@@ -17,7 +17,7 @@ func Policy() (rbacv1.ClusterRole, rbacv1.ClusterRoleBinding) {
 		ObjectMeta: metav1.ObjectMeta{Name: roleName},
 		Rules: []rbacv1.PolicyRule{
 			rule("", "persistentvolumes", "get", "list", "watch", "create", "delete", "patch"),
-			rule("", "persistentvolumeclaims", "get", "list", "watch", "update"), // takes back a selected node
+			rule("", "persistentvolumeclaims", "get", "list", "watch", "update"), // to remove the selected node
 			rule("", "persistentvolumeclaims/status", "patch"),
 			rule("", "nodes", "get", "list", "watch"),
 			rule("storage.k8s.io", "storageclasses", "get", "list", "watch", "create"),

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// needsVolume reports whether the volume binder waits for a volume from us.
+// needsVolume reports whether the volume binder waits for a volume of this provisioner.
 func needsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if c.Spec.VolumeName != "" || c.DeletionTimestamp != nil {
 		return false
@@ -23,42 +23,42 @@ func needsVolume(c *corev1.PersistentVolumeClaim) bool {
 	if !ok {
 		by = c.Annotations[storagehelpers.AnnBetaStorageProvisioner]
 	}
-	return by == DriverName
+	return isOurDriver(by)
 }
 
-// provisionClaim creates the volume of a claim that waits for one.
-func (l *controller) provisionClaim(ctx context.Context, key cache.ObjectName) error {
-	claim, err := l.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
+// provisionClaim creates the volume of a claim that needs one.
+func (ctrl *controller) provisionClaim(ctx context.Context, key cache.ObjectName) error {
+	claim, err := ctrl.claims.PersistentVolumeClaims(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || !needsVolume(claim) {
 		return err
 	}
-	class, err := l.classes.Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
+	class, err := ctrl.classes.Get(storagehelpers.GetPersistentVolumeClaimClass(claim))
 	if err != nil {
-		return l.provisioningFailed(claim, err)
+		return ctrl.provisioningFailed(claim, err)
 	}
 	node := claim.Annotations[storagehelpers.AnnSelectedNode]
 	waits := class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
-	if class.Provisioner != DriverName || waits && node == "" {
+	if !isOurDriver(class.Provisioner) || waits && node == "" {
 		return nil
 	}
 	if why := unsupportedReason(claim); why != "" {
-		l.events.Event(claim, corev1.EventTypeWarning, events.ProvisioningFailed, why)
-		return nil // to try again would not help: the specification cannot change
+		ctrl.events.Event(claim, corev1.EventTypeWarning, events.ProvisioningFailed, why)
+		return nil // a retry would fail, too: the spec is immutable
 	}
-	affinity, why, err := l.nodeAffinity(class, node)
+	affinity, why, err := ctrl.nodeAffinity(class, node)
 	if why != "" {
-		return l.rescheduleClaim(ctx, claim, why)
+		return ctrl.rescheduleClaim(ctx, claim, why)
 	}
 	if err != nil {
-		return l.provisioningFailed(claim, err)
+		return ctrl.provisioningFailed(claim, err)
 	}
-	return l.createVolume(ctx, claim, newVolume(claim, class, affinity))
+	return ctrl.createVolume(ctx, claim, newVolume(claim, class, affinity))
 }
 
-// unsupportedReason says why there can be no volume for a claim; empty if there can.
+// unsupportedReason returns why a claim cannot get a volume; empty if it can.
 func unsupportedReason(c *corev1.PersistentVolumeClaim) string {
 	if c.Spec.Selector != nil {
 		return "claims with a selector are not provisioned: remove spec.selector, or create a PersistentVolume that it matches"
@@ -75,38 +75,38 @@ func unsupportedReason(c *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// provisioningFailed puts an error on the claim, where its owner looks for it.
-func (l *controller) provisioningFailed(c *corev1.PersistentVolumeClaim, err error) error {
-	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, err.Error())
+// provisioningFailed reports an error as an Event of the claim.
+func (ctrl *controller) provisioningFailed(c *corev1.PersistentVolumeClaim, err error) error {
+	ctrl.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, err.Error())
 	return fmt.Errorf("provision the volume of claim %s: %w", cache.MetaObjectToName(c), err)
 }
 
-// rescheduleClaim asks the scheduler for another node.
-func (l *controller) rescheduleClaim(ctx context.Context, c *corev1.PersistentVolumeClaim, why string) error {
-	l.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, why)
+// rescheduleClaim makes the scheduler select another node.
+func (ctrl *controller) rescheduleClaim(ctx context.Context, c *corev1.PersistentVolumeClaim, why string) error {
+	ctrl.events.Event(c, corev1.EventTypeWarning, events.ProvisioningFailed, why)
 	c = c.DeepCopy()
 	delete(c.Annotations, storagehelpers.AnnSelectedNode)
-	if _, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("take the selected node off claim %s: %w", cache.MetaObjectToName(c), err)
+	if _, err := ctrl.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("remove the selected node of claim %s: %w", cache.MetaObjectToName(c), err)
 	}
 	return nil
 }
 
-func (l *controller) createVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
-	_, err := l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
+func (ctrl *controller) createVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) error {
+	_, err := ctrl.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return nil // of this claim, whose UID is in the name: the cache lags
+		return nil // the volume of this claim, whose UID is in its name: the cache lags
 	}
 	if err != nil {
-		return l.provisioningFailed(c, err)
+		return ctrl.provisioningFailed(c, err)
 	}
-	l.events.Eventf(c, corev1.EventTypeNormal, events.ProvisioningSucceeded, "Successfully provisioned volume %s", v.Name)
+	ctrl.events.Eventf(c, corev1.EventTypeNormal, events.ProvisioningSucceeded, "Successfully provisioned volume %s", v.Name)
 	return nil
 }
 
-// newVolume is a CSI volume, because nothing else fits: upstream's controllers
-// leave it to its driver, ReadWriteOncePod is allowed for it, and a real kubelet
-// refuses it, where it would make a hostPath a directory of its own machine.
+// newVolume returns a CSI volume. No other type fits: upstream's controllers leave a
+// CSI volume to its driver, it supports ReadWriteOncePod, and a real kubelet rejects
+// it, while a hostPath would give Pods a directory of the kubelet's machine.
 func newVolume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, affinity *corev1.VolumeNodeAffinity) *corev1.PersistentVolume {
 	name := "pvc-" + string(c.UID)
 	return &corev1.PersistentVolume{

@@ -51,7 +51,7 @@ func newRetainClass() *storagev1.StorageClass {
 	return s
 }
 
-// newForeignClass is a class of somebody else's.
+// newForeignClass returns a StorageClass of another provisioner.
 func newForeignClass() *storagev1.StorageClass {
 	s := newImmediateClass("other")
 	s.Provisioner = "example.com/disk"
@@ -62,6 +62,8 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 	type claim = corev1.PersistentVolumeClaim
 	later := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
 	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: DriverName}
+	deprecated := newImmediateClass("deprecated")
+	deprecated.Provisioner = deprecatedDriverName
 	source := func(kind string) func(*claim) {
 		return func(c *claim) {
 			c.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: kind, Name: "s"}
@@ -77,6 +79,9 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 		"class with defaults": {newClaim("a", "bare"), true, "Successfully"},
 		"old annotation": {newClaim("a", "now", func(c *claim) {
 			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": DriverName}
+		}), true, "Successfully"},
+		"deprecated driver": {newClaim("a", "deprecated", func(c *claim) {
+			c.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": deprecatedDriverName}
 		}), true, "Successfully"},
 		"node selected":     {newClaim("a", ClassName, withSelectedNode("anywhere")), true, "Successfully"},
 		"no node selected":  {newClaim("a", ClassName), false, ""},
@@ -102,7 +107,7 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 				case test.event != "" && (len(c.events) == 0 || !strings.Contains(c.events[0].Message, test.event)):
 					c.t.Errorf("got %v, want %q", c.events, test.event)
 				}
-			}, test.claim, newImmediateClass("now"), later, bare, newForeignClass())
+			}, test.claim, newImmediateClass("now"), later, bare, deprecated, newForeignClass())
 		})
 	}
 }

@@ -10,36 +10,36 @@ import (
 	"k8s.io/kubernetes/pkg/controller/volume/events"
 )
 
-// isOurs reports whether the driver of a volume is the simulated one.
+// isOurs reports whether a volume is simulated.
 func isOurs(v *corev1.PersistentVolume) bool {
-	return v.Spec.CSI != nil && v.Spec.CSI.Driver == DriverName
+	return v.Spec.CSI != nil && isOurDriver(v.Spec.CSI.Driver)
 }
 
-// isReclaimable reports whether a volume's claim is gone and its policy is to go too.
+// isReclaimable reports whether a volume is released and its policy is Delete.
 func isReclaimable(v *corev1.PersistentVolume) bool {
 	return isOurs(v) && v.DeletionTimestamp == nil &&
 		v.Status.Phase == corev1.VolumeReleased &&
 		v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
 }
 
-// reclaimVolume deletes a volume that nobody claims any more, unless it has changed
-// since it was looked at: its policy may have become Retain.
-func (l *controller) reclaimVolume(ctx context.Context, name string) error {
-	v, err := l.volumes.Get(name)
+// reclaimVolume deletes a released volume, unless it has changed since it was cached:
+// its policy may be Retain now.
+func (ctrl *controller) reclaimVolume(ctx context.Context, name string) error {
+	v, err := ctrl.volumes.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil || !isReclaimable(v) {
 		return err
 	}
-	err = l.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{
+	err = ctrl.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &v.UID, ResourceVersion: &v.ResourceVersion},
 	})
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
 		return nil
 	case !apierrors.IsConflict(err):
-		l.events.Event(v, corev1.EventTypeWarning, events.VolumeFailedDelete, err.Error())
+		ctrl.events.Event(v, corev1.EventTypeWarning, events.VolumeFailedDelete, err.Error())
 	}
 	return fmt.Errorf("delete volume %s: %w", name, err)
 }

@@ -10,11 +10,11 @@ import (
 	corehelper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
-// nodeAffinity says from which nodes a volume can be reached: from all, unless its
-// class restricts the topology. Then it lies where the selected node does, or,
-// with none selected, anywhere that is allowed. why is set if the node is no
-// choice and another may be.
-func (l *controller) nodeAffinity(class *storagev1.StorageClass, selected string) (a *corev1.VolumeNodeAffinity, why string, err error) {
+// nodeAffinity returns which nodes can reach a volume: all, unless its StorageClass
+// restricts the topology. Then it is the topology of the selected node or, if no node
+// is selected, every allowed one. why is set if the selected node is not allowed or
+// does not exist.
+func (ctrl *controller) nodeAffinity(class *storagev1.StorageClass, selected string) (a *corev1.VolumeNodeAffinity, why string, err error) {
 	allowed := class.AllowedTopologies
 	if len(allowed) == 0 {
 		return nil, "", nil
@@ -22,9 +22,9 @@ func (l *controller) nodeAffinity(class *storagev1.StorageClass, selected string
 	if selected == "" {
 		return requiredAffinity(allowed), "", nil
 	}
-	node, err := l.nodes.Get(selected)
+	node, err := ctrl.nodes.Get(selected)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Sprintf("node %s is gone: waiting for another to be selected", selected), nil
+		return nil, fmt.Sprintf("node %s does not exist: waiting until another node is selected", selected), nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -33,7 +33,7 @@ func (l *controller) nodeAffinity(class *storagev1.StorageClass, selected string
 		return corehelper.MatchTopologySelectorTerms([]corev1.TopologySelectorTerm{t}, node.Labels)
 	})
 	if i < 0 {
-		return nil, fmt.Sprintf("node %s is not in the allowedTopologies of StorageClass %s: waiting for another to be selected", selected, class.Name), nil
+		return nil, fmt.Sprintf("node %s is not in the allowedTopologies of StorageClass %s: waiting until another node is selected", selected, class.Name), nil
 	}
 	var here corev1.TopologySelectorTerm
 	for _, e := range allowed[i].MatchLabelExpressions {

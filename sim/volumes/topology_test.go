@@ -35,8 +35,8 @@ func TestVolumeNodeAffinity(t *testing.T) {
 		"everywhere, node gone": {newZonalClass(later), "nosuch", nil, ""},
 		"any that is allowed":   {newZonalClass(now, []string{"a", "b"}, []string{"c"}), "", [][]string{{"a", "b"}, {"c"}}, ""},
 		"where the node is":     {newZonalClass(later, []string{"a"}, []string{"b", "c"}), "b1", [][]string{{"b"}}, ""},
-		"node outside":          {newZonalClass(later, []string{"a"}), "b1", nil, "node b1 is not in the allowedTopologies of StorageClass zonal: waiting for another to be selected"},
-		"node gone":             {newZonalClass(later, []string{"a"}), "nosuch", nil, "node nosuch is gone: waiting for another to be selected"},
+		"node outside":          {newZonalClass(later, []string{"a"}), "b1", nil, "node b1 is not in the allowedTopologies of StorageClass zonal: waiting until another node is selected"},
+		"node gone":             {newZonalClass(later, []string{"a"}), "nosuch", nil, "node nosuch does not exist: waiting until another node is selected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *testCluster) {

@@ -10,18 +10,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestAcknowledgedWritesSurviveKill kills a control plane while clients write, again
-// and again: what was acknowledged must be there after the next start.
+// TestAcknowledgedWritesSurviveKill repeatedly kills a control plane while clients
+// write: every acknowledged write must be there after the next start.
 func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	const rounds, writers = 6, 4
 	dir := filepath.Join(t.TempDir(), "data")
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	for round := range rounds {
-		p := startUp(t, dir)
-		client, err := p.newClient()
+		p := program.Up(t, dir)
+		client, err := program.NewClient(p.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +56,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 		}
 		timer := time.NewTimer(time.Duration(100+rand.IntN(400)) * time.Millisecond)
 		<-timer.C
-		p.kill()
+		p.Kill()
 		wg.Wait()
 	}
 	if len(acknowledged) < rounds {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -25,7 +27,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --ephemeral --data-dir x", "use one of them"},
 		{"up --ephemeral --service-cidr 1.2.3", "1.2.3"},
 		{"up --ephemeral --pod-cidr zz", "zz"},
-		{"up --bind-address nowhere", "no IP address"},
+		{"up --bind-address nowhere", "not an IP address"},
 		{"up --port 99999", "99999"},
 		{"up --ui nope", "auto, plain, json or none"},
 		{"up --log-level nope", "debug, info, warn or error"},
@@ -38,8 +40,8 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Parallel()
-			cmd := newCommand(t, strings.Fields(tc.args)...)
-			requireFailure(t, cmd, 2, tc.says)
+			cmd := program.Command(t, strings.Fields(tc.args)...)
+			program.RequireFailure(t, cmd, 2, tc.says)
 			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
@@ -69,21 +71,21 @@ func TestStartErrors(t *testing.T) {
 		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},
 		{"up --ephemeral -f " + file, file},
 		{"up --ephemeral -f /no/such/file", "/no/such/file"},
-		{"kubeconfig", "does not run: start it with"},
+		{"kubeconfig", "is not running: start it with"},
 		{"--name other controllers", "--name other up"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
-			cmd := newCommand(t, append(strings.Fields(tc.args), uiNoneFlag(tc.args)...)...)
-			requireFailure(t, cmd, 1, tc.says)
+			cmd := program.Command(t, append(strings.Fields(tc.args), uiNoneFlag(tc.args)...)...)
+			program.RequireFailure(t, cmd, 1, tc.says)
 			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
 	}
 	t.Run("KUBECONFIG does not parse", func(t *testing.T) {
-		cmd := newCommand(t, "up", "--ephemeral", "--merge-kubeconfig", "--ui", "none")
+		cmd := program.Command(t, "up", "--ephemeral", "--merge-kubeconfig", "--ui", "none")
 		cmd.Env = append(cmd.Env, "KUBECONFIG="+file)
-		requireFailure(t, cmd, 1, file)
+		program.RequireFailure(t, cmd, 1, file)
 	})
 }
 
@@ -100,16 +102,16 @@ func TestInvalidManifestStopsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir, "-f", manifest), 1, manifest, "Bad_Name")
+	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir, "-f", manifest), 1, manifest, "Bad_Name")
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the data folder is left behind: %v", err)
+		t.Errorf("the data folder: got %v, want not found", err)
 	}
 }
 
-// TestDamagedDataFolder starts on a folder in which one thing is wrong at a time.
+// TestDamagedDataFolder starts on data folders that have one damage each.
 func TestDamagedDataFolder(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
-	startUp(t, made).stop(t, syscall.SIGTERM)
+	program.Up(t, made).Stop(t, syscall.SIGTERM)
 	garbage := func(name string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, name), "garbage") }
 	}
@@ -133,7 +135,7 @@ func TestDamagedDataFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeFile(t, filepath.Join(dir, "pki/ca.key"), string(data))
-		}, []string{"ca.crt does not belong to ca.key"}},
+		}, []string{"ca.crt does not match ca.key"}},
 		{"token key is gone", func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "pki/sa.key")); err != nil {
 				t.Fatal(err)
@@ -153,7 +155,7 @@ func TestDamagedDataFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.damage(t, dir)
-			requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir), 1, tc.says...)
+			program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1, tc.says...)
 		})
 	}
 }

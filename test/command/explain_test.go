@@ -9,13 +9,14 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// explainOutput runs the verb, which has to succeed.
+// explainOutput runs the program, which must succeed, and returns its output.
 func explainOutput(t *testing.T, args ...string) string {
 	t.Helper()
-	out, stderr, code := runToEnd(t, newCommand(t, args...))
+	out, stderr, code := program.Run(t, program.Command(t, args...))
 	if code != 0 || stderr != "" {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
@@ -26,22 +27,22 @@ type explainList struct {
 	Items []explain.Entry `json:"items"`
 }
 
-// Without a control plane there is still a lot to say.
+// TestExplainOffline runs explain without a control plane.
 func TestExplainOffline(t *testing.T) {
 	t.Parallel()
 	out := explainOutput(t, "explain")
 	for _, want := range []string{"\nPods and nodes\n", "\n  replicaset  ", "\n  kube-scheduler  "} {
 		if !strings.Contains(out, want) {
-			t.Errorf("the list does not have %q:\n%s", want, out)
+			t.Errorf("the list does not contain %q:\n%s", want, out)
 		}
 	}
 	out = explainOutput(t, "explain", "nodelifecycle")
-	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane runs", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
+	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane is running", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("the page does not have %q:\n%s", want, out)
+			t.Errorf("the page does not contain %q:\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes, so far") {
+	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes so far") {
 		t.Errorf("colours in a pipe, or something observed:\n%s", out)
 	}
 
@@ -61,28 +62,28 @@ func TestExplainOffline(t *testing.T) {
 func TestExplainColours(t *testing.T) {
 	t.Parallel()
 	for env, colour := range map[string]bool{"CLICOLOR_FORCE=1": true, "NO_COLOR=1": false} {
-		cmd := newCommand(t, "explain", "job")
+		cmd := program.Command(t, "explain", "job")
 		cmd.Env = append(cmd.Env, "TERM=xterm-256color", env)
-		if out, _, code := runToEnd(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
-			t.Errorf("%s: exit code %d, colours wanted: %v:\n%q", env, code, colour, out)
+		if out, _, code := program.Run(t, cmd); code != 0 || strings.Contains(out, "\x1b[") != colour {
+			t.Errorf("%s: exit code %d, want colours: %v:\n%q", env, code, colour, out)
 		}
 	}
-	cmd := newCommand(t, "explain", "job")
+	cmd := program.Command(t, "explain", "job")
 	cmd.Env = append(cmd.Env, "LC_ALL=C")
-	if out, _, _ := runToEnd(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
-		t.Errorf("no ASCII where the locale wants it:\n%s", out)
+	if out, _, _ := program.Run(t, cmd); strings.Contains(out, "│") || !strings.Contains(out, "\n  |   Pod   |") {
+		t.Errorf("not ASCII although the locale requires it:\n%s", out)
 	}
 }
 
 func TestExplainErrors(t *testing.T) {
 	t.Parallel()
-	requireFailure(t, newCommand(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
-	requireFailure(t, newCommand(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	requireFailure(t, newCommand(t, "explain", "job", "-o", "xml"), 2, `"xml" is not known`)
-	requireFailure(t, newCommand(t, "--name", "other", "explain", "job"), 1, `control plane "other" does not run`)
+	program.RequireFailure(t, program.Command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
+	program.RequireFailure(t, program.Command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
+	program.RequireFailure(t, program.Command(t, "explain", "job", "-o", "xml"), 2, `unknown format "xml"`)
+	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
 }
 
-// The flags of "up" that pages name are there.
+// TestExplainSettingsAreFlags checks that "up" has the flags that pages name.
 func TestExplainSettingsAreFlags(t *testing.T) {
 	t.Parallel()
 	help := explainOutput(t, "up", "--help")
@@ -95,13 +96,13 @@ func TestExplainSettingsAreFlags(t *testing.T) {
 	}
 }
 
-// What runs is asked.
+// TestExplainOfRunningControlPlane checks the facts that are read from the control plane.
 func TestExplainOfRunningControlPlane(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plane")
-	p := startUp(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+	p := program.Up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
 	var list explainList
-	p.await(t, "running", func() bool {
+	p.Await(t, "running", func() bool {
 		list = explainList{}
 		if err := json.Unmarshal([]byte(explainOutput(t, "--data-dir", dir, "explain", "job", "ttl", "-o", "json")), &list); err != nil || len(list.Items) != 2 {
 			t.Fatalf("%+v, %v", list, err)
@@ -124,7 +125,7 @@ func TestExplainOfRunningControlPlane(t *testing.T) {
 	out := explainOutput(t, "--data-dir", dir, "explain", "job")
 	for _, want := range []string{"job-controller  running", "\nWatches\n  jobs.batch, pods\n", "--concurrent-job-syncs=7  default 5\n", "ClusterRole system:controller:job-controller\n"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("the page does not have %q:\n%s", want, out)
+			t.Errorf("the page does not contain %q:\n%s", want, out)
 		}
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestInterventionErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	startUp(t, dir)
+	program.Up(t, dir)
 	for _, tc := range []struct {
 		args string
 		code int
@@ -25,28 +27,28 @@ func TestInterventionErrors(t *testing.T) {
 		{"fail replicaset --resource podz", 2, `resource "podz": unknown: "kubectl api-resources" lists them`},
 		{"step replicaset", 2, "controller replicaset-controller: it is not paused: pause it first"},
 		{"step replicaset --until settled", 2, "controller replicaset-controller: it is not paused: pause it first"},
-		{"step replicaset 3 --until settled", 2, "not both"},
-		{"step replicaset --until tomorrow", 2, `--until: "tomorrow" is not known: use settled`},
-		{"step replicaset --timeout 3s", 2, "--timeout is for --until"},
-		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not longer than 0"},
+		{"step replicaset 3 --until settled", 2, "exclude each other"},
+		{"step replicaset --until tomorrow", 2, `--until: unknown state "tomorrow": use settled`},
+		{"step replicaset --timeout 3s", 2, "--timeout needs --until"},
+		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset none", 2, `"none" is not a number of writes`},
-		{"step replicaset -o yaml", 2, `--output: "yaml" is not known: use json`},
-		{"step", 2, "takes a controller and a number of writes"},
-		{"scale replicaset", 2, "say how many: --workers 3"},
-		{"scale --workers 3", 2, "say which"},
+		{"step replicaset -o yaml", 2, `--output: unknown format "yaml": use json`},
+		{"step", 2, "takes the name of a controller and a number of writes"},
+		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
+		{"scale --workers 3", 2, "missing controller name"},
 		{"scale replicaset --workers few", 2, "--workers"},
 		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
-		{"-o xml", 2, `--output: "xml" is not known: use wide, json or yaml`},
+		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
-			requireFailure(t, newCommand(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
+			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
 		})
 	}
 }
 
-// controllerList is what of "controllers -o json" is looked at here.
+// controllerList is the part of "controllers -o json" that the test checks.
 type controllerList struct {
 	Items []struct {
 		Name, State, Reason string
@@ -55,13 +57,13 @@ type controllerList struct {
 	}
 }
 
-// TestInterventionVerbs lays a hand on a controller, as a person does.
+// TestInterventionVerbs runs each verb that intervenes in a controller.
 func TestInterventionVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := startUp(t, dir)
+	p := program.Up(t, dir)
 	do := func(args ...string) string {
 		t.Helper()
-		stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", dir}, args...)...))
+		stdout, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", dir}, args...)...))
 		if code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 		}
@@ -76,8 +78,8 @@ func TestInterventionVerbs(t *testing.T) {
 		}
 	}
 	do("controllers", "pause", "replicaset")
-	do("controllers", "pause", "replicaset-controller") // twice is once
-	name := createWeb(t, dir, 3)
+	do("controllers", "pause", "replicaset-controller") // a second time changes nothing
+	name := program.CreateWeb(t, dir, 3)
 	says(do("controllers", "step", "replicaset"), "create Pod default/"+name, ": 201 Created\n--- /dev/null\n+++ Pod default/"+name, "\n+kind: Pod\n")
 	var stepped struct {
 		Verb          string
@@ -90,7 +92,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "by hand: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -123,54 +125,16 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "resume", "deployment"), "resumed: none\n")
 	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
-	says(do("status"), "by hand: deployment-controller (stopped)")
+	says(do("status"), "changed manually: deployment-controller (stopped)")
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")
-	createWeb(t, dir, 3)
-	if p.stop(t, syscall.SIGTERM); p.cmd.ProcessState.ExitCode() != 0 {
-		t.Errorf("exit code %d with writes held: %s", p.cmd.ProcessState.ExitCode(), p.stderr)
+	program.CreateWeb(t, dir, 3)
+	if p.Stop(t, syscall.SIGTERM); p.Cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("exit code %d with writes held: %s", p.Cmd.ProcessState.ExitCode(), p.Stderr)
 	}
-	startUp(t, dir)
-	if text := do("status"); strings.Contains(text, "by hand") {
-		t.Errorf("a hand outlives the process:\n%s", text)
+	program.Up(t, dir)
+	if text := do("status"); strings.Contains(text, "changed manually") {
+		t.Errorf("an intervention outlives the process:\n%s", text)
 	}
-}
-
-// TestInterventionKeys does so with the keys of the live view.
-func TestInterventionKeys(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	v := startLiveView(t, "--data-dir", dir)
-	v.pressKeys(t, "/replicaset"+keyEnter)
-	v.awaitRow(t, `^.replicaset-controller +replicaset +running`)
-	v.pressKeys(t, "p")
-	v.awaitText(t, "1 by hand")
-	v.awaitRow(t, `^.replicaset-controller +replicaset +paused`)
-	name := createWeb(t, dir, 3)
-	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Controller replicaset-controller ")
-	v.awaitRow(t, `→ create Pod default/`+name)
-	v.pressKeys(t, "s")
-	v.awaitRow(t, `last step +create Pod default/`+name+`.*: 201 Created`)
-	v.awaitRow(t, `^ +\+kind: Pod`)
-	v.pressKeys(t, "d")
-	v.awaitText(t, "+++ Pod default/"+name)
-	v.pressKeys(t, "s")
-	v.awaitScreen(t, "next step", func(text string) bool { return strings.Contains(text, "+  generateName: "+name) })
-	v.pressEscape(t, "+++ Pod default/"+name)
-	v.pressKeys(t, "p")
-	v.awaitTextGone(t, "by hand")
-	v.awaitText(t, "● settled")
-	v.pressKeys(t, "x")
-	v.pressEscape(t, "Stop replicaset-controller?")
-	v.pressKeys(t, "x")
-	v.awaitText(t, "Stop replicaset-controller?")
-	v.pressKeys(t, "y")
-	v.awaitRow(t, `by hand: replicaset-controller is stopped`)
-	v.pressKeys(t, "x")
-	v.awaitText(t, "Start replicaset-controller?")
-	v.pressKeys(t, "y")
-	v.awaitTextGone(t, "by hand")
-	v.pressKeys(t, keyCtrlC)
-	v.requireExit(t)
 }

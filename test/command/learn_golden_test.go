@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,26 +10,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
-var updateTraces = flag.Bool("update", false, "note what came of the lessons in learn/testdata")
-
-// Marks of a line: what comes of a lesson each time, and what may come of it.
+// Marks of a line: a link that occurs in every run of a lesson, or in some runs.
 const (
 	alwaysMark    = "= "
 	sometimesMark = "? "
 )
 
-// compareTrace compares which writes a trace ties to which with those of earlier
-// runs. Updating again widens what may be: remove the file to begin anew.
+// compareTrace compares which writes a trace links to which with earlier runs.
+// Updating again only adds what may occur: remove the file to start over.
 func compareTrace(t *testing.T, name, file string) {
 	t.Helper()
 	got := traceLinks(t, file)
 	path := filepath.Join("..", "..", "ui", "learn", "testdata", name+".golden")
 	want := map[string]string{}
 	data, err := os.ReadFile(path)
-	if err != nil && !*updateTraces {
+	if err != nil && !testutil.Update() {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
@@ -38,7 +36,7 @@ func compareTrace(t *testing.T, name, file string) {
 			want[line[2:]] = line[:2]
 		}
 	}
-	if *updateTraces {
+	if testutil.Update() {
 		updateLinks(t, path, want, got)
 		return
 	}
@@ -51,17 +49,17 @@ func compareTrace(t *testing.T, name, file string) {
 		switch {
 		case want[link] != "":
 		case isRacy(link):
-			t.Logf("new, as controllers met: %s", link)
+			t.Logf("new, but depends on timing: %s", link)
 		default:
 			t.Errorf("new: %s", link)
 		}
 	}
 }
 
-// isRacy says whether a link is one of those that depend on who comes first:
-// statuses, that are written as often as there is something new, conflicts, what
-// another has deleted first, the garbage collector's, whose workers meet owners and
-// dependents in any order, and writes that were given up.
+// isRacy reports whether a link depends on timing: status updates (as many as there
+// are intermediate states), conflicts, objects that another controller deleted
+// first, the garbage collector (its workers see owners and dependents in any order),
+// and writes that were canceled.
 func isRacy(link string) bool {
 	return strings.Contains(link, "garbage-collector-controller") || strings.Contains(link, "/status") || strings.Contains(link, "(409)") || strings.Contains(link, "(404)") || strings.Contains(link, "(0)")
 }
@@ -94,8 +92,8 @@ func updateLinks(t *testing.T, path string, want map[string]string, got map[stri
 	}
 }
 
-// traceLinks are the writes of a trace, each with the write that led to it: without
-// times, names and versions.
+// traceLinks returns the writes of a trace, each with the write that caused it,
+// without times, names and versions.
 func traceLinks(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -122,7 +120,7 @@ func traceLinks(t *testing.T, file string) map[string]bool {
 	return all
 }
 
-// describeNode is what a write was: who, verb and kind.
+// describeNode returns the controller, the verb and the kind of a write.
 func describeNode(n *trace.Node) string {
 	who := n.Controller
 	if n.Kind == trace.Outside {

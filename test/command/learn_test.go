@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// lessonsTimeout is how long all lessons together may take on a busy machine.
+// lessonsTimeout bounds all lessons together on a busy machine.
 const lessonsTimeout = 8 * time.Minute
 
 func TestLearnUsageErrors(t *testing.T) {
@@ -21,39 +20,41 @@ func TestLearnUsageErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		"learn 99":                 {2, `there is no lesson "99"`},
+		"learn 99":                 {2, `unknown lesson "99"`},
 		"learn quueue":             {2, `did you mean "queue"?`},
 		"learn nowhere.md":         {2, "nowhere.md"},
 		"learn 1 2":                {2, "one lesson"},
 		"learn --resume":           {1, "nothing to resume"},
 		"learn --resume --auto":    {2, "use one of them"},
-		"learn --dir x":            {2, "say which"},
+		"learn --dir x":            {2, "--dir needs a lesson"},
 		"--name demo learn 1":      {1, "--name demo up"},
 		"learn 1 --boil":           {2, "unknown flag"},
 		"--name Demo learn --auto": {2, "--name"},
 	} {
-		t.Run(args, func(t *testing.T) { requireFailure(t, newCommand(t, strings.Fields(args)...), tc.code, tc.says) })
+		t.Run(args, func(t *testing.T) {
+			program.RequireFailure(t, program.Command(t, strings.Fields(args)...), tc.code, tc.says)
+		})
 	}
 	t.Run("mistake", func(t *testing.T) {
-		file := writeLesson(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
-		requireFailure(t, newCommand(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
+		file := program.WriteLesson(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
+		program.RequireFailure(t, program.Command(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
 	})
 }
 
 func TestLearnList(t *testing.T) {
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
-		stdout, stderr, code := runToEnd(t, newCommand(t, args...))
-		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "Who says no") {
+		stdout, stderr, code := program.Run(t, program.Command(t, args...))
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "what refuses a request") {
 			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 		}
 	}
 }
 
-// TestLearnAutoMatchesGoldenTraces does all lessons by themselves, on one control plane, and
-// compares what came of them with what came of them before.
+// TestLearnAutoMatchesGoldenTraces runs all lessons with --auto on one control plane
+// and compares their traces with earlier runs.
 func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	dir := t.TempDir()
-	cmd := newCommand(t, "learn", "--auto", "--traces", dir)
+	cmd := program.Command(t, "learn", "--auto", "--traces", dir)
 	cmd.Env = append(cmd.Env, goCacheEnv(t)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -77,17 +78,17 @@ func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	}
 }
 
-// TestLearnWithoutGo does the lesson for which Go is of use on a machine without it.
+// TestLearnWithoutGo runs the lesson that uses Go on a machine without Go.
 func TestLearnWithoutGo(t *testing.T) {
-	cmd := newCommand(t, "learn", "own", "--auto")
+	cmd := program.Command(t, "learn", "own", "--auto")
 	cmd.Env = append(cmd.Env, "PATH="+pathWithoutGo())
-	stdout, stderr, code := runToEnd(t, cmd)
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 || !strings.Contains(stdout, "sh controller.sh &") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 }
 
-// pathWithoutGo is the PATH without the folders that have a program of that name.
+// pathWithoutGo returns PATH without the folders that contain go.
 func pathWithoutGo() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -98,7 +99,8 @@ func pathWithoutGo() string {
 	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
-// goCacheEnv is where Go has its caches, which a home of one's own would hide.
+// goCacheEnv returns the environment that names Go's caches: a command has a home
+// folder of its own.
 func goCacheEnv(t *testing.T) (env []string) {
 	t.Helper()
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
@@ -111,18 +113,7 @@ func goCacheEnv(t *testing.T) (env []string) {
 	return env
 }
 
-// writeLesson writes a lesson.
-func writeLesson(t *testing.T, steps string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "mine.md")
-	text := "---\ntitle: Mine\nsummary: A lesson of my own.\n---\n\n" + steps
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// TestLearnDocumentedLesson does the lesson that docs/lessons.md has as its example.
+// TestLearnDocumentedLesson runs the example in docs/lessons.md.
 func TestLearnDocumentedLesson(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
 	if err != nil {
@@ -134,54 +125,34 @@ func TestLearnDocumentedLesson(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lesson), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := runToEnd(t, newCommand(t, "learn", "--auto", file))
+	stdout, stderr, code := program.Run(t, program.Command(t, "learn", "--auto", file))
 	if code != 0 || !strings.Contains(stdout, "✓ There is a note.") && !strings.Contains(stdout, "ok There is a note.") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 }
 
-// TestLearnReportsFailedSteps does lessons by themselves that do not hold.
+// TestLearnReportsFailedSteps runs lessons with --auto whose checks fail.
 func TestLearnReportsFailedSteps(t *testing.T) {
-	p := startUp(t, filepath.Join(t.TempDir(), "data"))
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`line 11: this does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`line 11: a check does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
-			"line 7: the checks hold before anything was done",
+			"line 7: the checks hold before the task is done",
 		},
-		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" has failed with code 1`},
+		"command":    {"## One\n```run\nrun: kubectl create nonsense\n```\n", `line 7: "kubectl create nonsense" failed with exit code 1`},
 		"controller": {"## One\n```show\nheld: replicaste\n```\n", `line 7: unknown controller "replicaste": did you mean "replicaset"?`},
 		"nothing to trace": {
-			"## One\n```show\ntrace: configmap/none\n```\n", "nobody touched it",
+			"## One\n```show\ntrace: configmap/none\n```\n", "no such object in the recorded history",
 		},
-		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is no number"},
+		"measure": {"## One\n```ask\nquestion: x\nmeasure: {command: echo many}\n```\n", "is not a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireFailure(t, newCommand(t, "--data-dir", p.dir, "learn", "--auto", writeLesson(t, tc.steps)), 1, tc.says)
-			requireLessonCleanedUp(t, p)
+			program.RequireFailure(t, program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, tc.steps)), 1, tc.says)
+			program.RequireLessonCleanedUp(t, p)
 		})
-	}
-}
-
-// requireLessonCleanedUp waits until a lesson has left nothing behind.
-func requireLessonCleanedUp(t *testing.T, p *controlPlane) {
-	t.Helper()
-	client, err := p.newClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := client.CoreV1().ConfigMaps("lesson-mine").List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) > 0 {
-		t.Errorf("%d ConfigMaps are left, %v", len(list.Items), err)
-	}
-	p.await(t, "rid of the namespace", func() bool {
-		_, err := client.CoreV1().Namespaces().Get(t.Context(), "lesson-mine", metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
-	if s := runStatus(t, p.dir, "-o", "json"); strings.Contains(s, `"state": "paused"`) {
-		t.Error("a controller is still paused")
 	}
 }

@@ -15,14 +15,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestStopsOnSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
-			p := startUp(t, filepath.Join(t.TempDir(), "data"))
-			// A watch that nobody ends must not hold it up.
-			client, err := p.newClient()
+			p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+			// An open watch must not delay the end.
+			client, err := program.NewClient(p.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,27 +33,27 @@ func TestStopsOnSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer w.Stop()
-			if took := p.stop(t, sig); took > 3*time.Second {
+			if took := p.Stop(t, sig); took > 3*time.Second {
 				t.Errorf("took %v", took)
 			}
-			if code := p.cmd.ProcessState.ExitCode(); code != 0 || p.stderr.Len() > 0 {
-				t.Errorf("exit code %d, %s", code, p.stderr)
+			if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
+				t.Errorf("exit code %d, %s", code, p.Stderr)
 			}
 		})
 	}
 }
 
-// TestRestartKeepsCluster checks that a second start on a folder is the same cluster.
+// TestRestartKeepsCluster checks that a second start with the same folder finds the same cluster.
 func TestRestartKeepsCluster(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first := startUp(t, dir)
-	requireFailure(t, newCommand(t, "up", "--ui", "none", "--data-dir", dir), 1, fmt.Sprintf("in use by process %d", first.cmd.Process.Pid))
+	first := program.Up(t, dir)
+	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1, fmt.Sprintf("in use by process %d", first.Cmd.Process.Pid))
 	before := loadKubeconfig(t, dir)
-	first.stop(t, syscall.SIGTERM)
-	startUp(t, dir)
+	first.Stop(t, syscall.SIGTERM)
+	program.Up(t, dir)
 	after := loadKubeconfig(t, dir)
 	if before.Host != after.Host || string(before.CAData) != string(after.CAData) {
-		t.Errorf("%s has become %s, or its CA another", before.Host, after.Host)
+		t.Errorf("the URL changed from %s to %s, or the CA changed", before.Host, after.Host)
 	}
 	requirePrivateModes(t, dir)
 }
@@ -65,7 +67,7 @@ func loadKubeconfig(t *testing.T, dir string) *rest.Config {
 	return cfg
 }
 
-// requirePrivateModes checks that nobody else can read what is in the data folder.
+// requirePrivateModes checks that only the user can read the data folder.
 func requirePrivateModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -89,7 +91,7 @@ func requirePrivateModes(t *testing.T, dir string) {
 func TestEphemeralLeavesNothing(t *testing.T) {
 	for name, end := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			cmd := newCommand(t, "up", "--ui", "none", "--ephemeral", "--name", name)
+			cmd := program.Command(t, "up", "--ui", "none", "--ephemeral", "--name", name)
 			folders := func() []string {
 				found, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-*"))
 				if err != nil {
@@ -97,16 +99,8 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 				}
 				return found
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			p := &controlPlane{cmd: cmd, ended: make(chan struct{})}
-			go func() {
-				defer close(p.ended)
-				_ = cmd.Wait() // ProcessState tells
-			}()
-			t.Cleanup(p.kill)
-			p.await(t, "ready", func() bool {
+			p := program.Start(t, cmd, "")
+			p.Await(t, "ready", func() bool {
 				for _, f := range folders() {
 					if _, err := os.Stat(filepath.Join(f, "kubeconfig")); err == nil {
 						return true
@@ -114,17 +108,17 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 				}
 				return false
 			})
-			asked := newCommand(t, "--name", name, "kubectl", "get", "namespaces")
+			asked := program.Command(t, "--name", name, "kubectl", "get", "namespaces")
 			asked.Env = cmd.Env
 			if out, err := asked.CombinedOutput(); err != nil {
-				t.Errorf("by its name: %v: %s", err, out)
+				t.Errorf("kubectl by name: %v: %s", err, out)
 			}
-			p.stop(t, end)
+			p.Stop(t, end)
 			if end == syscall.SIGKILL {
-				// The next one clears up; it is refused itself, for speed.
-				next := newCommand(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
+				// The next start cleans up, even one that fails on a flag.
+				next := program.Command(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
 				next.Env = cmd.Env
-				requireFailure(t, next, 2, "zz")
+				program.RequireFailure(t, next, 2, "zz")
 			}
 			if left := folders(); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
@@ -133,10 +127,10 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAuthentication asks without, and with wrong, credentials.
+// TestAuthentication sends requests without and with wrong credentials.
 func TestAuthentication(t *testing.T) {
-	p := startUp(t, filepath.Join(t.TempDir(), "data"))
-	cfg := loadKubeconfig(t, p.dir)
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	cfg := loadKubeconfig(t, p.Dir)
 	anonymous := rest.AnonymousClientConfig(cfg)
 	wrong := rest.AnonymousClientConfig(cfg)
 	wrong.BearerToken = "wrong"
@@ -166,18 +160,18 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestReadOnlyVerbs uses the other verbs on a control plane that lacks a controller.
+// TestReadOnlyVerbs runs the other verbs on a control plane without one of its controllers.
 func TestReadOnlyVerbs(t *testing.T) {
-	p := startUp(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
 	ask := func(args ...string) string {
 		t.Helper()
-		stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", p.dir}, args...)...))
+		stdout, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", p.Dir}, args...)...))
 		if code != 0 {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
 		return stdout
 	}
-	if got := strings.TrimSpace(ask("kubeconfig")); got != filepath.Join(p.dir, "kubeconfig") {
+	if got := strings.TrimSpace(ask("kubeconfig")); got != filepath.Join(p.Dir, "kubeconfig") {
 		t.Errorf("kubeconfig: got %q", got)
 	}
 	if _, err := clientcmd.Load([]byte(ask("kubeconfig", "--raw"))); err != nil {
@@ -203,24 +197,24 @@ func TestReadOnlyVerbs(t *testing.T) {
 		}
 	}
 	ask("kubectl", "create", "deployment", "web", "--image=registry.invalid/web", "--replicas=3")
-	p.await(t, "three Pods", func() bool {
+	p.Await(t, "three Pods", func() bool {
 		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/web-") == 3
 	})
-	if _, _, code := runToEnd(t, newCommand(t, "--data-dir", p.dir, "kubectl", "get", "pod", "nobody")); code != 1 {
-		t.Errorf("kubectl's exit code became %d", code)
+	if _, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "pod", "missing")); code != 1 {
+		t.Errorf("kubectl get of a missing object: exit code %d, want 1", code)
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // one is enough
-		watch := startFollower(t, p.dir, "--data-dir", p.dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		watch := startFollower(t, p.Dir, "--data-dir", p.Dir, "kubectl", "get", "--raw", "/api/v1/namespaces?watch=1")
 		watch.awaitText(t, "kube-system")
-		watch.stop(t, sig)
+		watch.Stop(t, sig)
 	}
-	log, err := os.ReadFile(filepath.Join(p.dir, "ctrlplane.log"))
+	log, err := os.ReadFile(filepath.Join(p.Dir, "ctrlplane.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(log)) {
 		if !json.Valid([]byte(line)) {
-			t.Fatalf("a line of the log is no JSON: %s", line)
+			t.Fatalf("a log line is not JSON: %s", line)
 		}
 	}
 }

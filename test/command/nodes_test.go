@@ -6,10 +6,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// Whatever is wrong with the nodes, the scheduler or the ranges that are asked
-// for is told before anything is made.
+// TestNodeFlagErrors checks that wrong flags of nodes, scheduler and address ranges
+// are reported before anything is created.
 func TestNodeFlagErrors(t *testing.T) {
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -25,8 +27,8 @@ func TestNodeFlagErrors(t *testing.T) {
 		{"--node-cpu=-4", "above zero"},
 		{"--node-memory=1GiB", `node memory "1GiB"`},
 		{"--node-memory=0", "above zero"},
-		{"--node-pods=-1", "-1 pods a node"},
-		{"--node-pods=1000001", "1000001 pods a node"},
+		{"--node-pods=-1", "-1 pods per node"},
+		{"--node-pods=1000001", "1000001 pods per node"},
 		{"--node-label=disk", `node label "disk": write key=value`},
 		{"--node-label=a=b/c", `node label "a=b/c"`},
 		{"--node-taint=a=b", `node taint "a=b"`},
@@ -44,15 +46,15 @@ func TestNodeFlagErrors(t *testing.T) {
 		{"--kube-scheduler-arg=no-such-flag=1", "no-such-flag"},
 		{"--kube-scheduler-arg=leader-elect=true", "use --leader-elect"},
 		{"--kube-scheduler-arg=config=x", "use --scheduler-config"},
-		{"--load-balancer-range=zz", `--load-balancer-range "zz": no CIDR`},
+		{"--load-balancer-range=zz", `--load-balancer-range "zz": not a CIDR`},
 		{"--load-balancer-range=203.0.113.7/24", "did you mean 203.0.113.0/24?"},
 		{"--load-balancer-range=10.96.0.0/24", "overlaps with the range of the Services"},
 		{"--load-balancer-range=10.128.1.0/24", "overlaps with the range of the Pods"},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
 			t.Parallel()
-			cmd := newCommand(t, append([]string{"up", "--ephemeral", "--ui", "none"}, strings.Fields(tc.flags)...)...)
-			requireFailure(t, cmd, 2, tc.says)
+			cmd := program.Command(t, append([]string{"up", "--ephemeral", "--ui", "none"}, strings.Fields(tc.flags)...)...)
+			program.RequireFailure(t, cmd, 2, tc.says)
 			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
@@ -60,21 +62,11 @@ func TestNodeFlagErrors(t *testing.T) {
 	}
 }
 
-// mustRun is what a verb prints about a control plane; it must succeed.
-func mustRun(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	stdout, stderr, code := runToEnd(t, newCommand(t, append([]string{"--data-dir", dir}, args...)...))
-	if code != 0 {
-		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
-	}
-	return stdout
-}
-
-// listNodes is what "nodes list" says, without the ages and the Pod ranges, which are
-// given out in any order; while the control plane starts, it is why it says nothing.
+// listNodes returns the output of "nodes list" without ages and Pod ranges, which
+// are assigned in any order; or its error, while the control plane starts.
 func listNodes(t *testing.T, dir string) string {
 	t.Helper()
-	stdout, stderr, code := runToEnd(t, newCommand(t, "--data-dir", dir, "nodes", "list"))
+	stdout, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "nodes", "list"))
 	if code != 0 {
 		return stderr
 	}
@@ -87,12 +79,12 @@ func listNodes(t *testing.T, dir string) string {
 	return strings.Join(lines[1:], "\n")
 }
 
-// What is done to nodes is done to all that are named, or to none, and a start
-// on the same folder finds it.
+// TestNodesVerbs checks that a verb changes all named nodes or none, and that the
+// changes survive a restart.
 func TestNodesVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
-	p := startUp(t, dir, flags...)
+	p := program.Up(t, dir, flags...)
 	in := func(args string) []string {
 		return append([]string{"--data-dir", dir, "nodes"}, strings.Fields(args)...)
 	}
@@ -101,64 +93,64 @@ func TestNodesVerbs(t *testing.T) {
 		{"add -- -1", `"-1" is not a number of nodes`},
 		{"add some", `"some" is not a number of nodes`},
 		{"add 1 2", "takes one number"},
-		{"add 1000000", "no more than 10000 can be simulated"},
-		{"fail", "say which"},
+		{"add 1000000", "at most 10000 can be simulated"},
+		{"fail", "missing node name"},
 		{"fail node-1 node-9", `there is no node "node-9"`},
 		{"recover ../node-1", `there is no node "../node-1"`},
-		{"terminate node-1 nobody", `there is no node "nobody"`},
+		{"terminate node-1 missing", `there is no node "missing"`},
 		{"remove node-2 node-9", `there is no node "node-9"`},
-		{"list -o xml", `"xml" is not known`},
+		{"list -o xml", `unknown format "xml"`},
 		{"forget node-1", "unknown verb"},
 	} {
-		t.Run(tc.args, func(t *testing.T) { requireFailure(t, newCommand(t, in(tc.args)...), 2, tc.says) })
+		t.Run(tc.args, func(t *testing.T) { program.RequireFailure(t, program.Command(t, in(tc.args)...), 2, tc.says) })
 	}
 	listed := func(what, want string) {
 		t.Helper()
-		p.await(t, what, func() bool { return listNodes(t, dir) == want })
+		p.Await(t, what, func() bool { return listNodes(t, dir) == want })
 	}
 	listed("unharmed", `node-1 True 0/5 4 8Gi zone-a
 node-2 True 0/5 4 8Gi zone-b`)
-	if got := mustRun(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
+	if got := program.MustRun(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
 		t.Errorf("add: %q", got)
 	}
-	if got := mustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
+	if got := program.MustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
 		t.Errorf("fail: %q", got)
 	}
-	mustRun(t, dir, "nodes", "recover", "node-3")
-	mustRun(t, dir, "nodes", "remove", "node-4", "node-1")
+	program.MustRun(t, dir, "nodes", "recover", "node-3")
+	program.MustRun(t, dir, "nodes", "remove", "node-4", "node-1")
 	listed("changed", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
-	p.stop(t, syscall.SIGTERM)
-	p = startUp(t, dir, flags...) // there are two, as asked for
+	p.Stop(t, syscall.SIGTERM)
+	p = program.Up(t, dir, flags...) // two nodes exist, so none is added
 	listed("the same again", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
-	mustRun(t, dir, "nodes", "recover", "node-2")
+	program.MustRun(t, dir, "nodes", "recover", "node-2")
 	listed("recovered", `node-2 True 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)
 }
 
-// An exhausted range of addresses is told on the Service, and the address that
-// comes free goes to the one that waits.
+// TestLoadBalancerRangeExhausted checks that a Service without an address says why,
+// and gets the first address that is released.
 func TestLoadBalancerRangeExhausted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := startUp(t, dir, "--load-balancer-range", "198.51.100.9/32")
+	p := program.Up(t, dir, "--load-balancer-range", "198.51.100.9/32")
 	expose := func(name string) {
 		t.Helper()
-		mustRun(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
+		program.MustRun(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
 	}
 	address := func(name string) string {
 		t.Helper()
-		return mustRun(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
+		return program.MustRun(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
 	}
 	expose("first")
-	p.await(t, "an address", func() bool { return address("first") == "198.51.100.9" })
+	p.Await(t, "an address", func() bool { return address("first") == "198.51.100.9" })
 	expose("second")
-	p.await(t, "the reason", func() bool {
-		return strings.Contains(mustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
+	p.Await(t, "the reason", func() bool {
+		return strings.Contains(program.MustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
 	})
 	if got := address("second"); got != "" {
-		t.Errorf("an address that is in use was given: %q", got)
+		t.Errorf("the second Service has an address that is in use: %q", got)
 	}
-	mustRun(t, dir, "kubectl", "delete", "service", "first")
-	p.await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })
+	program.MustRun(t, dir, "kubectl", "delete", "service", "first")
+	p.Await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })
 }

@@ -7,9 +7,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// lineBuffer takes what a program writes.
+// lineBuffer collects what a program prints.
 type lineBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -21,7 +23,7 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wholeLines returns the lines that are whole.
+// wholeLines returns the complete lines.
 func (l *lineBuffer) wholeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,34 +39,27 @@ func cutLastLine(s string) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// outputFollower is the program when it writes a line an event.
+// outputFollower is a run of the program that prints lines as long as it runs.
 type outputFollower struct {
-	*controlPlane
+	*program.ControlPlane
 	out *lineBuffer
 }
 
-// startFollower runs the program; dir is the data folder of the control plane, if it
+// startFollower runs the program; dir is the data folder of the control plane if it
 // starts one.
 func startFollower(t *testing.T, dir string, args ...string) *outputFollower {
 	t.Helper()
-	f := &outputFollower{&controlPlane{cmd: newCommand(t, args...), dir: dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}, &lineBuffer{}}
-	f.cmd.Stdout, f.cmd.Stderr = f.out, f.stderr
-	if err := f.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(f.ended)
-		_ = f.cmd.Wait() // ProcessState tells
-	}()
-	t.Cleanup(f.kill)
-	return f
+	out := &lineBuffer{}
+	cmd := program.Command(t, args...)
+	cmd.Stdout = out
+	return &outputFollower{program.Start(t, cmd, dir), out}
 }
 
-// awaitLine waits for a line that ok takes.
+// awaitLine waits for a line for which ok returns true.
 func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line string) bool) {
 	t.Helper()
 	seen := 0
-	f.await(t, what, func() bool {
+	f.Await(t, what, func() bool {
 		all := f.out.wholeLines()
 		for _, line := range all[seen:] {
 			if ok(line) {
@@ -76,7 +71,7 @@ func (f *outputFollower) awaitLine(t *testing.T, what string, ok func(line strin
 	})
 }
 
-// awaitText waits for a line with these words.
+// awaitText waits for a line that contains a text.
 func (f *outputFollower) awaitText(t *testing.T, words string) {
 	t.Helper()
 	f.awaitLine(t, words, func(line string) bool { return strings.Contains(line, words) })
@@ -88,7 +83,7 @@ func (f *outputFollower) awaitKind(t *testing.T, kind string) {
 	f.awaitLine(t, kind, func(line string) bool { return jsonKind(line) == kind })
 }
 
-// jsonKind is the kind of a JSON line; none if it is not one.
+// jsonKind returns the kind of a JSON line; "" if it is not JSON.
 func jsonKind(line string) string {
 	var o struct{ Kind string }
 	if json.Unmarshal([]byte(line), &o) != nil {
@@ -97,11 +92,11 @@ func jsonKind(line string) string {
 	return o.Kind
 }
 
-// interrupt ends it as Ctrl-C does, and checks that it ends well.
+// interrupt stops it as Ctrl-C does and checks that it succeeds.
 func (f *outputFollower) interrupt(t *testing.T) {
 	t.Helper()
-	f.stop(t, syscall.SIGINT)
-	if code := f.cmd.ProcessState.ExitCode(); code != 0 || f.stderr.Len() > 0 {
-		t.Errorf("exit code %d, stderr %q", code, f.stderr)
+	f.Stop(t, syscall.SIGINT)
+	if code := f.Cmd.ProcessState.ExitCode(); code != 0 || f.Stderr.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, f.Stderr)
 	}
 }

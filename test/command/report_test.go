@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
 
-// readReport are the files of a report, by name; there are no others.
+// readReport returns the files of a report by name. There must be no others.
 func readReport(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -41,7 +42,7 @@ func readReport(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// withoutCIEnv is the environment without that of a CI service.
+// withoutCIEnv removes the variables of CI services.
 func withoutCIEnv(env []string) []string {
 	return slices.DeleteFunc(env, func(v string) bool {
 		return strings.HasPrefix(v, "GITHUB_") || strings.HasPrefix(v, "GITLAB_") || strings.HasPrefix(v, "CI_")
@@ -71,13 +72,13 @@ spec:
 
 func TestRunReport(t *testing.T) {
 	cmd := newRunCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
-		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, programPath)
+		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, program.Path())
 	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
-	stdout, stderr, code := runToEnd(t, cmd)
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 3 || stdout != "done\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
@@ -87,7 +88,7 @@ func TestRunReport(t *testing.T) {
 
 	for name, text := range files {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") {
-			t.Errorf("%s tells the value of a Secret", name)
+			t.Errorf("%s contains the value of a Secret", name)
 		}
 	}
 	for name, want := range map[string]string{
@@ -96,7 +97,7 @@ func TestRunReport(t *testing.T) {
 		"ctrlplane.log": "closed etcd server",
 	} {
 		if !strings.Contains(files[name], want) {
-			t.Errorf("%s does not have %q", name, want)
+			t.Errorf("%s does not contain %q", name, want)
 		}
 	}
 	objects, err := manifests.Load([]string{filepath.Join(cmd.Dir, "out", "objects.yaml")})
@@ -105,7 +106,7 @@ func TestRunReport(t *testing.T) {
 	}
 	for _, failure := range []string{"failed with exit code 3", "Insufficient cpu"} {
 		if !slices.ContainsFunc(junitFailures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
-			t.Errorf("junit.xml does not have %q: %s", failure, files["junit.xml"])
+			t.Errorf("junit.xml does not contain %q: %s", failure, files["junit.xml"])
 		}
 	}
 	if !strings.Contains(stderr, "::error title=ctrlplane run failed with exit code 3::") {
@@ -116,7 +117,7 @@ func TestRunReport(t *testing.T) {
 	}
 }
 
-// requireAllRecords checks that every record from the first on is there.
+// requireAllRecords checks that no record is missing.
 func requireAllRecords(t *testing.T, text string) {
 	t.Helper()
 	last, missed := uint64(0), uint64(0)
@@ -143,16 +144,16 @@ func requireAllRecords(t *testing.T, text string) {
 	records := uint64(0)
 	for _, kind := range []string{"bootStep", "controllerChanged", "queueChanged", "delivered", "called", "synced", "logged"} {
 		records += uint64(kinds[kind])
-		if kinds[kind] == 0 && kind != "queueChanged" { // of which there is one a second
+		if kinds[kind] == 0 && kind != "queueChanged" { // recorded once a second
 			t.Errorf("no record of kind %s", kind)
 		}
 	}
 	if records+missed != last || missed > 0 {
-		t.Errorf("%d records and %d missed, the last is %d", records, missed, last)
+		t.Errorf("%d records and %d missed, the last has number %d", records, missed, last)
 	}
 }
 
-// junitFailures are the messages of junit.xml.
+// junitFailures returns the failure messages in junit.xml.
 func junitFailures(t *testing.T, text string) (messages []string) {
 	t.Helper()
 	var junit struct {
@@ -175,29 +176,29 @@ func junitFailures(t *testing.T, text string) (messages []string) {
 	return messages
 }
 
-// TestRunReportOfEveryOutcome has runs that end in other ways; each leaves a report.
+// TestRunReportOfEveryOutcome runs commands that end in other ways: each leaves a report.
 func TestRunReportOfEveryOutcome(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		args []string
 		code int
-		says string // the page
+		says string // in the page
 	}{
 		{"passed", []string{"--", "true"}, 0, "passed"},
 		{"timed out", []string{"--timeout", "300ms", "--", "sleep", "60"}, 124, "timed out"},
-		{"not found", []string{"--", "no-such-command"}, 127, "cannot be run"},
+		{"not found", []string{"--", "no-such-command"}, 127, "cannot run"},
 		{"no control plane", []string{"--bind-address", "192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"with a name", []string{"--name", "kept", "--", "true"}, 0, "passed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := newRunCommand(t, append([]string{"--report", "out"}, tc.args...)...)
 			cmd.Env = withoutCIEnv(cmd.Env)
-			if _, stderr, code := runToEnd(t, cmd); code != tc.code {
+			if _, stderr, code := program.Run(t, cmd); code != tc.code {
 				t.Errorf("exit code %d, want %d: %s", code, tc.code, stderr)
 			}
 			requireNothingLeft(t, cmd)
 			if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {
-				t.Errorf("the page does not say %q", tc.says)
+				t.Errorf("the page does not contain %q", tc.says)
 			}
 		})
 	}
@@ -218,13 +219,13 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 			r.requireExit(t, 130)
 			page := readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]
 			if want := "ended by signal 2"; !strings.Contains(page, want) {
-				t.Errorf("the page does not say %q", want)
+				t.Errorf("the page does not contain %q", want)
 			}
 		})
 	}
 }
 
-// awaitFolderEntry returns once there is something in a folder.
+// awaitFolderEntry returns as soon as a folder contains something.
 func awaitFolderEntry(t *testing.T, r *runProcess, dir string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -246,8 +247,8 @@ func TestRunReportErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	requireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "name another folder")
-	requireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
-	requireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
-	requireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
+	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "use another folder")
+	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
+	program.RequireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
+	program.RequireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
 }

@@ -17,15 +17,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// runProcess is a "ctrlplane run" under way.
+// runProcess is a running "ctrlplane run".
 type runProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -34,10 +35,10 @@ type runProcess struct {
 	ended  chan struct{}
 }
 
-// newRunCommand is the program without a terminal, wherever the test itself runs.
+// newRunCommand returns a "ctrlplane run" without a terminal, even if the test has one.
 func newRunCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := newCommand(t, append([]string{"run"}, args...)...)
+	cmd := program.Command(t, append([]string{"run"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }
@@ -60,17 +61,17 @@ func startRun(t *testing.T, args ...string) *runProcess {
 	stdout.Close()
 	go func() {
 		defer close(r.ended)
-		_ = r.cmd.Wait() // ProcessState tells
+		_ = r.cmd.Wait() // its ProcessState has the result
 	}()
 	t.Cleanup(func() {
-		_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = r.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
 		<-r.ended
 		out.Close()
 	})
 	return r
 }
 
-// readLine is the next line that the command prints.
+// readLine returns the next line that the command prints.
 func (r *runProcess) readLine(t *testing.T) string {
 	t.Helper()
 	line, err := r.stdout.ReadString('\n')
@@ -88,13 +89,13 @@ func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
-// requireExit checks how the run ends, and that nothing is left of it.
+// requireExit checks the exit code of the run and that it leaves nothing behind.
 func (r *runProcess) requireExit(t *testing.T, code int) {
 	t.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(waitTimeout):
-		t.Fatalf("has not ended after %v", waitTimeout)
+	case <-time.After(program.Timeout):
+		t.Fatalf("did not end within %v", program.Timeout)
 	}
 	if got := r.cmd.ProcessState.ExitCode(); got != code {
 		t.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
@@ -109,17 +110,17 @@ func requireNothingLeft(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// requireLastLine checks for one line, the last, from us.
+// requireLastLine checks that the last line is one of ours and contains a text.
 func requireLastLine(t *testing.T, stderr, want string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
 	last := lines[len(lines)-1]
 	if !strings.HasPrefix(last, "ctrlplane: ") || !strings.Contains(last, want) {
-		t.Errorf("the last line is %q, want %q in it", last, want)
+		t.Errorf("the last line is %q, want it to contain %q", last, want)
 	}
 }
 
-// TestRunExitCodes has those that are not the command's own.
+// TestRunExitCodes checks the exit codes that are not those of the command.
 func TestRunExitCodes(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
@@ -135,7 +136,7 @@ func TestRunExitCodes(t *testing.T) {
 		{"no such file", []string{"--", "/no/such/file"}, 127, "/no/such/file"},
 		{"not executable", []string{"--", plain}, 126, "permission denied"},
 		{"a folder", []string{"--", "/"}, 126, "directory"},
-		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "longer than 200ms"},
+		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "terminated after 200ms"},
 		{"no control plane", []string{"--bind-address=192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"no command", nil, 2, "COMMAND"},
 		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
@@ -145,7 +146,7 @@ func TestRunExitCodes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := newRunCommand(t, tc.args...)
-			stdout, stderr, code := runToEnd(t, cmd)
+			stdout, stderr, code := program.Run(t, cmd)
 			if code != tc.code || stdout != "" {
 				t.Errorf("exit code %d, want %d; stdout %q: %s", code, tc.code, stdout, stderr)
 			}
@@ -155,10 +156,10 @@ func TestRunExitCodes(t *testing.T) {
 	}
 }
 
-// reportScript makes the command say what it was given, and wait for the end of stdin.
+// reportScript prints the environment of the command and waits for the end of stdin.
 const reportScript = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPLANE_URL"; echo "$USE_EXISTING_CLUSTER"; exec cat`
 
-// readClient reads the report.
+// readClient reads what reportScript prints.
 func (r *runProcess) readClient(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", r.readLine(t))
@@ -166,10 +167,10 @@ func (r *runProcess) readClient(t *testing.T) (*kubernetes.Clientset, *rest.Conf
 		t.Fatal(err)
 	}
 	if url := r.readLine(t); url != cfg.Host {
-		t.Errorf("CTRLPLANE_URL %q, and %q in KUBECONFIG", url, cfg.Host)
+		t.Errorf("CTRLPLANE_URL is %q, KUBECONFIG has %q", url, cfg.Host)
 	}
 	if use := r.readLine(t); use != "true" {
-		t.Errorf("USE_EXISTING_CLUSTER %q", use)
+		t.Errorf("USE_EXISTING_CLUSTER is %q, want true", use)
 	}
 	cfg.QPS = -1
 	client, err := kubernetes.NewForConfig(cfg)
@@ -214,19 +215,20 @@ func TestRunsInParallel(t *testing.T) {
 	}
 }
 
-// TestRunWithoutStdinAndEnvironment has no stdin and no environment.
+// TestRunWithoutStdinAndEnvironment closes stdin and empties the environment.
 func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 	t.Parallel()
-	cmd := newCommand(t)
-	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, programPath}
-	stdout, stderr, code := runToEnd(t, cmd)
+	cmd := program.Command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec env -i TMPDIR="$TMPDIR" "$0" run -- sh -c 'cat; echo "end $FOO$HOME$USE_EXISTING_CLUSTER"' <&-`, program.Path()}
+	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 || stdout != "end true\n" {
 		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
 	}
 	requireNothingLeft(t, cmd)
 }
 
-// idleScript lets a shell wait: only there does it act upon a signal at once.
+// idleScript starts a background process to wait for: a waiting shell handles
+// signals at once.
 const idleScript = "sleep 60 </dev/null >/dev/null 2>&1 & "
 
 func TestRunForwardsSignals(t *testing.T) {
@@ -236,7 +238,7 @@ func TestRunForwardsSignals(t *testing.T) {
 		code         int
 	}{
 		{"SIGINT", "echo $$; exec sleep 60", syscall.SIGINT, 130},
-		{"SIGTERM, of which it makes a code", "trap 'exit 5' TERM; " + idleScript + "echo $$; wait", syscall.SIGTERM, 5},
+		{"SIGTERM, handled with an exit code", "trap 'exit 5' TERM; " + idleScript + "echo $$; wait", syscall.SIGTERM, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -286,49 +288,19 @@ func processAlive(t *testing.T, pid string) bool {
 
 func awaitTrue(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(waitTimeout)
+	deadline := time.After(program.Timeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s: not after %v", what, waitTimeout)
+			t.Fatalf("no %s within %v", what, program.Timeout)
 		}
 	}
 }
 
-// TestRunForwardsCtrlCOnce presses Ctrl-C: the command hears it once, and goes on
-// reading the terminal.
-func TestRunForwardsCtrlCOnce(t *testing.T) {
-	t.Parallel()
-	cmd := newCommand(t, "run", "--", "sh", "-c", `trap 'echo heard' INT; echo ready; while :; do read -r l && break; done; sleep 0.3; exit 4`)
-	screen, err := pty.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer screen.Close()
-	stop := time.AfterFunc(waitTimeout, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
-	heard := 0
-	for lines := bufio.NewScanner(screen); lines.Scan(); {
-		switch line := lines.Text(); {
-		case strings.Contains(line, "ready"):
-			if _, err := screen.WriteString("\x03line\n"); err != nil {
-				t.Error(err)
-			}
-		case strings.Contains(line, "heard"):
-			heard++
-		}
-	}
-	_ = cmd.Wait() // ProcessState tells
-	if code := cmd.ProcessState.ExitCode(); code != 4 || heard != 1 {
-		t.Errorf("exit code %d, heard %d times", code, heard)
-	}
-	requireNothingLeft(t, cmd)
-}
-
-// TestRunReportsLeftoverProcesses has a command that is killed, but not what it has started.
+// TestRunReportsLeftoverProcesses kills the command but not its child process.
 func TestRunReportsLeftoverProcesses(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "sh", "-c", "sleep 61 </dev/null >/dev/null 2>&1 & echo $!; kill -KILL $$")
@@ -336,7 +308,7 @@ func TestRunReportsLeftoverProcesses(t *testing.T) {
 	r.requireExit(t, 137)
 	requireLastLine(t, r.stderr.String(), pid+" (sleep)")
 	if !processAlive(t, pid) {
-		t.Errorf("process %s was ended", pid)
+		t.Errorf("process %s is no longer running", pid)
 	}
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -347,28 +319,28 @@ func TestRunReportsLeftoverProcesses(t *testing.T) {
 	}
 }
 
-// TestRunSettle looks, with nobody at work, at what a settled run has left.
+// TestRunSettle checks, without controllers, the state that a settled run left.
 func TestRunSettle(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	kubectl := func(args string) []string {
-		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, programPath}
+		return []string{"--data-dir", dir, "--", "sh", "-c", `exec "$0" --data-dir "${KUBECONFIG%/*}" kubectl ` + args, program.Path()}
 	}
 	create := kubectl("create deployment web --image=registry.invalid/web --replicas=3")
-	if _, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
+	if _, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--settle"}, create...)...)); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	get := kubectl("get deployment web -o 'jsonpath={.status.readyReplicas}'")
-	stdout, stderr, code := runToEnd(t, newRunCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
+	stdout, stderr, code := program.Run(t, newRunCommand(t, append([]string{"--controllers=namespace", "--nodes=0", "--no-scheduler"}, get...)...))
 	if code != 0 || stdout != "3" {
 		t.Errorf("exit code %d, %q Pods were ready: %s", code, stdout, stderr)
 	}
 }
 
-// TestRunSettleTimeout leaves a controller paused that has something to write.
+// TestRunSettleTimeout leaves a paused controller with a write to make.
 func TestRunSettleTimeout(t *testing.T) {
 	t.Parallel()
-	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", programPath)
+	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program.Path())
 	r := startRun(t, "--settle", "--timeout=5s", "--", "sh", "-c", script)
 	r.stdin.Close()
 	r.requireExit(t, 125)
@@ -376,15 +348,15 @@ func TestRunSettleTimeout(t *testing.T) {
 	requireLastLine(t, r.stderr.String(), "deployment-controller")
 }
 
-// TestRunGracePeriods has a command that must be killed, and takes the lease of
-// another's control plane away, at which that ends. Both need ten seconds.
+// TestRunGracePeriods has a command that ignores SIGTERM, and a control plane that
+// ends because it loses its leader election lease. Both take ten seconds.
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
 	stubborn := startRun(t, "--timeout=200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.5; done")
-	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo told; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
+	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
-	awaitTrue(t, "another's lease", func() bool {
+	awaitTrue(t, "loss of the lease", func() bool {
 		list, err := leases.List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -400,11 +372,11 @@ func TestRunGracePeriods(t *testing.T) {
 		}
 		return false
 	})
-	if got := r.readLine(t); got != "told" {
+	if got := r.readLine(t); got != "terminated" {
 		t.Errorf("the command printed %q", got)
 	}
 	r.requireExit(t, 125)
-	requireLastLine(t, r.stderr.String(), "the control plane has ended")
+	requireLastLine(t, r.stderr.String(), "the control plane has exited")
 	stubborn.requireExit(t, 124)
-	requireLastLine(t, stubborn.stderr.String(), "longer than 200ms")
+	requireLastLine(t, stubborn.stderr.String(), "terminated after 200ms")
 }

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"bytes"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,13 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// snapshotFixture runs commands that share a state folder, and with it the snapshots.
+// snapshotFixture runs commands with one state folder, which holds the snapshots.
 type snapshotFixture struct {
 	t     *testing.T
 	state string
-	dir   string // the data folder that is meant
+	dir   string // the data folder of the control plane
 }
 
 func newSnapshotFixture(t *testing.T) snapshotFixture {
@@ -26,15 +27,15 @@ func newSnapshotFixture(t *testing.T) snapshotFixture {
 
 func (k snapshotFixture) command(args ...string) *exec.Cmd {
 	k.t.Helper()
-	cmd := newCommand(k.t, append([]string{"--data-dir", k.dir}, args...)...)
+	cmd := program.Command(k.t, append([]string{"--data-dir", k.dir}, args...)...)
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+k.state)
 	return cmd
 }
 
-// mustRun runs a command that has to succeed.
+// mustRun runs a command, which must succeed, and returns its output.
 func (k snapshotFixture) mustRun(args ...string) string {
 	k.t.Helper()
-	stdout, stderr, code := runToEnd(k.t, k.command(args...))
+	stdout, stderr, code := program.Run(k.t, k.command(args...))
 	if code != 0 {
 		k.t.Fatalf("%v: exit code %d: %s%s", args, code, stdout, stderr)
 	}
@@ -47,27 +48,17 @@ func (k snapshotFixture) snapshotFile(name string) string {
 
 func (k snapshotFixture) newClient() *kubernetes.Clientset {
 	k.t.Helper()
-	c, err := (&controlPlane{dir: k.dir}).newClient()
+	c, err := program.NewClient(k.dir)
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	return c
 }
 
-func (k snapshotFixture) startUp(args ...string) *controlPlane {
+func (k snapshotFixture) startUp(args ...string) *program.ControlPlane {
 	k.t.Helper()
-	p := &controlPlane{dir: k.dir, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
-	p.cmd = k.command(append([]string{"up", "--ui", "none"}, args...)...)
-	p.cmd.Stderr = p.stderr
-	if err := p.cmd.Start(); err != nil {
-		k.t.Fatal(err)
-	}
-	go func() {
-		defer close(p.ended)
-		_ = p.cmd.Wait() // ProcessState tells
-	}()
-	k.t.Cleanup(p.kill)
-	p.await(k.t, "ready", func() bool { // it answers before it is
+	p := program.Start(k.t, k.command(append([]string{"up", "--ui", "none"}, args...)...), k.dir)
+	p.Await(k.t, "ready", func() bool { // its kubeconfig works earlier
 		out, err := k.command("status").Output()
 		return err == nil && strings.Contains(string(out), " is ready")
 	})
@@ -95,7 +86,7 @@ func requireContains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, w := range wanted {
 		if !strings.Contains(text, w) {
-			t.Errorf("%q does not say %q", text, w)
+			t.Errorf("%q does not contain %q", text, w)
 		}
 	}
 }

@@ -12,10 +12,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// A control plane that is killed in the middle of a restore comes up with what
-// was before or with what was restored, never with a part.
+// TestRestoreSurvivesKill kills a control plane during a restore: after the next
+// start it has the state before or after the restore, never a mixture.
 func TestRestoreSurvivesKill(t *testing.T) {
 	const objects = 300
 	k := newSnapshotFixture(t)
@@ -28,7 +30,7 @@ func TestRestoreSurvivesKill(t *testing.T) {
 	for _, kill := range []struct {
 		when  string
 		await func()
-		done  bool // it has to be finished
+		done  bool // the restore must be complete after the next start
 	}{
 		{"before anything is written", func() {}, false},
 		{"as soon as it has begun", func() { awaitExists(t, pending, true) }, true},
@@ -41,15 +43,15 @@ func TestRestoreSurvivesKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		kill.await()
-		p.kill()
-		_ = restore.Wait() // it may have been told the end before
+		p.Kill()
+		_ = restore.Wait() // it may have succeeded before
 		_, err := os.Stat(pending)
 		p = k.startUp("--nodes", "0")
 		differing := strings.Count(k.mustRun("snapshot", "diff", "all", "-o", "name"), "ConfigMap default/c-")
 		if differing != 0 && (kill.done || differing != objects) {
-			t.Errorf("killed %s: %d of %d objects are not as they were restored", kill.when, differing, objects)
+			t.Errorf("killed %s: %d of %d objects differ from the snapshot", kill.when, differing, objects)
 		}
-		t.Logf("killed %s: cut short: %v, %d of %d differ", kill.when, err == nil, differing, objects)
+		t.Logf("killed %s: interrupted: %v, %d of %d objects differ", kill.when, err == nil, differing, objects)
 		if _, err := os.Stat(pending); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("left behind: %v", err)
 		}
@@ -75,12 +77,12 @@ func (k snapshotFixture) changeConfigMaps(n int) {
 	}
 }
 
-// awaitExists returns as soon as a file is there, or is gone.
+// awaitExists returns as soon as a file exists, or as soon as it does not.
 func awaitExists(t *testing.T, path string, there bool) {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
-	limit := time.After(waitTimeout)
+	limit := time.After(program.Timeout)
 	for {
 		if _, err := os.Stat(path); (err == nil) == there {
 			return
@@ -88,7 +90,7 @@ func awaitExists(t *testing.T, path string, there bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("%s: not there: %v", path, !there)
+			t.Fatalf("%s: exists: %v", path, !there)
 		}
 	}
 }

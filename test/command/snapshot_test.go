@@ -13,13 +13,15 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	k := newSnapshotFixture(t)
 	running := k.startUp()
 	requireContains(t, k.mustRun("snapshot", "save", "base"), "base saved: ", " objects, ", " KiB, in ")
-	web := createWeb(t, k.dir, 2)
+	web := program.CreateWeb(t, k.dir, 2)
 	k.createConfigMap("extra")
 	k.mustRun("wait", "-n", "default", "deployment/"+web)
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
@@ -34,40 +36,40 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	}
 	requireContains(t, k.mustRun("snapshot", "restore", "later"), "later restored: ")
 	if strings.Contains(k.mustRun("snapshot", "diff", "later", "-o", "name"), "added") {
-		t.Error("there is more than was restored")
+		t.Error("objects were added after the restore")
 	}
 	requireContains(t, k.mustRun("reset"), "reset: ", " deleted, ")
-	running.await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.countConfigMaps() == 1 })
+	running.Await(t, "kube-root-ca.crt, which may not have been there yet, alone", func() bool { return k.countConfigMaps() == 1 })
 
-	// It is started from on its own, and by run.
+	// A new control plane can be started from the snapshot, also by run.
 	other := k
 	other.dir = filepath.Join(t.TempDir(), "other")
 	p := other.startUp("--from", "later")
 	if _, err := other.newClient().AppsV1().Deployments("default").Get(t.Context(), web, metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	p.await(t, "with its own CA", func() bool { return hasOwnCA(t.Context(), other) })
-	p.stop(t, syscall.SIGTERM)
-	requireFailure(t, other.command("up", "--from", "later"), 2, "holds a control plane already", "snapshot restore")
-	stdout, stderr, code := runToEnd(t, k.commandWithoutDataDir("run", "--from", "later", "--", programPath, "kubectl", "get", "deployments", "-o", "name"))
+	p.Await(t, "with its own CA", func() bool { return hasOwnCA(t.Context(), other) })
+	p.Stop(t, syscall.SIGTERM)
+	program.RequireFailure(t, other.command("up", "--from", "later"), 2, "holds a control plane already", "snapshot restore")
+	stdout, stderr, code := program.Run(t, k.commandWithoutDataDir("run", "--from", "later", "--", program.Path(), "kubectl", "get", "deployments", "-o", "name"))
 	if code != 0 || strings.TrimSpace(stdout) != "deployment.apps/"+web {
 		t.Errorf("%d, %q, %q", code, stdout, stderr)
 	}
 
 	k.mustRun("snapshot", "delete", "base", "later")
 	if got := k.mustRun("snapshot", "list"); strings.Count(got, "\n") != 1 {
-		t.Errorf("left: %s", got)
+		t.Errorf("snapshots are left: %s", got)
 	}
 }
 
-// commandWithoutDataDir is a command that means no data folder.
+// commandWithoutDataDir returns a command without --data-dir.
 func (k snapshotFixture) commandWithoutDataDir(args ...string) *exec.Cmd {
-	cmd := newCommand(k.t, args...)
+	cmd := program.Command(k.t, args...)
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+k.state)
 	return cmd
 }
 
-// hasOwnCA is whether the CA that Pods are told is the control plane's.
+// hasOwnCA reports whether Pods receive the CA of their control plane.
 func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
 	m, err := k.newClient().CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 	ca, fileErr := os.ReadFile(filepath.Join(k.dir, "pki", "ca.crt"))
@@ -76,22 +78,22 @@ func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
 
 func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 	k := newSnapshotFixture(t)
-	requireFailure(t, k.command("snapshot", "save", "none"), 1, "does not run: start it with")
+	program.RequireFailure(t, k.command("snapshot", "save", "none"), 1, "is not running: start it with")
 	p := k.startUp()
 	k.createConfigMap("one")
-	p.stop(t, syscall.SIGTERM)
+	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, k.mustRun("snapshot", "save", "one"), "one saved: ")
 	p = k.startUp()
 	k.createConfigMap("two")
-	p.stop(t, syscall.SIGTERM)
+	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, k.mustRun("snapshot", "diff", "one", "-o", "name"), "ConfigMap default/two added\n")
 	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
-	requireFailure(t, k.command("reset"), 1, "does not run: start it with")
+	program.RequireFailure(t, k.command("reset"), 1, "is not running: start it with")
 	p = k.startUp()
 	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
 		t.Errorf("%d ConfigMaps", n)
 	}
-	p.stop(t, syscall.SIGTERM)
+	p.Stop(t, syscall.SIGTERM)
 }
 
 func TestSnapshotErrors(t *testing.T) {
@@ -133,30 +135,30 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "save", "base"}, 1, "exists already"},
 		{[]string{"snapshot", "save", "../x"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "save", "a", "b"}, 2, "takes one name"},
-		{[]string{"snapshot", "delete"}, 2, "say which"},
+		{[]string{"snapshot", "delete"}, 2, "missing snapshot name"},
 		{[]string{"snapshot", "delete", "nothing-like-it"}, 2, "unknown snapshot"},
 		{[]string{"snapshot", "list", "-o", "xml"}, 2, "--output"},
 		{[]string{"reset", "x"}, 2, "takes no arguments"},
 		{[]string{"up", "--from", "bse"}, 2, `--from: unknown snapshot "bse": did you mean "base"?`},
 	} {
-		requireFailure(t, k.command(test.args...), test.code, test.says)
+		program.RequireFailure(t, k.command(test.args...), test.code, test.says)
 	}
 	broken := k
 	broken.dir = filepath.Join(t.TempDir(), "new")
-	requireFailure(t, broken.command("up", "--from", "cut"), 2, "the snapshot is refused: it is damaged")
+	program.RequireFailure(t, broken.command("up", "--from", "cut"), 2, "the snapshot is refused: it is damaged")
 	if _, err := os.Stat(broken.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
 	}
 	requireContains(t, k.mustRun("snapshot", "list"), "flipped ", "it is damaged", "it has format 9")
 	if now := k.mustRun("kubectl", "get", "cm", "-n", "default", "kube-root-ca.crt", "-o", "jsonpath={.metadata.resourceVersion}"); now != revision {
-		t.Errorf("version %s, was %s", now, revision)
+		t.Errorf("resource version %s, was %s", now, revision)
 	}
 
-	// A disk without room, and a folder that cannot be made.
+	// A full disk, and a state folder that cannot be created.
 	full := k.command()
-	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, programPath, "--data-dir", k.dir, "snapshot", "save", "big"}
+	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, program.Path(), "--data-dir", k.dir, "snapshot", "save", "big"}
 	full.Path = "/bin/sh"
-	requireFailure(t, full, 1, `snapshot "big" cannot be written`, "file too large")
+	program.RequireFailure(t, full, 1, `snapshot "big" cannot be written`, "file too large")
 	if entries, err := os.ReadDir(filepath.Dir(k.snapshotFile("x"))); err != nil || len(entries) != 5 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
@@ -165,5 +167,5 @@ func TestSnapshotErrors(t *testing.T) {
 	if err := os.WriteFile(nowhere.state, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	requireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
+	program.RequireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
 }

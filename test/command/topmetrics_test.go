@@ -9,9 +9,11 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// testMetrics are those of a process with two queues, one of which is behind.
+// testMetrics are the metrics of a process with two work queues, one with a backlog.
 const testMetrics = `# TYPE workqueue_depth gauge
 workqueue_depth{name="widget"} 3
 workqueue_depth{name="gadget"} 0
@@ -20,11 +22,12 @@ workqueue_adds_total{name="widget"} 12
 workqueue_adds_total{name="gadget"} 7
 `
 
-// serveResponse answers every request alike, and returns where.
+// serveResponse starts a server with one response for requests without the token,
+// and returns its URL.
 func serveResponse(t *testing.T, code int, body string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer let-me-in" {
+		if r.Header.Get("Authorization") != "Bearer secret-token" {
 			w.WriteHeader(code)
 		}
 		fmt.Fprint(w, body)
@@ -37,14 +40,14 @@ func TestTopMetricsErrors(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // that its certificate is refused is meant
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the client's refusal of the certificate is expected
 	secure.StartTLS()
 	defer secure.Close()
 	for name, tc := range map[string]struct{ url, says string }{
-		"nobody there":  {gone.URL, "connection refused"},
-		"a page":        {serveResponse(t, 200, "<!DOCTYPE html><html><body>Hello</body></html>"), "not with metrics"},
+		"no server":     {gone.URL, "connection refused"},
+		"a page":        {serveResponse(t, 200, "<!DOCTYPE html><html><body>Hello</body></html>"), "not metrics"},
 		"no work queue": {serveResponse(t, 200, "# TYPE up gauge\nup 1\n"), "workqueue_"},
-		"nothing":       {serveResponse(t, 200, ""), "answers with nothing"},
+		"nothing":       {serveResponse(t, 200, ""), "the answer is empty"},
 		"unauthorized":  {serveResponse(t, 401, "Unauthorized"), "--token-file"},
 		"forbidden":     {serveResponse(t, 403, "Forbidden"), "--token-file"},
 		"not found":     {serveResponse(t, 404, "not found"), "404"},
@@ -53,7 +56,7 @@ func TestTopMetricsErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, look := range []string{"plain", "json", "none"} {
-				requireFailure(t, newCommand(t, "top", "--metrics", tc.url, "--ui", look), 1, tc.says, tc.url)
+				program.RequireFailure(t, program.Command(t, "top", "--metrics", tc.url, "--ui", look), 1, tc.says, tc.url)
 			}
 		})
 	}
@@ -61,7 +64,7 @@ func TestTopMetricsErrors(t *testing.T) {
 
 func TestTopMetrics(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
-	writeFile(t, token, "let-me-in\n")
+	writeFile(t, token, "secret-token\n")
 	plain := startFollower(t, "", "top", "--metrics", serveResponse(t, 403, testMetrics), "--token-file", token, "--ui", "plain")
 	plain.awaitText(t, "busy: widget (depth 3, ")
 	plain.interrupt(t)

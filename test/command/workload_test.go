@@ -5,37 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// createWeb creates one more Deployment, with a Service, and returns its name.
-func createWeb(t *testing.T, dir string, replicas int32) string {
-	t.Helper()
-	client, err := (&controlPlane{dir: dir}).newClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels := map[string]string{"app": "web"}
-	meta := metav1.ObjectMeta{GenerateName: "web-"}
-	deployment := appsv1.DeploymentSpec{
-		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.invalid/web"}}},
-		},
-	}
-	made, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{ObjectMeta: meta, Spec: deployment}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	service := corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}}
-	if _, err := client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: service}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return made.Name
-}
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
 
 const budgetManifest = `
 apiVersion: policy/v1
@@ -44,11 +17,11 @@ metadata: {name: web}
 spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 `
 
-// A person's way through a rollout, a roll-back and the maintenance of a node:
-// kubectl's own commands end when they should, with what they should say.
+// TestKubectlRollout runs a rollout, a rollback and the maintenance of a node with
+// kubectl: each command must end and print what it does on a real cluster.
 func TestKubectlRollout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := startUp(t, dir, "--nodes", "2", "--node-zones", "2")
+	p := program.Up(t, dir, "--nodes", "2", "--node-zones", "2")
 	path := filepath.Join(t.TempDir(), "budget.yaml")
 	writeFile(t, path, budgetManifest)
 	for _, step := range []struct{ args, says string }{
@@ -77,29 +50,29 @@ func TestKubectlRollout(t *testing.T) {
 		{"delete deployment web --cascade=foreground --timeout=60s", "deleted"},
 		{"wait pod -l app=web --for=delete --timeout=60s", ""},
 	} {
-		got := mustRun(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
+		got := program.MustRun(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
 		if !strings.Contains(got, step.says) || step.says == "" && got != "" {
 			t.Errorf("kubectl %s: %q, want %q", step.args, got, step.says)
 		}
 	}
-	// A drain beyond the budget waits until its time is up, and evicts nobody.
-	client, err := p.newClient()
+	// A drain beyond the budget times out and evicts no Pod.
+	client, err := program.NewClient(p.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := createWeb(t, dir, 1)
+	name := program.CreateWeb(t, dir, 1)
 	writeFile(t, path, strings.Replace(budgetManifest, "maxUnavailable: 1", "maxUnavailable: 0", 1))
-	mustRun(t, dir, "kubectl", "apply", "-f", path)
-	mustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
+	program.MustRun(t, dir, "kubectl", "apply", "-f", path)
+	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d pods, %v", len(pods.Items), err)
 	}
-	drain := newCommand(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
-	if _, stderr, code := runToEnd(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
+	drain := program.Command(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
+	if _, stderr, code := program.Run(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
 		t.Errorf("a drain beyond the budget: exit code %d: %s", code, stderr)
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {
-		t.Errorf("the pod that the budget keeps: %v", err)
+		t.Errorf("the pod that the budget protects: %v", err)
 	}
 }

@@ -1,19 +1,20 @@
 #!/bin/sh
-# Runs the conformance tests of passes.txt: bin/ctrlplane run --nodes 2 -- test/conformance/run.sh
-# They are upstream's, unchanged; the others need processes in containers.
+# Runs upstream's unchanged conformance tests that passes.txt lists:
+# bin/ctrlplane run --nodes 2 -- test/conformance/run.sh
+# The other conformance tests need processes in containers.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../../bin
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work" # the tests leave files
+cd "$work" # the tests write files
 
-# Some tests call kubectl. Its control plane is this one, whichever others run.
+# Some tests run kubectl. It must use the control plane of this run.
 printf '#!/bin/sh\nexec "%s" --data-dir "%s" kubectl "$@"\n' "$bin/ctrlplane" "${KUBECONFIG%/*}" >kubectl
 chmod +x kubectl
 
-# suite runs the tests whose names it reads, so many at a time, and makes sure
-# that there were all of them.
+# suite runs the tests whose names it reads, $1 at a time, and checks that all of
+# them exist.
 suite() {
 	sort -u >names
 	focus=$(sed 's/[][().*+?^${}|\\]/\\&/g; s/$/$/' names | paste -sd'|' -)

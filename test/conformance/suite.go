@@ -1,7 +1,7 @@
 //go:build suite
 
-// Package conformance builds upstream's end-to-end tests, with the modules that
-// only they need, apart from ctrlplane's own module.
+// Package conformance requires upstream's end-to-end tests in a module of its own, so
+// that ctrlplane does not require the modules that only they need.
 package conformance
 
 import (

@@ -21,40 +21,40 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers"
 )
 
-// Who may see what, without rights of their own: nobody sees health only, an
-// account without rights is known but may nothing else, a bad credential is
-// worse than none, and the administrator sees all.
+// Checks who may read what without being granted rights: an anonymous client reads
+// health only, a service account is authenticated but not authorized, wrong
+// credentials are worse than none, and the administrator reads everything.
 func TestAuthorizationByPath(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
 	who := map[string]*rest.Config{
-		"nobody":  anonymousConfig(),
-		"account": tokenConfig(createAccountToken(t, ns, "bot", authenticationv1.TokenRequestSpec{})),
-		"garbage": tokenConfig("garbage"),
-		"admin":   controlPlane.config,
+		"anonymous": anonymousConfig(),
+		"account":   tokenConfig(createAccountToken(t, ns, "bot", authenticationv1.TokenRequestSpec{})),
+		"garbage":   tokenConfig("garbage"),
+		"admin":     controlPlane.config,
 	}
 	for path, want := range map[string]map[string]int{
-		"/healthz":                       {"nobody": 200, "account": 200, "garbage": 401, "admin": 200},
-		"/livez":                         {"nobody": 200, "account": 200, "garbage": 401, "admin": 200},
-		"/readyz":                        {"nobody": 200, "account": 200, "garbage": 401, "admin": 200},
-		"/version":                       {"nobody": 401, "account": 200, "garbage": 401, "admin": 200},
-		"/api":                           {"nobody": 401, "account": 200, "garbage": 401, "admin": 200},
-		"/metrics":                       {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/configz":                       {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/debug/pprof/goroutine?debug=1": {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/debug/controllers/garbage-collector-controller/graph":   {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/debug/controllers/no-such-controller/graph":             {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
-		"/api/v1/namespaces/kube-system/secrets":                  {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/api/v1/namespaces/kube-system/configmaps/no-such-thing": {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
-		controlrest.ControllersPath:                                   {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		controlrest.SnapshotPath:                                      {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		controlrest.RecordsPath + "?limit=1":                          {"nobody": 401, "account": 403, "garbage": 401, "admin": 200},
-		"/no/such/path":                                           {"nobody": 401, "account": 403, "garbage": 401, "admin": 404},
+		"/healthz":                       {"anonymous": 200, "account": 200, "garbage": 401, "admin": 200},
+		"/livez":                         {"anonymous": 200, "account": 200, "garbage": 401, "admin": 200},
+		"/readyz":                        {"anonymous": 200, "account": 200, "garbage": 401, "admin": 200},
+		"/version":                       {"anonymous": 401, "account": 200, "garbage": 401, "admin": 200},
+		"/api":                           {"anonymous": 401, "account": 200, "garbage": 401, "admin": 200},
+		"/metrics":                       {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/configz":                       {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/debug/pprof/goroutine?debug=1": {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/debug/controllers/garbage-collector-controller/graph":   {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/debug/controllers/no-such-controller/graph":             {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
+		"/api/v1/namespaces/kube-system/secrets":                  {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/api/v1/namespaces/kube-system/configmaps/no-such-thing": {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
+		controlrest.ControllersPath:                               {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		controlrest.SnapshotPath:                                  {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		controlrest.RecordsPath + "?limit=1":                      {"anonymous": 401, "account": 403, "garbage": 401, "admin": 200},
+		"/no/such/path":                                           {"anonymous": 401, "account": 403, "garbage": 401, "admin": 404},
 	} {
 		for name, cfg := range who {
 			a := httpGet(t, cfg, path)
 			if a.Code == http.StatusInternalServerError && path == "/readyz" {
-				// Upstream is not ready while an informer begins that it needs from now on.
+				// Upstream is not ready while a new informer starts.
 				a = await(t, "readiness", func(context.Context) (httpResponse, error) { return httpGet(t, cfg, path), nil },
 					func(a httpResponse) bool { return a.Code != http.StatusInternalServerError })
 			}
@@ -65,7 +65,7 @@ func TestAuthorizationByPath(t *testing.T) {
 	}
 }
 
-// failedChecksFirst moves the checks that fail to the front.
+// failedChecksFirst moves the failing checks to the front.
 func failedChecksFirst(body string) string {
 	lines := strings.SplitAfter(body, "\n")
 	slices.SortStableFunc(lines, func(a, b string) int {
@@ -74,7 +74,7 @@ func failedChecksFirst(body string) string {
 	return strings.Join(lines, "")
 }
 
-// Each controller that runs is a check of its own for readiness.
+// Each running controller has a readiness check.
 func TestHealthChecks(t *testing.T) {
 	t.Parallel()
 	var running, known []string
@@ -178,7 +178,7 @@ func TestDebugEndpoints(t *testing.T) {
 	}
 }
 
-// The kubeconfig lets its reader in as the administrator.
+// The kubeconfig has the administrator's credentials.
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 	cfg, err := clientcmd.RESTConfigFromKubeConfig(controlPlane.server.Kubeconfig())
@@ -194,7 +194,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// Requests are sorted and limited as upstream's flow control has it.
+// Requests are classified and limited by upstream's API priority and fairness.
 func TestPriorityAndFairness(t *testing.T) {
 	t.Parallel()
 	levels := map[string]bool{}

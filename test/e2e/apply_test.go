@@ -31,7 +31,7 @@ func TestServerSideApply(t *testing.T) {
 	must(apply("alice", map[string]string{"colour": "red", "size": "1"}, false))
 	must(apply("bob", map[string]string{"shape": "round"}, false))
 
-	// Two who want different values of a field are in conflict, until one insists.
+	// Two managers with different values of a field are in conflict, until one forces its value.
 	_, err := apply("bob", map[string]string{"shape": "round", "colour": "blue"}, false)
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `conflict with "alice"`) || !strings.Contains(err.Error(), ".data.colour") {
 		t.Errorf("bob applies another colour: got %v, want 409 that names alice and the field", err)
@@ -52,7 +52,7 @@ func TestServerSideApply(t *testing.T) {
 		t.Errorf("owners of the fields: -want +got:\n%s", diff)
 	}
 
-	// What its only owner no longer applies goes; what another owns as well stays.
+	// A field that its only owner no longer applies is removed; a field with another owner stays.
 	must(apply("alice", map[string]string{"shape": "round"}, false))
 	m = must(apply("bob", map[string]string{"colour": "blue"}, false))
 	if diff := cmp.Diff(map[string]string{"colour": "blue", "shape": "round"}, m.Data); diff != "" {
@@ -60,7 +60,7 @@ func TestServerSideApply(t *testing.T) {
 	}
 }
 
-// The patch types do what each is for.
+// Each patch type merges lists in its own way.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -68,7 +68,7 @@ func TestPatch(t *testing.T) {
 	for _, tc := range []struct {
 		kind  types.PatchType
 		patch string
-		names []string // of the containers afterwards
+		names []string // of the containers after the patch
 	}{
 		{types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"second","image":"registry.invalid/b"}]}}}}`, []string{"main", "second"}},
 		{types.MergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"only","image":"registry.invalid/c"}]}}}}`, []string{"only"}},
@@ -89,7 +89,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// A stale update is refused; a delete can be held to what was seen.
+// A stale update is refused, and a delete can require a version or a UID.
 func TestOptimisticConcurrency(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -107,7 +107,7 @@ func TestOptimisticConcurrency(t *testing.T) {
 	deleteObject(t, configMaps(ns), "m", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &second.UID, ResourceVersion: &second.ResourceVersion}})
 }
 
-// A list comes in pages of one state; a watch goes on where a list has ended.
+// The pages of a list show one state, and a watch can start where a list ended.
 func TestListAndWatch(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -142,7 +142,7 @@ func TestListAndWatch(t *testing.T) {
 		t.Errorf("the watch begins with %s %s", e.Type, toYAML(e.Object))
 	}
 
-	// A streamed list ends with a bookmark that says so.
+	// A streaming list ends with a bookmark that says so.
 	w, err := configMaps(ns).Watch(t.Context(), metav1.ListOptions{
 		SendInitialEvents: new(true), AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, LabelSelector: "app=web",
 	})

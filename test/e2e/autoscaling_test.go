@@ -22,11 +22,11 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// fakeMetricsAPI is an aggregated API server of metrics.k8s.io: each Pod uses as much
-// CPU as it is told to say.
+// fakeMetricsAPI is an aggregated API server of metrics.k8s.io that reports the same
+// CPU usage for each Pod.
 type fakeMetricsAPI struct {
 	milliCPU atomic.Int64
-	lastUser atomic.Pointer[string] // who asked for metrics last
+	lastUser atomic.Pointer[string] // the last user that read metrics
 }
 
 func (m *fakeMetricsAPI) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -52,7 +52,7 @@ func (m *fakeMetricsAPI) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(reply) // an error is the client's going away
+	_ = json.NewEncoder(w).Encode(reply) // fails only if the client has disconnected
 }
 
 func (m *fakeMetricsAPI) listMetrics(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
@@ -73,8 +73,8 @@ func (m *fakeMetricsAPI) listMetrics(ctx context.Context, namespace, selector st
 	return l, nil
 }
 
-// registerAPI registers the server as an API of the control plane. It trusts who
-// the front proxy, by its certificate, says that the caller is.
+// registerAPI registers the server as an aggregated API. It accepts the user that the
+// front proxy, authenticated by its certificate, names in a header.
 func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 	t.Helper()
 	trust := getObject(t, controlPlane.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "extension-apiserver-authentication")
@@ -120,8 +120,8 @@ func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 	})
 }
 
-// restoreAPIService gives the metrics API back to who serves it without this test; the
-// test's own context has ended.
+// restoreAPIService restores the original backend of the metrics API. The test's own
+// context has ended by then.
 func restoreAPIService(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()

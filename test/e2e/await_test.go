@@ -15,12 +15,12 @@ import (
 const (
 	// waitTimeout bounds each wait; on an idle machine most take milliseconds.
 	waitTimeout = 90 * time.Second
-	// pollInterval is how often a state is asked for.
+	// pollInterval is the time between two requests for a state.
 	pollInterval = 50 * time.Millisecond
 )
 
-// await asks for a state until ok holds of it, and returns it. The failure shows
-// the last state that was seen.
+// await polls a state until ok returns true for it, and returns it. A failure shows
+// the last state.
 func await[T any](t *testing.T, what string, get func(context.Context) (T, error), ok func(T) bool) T {
 	t.Helper()
 	var last T
@@ -28,7 +28,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, waitTimeout, true, func(ctx context.Context) (bool, error) {
 		got, err := get(ctx)
 		if ctx.Err() != nil {
-			return false, nil // keep what was seen before time was up
+			return false, nil // keep the state from before the timeout
 		}
 		if lastErr = err; err != nil {
 			return false, nil
@@ -42,7 +42,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 	return last
 }
 
-// awaitGone asks for an object until it does not exist.
+// awaitGone polls an object until it does not exist.
 func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, error)) {
 	t.Helper()
 	await(t, "end of "+what, func(ctx context.Context) ([]T, error) {
@@ -54,8 +54,8 @@ func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, e
 	}, func(left []T) bool { return len(left) == 0 })
 }
 
-// awaitRefusal sends a request until it is refused, and returns the refusal: new
-// policies and webhooks take effect a little after they are created.
+// awaitRefusal sends a request until it is refused and returns the refusal: new
+// policies and webhooks take effect some time after they are created.
 func awaitRefusal(t *testing.T, what string, send func(context.Context) error) error {
 	t.Helper()
 	return await(t, "refusal of "+what, func(ctx context.Context) (error, error) {
@@ -63,7 +63,7 @@ func awaitRefusal(t *testing.T, what string, send func(context.Context) error) e
 	}, func(refusal error) bool { return refusal != nil })
 }
 
-// toYAML is what a failure prints of a state: YAML without who wrote which field.
+// toYAML formats a state for a failure message, without managed fields.
 func toYAML(state any) string {
 	text, err := yaml.Marshal(state)
 	if err != nil {
@@ -98,7 +98,7 @@ func dropManagedFields(fields any) {
 	}
 }
 
-// The interfaces that every typed client of a resource meets.
+// The interfaces that the typed client of a resource implements.
 type (
 	getter[T any] interface {
 		Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)

@@ -27,7 +27,7 @@ func jobCondition(j *batchv1.Job, kind batchv1.JobConditionType) batchv1.JobCond
 	return batchv1.JobCondition{}
 }
 
-// awaitActivePods waits until as many Pods of the Job run as wanted.
+// awaitActivePods waits until the Job has the given number of active Pods.
 func awaitActivePods(t *testing.T, ns, job string, want int) []corev1.Pod {
 	t.Helper()
 	var active []corev1.Pod
@@ -57,7 +57,7 @@ func TestJobCompletes(t *testing.T) {
 	markReady(t, active...)
 	await(t, "2 ready pods in the status", getByName(jobs(ns), "work"), func(j *batchv1.Job) bool { return *j.Status.Ready == 2 })
 
-	// One done leaves two to do: the next starts. Two done leave one.
+	// Of three completions one is done: the next Pod starts. After two, one is left.
 	markPhase(t, corev1.PodSucceeded, active[0])
 	await(t, "1 success and 2 active pods", getByName(jobs(ns), "work"), func(j *batchv1.Job) bool { return j.Status.Succeeded == 1 && j.Status.Active == 2 })
 	markPhase(t, corev1.PodSucceeded, active[1])
@@ -70,9 +70,9 @@ func TestJobCompletes(t *testing.T) {
 		t.Errorf("status of the complete job: %+v", j.Status)
 	}
 	if made := listObjects(t, pods(ns), ""); len(made.Items) != 3 {
-		t.Errorf("%d pods were made, want 3", len(made.Items))
+		t.Errorf("%d pods were created, want 3", len(made.Items))
 	}
-	// No Pod is held back by the finalizer with which they are counted.
+	// The Job controller has removed its tracking finalizer from every Pod.
 	for _, p := range listObjects(t, pods(ns), "").Items {
 		if len(p.Finalizers) != 0 {
 			t.Errorf("pod %s has finalizers %v", p.Name, p.Finalizers)
@@ -105,8 +105,8 @@ func TestJobRetriesAndFails(t *testing.T) {
 	}
 }
 
-// What a Pod failure policy ignores does not count, and what it says is the
-// Job's failure ends it at once.
+// A matching rule of a Pod failure policy fails the Job at once, before the backoff
+// limit is reached.
 func TestJobPodFailurePolicy(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Who watches what does not change learns how far the rest has come, if bookmarks are
-// allowed: else the revision that it knows would be compacted some day.
+// A watch that allows bookmarks receives the current revision although nothing
+// changes; otherwise the client's revision would be compacted at some time.
 func TestBookmarks(t *testing.T) {
 	t.Parallel()
 	templates := controlPlane.client.CoreV1().PodTemplates(createNamespace(t))

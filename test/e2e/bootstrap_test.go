@@ -21,13 +21,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// bootstrapToken is what a new node joins with.
+// bootstrapToken is the credential with which a new node joins.
 type bootstrapToken struct{ id, secret string }
 
 func (b bootstrapToken) String() string     { return b.id + "." + b.secret }
 func (b bootstrapToken) secretName() string { return "bootstrap-token-" + b.id }
 
-// newBootstrapToken makes a token that may be used as data says.
+// newBootstrapToken creates a token with the given usages.
 func newBootstrapToken(t *testing.T, data map[string]string) bootstrapToken {
 	t.Helper()
 	text := strings.ToLower(rand.Text())
@@ -39,8 +39,8 @@ func newBootstrapToken(t *testing.T, data map[string]string) bootstrapToken {
 	return b
 }
 
-// A kubelet comes with a bootstrap token, asks for a certificate, gets it
-// without anybody's help, and is then held to its own node.
+// A kubelet authenticates with a bootstrap token, requests a certificate, which is
+// approved automatically, and is then restricted to its own node.
 func TestKubeletBootstrap(t *testing.T) {
 	t.Parallel()
 	group := "system:bootstrappers:" + uniqueName("e2e")
@@ -68,7 +68,7 @@ func TestKubeletBootstrap(t *testing.T) {
 	checkKubelet(t, kubelet, name)
 }
 
-// checkKubelet checks what a node's own client may and may not do.
+// checkKubelet checks the rights of a node's own client.
 func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 	t.Helper()
 	ns := createNamespace(t)
@@ -87,7 +87,7 @@ func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 		t.Errorf("a kubelet gives itself a restricted label: got %v, want 403", err)
 	}
 
-	// Secrets are for it when a Pod on it uses them.
+	// It may read a Secret while a Pod on its node uses it.
 	secrets := controlPlane.client.CoreV1().Secrets(ns)
 	for _, s := range []string{"used", "unused"} {
 		createObject(t, secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: s}})
@@ -102,7 +102,7 @@ func checkKubelet(t *testing.T, kubelet *kubernetes.Clientset, name string) {
 	}
 }
 
-// The bootstrap signer vouches for cluster-info with every token that may sign.
+// The bootstrap signer signs cluster-info with every token that has that usage.
 func TestBootstrapSigner(t *testing.T) {
 	t.Parallel()
 	const content = "apiVersion: v1\nkind: Config\n"
@@ -125,7 +125,7 @@ func TestBootstrapSigner(t *testing.T) {
 	await(t, "end of the signature", getByName(maps, "cluster-info"), func(m *corev1.ConfigMap) bool { return m.Data[prefix+signing.id] == "" })
 }
 
-// The token cleaner deletes a token when it expires.
+// The token cleaner deletes expired tokens.
 func TestTokenCleaner(t *testing.T) {
 	t.Parallel()
 	secrets := controlPlane.client.CoreV1().Secrets(metav1.NamespaceSystem)

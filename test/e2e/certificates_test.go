@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// signingRequest is a request for a certificate, and the key that is for.
+// signingRequest is a CertificateSigningRequest with its private key.
 type signingRequest struct {
 	*certificatesv1.CertificateSigningRequest
 	key []byte // PEM
@@ -54,7 +54,7 @@ func newSigningRequest(t *testing.T, signer string, subject pkix.Name, usages ..
 	}
 }
 
-// approve says yes to a request, as an administrator does.
+// approve approves a request as the administrator.
 func approve(t *testing.T, name string) {
 	t.Helper()
 	requests := controlPlane.client.CertificatesV1().CertificateSigningRequests()
@@ -67,8 +67,8 @@ func approve(t *testing.T, name string) {
 	}
 }
 
-// awaitCertificate waits for a request to be signed, checks what with, and
-// returns a client that has the certificate.
+// awaitCertificate waits until a request is signed, checks the certificate, and
+// returns a client that uses it.
 func awaitCertificate(t *testing.T, csr signingRequest) (*x509.Certificate, *kubernetes.Clientset) {
 	t.Helper()
 	signed := await(t, "certificate", getByName(controlPlane.client.CertificatesV1().CertificateSigningRequests(), csr.Name),
@@ -133,7 +133,7 @@ func TestCertificateRefused(t *testing.T) {
 		t.Errorf("request to be a master: got %v, want 403", err)
 	}
 
-	// One that the signer may not sign fails although it is approved.
+	// An approved request that the signer does not support fails.
 	server := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "eve"}, certificatesv1.UsageServerAuth)
 	createShared(t, requests, server.CertificateSigningRequest, server.Name)
 	approve(t, server.Name)
@@ -144,17 +144,17 @@ func TestCertificateRefused(t *testing.T) {
 		t.Error("it has a certificate all the same")
 	}
 
-	// Approval is a right of its own.
+	// Approval needs a right of its own.
 	plain := newSigningRequest(t, certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "bob"}, certificatesv1.UsageClientAuth)
 	made := createShared(t, requests, plain.CertificateSigningRequest, plain.Name)
 	made.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
 	bob := clientFor(t, impersonatingConfig("bob"))
 	if _, err := bob.CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), plain.Name, made, metav1.UpdateOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("approval by who may not: got %v, want 403", err)
+		t.Errorf("approval without the right: got %v, want 403", err)
 	}
 }
 
-// A certificate of somebody else's CA is no credential, and worse than none.
+// The certificate of an unknown CA is rejected, even for what anonymous clients may read.
 func TestForeignCertificateIsRejected(t *testing.T) {
 	t.Parallel()
 	srv, ca := serveTLS(t, nil, nil)

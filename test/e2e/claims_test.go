@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Pod that asks for a device by a template gets a claim that lives with it.
+// A Pod with a resource claim template gets a claim that is deleted with the Pod.
 func TestResourceClaim(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -35,7 +35,7 @@ func TestResourceClaim(t *testing.T) {
 	awaitGone(t, "claim of the pod", getByName(claims, name))
 }
 
-// The Pods that use a device go when it is tainted, as those of a node do.
+// The Pods that use a tainted device are evicted.
 func TestDeviceTaintEviction(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -51,7 +51,7 @@ func TestDeviceTaintEviction(t *testing.T) {
 	p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = startFakeNode(t, nil).name, new(int64(0))
 	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("gpu")}}
 	p = createObject(t, pods(ns), p)
-	updateObjectStatus(t, claims, "gpu", func(c *resourcev1.ResourceClaim) { // plays the scheduler
+	updateObjectStatus(t, claims, "gpu", func(c *resourcev1.ResourceClaim) { // acts as the scheduler
 		c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{
 			Results: []resourcev1.DeviceRequestAllocationResult{{Request: "one", Driver: driver, Pool: "pool", Device: "gpu-0"}},
 		}}

@@ -13,17 +13,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// anonymousConfig is a client configuration without a credential.
+// anonymousConfig returns a client configuration without credentials.
 func anonymousConfig() *rest.Config { return rest.AnonymousClientConfig(controlPlane.config) }
 
-// tokenConfig is a client configuration with a token.
+// tokenConfig returns a client configuration with a bearer token.
 func tokenConfig(token string) *rest.Config {
 	cfg := anonymousConfig()
 	cfg.BearerToken = token
 	return cfg
 }
 
-// impersonatingConfig is the administrator acting as somebody else.
+// impersonatingConfig returns the administrator's configuration, impersonating a user.
 func impersonatingConfig(user string, groups ...string) *rest.Config {
 	cfg := rest.CopyConfig(controlPlane.config)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
@@ -39,7 +39,7 @@ func clientFor(t *testing.T, cfg *rest.Config) *kubernetes.Clientset {
 	return client
 }
 
-// whoAmI is who the API server takes the client for.
+// whoAmI returns the user that the API server sees.
 func whoAmI(ctx context.Context, client *kubernetes.Clientset) (authenticationv1.UserInfo, error) {
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
@@ -48,19 +48,19 @@ func whoAmI(ctx context.Context, client *kubernetes.Clientset) (authenticationv1
 	return review.Status.UserInfo, nil
 }
 
-// askWhoAmI is whoami for await.
+// askWhoAmI returns whoAmI for await.
 func askWhoAmI(client *kubernetes.Clientset) func(context.Context) (authenticationv1.UserInfo, error) {
 	return func(ctx context.Context) (authenticationv1.UserInfo, error) { return whoAmI(ctx, client) }
 }
 
-// httpResponse is what a plain GET gets.
+// httpResponse is the response to a GET.
 type httpResponse struct {
 	Code   int
 	Header http.Header
 	Body   string
 }
 
-// httpGet gets a path that no typed client knows.
+// httpGet reads a path for which there is no typed client.
 func httpGet(t *testing.T, cfg *rest.Config, path string, accept ...string) httpResponse {
 	t.Helper()
 	client, err := rest.HTTPClientFor(cfg)
@@ -86,7 +86,7 @@ func httpGet(t *testing.T, cfg *rest.Config, path string, accept ...string) http
 	return httpResponse{resp.StatusCode, resp.Header, string(body)}
 }
 
-// bindClusterRole lets a user or group use a ClusterRole in all namespaces.
+// bindClusterRole grants a ClusterRole to a user or group.
 func bindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
 	t.Helper()
 	name := uniqueName("grant")

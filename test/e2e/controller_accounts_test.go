@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// objectCreators is which service account in kube-system may make an object, by its kind
-// and its owner's.
+// objectCreators names, by the kind of an object and the kind of its owner, the
+// service account in kube-system that may create it.
 var objectCreators = map[string]string{
 	"ReplicaSet/Deployment":          "deployment-controller",
 	"Pod/ReplicaSet":                 "replicaset-controller",
@@ -31,8 +31,8 @@ var objectCreators = map[string]string{
 	"PersistentVolumeClaim/Pod":      "ephemeral-volume-controller",
 }
 
-// In a namespace where each controller is let make only what is its own, under
-// its own name, everything is made all the same.
+// Controllers create all their objects in a namespace in which each service account
+// may create only those of its own controller.
 func TestControllersUseOwnServiceAccounts(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -79,7 +79,7 @@ func TestControllersUseOwnServiceAccounts(t *testing.T) {
 		func(missing []string) bool { return len(missing) == 0 })
 }
 
-// missingCreators lists the keys of makers of which the namespace has no object.
+// missingCreators lists the keys of objectCreators without an object in the namespace.
 func missingCreators(ctx context.Context, ns string) ([]string, error) {
 	left := maps.Clone(objectCreators)
 	for _, gvr := range []schema.GroupVersionResource{

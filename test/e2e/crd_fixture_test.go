@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// customGroup ends the group of every custom resource that the tests define.
+// customGroup is the suffix of the API groups that the tests define.
 const customGroup = ".e2e.example"
 
-// widgetCRD defines a namespaced kind with a spec that is validated and
-// defaulted, a status and a scale, in a group of its own.
+// widgetCRD returns a definition, in a group of its own, of a namespaced kind with
+// validation, defaults, a status and a scale subresource.
 func widgetCRD(group string) *apiextensionsv1.CustomResourceDefinition {
 	number, text := apiextensionsv1.JSONSchemaProps{Type: "integer"}, apiextensionsv1.JSONSchemaProps{Type: "string"}
 	size, colour := number, text
@@ -54,7 +54,7 @@ func widgetCRD(group string) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// establishCRD makes a custom resource and returns when it is served.
+// establishCRD creates a definition and returns when its resource is served.
 func establishCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
 	t.Helper()
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
@@ -85,7 +85,7 @@ func newWidget(gvr schema.GroupVersionResource, name string, size int64) *unstru
 	}}
 }
 
-// customClient is a dynamic client as the helpers take it: without subresources.
+// customClient adapts a dynamic client to the interfaces of the helpers.
 type customClient struct{ dynamic.ResourceInterface }
 
 func (c customClient) Get(ctx context.Context, name string, opts metav1.GetOptions) (*unstructured.Unstructured, error) {

@@ -34,7 +34,7 @@ func TestCustomResource(t *testing.T) {
 	if diff := cmp.Diff(want, made.Object["spec"]); diff != "" {
 		t.Errorf("spec after defaulting: -want +got:\n%s", diff)
 	}
-	// The status is a subresource: each endpoint leaves the other's part alone.
+	// The status is a subresource: an update of one does not change the other.
 	spoofed := made.DeepCopy()
 	setField(t, spoofed, "huge", "status", "phase")
 	setField(t, spoofed, int64(4), "spec", "size")
@@ -72,7 +72,7 @@ func TestCustomResource(t *testing.T) {
 	}
 }
 
-// What the schema does not allow is refused, with the field and the reason.
+// An invalid object is refused with the field and the reason.
 func TestCustomResourceValidation(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -111,7 +111,7 @@ func setField(t *testing.T, obj *unstructured.Unstructured, value any, path ...s
 	}
 }
 
-// Rules in CEL, the scale subresource and printer columns work as for built-in kinds.
+// CEL rules, the scale subresource and printer columns work as for built-in kinds.
 func TestCustomResourceCELScaleAndColumns(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -144,7 +144,7 @@ func TestCustomResourceCELScaleAndColumns(t *testing.T) {
 	}, func(a httpResponse) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
 }
 
-// With the definition go the objects, but not before their finalizers allow.
+// Deleting a definition deletes its objects, after their finalizers are removed.
 func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -169,8 +169,7 @@ func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	awaitGone(t, "resource", getByName(widgets, "held"))
 }
 
-// Who watches a kind sees its objects by the schema that the kind has now, and no more
-// of a kind that has gone.
+// A watch follows changes of the definition and ends when the definition is deleted.
 func TestCustomResourceWatchFollowsDefinition(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -189,7 +188,7 @@ func TestCustomResourceWatchFollowsDefinition(t *testing.T) {
 	updateObject(t, crds, crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["shape"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 	})
-	// Events that come within the second in which upstream changes over have the old one.
+	// Upstream needs up to a second to switch to the new schema.
 	await(t, "watched object with the new field", func(ctx context.Context) (any, error) {
 		round := fmt.Appendf(nil, `{"spec":{"shape":"round %v"}}`, time.Now())
 		if _, err := widgets.Patch(ctx, "one", types.MergePatchType, round, metav1.PatchOptions{}); err != nil {

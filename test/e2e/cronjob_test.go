@@ -14,8 +14,8 @@ func cronJobs(ns string) batchv1client.CronJobInterface {
 	return controlPlane.client.BatchV1().CronJobs(ns)
 }
 
-// createDueCronJob makes a CronJob whose last run was five minutes ago, so that it is due
-// when it is resumed, which it then is.
+// createDueCronJob creates a CronJob that is due: suspended, with its last run five
+// minutes ago, and then resumed.
 func createDueCronJob(t *testing.T, ns string, spec batchv1.CronJobSpec, running ...batchv1.Job) {
 	t.Helper()
 	spec.Schedule = "* * * * *"
@@ -41,7 +41,7 @@ func TestCronJob(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
 	createDueCronJob(t, ns, batchv1.CronJobSpec{})
-	// The runs that were missed are made up for by one.
+	// One run makes up for all that were missed.
 	run := await(t, "the job that is due", listBySelector(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 }).Items[0]
 	requireController(t, &run, "CronJob", "tick")
 	scheduled, err := time.Parse(time.RFC3339, run.Annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"])
@@ -53,7 +53,7 @@ func TestCronJob(t *testing.T) {
 		t.Errorf("status %+v, want job %s of %v", c.Status, run.Name, scheduled)
 	}
 	awaitEvent(t, ns, "CronJob", "tick", "SuccessfulCreate")
-	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // no second run at the minute
+	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // prevents a second run at the next minute
 
 	markPhase(t, corev1.PodSucceeded, awaitActivePods(t, ns, run.Name, 1)...)
 	await(t, "status of the success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
@@ -64,8 +64,8 @@ func TestCronJob(t *testing.T) {
 	awaitGone(t, "the job beyond the history limit", getByName(jobs(ns), run.Name))
 }
 
-// A run that is due while another is active waits, or replaces it, as the
-// policy has it.
+// The concurrency policy decides whether a run that is due waits for an active one
+// or replaces it.
 func TestCronJobConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []batchv1.ConcurrencyPolicy{batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
@@ -77,7 +77,7 @@ func TestCronJobConcurrency(t *testing.T) {
 			if policy == batchv1.ForbidConcurrent {
 				awaitEvent(t, ns, "CronJob", "tick", "JobAlreadyActive")
 				if l := listObjects(t, jobs(ns), "cron=tick"); len(l.Items) != 0 {
-					t.Errorf("%d jobs were made beside the active one", len(l.Items))
+					t.Errorf("%d jobs were created beside the active one", len(l.Items))
 				}
 				return
 			}

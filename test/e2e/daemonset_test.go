@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// targetNode is the node that a DaemonSet's Pod is for, before any scheduler has
-// bound it.
+// targetNode returns the node that the DaemonSet controller selected for a Pod.
 func targetNode(p corev1.Pod) string {
 	a := p.Spec.Affinity
 	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -27,7 +26,8 @@ func targetNode(p corev1.Pod) string {
 	return ""
 }
 
-// newDaemonSet is a DaemonSet of a pool's nodes, whose Pods need no kubelet to end.
+// newDaemonSet returns a DaemonSet for the nodes of a pool. Its Pods terminate
+// without a kubelet.
 func newDaemonSet(pool map[string]string) *appsv1.DaemonSet {
 	tmpl := podTemplate(webLabels)
 	tmpl.Spec.NodeSelector = pool
@@ -38,8 +38,8 @@ func newDaemonSet(pool map[string]string) *appsv1.DaemonSet {
 	}
 }
 
-// awaitTargets waits for a Pod for each of the nodes, plays the scheduler for
-// those that are not bound, and makes all ready.
+// awaitTargets waits until each node has a Pod, binds the Pods as the scheduler
+// does, and makes them ready.
 func awaitTargets(t *testing.T, ns string, want ...fakeNode) []corev1.Pod {
 	t.Helper()
 	list := awaitPods(t, ns, "app=web", len(want))
@@ -95,18 +95,18 @@ func TestDaemonSet(t *testing.T) {
 	awaitTargets(t, ns, first, second, third)
 	awaitStatus("status of 3 nodes", 3)
 
-	// A node that no longer matches loses its Pod.
+	// A node that no longer matches the selector loses its Pod.
 	updateObject(t, controlPlane.client.CoreV1().Nodes(), second.name, func(n *corev1.Node) { n.Labels["pool"] = "left" })
 	awaitTargets(t, ns, first, third)
 	awaitStatus("status after a node has left the pool", 2)
 
-	// The Pod of a node that is gone goes when Pods without a node are collected.
+	// The Pod of a deleted node is garbage collected.
 	deleteObject(t, controlPlane.client.CoreV1().Nodes(), first.name)
 	awaitTargets(t, ns, third)
 	awaitStatus("status after the loss of a node", 1)
 }
 
-// A new template replaces the Pods node by node, and is kept as a revision.
+// A new template replaces the Pods node by node and creates a revision.
 func TestDaemonSetRollout(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -121,7 +121,7 @@ func TestDaemonSetRollout(t *testing.T) {
 	setImage := func(image string) {
 		updateObject(t, sets, "agent", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image })
 	}
-	setImage("registry.invalid/broken") // never ready: goes no further than maxUnavailable, 1
+	setImage("registry.invalid/broken") // never ready: the rollout stops at maxUnavailable, 1
 	await(t, "rollout to one node", getByName(sets, "agent"), func(ds *appsv1.DaemonSet) bool {
 		s := ds.Status
 		return s.ObservedGeneration == ds.Generation && s.UpdatedNumberScheduled == 1 && s.NumberAvailable == 1

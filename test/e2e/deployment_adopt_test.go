@@ -75,11 +75,11 @@ func TestDeploymentPauseAndHistory(t *testing.T) {
 	sets := await(t, "end of the old ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""),
 		func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
 	if image := sets.Items[0].Spec.Template.Spec.Containers[0].Image; image != "registry.invalid/app:2" {
-		t.Errorf("the ReplicaSet that is left is of %s", image)
+		t.Errorf("the remaining ReplicaSet has image %s", image)
 	}
 }
 
-// What a deleted Deployment has orphaned belongs to the next one like it.
+// A new Deployment adopts the ReplicaSet that a deleted one with the same selector orphaned.
 func TestDeploymentAdoption(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -110,12 +110,12 @@ func TestDeploymentAdoption(t *testing.T) {
 	}
 	for uid := range podUIDs(awaitPods(t, ns, "app=web", 3)) {
 		if !before[uid] {
-			t.Errorf("pod %s was made anew", uid)
+			t.Errorf("pod %s was recreated", uid)
 		}
 	}
 }
 
-// A ReplicaSet and a Pod that nobody owns fall to the Deployment that selects them.
+// Controllers adopt matching objects that have no owner.
 func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -134,7 +134,7 @@ func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	adopted := await(t, "ReplicaSet adopted by the deployment", getByName(controlPlane.client.AppsV1().ReplicaSets(ns), "stray"),
 		func(rs *appsv1.ReplicaSet) bool { return metav1.GetControllerOf(rs) != nil })
 	requireController(t, adopted, "Deployment", "web")
-	// Its template is another, so it is scaled away like an old revision.
+	// Its template differs, so it is scaled down like an old revision.
 	markPodsReadyExcept(t, ns, "")
 	awaitRollout(t, ns, 3)
 	awaitGone(t, "stray pod", getByName(pods(ns), pod.Name))

@@ -17,8 +17,8 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// newDeployment has three replicas, and replaces them one by one without ever
-// having fewer.
+// newDeployment returns a Deployment with three replicas that never has fewer during
+// a rollout.
 func newDeployment(image string) *appsv1.Deployment {
 	tmpl := podTemplate(webLabels)
 	tmpl.Spec.Containers[0].Image = image
@@ -39,7 +39,7 @@ func deployments(ns string) appsv1client.DeploymentInterface {
 	return controlPlane.client.AppsV1().Deployments(ns)
 }
 
-// awaitRollout waits until all replicas are of the current template.
+// awaitRollout waits until all replicas have the current template.
 func awaitRollout(t *testing.T, ns string, replicas int32) *appsv1.Deployment {
 	t.Helper()
 	return await(t, "complete rollout", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
@@ -49,7 +49,7 @@ func awaitRollout(t *testing.T, ns string, replicas int32) *appsv1.Deployment {
 	})
 }
 
-// awaitReplicaSet waits for the ReplicaSet of an image to have as many replicas.
+// awaitReplicaSet waits until the ReplicaSet with an image has the given number of replicas.
 func awaitReplicaSet(t *testing.T, ns, image string, replicas int32) appsv1.ReplicaSet {
 	t.Helper()
 	ofImage := func(rs appsv1.ReplicaSet) bool { return rs.Spec.Template.Spec.Containers[0].Image == image }
@@ -70,8 +70,8 @@ func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionTy
 	return appsv1.DeploymentCondition{}
 }
 
-// markPodsReadyExcept plays a kubelet that makes each new Pod ready, but for images that
-// cannot be pulled.
+// markPodsReadyExcept acts as a kubelet that makes new Pods ready unless they have
+// the bad image.
 func markPodsReadyExcept(t *testing.T, ns, badImage string) {
 	t.Helper()
 	watchPods(t, ns, func(ctx context.Context, _ watch.EventType, p *corev1.Pod) {
@@ -82,7 +82,7 @@ func markPodsReadyExcept(t *testing.T, ns, badImage string) {
 		setReady(p)
 		p.ResourceVersion = ""
 		if _, err := pods(ns).UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
-			t.Logf("mark %s ready: %v", p.Name, err) // it may be gone by now
+			t.Logf("mark %s ready: %v", p.Name, err) // it may have been deleted
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestDeploymentRolloutAndRollback(t *testing.T) {
 		t.Errorf("revisions of old, new and deployment: %v", got)
 	}
 
-	// Back to the old template: the old ReplicaSet again, as the newest revision.
+	// A rollback reuses the old ReplicaSet as the newest revision.
 	setImage(t, ns, "registry.invalid/app:1")
 	back := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
 	d = awaitRollout(t, ns, 3)
@@ -131,7 +131,7 @@ func TestDeploymentRolloutAndRollback(t *testing.T) {
 		t.Errorf("revision history %q, want 1", got)
 	}
 	if n := fewest(); n < 3 {
-		t.Errorf("with maxUnavailable 0 there were once %d available", n)
+		t.Errorf("with maxUnavailable 0, only %d were available at one time", n)
 	}
 }
 
@@ -140,8 +140,8 @@ func setImage(t *testing.T, ns, image string) {
 	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
 }
 
-// trackFewestAvailable watches the Deployment, and tells the least number of
-// available replicas that its status ever showed.
+// trackFewestAvailable watches the Deployment and returns a function that returns the
+// lowest number of available replicas so far.
 func trackFewestAvailable(t *testing.T, ns string) func() int32 {
 	t.Helper()
 	w, err := deployments(ns).Watch(t.Context(), metav1.ListOptions{})
@@ -163,8 +163,8 @@ func trackFewestAvailable(t *testing.T, ns string) func() int32 {
 	return fewest.Load
 }
 
-// A template whose Pods never get ready costs no available replica, and the
-// Deployment says that it does not progress.
+// Pods that never become ready leave the old replicas available, and the Deployment
+// reports that it does not progress.
 func TestDeploymentStuckRollout(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,18 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/kubernetes/pkg/controlplane"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// isTestGroup tells an API group that another test has added.
+// isTestGroup reports whether another test has added an API group.
 func isTestGroup(group string) bool {
 	return strings.HasSuffix(group, customGroup) || group == "metrics.k8s.io"
 }
 
-// The golden file holds the stable part of what upstream records of its own
-// server (api/discovery in its repository), without what is behind a feature
-// gate that is off by default: every resource, subresource and verb.
+// The golden file has every resource, subresource and verb of upstream's stable APIs
+// (api/discovery in its repository), without those behind feature gates that are
+// off by default.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	client, err := discovery.NewDiscoveryClientForConfig(controlPlane.config)
@@ -32,7 +30,7 @@ func TestDiscovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, lists, err := client.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // of an API that a test is taking away
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // of an API that another test is removing
 		t.Fatal(err)
 	}
 	var lines []string
@@ -50,25 +48,13 @@ func TestDiscovery(t *testing.T) {
 	}
 	slices.Sort(lines)
 	got := strings.Join(lines, "\n") + "\n"
-	const golden = "testdata/resources.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("-golden +got:\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/resources.txt", []byte(got))
 }
 
-// What upstream's code says is on by default is served, and nothing else is.
+// Exactly the versions that upstream enables by default are served.
 func TestDiscoveryVersions(t *testing.T) {
 	t.Parallel()
-	want := map[string]bool{"apiextensions.k8s.io/v1": true, "apiregistration.k8s.io/v1": true} // served by the other two servers
+	want := map[string]bool{"apiextensions.k8s.io/v1": true, "apiregistration.k8s.io/v1": true} // served by the two delegated servers
 	for gv, on := range controlplane.DefaultAPIResourceConfigSource().GroupVersionConfigs {
 		if on {
 			want[gv.String()] = true
@@ -89,7 +75,7 @@ func TestDiscoveryVersions(t *testing.T) {
 	}
 }
 
-// One request is enough for all that is served.
+// Aggregated discovery lists everything in one response.
 func TestAggregatedDiscovery(t *testing.T) {
 	t.Parallel()
 	const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

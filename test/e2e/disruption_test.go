@@ -73,8 +73,8 @@ func TestPodDisruptionBudget(t *testing.T) {
 	awaitBudget("restored budget", 3, 1)
 }
 
-// A percentage is of what the Pods' controller wants, and Pods of no controller
-// make such a budget fail.
+// A percentage is relative to the scale of the Pods' controller. A budget with a
+// percentage fails for Pods without a controller.
 func TestPodDisruptionBudgetPercentage(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 Endpoints are deprecated, and served.
-
 package e2e_test
 
 import (
@@ -14,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// endpointAddresses is what one of the two APIs says of a Service.
+// endpointAddresses are the addresses in Endpoints or in EndpointSlices.
 type endpointAddresses struct{ Ready, NotReady []string }
 
 func newService(name string) *corev1.Service {
@@ -31,7 +29,7 @@ func listEndpointSlices(ctx context.Context, ns, service string) (*discoveryv1.E
 	return controlPlane.client.DiscoveryV1().EndpointSlices(ns).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 }
 
-// awaitAddresses waits until Endpoints and EndpointSlices both say the same.
+// awaitAddresses waits until Endpoints and EndpointSlices both have the addresses.
 func awaitAddresses(t *testing.T, ns string, want endpointAddresses) {
 	t.Helper()
 	slices.Sort(want.Ready)
@@ -122,7 +120,7 @@ func TestEndpoints(t *testing.T) {
 		func(l *discoveryv1.EndpointSliceList) bool { return len(l.Items) == 0 })
 }
 
-// A Pod that is shutting down serves, but is not ready.
+// A terminating Pod is serving but not ready.
 func TestEndpointSliceTerminating(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -154,7 +152,7 @@ func TestEndpointSliceTerminating(t *testing.T) {
 		})
 }
 
-// Endpoints that a person wrote are mirrored to slices.
+// Endpoints that a user creates are mirrored to slices.
 func TestEndpointSliceMirroring(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

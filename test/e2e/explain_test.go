@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
-// explainEntries are what is said of every controller of the plane.
+// explainEntries returns the explain page of every controller.
 func explainEntries(t *testing.T) map[string]explain.Entry {
 	t.Helper()
 	src := newRemoteClient(t)
@@ -37,14 +37,13 @@ func explainEntries(t *testing.T) map[string]explain.Entry {
 	return all
 }
 
-// Pages and what is observed agree: on queues, on what a controller may do, and
-// on what it does.
+// Pages agree with what is observed: queues, permissions and writes.
 func TestExplainAgreesWithObservation(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	var all map[string]explain.Entry
-	await(t, "pages that tell what the controllers of a Deployment write", func(context.Context) (missing []string, err error) {
+	await(t, "pages with the writes of a Deployment's controllers", func(context.Context) (missing []string, err error) {
 		all = explainEntries(t)
 		for name, want := range map[string][]string{
 			"deployment-controller": {"create replicasets.apps", "update deployments.apps/status"},
@@ -62,7 +61,7 @@ func TestExplainAgreesWithObservation(t *testing.T) {
 		t.Errorf("only %d controllers and parts", len(all))
 	}
 	for name, e := range all {
-		if name == "kube-apiserver" { // has 30 small ones
+		if name == "kube-apiserver" { // has 30 small queues without a page
 			continue
 		}
 		for _, q := range e.Queues {
@@ -84,7 +83,7 @@ func TestExplainAgreesWithObservation(t *testing.T) {
 	}
 }
 
-// rulesAllow says whether one of the rules allows verb on RESOURCE[.GROUP][/SUBRESOURCE].
+// rulesAllow reports whether a rule allows verb on RESOURCE[.GROUP][/SUBRESOURCE].
 func rulesAllow(rules []explain.Rule, verb, resource string) bool {
 	resource, sub, _ := strings.Cut(resource, "/")
 	name, group, _ := strings.Cut(resource, ".")
@@ -102,7 +101,7 @@ func matchesVerb(verbs []string, verb string) bool {
 	return slices.Contains(verbs, "*") || slices.Contains(verbs, verb)
 }
 
-// Every queue that a page speaks of is there, once its controller runs.
+// Every queue that a page describes exists once its controller runs.
 func TestExplainQueuesExist(t *testing.T) {
 	t.Parallel()
 	await(t, "queues of all pages", func(context.Context) (missing []string, err error) {
@@ -123,7 +122,7 @@ func TestExplainQueuesExist(t *testing.T) {
 	}, func(missing []string) bool { return len(missing) == 0 })
 }
 
-// Flags have the values that this plane was started with.
+// Pages show the flag values of this control plane.
 func TestExplainFlags(t *testing.T) {
 	t.Parallel()
 	e := explainEntries(t)["node-lifecycle-controller"]

@@ -13,7 +13,7 @@ func configMaps(ns string) corev1client.ConfigMapInterface {
 	return controlPlane.client.CoreV1().ConfigMaps(ns)
 }
 
-// createOwnedMap makes a ConfigMap that belongs to its owners.
+// createOwnedMap creates a ConfigMap with owners.
 func createOwnedMap(t *testing.T, ns, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	t.Helper()
 	return createObject(t, configMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}})
@@ -32,7 +32,7 @@ func TestGarbageCollectionBackground(t *testing.T) {
 	deleteObject(t, configMaps(ns), "owner")
 	awaitGone(t, "owner", getByName(configMaps(ns), "owner"))
 	awaitGone(t, "dependent", getByName(configMaps(ns), "dependent"))
-	// One with another owner left stays, and forgets the one that is gone.
+	// An object with another owner stays, without the reference to the deleted one.
 	await(t, "dependent with one owner", getByName(configMaps(ns), "shared"), func(m *corev1.ConfigMap) bool {
 		return m.DeletionTimestamp == nil && len(m.OwnerReferences) == 1 && m.OwnerReferences[0].UID == other.UID
 	})
@@ -49,7 +49,7 @@ func TestGarbageCollectionForeground(t *testing.T) {
 	deleteObject(t, configMaps(ns), "owner", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
 	awaitGone(t, "dependent", getByName(configMaps(ns), "dependent"))
 	await(t, "deletion of the held dependent", getByName(configMaps(ns), "held"), func(m *corev1.ConfigMap) bool { return m.DeletionTimestamp != nil })
-	// The owner stays as long as a dependent does that blocks it.
+	// The owner stays until the last blocking dependent is deleted.
 	waiting := getObject(t, configMaps(ns), "owner")
 	if waiting.DeletionTimestamp == nil || !slices.Equal(waiting.Finalizers, []string{metav1.FinalizerDeleteDependents}) {
 		t.Errorf("the owner is being deleted since %v, with finalizers %v", waiting.DeletionTimestamp, waiting.Finalizers)
@@ -75,7 +75,7 @@ func TestGarbageCollectionOrphan(t *testing.T) {
 	}
 }
 
-// An owner that has never been, or is of another namespace, is no owner.
+// An owner that never existed, or is in another namespace, counts as deleted.
 func TestGarbageCollectionAbsentOwner(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -88,8 +88,8 @@ func TestGarbageCollectionAbsentOwner(t *testing.T) {
 	awaitGone(t, "dependent of an owner elsewhere", getByName(configMaps(elsewhere), "dependent"))
 }
 
-// A custom resource owns a Deployment, whose Pods own a map, which owns a custom
-// resource: the end of the first is the end of all.
+// A custom resource owns a Deployment, a Pod of it owns a ConfigMap, which owns
+// another custom resource: deleting the first deletes all.
 func TestGarbageCollectionChain(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

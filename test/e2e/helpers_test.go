@@ -14,22 +14,22 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// uniqueName makes a name that no other test has.
+// uniqueName returns a name that no other test uses.
 func uniqueName(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:8]) }
 
-// createNamespace makes a namespace of the test's own, in which Pods can be created,
-// and deletes it when the test ends.
+// createNamespace creates a namespace in which Pods can be created and deletes it
+// when the test ends.
 func createNamespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("ns")}}
 	createShared(t, controlPlane.client.CoreV1().Namespaces(), ns, ns.Name)
-	// Pods without a service account are refused until the default one is there.
+	// Pods are refused until the default service account exists.
 	await(t, "default service account", getByName(controlPlane.client.CoreV1().ServiceAccounts(ns.Name), "default"), anyState)
 	return ns.Name
 }
 
-// createShared creates an object outside the test's namespace, and deletes it
-// when the test ends.
+// createShared creates an object outside the test's namespace and deletes it when
+// the test ends.
 func createShared[T any](t *testing.T, c interface {
 	creator[T]
 	deleter
@@ -74,13 +74,13 @@ func listObjects[L any](t *testing.T, c lister[L], selector string) L {
 	return got
 }
 
-// updateObject changes an object as a client should: again after a conflict.
+// updateObject changes an object and retries after a conflict.
 func updateObject[T any](t *testing.T, c updater[T], name string, change func(T)) T {
 	t.Helper()
 	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.Update(t.Context(), obj, metav1.UpdateOptions{}) })
 }
 
-// updateObjectStatus is modify for the status subresource.
+// updateObjectStatus is updateObject for the status subresource.
 func updateObjectStatus[T any](t *testing.T, c statusUpdater[T], name string, change func(T)) T {
 	t.Helper()
 	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}) })
@@ -103,7 +103,7 @@ func updateWithRetry[T any](t *testing.T, name string, c getter[T], change func(
 	return written
 }
 
-// deleteObject deletes an object as opts say; none = in the background.
+// deleteObject deletes an object with the given options; by default in the background.
 func deleteObject(t *testing.T, c deleter, name string, opts ...metav1.DeleteOptions) {
 	t.Helper()
 	how := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
@@ -115,7 +115,7 @@ func deleteObject(t *testing.T, c deleter, name string, opts ...metav1.DeleteOpt
 	}
 }
 
-// getByName and all are what await asks for.
+// getByName and listBySelector return functions for await.
 func getByName[T any](c getter[T], name string) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) { return c.Get(ctx, name, metav1.GetOptions{}) }
 }
@@ -126,8 +126,7 @@ func listBySelector[L any](c lister[L], selector string) func(context.Context) (
 
 func anyState[T any](T) bool { return true }
 
-// requireController reports, as an error of the test, an object whose controller is
-// not the one given.
+// requireController checks the controller in an object's owner references.
 func requireController(t *testing.T, obj metav1.Object, kind, name string) {
 	t.Helper()
 	ref := metav1.GetControllerOf(obj)
@@ -136,7 +135,7 @@ func requireController(t *testing.T, obj metav1.Object, kind, name string) {
 	}
 }
 
-// awaitEvent waits for a controller's own account of what it did to an object.
+// awaitEvent waits for an Event about an object.
 func awaitEvent(t *testing.T, ns, kind, name, reason string) corev1.Event {
 	t.Helper()
 	selector := fmt.Sprintf("involvedObject.kind=%s,involvedObject.name=%s,reason=%s", kind, name, reason)
@@ -146,5 +145,5 @@ func awaitEvent(t *testing.T, ns, kind, name, reason string) corev1.Event {
 	return events.Items[0]
 }
 
-// oneHourAgo is when Pods and conditions began that have been so for some time.
+// oneHourAgo is the start time of Pods and conditions that are not new.
 func oneHourAgo() metav1.Time { return metav1.NewTime(time.Now().Add(-time.Hour)) }

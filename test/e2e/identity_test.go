@@ -18,13 +18,13 @@ import (
 
 func TestServiceAccountDefault(t *testing.T) {
 	t.Parallel()
-	ns := createNamespace(t) // waits for the account
+	ns := createNamespace(t) // waits for the service account
 	accounts := controlPlane.client.CoreV1().ServiceAccounts(ns)
 	first := getObject(t, accounts, "default")
 	deleteObject(t, accounts, "default")
-	await(t, "default service account anew", getByName(accounts, "default"), func(sa *corev1.ServiceAccount) bool { return sa.UID != first.UID })
+	await(t, "new default service account", getByName(accounts, "default"), func(sa *corev1.ServiceAccount) bool { return sa.UID != first.UID })
 
-	// Pods get it, with a token that is projected for each.
+	// Pods use it, with a projected token for each.
 	p := createObject(t, pods(ns), newPod("web", webLabels))
 	var sources []corev1.VolumeProjection
 	for _, v := range p.Spec.Volumes {
@@ -37,7 +37,7 @@ func TestServiceAccountDefault(t *testing.T) {
 	}
 }
 
-// createAccountToken makes a service account and a token for it.
+// createAccountToken creates a service account and a token for it.
 func createAccountToken(t *testing.T, ns, name string, spec authenticationv1.TokenRequestSpec) string {
 	t.Helper()
 	accounts := controlPlane.client.CoreV1().ServiceAccounts(ns)
@@ -66,7 +66,7 @@ func TestTokenRequest(t *testing.T) {
 		t.Errorf("the token is of %+v", who)
 	}
 
-	// It may nothing, until it is let.
+	// It has no rights until they are granted.
 	if _, err := client.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("list pods without rights: got %v, want 403", err)
 	}
@@ -83,13 +83,13 @@ func TestTokenRequest(t *testing.T) {
 		t.Errorf("list pods elsewhere: got %v, want 403", err)
 	}
 
-	// The token is the account's, and ends with it.
+	// The token becomes invalid when the account is deleted.
 	deleteObject(t, controlPlane.client.CoreV1().ServiceAccounts(ns), "bot")
 	awaitUnauthorized(t, client)
 }
 
-// awaitUnauthorized waits for a token to end. The API server remembers for 10 s
-// that it was good.
+// awaitUnauthorized waits until a token is rejected. The API server caches a
+// successful authentication for 10 s.
 func awaitUnauthorized(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	await(t, "end of the token", func(ctx context.Context) (error, error) {
@@ -98,7 +98,7 @@ func awaitUnauthorized(t *testing.T, client *kubernetes.Clientset) {
 	}, apierrors.IsUnauthorized)
 }
 
-// A token can be for one Pod and for another audience than the API server.
+// A token can be bound to a Pod, and be for another audience than the API server.
 func TestTokenBoundAndAudience(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -133,8 +133,8 @@ func TestTokenBoundAndAudience(t *testing.T) {
 	}
 }
 
-// Secrets of the legacy type are filled with a token that does not expire, and
-// go with their account.
+// Legacy token Secrets are filled with a token that does not expire, and are deleted
+// with their account.
 func TestTokenSecret(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -165,7 +165,7 @@ func TestTokenSecret(t *testing.T) {
 	awaitUnauthorized(t, client)
 }
 
-// Every namespace is told which CA to trust, and a change to that is undone.
+// Every namespace has the CA certificate, and changes to it are reverted.
 func TestRootCAPublishing(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -181,10 +181,10 @@ func TestRootCAPublishing(t *testing.T) {
 	published("the CA again", anyState)
 	first := getObject(t, maps, "kube-root-ca.crt")
 	deleteObject(t, maps, "kube-root-ca.crt")
-	published("CA anew", func(m *corev1.ConfigMap) bool { return m.UID != first.UID })
+	published("CA in a new ConfigMap", func(m *corev1.ConfigMap) bool { return m.UID != first.UID })
 }
 
-// What serves the API vouches for itself to whoever mounts its trust bundle.
+// The API server publishes a trust bundle for its serving certificate.
 func TestClusterTrustBundle(t *testing.T) {
 	t.Parallel()
 	const signer = "kubernetes.io/kube-apiserver-serving"

@@ -15,8 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// controllerResources is what controllers live on: goroutines, by whose they are and where they
-// wait, and work queues, by name. An event handler is two goroutines.
+// controllerResources counts what controllers use: goroutines, by controller and
+// stack, and work queues, by name. An event handler has two goroutines.
 type controllerResources struct {
 	goroutines map[string]int
 	queues     map[string]int
@@ -45,8 +45,8 @@ var (
 	goroutineFrame = regexp.MustCompile(`(?m)^#\t\S+\t(.+?)(\+0x[0-9a-f]+)?\t`)
 )
 
-// countGoroutines counts those of a profile in debug form by their labels and the
-// functions that they are in.
+// countGoroutines counts the goroutines of a profile in debug form by their labels
+// and the functions on their stack.
 func countGoroutines(profile string) map[string]int {
 	counts := map[string]int{}
 	for _, group := range strings.Split(profile, "\n\n") {
@@ -71,22 +71,24 @@ func countGoroutines(profile string) map[string]int {
 	return counts
 }
 
-// growthSince is what there is more of than before, at least so many.
+// growthSince lists what there is more of than before: goroutines that grew by at
+// least atLeast, and any queue.
 func (l controllerResources) growthSince(before controllerResources, atLeast int) (all []string) {
 	for _, who := range slices.Sorted(maps.Keys(l.goroutines)) {
 		if more := l.goroutines[who] - before.goroutines[who]; more >= atLeast && !isTransient(who) {
-			all = append(all, fmt.Sprintf("%d goroutines more of %s", more, who))
+			all = append(all, fmt.Sprintf("%d more goroutines of %s", more, who))
 		}
 	}
 	for _, q := range slices.Sorted(maps.Keys(l.queues)) {
 		if more := l.queues[q] - before.queues[q]; more > 0 {
-			all = append(all, fmt.Sprintf("%d queues more: %s", more, q))
+			all = append(all, fmt.Sprintf("%d more queues: %s", more, q))
 		}
 	}
 	return all
 }
 
-// isTransient says whether such goroutines come and go with the load: the API
+// isTransient reports whether the number of such goroutines depends on the load: those
+// of the API server, and those without a controller.
 // server's, and none of a controller.
 func isTransient(who string) bool {
 	return strings.HasPrefix(who, `{"controller":"kube-apiserver"}`) || !strings.HasPrefix(who, `{"controller"`) && !strings.Contains(who, "/pkg/controller/")
@@ -112,7 +114,7 @@ func TestCountGoroutines(t *testing.T) {
 		t.Fatalf("got %v", before.goroutines)
 	}
 	after := controllerResources{goroutines: countGoroutines(strings.Replace(profile, "2 @", "4 @", 1)), queues: map[string]int{"a q": 2}}
-	if got := after.growthSince(before, 2); len(got) != 2 || !strings.HasPrefix(got[0], "2 goroutines more of ") || got[1] != "1 queues more: a q" {
+	if got := after.growthSince(before, 2); len(got) != 2 || !strings.HasPrefix(got[0], "2 more goroutines of ") || got[1] != "1 more queues: a q" {
 		t.Errorf("got %q", got)
 	}
 	if got := before.growthSince(before, 1); got != nil {
@@ -120,15 +122,15 @@ func TestCountGoroutines(t *testing.T) {
 	}
 }
 
-// awaitNoGrowth waits until nothing is left of the lives that controllers had since.
+// awaitNoGrowth waits until stopped controllers have released their resources.
 func awaitNoGrowth(t *testing.T, before controllerResources, atLeast int) {
 	t.Helper()
-	await(t, "end of what earlier lives have left", func(context.Context) ([]string, error) { return currentResources(t).growthSince(before, atLeast), nil },
+	await(t, "release of the resources of stopped controllers", func(context.Context) ([]string, error) { return currentResources(t).growthSince(before, atLeast), nil },
 		func(grown []string) bool { return len(grown) == 0 })
 }
 
-// countDeliveries counts how often a controller's handlers were told that an object
-// has come: twice would be those of two lives.
+// countDeliveries counts the controller's event handlers that received an added
+// object: two if an earlier run of the controller left its handler behind.
 func countDeliveries(t *testing.T, controller string, of observe.Object, after uint64) int {
 	t.Helper()
 	p, err := controlPlane.server.Observer().Records(t.Context(), observe.Query{

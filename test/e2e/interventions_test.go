@@ -23,50 +23,50 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// interventionsEnv marks the process whose controllers are stopped, paused and made to
-// fail: other tests need theirs.
-const interventionsEnv = "CTRLPLANE_E2E_GATES"
+// interventionsEnv marks the process for tests that pause, stop and fail controllers,
+// which other tests need.
+const interventionsEnv = "CTRLPLANE_E2E_INTERVENTIONS"
 
-// TestInterventions runs the tests below in a process of its own, one after the other.
+// TestInterventions runs the tests below in a child process, one after the other.
 func TestInterventions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(interventionsEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGate[A-Z]", "-test.v")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestIntervention[A-Z]", "-test.v")
 	cmd.Env = append(os.Environ(), interventionsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestGate")
+	ran := strings.Count(string(out), "\n--- PASS: TestIntervention")
 	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
 	t.Logf("%d passed", ran)
 }
 
-// beginIntervention is how each of them begins.
-func beginIntervention(t *testing.T) (ns string, gates control.Interventions) {
+// beginIntervention starts each of them.
+func beginIntervention(t *testing.T) (ns string, interventions control.Interventions) {
 	t.Helper()
 	if os.Getenv(interventionsEnv) == "" {
-		t.Skip("TestInterventions runs it, where nobody else needs the controllers")
+		t.Skip("run by TestInterventions in a process of its own")
 	}
-	gates = newRemoteClient(t).Interventions()
+	interventions = newRemoteClient(t).Interventions()
 	t.Cleanup(func() {
-		if t.Failed() { // what it leaves would fail the others, too
-			mustSucceed(t)(gates.Clear(context.Background(), []string{control.AllControllers}))
+		if t.Failed() { // its faults would fail the other tests, too
+			mustSucceed(t)(interventions.Clear(context.Background(), []string{control.AllControllers}))
 		}
 	})
-	return createNamespace(t), gates
+	return createNamespace(t), interventions
 }
 
-// awaitNamespacesDeleted waits until nothing is left of the namespaces of earlier tests.
+// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted.
 func awaitNamespacesDeleted(t *testing.T) {
 	t.Helper()
-	await(t, "end of what earlier tests have left", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
+	await(t, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
 		return !slices.ContainsFunc(l.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil })
 	})
 }
 
-// mustSucceed is for verbs that have to succeed.
+// mustSucceed returns a function that fails the test if an intervention fails.
 func mustSucceed(t *testing.T) func([]string, error) []string {
 	return func(names []string, err error) []string {
 		t.Helper()
@@ -126,51 +126,51 @@ func queueDepth(queue string) func(context.Context) (int64, error) {
 	}
 }
 
-// In the middle of 200 × 5 Pods, no Pod is created any more though the queue
-// grows; three steps create three; then all is as it would have been.
+// A paused controller creates no Pods while its queue grows; three steps create three
+// Pods; after it resumes, all 200 × 5 Pods exist.
 func TestInterventionPauseStepResume(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	all := numberedDeployments(0, 200)
 	createDeployments(t, ns, all[:100])
 	await(t, "first Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) >= 20 })
-	if names := mustSucceed(t)(gates.Pause(ctx, []string{"replicaset", "replicaset-controller"})); !slices.Equal(names, []string{"replicaset-controller"}) {
+	if names := mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset", "replicaset-controller"})); !slices.Equal(names, []string{"replicaset-controller"}) {
 		t.Errorf("paused: %v", names)
 	}
 	paused := countPods(t, ns)
 	createDeployments(t, ns, all[100:])
 	await(t, "growing queue", queueDepth("replicaset"), func(n int64) bool { return n >= 95 })
-	held, err := gates.HeldWrites(ctx, "replicaset", 50)
+	held, err := interventions.HeldWrites(ctx, "replicaset", 50)
 	if err != nil || held.Total == 0 || !slices.ContainsFunc(held.Items, func(h control.HeldWrite) bool {
 		return h.Verb == "create" && h.Object.Kind == "Pod" && h.Object.Namespace == ns && strings.HasPrefix(h.Object.Name, "web-") && len(h.Body) > 0
 	}) {
 		t.Errorf("held: %v, %s", err, toYAML(held))
 	}
 	if got := countPods(t, ns); got != paused {
-		t.Errorf("%d Pods, %d when it was paused", got, paused)
+		t.Errorf("%d Pods, want %d as when the controller was paused", got, paused)
 	}
 	if c := controllerState(t, "replicaset-controller"); c.State != "paused" || c.Reason != "its writes are held" {
 		t.Errorf("state: %+v", c)
 	}
 
-	for made := 0; made < 3; { // its events are writes, too
-		s, err := gates.Step(ctx, "replicaset")
+	for made := 0; made < 3; { // Events are writes, too
+		s, err := interventions.Step(ctx, "replicaset")
 		if err != nil || s == nil || s.Status >= 400 {
 			t.Fatalf("step: %+v, %v", s, err)
 		}
 		if s.Verb == "create" && s.Object.Resource == "pods" {
 			made++
-			pod := getObject(t, pods(ns), s.Object.Name) // it is there when the step is over
+			pod := getObject(t, pods(ns), s.Object.Name) // exists when Step returns
 			if len(s.Before) != 0 || !strings.Contains(string(s.After), string(pod.UID)) || strings.Contains(string(s.After), "managedFields") {
 				t.Errorf("before: %s, after: %s", s.Before, s.After)
 			}
 		}
 		if got := countPods(t, ns); got != paused+made {
-			t.Fatalf("%d Pods after %d were let through, %d when it was paused", got, made, paused)
+			t.Fatalf("%d Pods after %d steps that create one, %d when the controller was paused", got, made, paused)
 		}
 	}
 
-	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
 	await(t, "all Pods", listPods(ns), func(l []corev1.Pod) bool {
 		return len(l) == 1000 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	})
@@ -186,14 +186,13 @@ func listPods(ns string) func(context.Context) ([]corev1.Pod, error) {
 	}
 }
 
-// interventionRoundsEnv is how often every controller is stopped and started; 20 unless set.
-const interventionRoundsEnv = "CTRLPLANE_GATE_ROUNDS"
+// interventionRoundsEnv is how often every controller is stopped and started; default 20.
+const interventionRoundsEnv = "CTRLPLANE_E2E_INTERVENTION_ROUNDS"
 
-// Controllers that are stopped do nothing; when they are started they do what
-// they have missed, and leave nothing of their earlier lives behind: no
-// goroutine, no event handler, no queue.
+// Stopped controllers do nothing. After a start they catch up, and nothing of their
+// earlier run is left: no goroutine, no event handler, no queue.
 func TestInterventionStopAndStart(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	awaitNamespacesDeleted(t)
 	ctx := t.Context()
 	rounds := 20
@@ -202,11 +201,11 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 	round := func() {
 		t.Helper()
-		stopped := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers}))
+		stopped := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers}))
 		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
 			t.Errorf("stopped: %v", stopped)
 		}
-		if again := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // twice is once
+		if again := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
 			t.Errorf("stopped again: %v", again)
 		}
 		if c := controllerState(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
@@ -217,20 +216,20 @@ func TestInterventionStopAndStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if started := mustSucceed(t)(gates.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
+		if started := mustSucceed(t)(interventions.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
 			t.Errorf("started: %v", started)
 		}
-		mustSucceed(t)(gates.Start(ctx, []string{"deployment", "replicaset"}))
+		mustSucceed(t)(interventions.Start(ctx, []string{"deployment", "replicaset"}))
 		awaitPods(t, ns, "app=web", 3)
 		if d := getObject(t, deployments(ns), "web"); d.UID != created.UID {
-			t.Errorf("another Deployment: %s", toYAML(d))
+			t.Errorf("the Deployment was replaced: %s", toYAML(d))
 		}
 		set := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), "").Items[0]
 		if n := countDeliveries(t, "deployment-controller", observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: set.Name, UID: string(set.UID)}, s.Journal.Last); n != 1 {
-			t.Errorf("%d handlers of the deployment controller were told of its ReplicaSet", n)
+			t.Errorf("%d handlers of the deployment controller received its ReplicaSet, want 1", n)
 		}
 		deleteObject(t, deployments(ns), "web")
-		await(t, "collection of the garbage", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
+		await(t, "garbage collection", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
 	}
 	round()
 	before := currentResources(t)
@@ -245,41 +244,41 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 }
 
-// A stopped controller has refused what it had held; nothing of it is written
-// when it is started again, but by the controller that runs then.
+// Stopping a paused controller discards its held writes. After it starts again, it
+// makes its writes itself.
 func TestInterventionStopWhilePaused(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "held write", func(ctx context.Context) (control.HeldWriteList, error) {
-		return gates.HeldWrites(ctx, "replicaset", 10)
+		return interventions.HeldWrites(ctx, "replicaset", 10)
 	},
 		func(l control.HeldWriteList) bool { return l.Total > 0 })
-	mustSucceed(t)(gates.Stop(ctx, []string{"replicaset"}))
-	if held, err := gates.HeldWrites(ctx, "replicaset", 10); err != nil || held.Total != 0 || countPods(t, ns) != 0 {
+	mustSucceed(t)(interventions.Stop(ctx, []string{"replicaset"}))
+	if held, err := interventions.HeldWrites(ctx, "replicaset", 10); err != nil || held.Total != 0 || countPods(t, ns) != 0 {
 		t.Errorf("%v; held: %s; %d Pods", err, toYAML(held), countPods(t, ns))
 	}
-	if _, err := gates.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
-		t.Errorf("pause of a stopped one: %v", err)
+	if _, err := interventions.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
+		t.Errorf("pause of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Start(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
 func TestInterventionFailAndClear(t *testing.T) {
 	for _, f := range []control.Fault{{Rate: 1, Code: "500"}, {Rate: 1, Code: "409", Verb: "create", Resource: "pods"}, {Rate: 1, Code: "timeout"}} {
 		t.Run(f.Code, func(t *testing.T) {
-			ns, gates := beginIntervention(t)
+			ns, interventions := beginIntervention(t)
 			ctx := t.Context()
-			mustSucceed(t)(gates.Fail(ctx, []string{"replicaset"}, f))
+			mustSucceed(t)(interventions.Fail(ctx, []string{"replicaset"}, f))
 			createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 			q := observe.Query{Controller: "replicaset-controller", Object: &observe.Object{Resource: "pods", Namespace: ns}}
 			await(t, "failing creations", fetchRecords[*observe.Called](newRemoteClient(t), q), func(l []*observe.Called) bool {
 				failed := slices.DeleteFunc(l, func(c *observe.Called) bool {
 					return c.Verb != "create" || !c.Failed() || !strings.Contains(c.Error, "fault injected by ctrlplane") || c.Conflict != (f.Code == "409")
 				})
-				return len(failed) >= 3 // it has tried again
+				return len(failed) >= 3 // it has retried
 			})
 			if got := countPods(t, ns); got != 0 {
 				t.Errorf("%d Pods", got)
@@ -287,7 +286,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 			if c := controllerState(t, "replicaset-controller"); c.State != "running" || !strings.HasSuffix(c.Reason, "fail: "+f.Code) {
 				t.Errorf("state: %+v", c)
 			}
-			mustSucceed(t)(gates.Clear(ctx, []string{control.AllControllers}))
+			mustSucceed(t)(interventions.Clear(ctx, []string{control.AllControllers}))
 			awaitPods(t, ns, "app=web", 3)
 			if c := controllerState(t, "replicaset-controller"); c.Reason != "" {
 				t.Errorf("state: %+v", c)
@@ -297,12 +296,12 @@ func TestInterventionFailAndClear(t *testing.T) {
 }
 
 func TestInterventionDelay(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
-	awaitNamespacesDeleted(t) // all that waits is of this test
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
+	awaitNamespacesDeleted(t) // all waiting work is of this test
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
-	await(t, "work that waits", func(ctx context.Context) (n int64, err error) {
+	await(t, "waiting work", func(ctx context.Context) (n int64, err error) {
 		s, err := controlPlane.server.Observer().Snapshot(ctx)
 		for _, q := range s.Queues {
 			if q.Name == "deployment" {
@@ -311,22 +310,22 @@ func TestInterventionDelay(t *testing.T) {
 		}
 		return n, err
 	}, func(n int64) bool { return n == 1 })
-	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
+	mustSucceed(t)(interventions.Clear(ctx, []string{"deployment"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
 func TestInterventionErrors(t *testing.T) {
-	_, gates := beginIntervention(t)
+	_, interventions := beginIntervention(t)
 	ctx := t.Context()
-	_, unknown := gates.Stop(ctx, []string{"job", "deploymnt"})
-	_, step := gates.Step(ctx, "job")
-	_, resource := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
-	_, kind := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
-	_, none := gates.Pause(ctx, nil)
-	_, all := gates.HeldWrites(ctx, control.AllControllers, 1)
-	_, rate := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
-	_, delay := gates.Delay(ctx, []string{"job"}, -time.Second)
-	_, off := gates.Start(ctx, []string{"kube-scheduler"})
+	_, unknown := interventions.Stop(ctx, []string{"job", "deploymnt"})
+	_, step := interventions.Step(ctx, "job")
+	_, resource := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
+	_, kind := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
+	_, none := interventions.Pause(ctx, nil)
+	_, all := interventions.HeldWrites(ctx, control.AllControllers, 1)
+	_, rate := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
+	_, delay := interventions.Delay(ctx, []string{"job"}, -time.Second)
+	_, off := interventions.Start(ctx, []string{"kube-scheduler"})
 	for want, err := range map[string]error{
 		`unknown controller "deploymnt": did you mean "deployment"?`:                  unknown,
 		"controller job-controller: it is not paused: pause it first":                 step,
@@ -343,23 +342,23 @@ func TestInterventionErrors(t *testing.T) {
 		}
 	}
 	if c := controllerState(t, "job-controller"); c.State != "running" {
-		t.Errorf("the one that was named well: %+v", c)
+		t.Errorf("the controller with the valid name: %+v", c)
 	}
 }
 
-// Each step shows what it has changed: how an object comes, changes and goes.
+// Each step shows the change: how an object is created, updated and deleted.
 func TestInterventionStepsShowChanges(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	awaitNamespacesDeleted(t)
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	seen := map[string]string{}
 	until := func() {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 		defer cancel()
-		err := stepping.UntilSettled(ctx, gates, controlPlane.server.Observer(), "replicaset", func(s *control.SteppedWrite) error {
+		err := stepping.UntilSettled(ctx, interventions, controlPlane.server.Observer(), "replicaset", func(s *control.SteppedWrite) error {
 			diff, err := objectdiff.Unified(s)
 			if err != nil || s.Error != "" || s.UnknownReason != "" {
 				t.Errorf("%s %s: %s %s, %v", s.Verb, s.Object, s.Error, s.UnknownReason, err)
@@ -394,11 +393,11 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 			}
 		}
 	}
-	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
 }
 
-// Two people have a hand on one controller: whoever pauses it second changes
-// nothing, and whoever resumes it first does so for both.
+// Two clients intervene in one controller: a second pause changes nothing, and a
+// resume by one client is for both.
 func TestInterventionByTwoClients(t *testing.T) {
 	ns, one := beginIntervention(t)
 	ctx := t.Context()
@@ -407,9 +406,9 @@ func TestInterventionByTwoClients(t *testing.T) {
 	mustSucceed(t)(two.Pause(ctx, []string{"replicaset-controller"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	stepped := make(chan string)
-	for _, gates := range []control.Interventions{one, two} {
+	for _, interventions := range []control.Interventions{one, two} {
 		go func() {
-			s, err := gates.Step(ctx, "replicaset")
+			s, err := interventions.Step(ctx, "replicaset")
 			if err != nil || s == nil {
 				t.Errorf("%+v, %v", s, err)
 				s = &control.SteppedWrite{}
@@ -418,63 +417,63 @@ func TestInterventionByTwoClients(t *testing.T) {
 		}()
 	}
 	if first, second := <-stepped, <-stepped; first == second {
-		t.Errorf("both have let the same write through: %s", first)
+		t.Errorf("both steps released the same write: %s", first)
 	}
 	mustSucceed(t)(two.Resume(ctx, []string{"replicaset"}))
 	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is not paused: pause it first") {
-		t.Errorf("a step after the other's resume: %v", err)
+		t.Errorf("a step after the resume: %v", err)
 	}
 	mustSucceed(t)(one.Resume(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
-// What is scaled has so many workers, and keeps the hand that is on it.
+// A scaled controller has the new number of workers and keeps its other interventions.
 func TestInterventionScale(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
-	if names := mustSucceed(t)(gates.Scale(ctx, []string{"deployment", "garbagecollector"}, 3)); len(names) != 2 {
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
+	if names := mustSucceed(t)(interventions.Scale(ctx, []string{"deployment", "garbagecollector"}, 3)); len(names) != 2 {
 		t.Errorf("scaled: %v", names)
 	}
 	createDeployments(t, ns, numberedDeployments(0, 8))
-	c := await(t, "work that waits", func(context.Context) (control.Controller, error) {
+	c := await(t, "waiting work", func(context.Context) (control.Controller, error) {
 		return controllerState(t, "deployment-controller"), nil
 	},
-		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth >= 5 }) // keys of a test before may come, too
+		func(c control.Controller) bool { return c.InFlight == 3 && c.Depth >= 5 }) // keys of earlier tests may be added
 	if c.Workers["deployment"] != 3 || c.Reason != "each call waits 1h0m0s, 3 workers in place of 5" {
 		t.Errorf("%+v", c)
 	}
 	if c := controllerState(t, "garbage-collector-controller"); c.Workers["garbage_collector_attempt_to_delete"] != 3 {
 		t.Errorf("%+v", c)
 	}
-	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
+	mustSucceed(t)(interventions.Clear(ctx, []string{"deployment"}))
 	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 40 })
-	mustSucceed(t)(gates.Scale(ctx, []string{"garbagecollector"}, 20))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"garbagecollector"}, 20))
 	deleteObject(t, deployments(ns), "web-3")
 	awaitPods(t, ns, "app=web-3", 0)
-	mustSucceed(t)(gates.Scale(ctx, []string{"deployment"}, 5))
-	mustSucceed(t)(gates.Stop(ctx, []string{"job"}))
-	if _, err := gates.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
-		t.Errorf("of one that is stopped: %v", err)
+	mustSucceed(t)(interventions.Scale(ctx, []string{"deployment"}, 5))
+	mustSucceed(t)(interventions.Stop(ctx, []string{"job"}))
+	if _, err := interventions.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
+		t.Errorf("scale of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, []string{"job"}))
+	mustSucceed(t)(interventions.Start(ctx, []string{"job"}))
 	if c := controllerState(t, "deployment-controller"); c.Workers["deployment"] != 5 || c.Reason != "" {
-		t.Errorf("all or nothing: %+v", c)
+		t.Errorf("one of two scales failed, want neither applied: %+v", c)
 	}
 }
 
-// holdThousandWrites has the replicaset controller hold a thousand writes, one a worker:
-// what becomes of Pods that somebody else removes.
-func holdThousandWrites(t *testing.T, ns string, gates control.Interventions) {
+// holdThousandWrites makes the replicaset controller hold a thousand writes, one for
+// each worker, by deleting its Pods.
+func holdThousandWrites(t *testing.T, ns string, interventions control.Interventions) {
 	t.Helper()
 	ctx := t.Context()
-	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 1000))
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 1000))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	if err := pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "thousand held writes", func(ctx context.Context) (int, error) {
-		held, err := gates.HeldWrites(ctx, "replicaset", 1)
+		held, err := interventions.HeldWrites(ctx, "replicaset", 1)
 		return held.Total, err
 	}, func(n int) bool { return n == 1000 })
 	if c := controllerState(t, "replicaset-controller"); c.Held != 1000 || c.Workers["replicaset"] != 1000 || c.InFlight != 1000 ||
@@ -495,28 +494,28 @@ func singleReplicaSets(n int) (all []*appsv1.ReplicaSet) {
 	return all
 }
 
-// All that is held goes with one call, also a thousand writes, and all is as it
-// would have been. Then as much is held again, and left so: TestMain's Close has to
-// succeed all the same. It is the last test in this file.
+// Resume releases a thousand held writes at once. Then a thousand are held again and
+// left so: the Close of TestMain must succeed all the same. It must be the last test
+// in this file.
 func TestInterventionHoldsThousandWrites(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	for _, rs := range singleReplicaSets(1000) {
 		createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), rs)
 	}
 	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
-	holdThousandWrites(t, ns, gates)
+	holdThousandWrites(t, ns, interventions)
 	first := listObjects(t, pods(ns), "").Items
 	if len(first) != 0 {
-		t.Errorf("%d Pods while the controller is paused", len(first))
+		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
-	mustSucceed(t)(gates.Resume(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{control.AllControllers}))
 	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
-	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 5))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 5))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
-	holdThousandWrites(t, ns, gates)
-	mustSucceed(t)(gates.Pause(ctx, []string{control.AllControllers}))
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
+	holdThousandWrites(t, ns, interventions)
+	mustSucceed(t)(interventions.Pause(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
 }

@@ -1,6 +1,6 @@
 // Package e2e_test tests the behaviour of a whole control plane through its API.
-// There is no kubelet and no scheduler: the tests play them, by writing the
-// status of Pods and Nodes.
+// Most tests use a control plane without scheduler and simulated nodes and act as
+// both, by writing the status of Pods and Nodes.
 package e2e_test
 
 import (
@@ -19,20 +19,19 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-var logPath = flag.String("server-log", "", "file that the control plane is to log to")
+var logPath = flag.String("server-log", "", "log file of the control plane")
 
 const (
 	nodeMonitorPeriod = time.Second
-	// nodeGracePeriod is long enough that a node that renews its lease each
-	// second stays ready on a busy machine.
+	// nodeGracePeriod is long enough for a node that renews its lease each second to
+	// stay ready on a busy machine.
 	nodeGracePeriod = 8 * time.Second
-	// defaultParallel is how many tests run at once, unless the command line says: they
-	// mostly wait.
+	// defaultParallel is how many tests run in parallel by default: they mostly wait.
 	defaultParallel = "16"
 )
 
-// controlPlane is the one control plane that a process can hold, and the
-// administrator's ways in. TestMain sets it before any test runs.
+// controlPlane is the control plane of this process, with the administrator's
+// clients. TestMain sets it before any test runs.
 var controlPlane struct {
 	server     *ctrlplane.Server
 	config     *rest.Config
@@ -65,8 +64,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runWithControlPlane runs the tests against a control plane whose timers are short
-// enough for them. An end before Close, or one that fails, is an error.
+// runWithControlPlane runs the tests against a control plane with short timers. It
+// returns an error if the control plane ends before Close, or Close fails.
 func runWithControlPlane(tests func() int) (code int, err error) {
 	srv := &ctrlplane.Server{
 		Scheduler: ctrlplane.SchedulerConfig{Disabled: true},

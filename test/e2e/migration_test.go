@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A migration rewrites each object of a resource in etcd, without a change that
-// a client could see.
+// A migration rewrites each object of a resource in etcd without a change that clients
+// can see.
 func TestStorageVersionMigration(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

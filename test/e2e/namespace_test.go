@@ -59,7 +59,7 @@ func TestNamespaceDeletion(t *testing.T) {
 
 	updateObject(t, maps, "held", func(m *corev1.ConfigMap) { m.Finalizers = nil })
 	awaitGone(t, "namespace", getByName(controlPlane.client.CoreV1().Namespaces(), ns))
-	// The name is free again, and the new namespace is empty but for what each has.
+	// The name can be used again, for a new namespace without the old objects.
 	again := createObject(t, controlPlane.client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	if again.UID == stuck.UID {
 		t.Error("the new namespace has the old one's UID")
@@ -69,7 +69,7 @@ func TestNamespaceDeletion(t *testing.T) {
 	}
 }
 
-// The namespace's own finalizers, in its spec, are the finalize subresource's.
+// The finalizers in a namespace's spec are changed by the finalize subresource.
 func TestNamespaceFinalizer(t *testing.T) {
 	t.Parallel()
 	name := uniqueName("ns")
@@ -96,7 +96,7 @@ func TestNamespaceFinalizer(t *testing.T) {
 	awaitGone(t, "namespace", getByName(namespaces, name))
 }
 
-// The namespaces that Kubernetes itself needs are there, and cannot be deleted.
+// The system namespaces exist, and those that Kubernetes protects cannot be deleted.
 func TestSystemNamespaces(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {

@@ -11,14 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a control plane without further options gives out: upstream's kubeadm
-// defaults.
+// The default address ranges, as in kubeadm.
 var (
 	podRange     = netip.MustParsePrefix("10.128.0.0/9")
 	serviceRange = netip.MustParsePrefix("10.96.0.0/12")
 )
 
-// Every node gets a part of the Pods' range, of its own.
+// Every node gets a Pod range of its own.
 func TestNodeRanges(t *testing.T) {
 	t.Parallel()
 	nodes := controlPlane.client.CoreV1().Nodes()
@@ -43,8 +42,8 @@ func TestNodeRanges(t *testing.T) {
 	}
 }
 
-// One after the other: while there is a second range, any Service may get an
-// address of it.
+// One after the other: while a second range exists, any Service may get an address
+// of it.
 func TestServiceRanges(t *testing.T) {
 	t.Parallel()
 	t.Run("first", testServiceAddresses)
@@ -79,8 +78,8 @@ func testServiceAddresses(t *testing.T) {
 	}
 }
 
-// The API server is a Service itself, at the first address of its range, which
-// is in use and so cannot go.
+// The Service "kubernetes" has the first address of the default range, which is in
+// use and so cannot be deleted.
 func TestKubernetesService(t *testing.T) {
 	t.Parallel()
 	s := await(t, "service kubernetes", getByName(controlPlane.client.CoreV1().Services("default"), "kubernetes"), anyState)
@@ -94,7 +93,7 @@ func TestKubernetesService(t *testing.T) {
 	})
 }
 
-// A range that is added serves too, and goes when nothing uses it.
+// A range that is added is used, and is deleted once no Service uses it.
 func testServiceCIDR(t *testing.T) {
 	ns := createNamespace(t)
 	ranges, services := controlPlane.client.NetworkingV1().ServiceCIDRs(), controlPlane.client.CoreV1().Services(ns)

@@ -20,11 +20,11 @@ import (
 // fakeNode is a Node that is ready and renews its lease until it is stopped.
 type fakeNode struct {
 	name string
-	stop func() // returns when the last renewal is over
+	stop func() // returns when the last renewal has ended
 }
 
-// startFakeNode plays a kubelet that joins. Each test's nodes are a zone of their
-// own: how fast a zone's dead nodes are dealt with depends on the others in it.
+// startFakeNode acts as a kubelet that joins. The nodes of each test are in a zone of
+// their own: how fast the failed nodes of a zone are handled depends on the others.
 func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 	t.Helper()
 	name := uniqueName("node")
@@ -83,13 +83,13 @@ func hasTaint(n *corev1.Node, key string, effect corev1.TaintEffect) bool {
 	return false
 }
 
-// createBoundPod makes a Pod that runs on a node.
+// createBoundPod creates a Pod that runs on a node.
 func createBoundPod(t *testing.T, ns, name, nodeName string, tolerations ...corev1.Toleration) *corev1.Pod {
 	t.Helper()
 	p := newPod(name, webLabels)
 	p.Spec.NodeName = nodeName
 	p.Spec.Tolerations = tolerations
-	// What is left of the test's Pods is not to wait for a kubelet.
+	// There is no kubelet that would end the Pods after the test.
 	p.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	p = createObject(t, pods(ns), p)
 	markReady(t, *p)
@@ -132,7 +132,7 @@ func TestNodeLifecycle(t *testing.T) {
 		t.Errorf("conditions of the healthy node's pod: %v", p.Status.Conditions)
 	}
 
-	// It comes back: the kubelet writes its status anew, and the taints go.
+	// The node recovers: the kubelet writes its status again, and the taints are removed.
 	updateObjectStatus(t, nodes, dying.name, func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
@@ -160,7 +160,7 @@ func hasPodCondition(p *corev1.Pod, kind corev1.PodConditionType, reason string)
 	return false
 }
 
-// recordDeletions remembers what each Pod was like at last.
+// recordDeletions returns a function that returns the last state of a deleted Pod.
 func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
 	t.Helper()
 	var mu sync.Mutex
@@ -183,7 +183,7 @@ func recordDeletions(t *testing.T, ns string) func(types.UID) *corev1.Pod {
 	}
 }
 
-// A node that says that it is not well is tainted so that nothing new lands on it.
+// A node that reports a problem is tainted, so that no new Pods are scheduled to it.
 func TestNodeNotReady(t *testing.T) {
 	t.Parallel()
 	nodes := controlPlane.client.CoreV1().Nodes()

@@ -16,7 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// newRemoteClient is the view from elsewhere.
+// newRemoteClient returns a client that observes the control plane over HTTP.
 func newRemoteClient(t *testing.T) *controlrest.Client {
 	t.Helper()
 	c, err := controlrest.NewClient(controlPlane.config)
@@ -26,7 +26,7 @@ func newRemoteClient(t *testing.T) *controlrest.Client {
 	return c
 }
 
-// fetchRecords asks for the records of one kind of event.
+// fetchRecords returns a function that reads the records of one kind of event.
 func fetchRecords[E observe.Event](src observe.Source, q observe.Query) func(context.Context) ([]E, error) {
 	var zero E
 	q.Kinds = []observe.Kind{zero.Kind()}
@@ -44,8 +44,8 @@ func deploymentObject(ns, name string) observe.Object {
 	return observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: ns, Name: name}
 }
 
-// What a Deployment sets off is known, and what follows from what: the event,
-// the sync that it led to, and the calls that this sync made.
+// The records show what a Deployment causes: the event, the sync that follows, and
+// the calls of that sync.
 func TestObserveRollout(t *testing.T) {
 	t.Parallel()
 	ns, src := createNamespace(t), newRemoteClient(t)
@@ -97,7 +97,7 @@ func TestObserveRollout(t *testing.T) {
 	}
 }
 
-// A sync that fails again and again shows with its key and why.
+// A repeatedly failing sync is shown with its key and error.
 func TestObserveFailingSync(t *testing.T) {
 	t.Parallel()
 	ns, src := createNamespace(t), newRemoteClient(t)
@@ -120,8 +120,8 @@ func TestObserveFailingSync(t *testing.T) {
 	}
 }
 
-// Whatever observe says of a queue name at two moments, /metrics says the same or
-// something in between at one in between; for those at rest, the very same.
+// The counters of each queue in /metrics are between those of two snapshots, one
+// before and one after; for idle queues they are equal.
 func TestQueuesAgreeWithMetrics(t *testing.T) {
 	t.Parallel()
 	sums := func() map[string][3]int64 {
@@ -166,8 +166,8 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 	}
 }
 
-// Every queue is a controller's, and the table of their workers names none that
-// is not there: what a new release of Kubernetes renames shows here.
+// Every queue has a controller, and every row of the table of worker counts matches a
+// queue. A rename in a new Kubernetes release fails here.
 func TestQueuesHaveOwners(t *testing.T) {
 	t.Parallel()
 	s, err := controlPlane.server.Observer().Snapshot(t.Context())
@@ -177,7 +177,7 @@ func TestQueuesHaveOwners(t *testing.T) {
 	workers := 0
 	for _, q := range s.Queues {
 		if q.Controller == "" {
-			t.Errorf("nobody owns queue %s", q.Name)
+			t.Errorf("queue %s has no controller", q.Name)
 		}
 		if q.Workers > 0 {
 			workers++

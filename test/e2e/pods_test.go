@@ -14,7 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// podTemplate is of a Pod with one container, which nothing ever runs.
+// podTemplate returns the template of a Pod with one container, which nothing runs.
 func podTemplate(labels map[string]string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -34,8 +34,8 @@ func labelSelector(labels map[string]string) *metav1.LabelSelector {
 
 func pods(ns string) corev1client.PodInterface { return controlPlane.client.CoreV1().Pods(ns) }
 
-// awaitPods waits until as many Pods as wanted match, none of them on its way
-// out, and returns them by age and name.
+// awaitPods waits until the given number of Pods match and none is being deleted, and
+// returns them by age and name.
 func awaitPods(t *testing.T, ns, selector string, want int) []corev1.Pod {
 	t.Helper()
 	l := await(t, fmt.Sprintf("%d pods %q", want, selector), listBySelector(pods(ns), selector), func(l *corev1.PodList) bool {
@@ -50,7 +50,7 @@ func awaitPods(t *testing.T, ns, selector string, want int) []corev1.Pod {
 
 var lastPodAddress atomic.Uint32
 
-// markReady plays the kubelet: the Pods run, are ready and have an address.
+// markReady acts as the kubelet: the Pods run, are ready and have an address.
 func markReady(t *testing.T, list ...corev1.Pod) {
 	t.Helper()
 	for _, p := range list {
@@ -70,7 +70,7 @@ func setReady(p *corev1.Pod) {
 	}
 }
 
-// markPhase plays the kubelet: the Pod's containers have all ended.
+// markPhase acts as the kubelet: all containers of the Pods have terminated.
 func markPhase(t *testing.T, phase corev1.PodPhase, list ...corev1.Pod) {
 	t.Helper()
 	for _, p := range list {
@@ -81,8 +81,8 @@ func markPhase(t *testing.T, phase corev1.PodPhase, list ...corev1.Pod) {
 	}
 }
 
-// watchPods calls act with each change of a Pod in the namespace, one after the
-// other, until the test ends. act must not end the test.
+// watchPods calls act for each change of a Pod in the namespace, one after the other,
+// until the test ends. act must not call FailNow.
 func watchPods(t *testing.T, ns string, act func(context.Context, watch.EventType, *corev1.Pod)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,12 +21,12 @@ func ruleFor(op admissionregistrationv1.OperationType, group, version, resource 
 	}
 }
 
-// selectNamespace selects a namespace by its name.
+// selectNamespace returns a selector for one namespace.
 func selectNamespace(ns string) *metav1.LabelSelector {
 	return labelSelector(map[string]string{corev1.LabelMetadataName: ns})
 }
 
-// enforcePolicy makes a policy and binds it to a namespace, to deny what it is against.
+// enforcePolicy creates a policy and binds it to a namespace.
 func enforcePolicy(t *testing.T, ns string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) string {
 	t.Helper()
 	api := controlPlane.client.AdmissionregistrationV1()
@@ -51,7 +51,7 @@ func enforcePolicy(t *testing.T, ns string, spec admissionregistrationv1.Validat
 	return name
 }
 
-// dryRunCreate asks whether an object would be let in, and leaves nothing behind.
+// dryRunCreate returns a function that creates an object with a dry run.
 func dryRunCreate[T any](c creator[T], obj T) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := c.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -85,13 +85,13 @@ func TestValidatingAdmissionPolicy(t *testing.T) {
 	createObject(t, deployments(ns), small)
 	createObject(t, deployments(elsewhere), big)
 
-	// It is asked for changes too, and follows its parameter.
+	// The policy also applies to updates, and follows changes of its parameter.
 	_, err = deployments(ns).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) {
 		t.Errorf("patch to 4 replicas: got %v, want 422", err)
 	}
 	updateObject(t, controlPlane.client.CoreV1().ConfigMaps(ns), "params", func(m *corev1.ConfigMap) { m.Data["max"] = "4" })
-	await(t, "leave for 4 replicas", func(ctx context.Context) (error, error) {
+	await(t, "admission of 4 replicas", func(ctx context.Context) (error, error) {
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "another"
 		d.Spec.Replicas = new(int32(4))
@@ -99,7 +99,7 @@ func TestValidatingAdmissionPolicy(t *testing.T) {
 	}, func(err error) bool { return err == nil })
 }
 
-// The types of a policy's expressions are checked by a controller.
+// A controller checks the types in the expressions of a policy.
 func TestValidatingAdmissionPolicyStatus(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -119,7 +119,7 @@ func TestValidatingAdmissionPolicyStatus(t *testing.T) {
 	}
 }
 
-// A MutatingAdmissionPolicy sets what the user has left out.
+// A MutatingAdmissionPolicy changes a new object.
 func TestMutatingAdmissionPolicy(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// awaitQuotaUsed waits until the quota counts as given; what is not named is not looked at.
+// awaitQuotaUsed waits until the quota has the given usage; other resources are ignored.
 func awaitQuotaUsed(t *testing.T, ns string, want map[corev1.ResourceName]string) {
 	t.Helper()
 	await(t, "quota with "+toYAML(want), getByName(controlPlane.client.CoreV1().ResourceQuotas(ns), "limit"), func(q *corev1.ResourceQuota) bool {
@@ -28,7 +28,7 @@ func awaitQuotaUsed(t *testing.T, ns string, want map[corev1.ResourceName]string
 func TestResourceQuota(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	before := map[string]string{"app": "before"} // counted although it came first
+	before := map[string]string{"app": "before"} // counted although it exists before the quota
 	createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "before"},
 		Spec:       appsv1.ReplicaSetSpec{Selector: labelSelector(before), Template: podTemplate(before)},
@@ -56,21 +56,21 @@ func TestResourceQuota(t *testing.T) {
 	}
 	deleteObject(t, secrets, "first")
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceSecrets: "0"})
-	await(t, "room for the second secret", func(ctx context.Context) (*corev1.Secret, error) { // once admission knows, too
+	await(t, "room for the second secret", func(ctx context.Context) (*corev1.Secret, error) { // admission learns of it later than the status shows
 		return secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "second"}}, metav1.CreateOptions{})
 	}, anyState)
 
-	// Controllers are held to it too.
+	// The quota also applies to controllers.
 	createObject(t, controlPlane.client.AppsV1().Deployments(ns), newDeployment("registry.invalid/app:1"))
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "2", deploymentCount: "1"})
 	awaitPods(t, ns, "app=web", 1)
-	rs := await(t, "ReplicaSet that says that its pods are refused", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), "app=web"), func(l *appsv1.ReplicaSetList) bool {
+	rs := await(t, "ReplicaSet with a ReplicaFailure condition", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), "app=web"), func(l *appsv1.ReplicaSetList) bool {
 		return len(l.Items) == 1 && len(l.Items[0].Status.Conditions) == 1
 	}).Items[0]
 	if c := rs.Status.Conditions[0]; c.Type != appsv1.ReplicaSetReplicaFailure || !strings.Contains(c.Message, "exceeded quota: limit") {
 		t.Errorf("condition %+v", c)
 	}
-	await(t, "deployment that passes it on", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	await(t, "Deployment with a ReplicaFailure condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		return deploymentCondition(d, appsv1.DeploymentReplicaFailure).Status == corev1.ConditionTrue
 	})
 
@@ -81,8 +81,8 @@ func TestResourceQuota(t *testing.T) {
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "4"})
 }
 
-// Compute is counted by request, in the scope of the quota, and only while a Pod
-// has not ended.
+// Compute resources are counted by request, within the quota's scope, and until a Pod
+// terminates.
 func TestResourceQuotaCompute(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -116,7 +116,7 @@ func TestResourceQuotaCompute(t *testing.T) {
 	createObject(t, pods(ns), outside)
 	markPhase(t, corev1.PodSucceeded, *first)
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "0"})
-	// Admission sees the new usage a moment later than the controller writes it.
+	// Admission learns of the new usage after the controller writes it.
 	await(t, "room for a second pod", func(ctx context.Context) (*corev1.Pod, error) {
 		return pods(ns).Create(ctx, newPod("second", nil), metav1.CreateOptions{})
 	}, func(*corev1.Pod) bool { return true })

@@ -15,18 +15,17 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// bootstrapLabel is on every object of upstream's policy.
+// bootstrapLabel selects the objects of upstream's bootstrap policy.
 const bootstrapLabel = "kubernetes.io/bootstrapping=rbac-defaults"
 
-// The policy that is there at first is upstream's: the same roles with the same
-// rules, bound to the same subjects.
+// The bootstrap policy is upstream's: the same roles, rules and bindings.
 func TestBootstrapPolicy(t *testing.T) {
 	t.Parallel()
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, r := range append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...) {
 		rules[r.Name] = r.Rules
 		if r.AggregationRule != nil {
-			rules[r.Name] = nil // the aggregation controller's business
+			rules[r.Name] = nil // written by the aggregation controller
 		}
 	}
 	got := map[string][]rbacv1.PolicyRule{}
@@ -87,7 +86,7 @@ func TestDefaultPriorityClasses(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
-	// A Pod's priority is its class's.
+	// A Pod has the priority of its class.
 	ns, name := createNamespace(t), uniqueName("class")
 	createShared(t, controlPlane.client.SchedulingV1().PriorityClasses(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 42}, name)
 	p := newPod("web", nil)
@@ -109,7 +108,7 @@ func TestClusterRoleAggregation(t *testing.T) {
 	createShared(t, roles, &rbacv1.ClusterRole{
 		ObjectMeta:      metav1.ObjectMeta{Name: sum},
 		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{*labelSelector(label)}},
-		Rules:           []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"delete"}}}, // overwritten
+		Rules:           []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"delete"}}}, // overwritten by the aggregation
 	}, sum)
 	part := func(resource string) string {
 		name := uniqueName("part")
@@ -139,7 +138,7 @@ func TestClusterRoleAggregation(t *testing.T) {
 	holds("pods")
 }
 
-// What a role gives to view, edit and admin reaches those that hold them.
+// A role that is aggregated to view applies to users that are bound to view.
 func TestAggregateToView(t *testing.T) {
 	t.Parallel()
 	gvr := establishCRD(t, widgetCRD(uniqueName("rbac")))
@@ -172,7 +171,7 @@ func TestAggregateToView(t *testing.T) {
 	}
 }
 
-// Nobody gives rights that he does not have.
+// A user cannot grant rights that the user does not have.
 func TestRoleEscalationIsRefused(t *testing.T) {
 	t.Parallel()
 	ns, name := createNamespace(t), uniqueName("jane")

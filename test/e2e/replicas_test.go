@@ -12,8 +12,8 @@ import (
 
 var webLabels = map[string]string{"app": "web"}
 
-// replicaController is what a ReplicationController and a ReplicaSet named "web" have
-// in common.
+// replicaController is the common part of a ReplicationController and a ReplicaSet
+// with the name "web".
 type replicaController struct {
 	kind   string
 	create func(t *testing.T, ns string, replicas int32)
@@ -22,7 +22,7 @@ type replicaController struct {
 	delete func(t *testing.T, ns string)
 }
 
-// replicaCounts is the part of a status that both have.
+// replicaCounts is the common part of their statuses.
 type replicaCounts struct{ Replicas, FullyLabeled, Ready, Available int32 }
 
 func replicaControllers() []replicaController {
@@ -117,17 +117,17 @@ func TestReplicaControllers(t *testing.T) {
 			markReady(t, made[0], made[1])
 			awaitCounts(replicaCounts{Replicas: 3, FullyLabeled: 3, Ready: 2, Available: 2})
 
-			// A Pod that is lost is replaced, by one that is not ready.
+			// A deleted Pod is replaced by one that is not ready.
 			deleteObject(t, pods(ns), made[1].Name)
 			replaced := awaitPods(t, ns, "app=web", 3)
 			for _, p := range replaced {
 				if p.UID == made[1].UID {
-					t.Errorf("pod %s was deleted and is still there", p.Name)
+					t.Errorf("pod %s was deleted but still exists", p.Name)
 				}
 			}
 			awaitCounts(replicaCounts{Replicas: 3, FullyLabeled: 3, Ready: 1, Available: 1})
 
-			// Of three Pods, scaling down keeps the one that is ready.
+			// Scaling down from three Pods keeps the ready one.
 			r.scale(t, ns, 1)
 			left := awaitPods(t, ns, "app=web", 1)
 			if left[0].UID != made[0].UID {
@@ -156,7 +156,7 @@ func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 				t.Error("the orphan was replaced, not adopted")
 			}
 
-			// One that leaves the selector is let go, and replaced.
+			// A Pod that no longer matches the selector is released and replaced.
 			updateObject(t, pods(ns), "orphan", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 			await(t, "pod without an owner", getByName(pods(ns), "orphan"), func(p *corev1.Pod) bool { return len(p.OwnerReferences) == 0 })
 			awaitPods(t, ns, "app=web", 2)
@@ -170,7 +170,7 @@ func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 
 func hasController(p *corev1.Pod) bool { return metav1.GetControllerOf(p) != nil }
 
-// A ReplicaSet whose Pods are refused says so, and recovers.
+// A ReplicaSet whose Pods are refused reports it, and recovers.
 func TestReplicaSetFailure(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// randomWorkloads is a namespace in which workloads are made and changed at random.
+// randomWorkloads creates and changes workloads in a namespace at random.
 type randomWorkloads struct {
 	ns      string
 	random  *rand.Rand
@@ -32,7 +32,7 @@ type randomWorkload struct {
 	remove func(*testing.T)
 }
 
-// addWorkload makes a workload.
+// addWorkload creates a workload.
 func (s *randomWorkloads) addWorkload(t *testing.T) {
 	t.Helper()
 	s.created++
@@ -41,7 +41,7 @@ func (s *randomWorkloads) addWorkload(t *testing.T) {
 	s.live = append(s.live, kinds[s.random.IntN(len(kinds))](t, name))
 }
 
-// changeWorkload changes a workload, or deletes it.
+// changeWorkload changes or deletes a workload.
 func (s *randomWorkloads) changeWorkload(t *testing.T) {
 	t.Helper()
 	i := s.random.IntN(len(s.live))
@@ -54,7 +54,7 @@ func (s *randomWorkloads) changeWorkload(t *testing.T) {
 	s.live[i].change(t)
 }
 
-// randomDuration is a time at random, as annotations of Pods have it.
+// randomDuration returns a duration as annotations of Pods have it.
 func (s *randomWorkloads) randomDuration(most time.Duration) string {
 	return time.Duration(s.random.Int64N(int64(most))).Round(time.Millisecond).String()
 }
@@ -63,17 +63,18 @@ func (s *randomWorkloads) labels(name string) map[string]string {
 	return map[string]string{"app": name}
 }
 
-// podTemplate is of Pods that may take a while to get ready or to stop.
+// podTemplate returns the template of Pods that may be slow to get ready or to stop.
 func (s *randomWorkloads) podTemplate(name string) corev1.PodTemplateSpec {
 	p := podTemplate(s.labels(name))
-	p.Annotations = map[string]string{"ctrlplane/stop-after": s.randomDuration(300 * time.Millisecond)}
+	p.Annotations = map[string]string{"ctrlplane.local/stop-after": s.randomDuration(300 * time.Millisecond)}
 	if s.random.IntN(2) == 0 {
-		p.Annotations["ctrlplane/ready-after"] = s.randomDuration(400 * time.Millisecond)
+		p.Annotations["ctrlplane.local/ready-after"] = s.randomDuration(400 * time.Millisecond)
 	}
 	return p
 }
 
-// failUnlessNotFound is what a change of a thing may meet whose namespace's garbage is collected.
+// failUnlessNotFound fails the test for any other error: the workload may have been
+// garbage collected.
 func failUnlessNotFound(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -81,8 +82,8 @@ func failUnlessNotFound(t *testing.T, err error) {
 	}
 }
 
-// updateIfExists is modify of a thing that others write all the time, and that may be gone:
-// a Pod that a controller has adopted is one too many.
+// updateIfExists is updateObject for an object that controllers often write, and that
+// a controller may have deleted: a Pod that it has adopted may be one too many.
 func updateIfExists[T any](t *testing.T, c updater[T], name string, change func(T)) {
 	t.Helper()
 	often := wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: 15}
@@ -125,9 +126,9 @@ func (s *randomWorkloads) addJob(t *testing.T, name string) randomWorkload {
 	j := newJob(name, batchv1.JobSpec{
 		Completions: new(int32(1 + s.random.IntN(3))), Parallelism: new(int32(1 + s.random.IntN(2))), BackoffLimit: new(int32(0)),
 	})
-	j.Spec.Template.Annotations = map[string]string{"ctrlplane/run-for": s.randomDuration(500 * time.Millisecond)}
+	j.Spec.Template.Annotations = map[string]string{"ctrlplane.local/run-for": s.randomDuration(500 * time.Millisecond)}
 	if s.random.IntN(3) == 0 {
-		j.Spec.Template.Annotations["ctrlplane/exit-code"] = "1"
+		j.Spec.Template.Annotations["ctrlplane.local/exit-code"] = "1"
 	}
 	createObject(t, jobs, j)
 	return randomWorkload{func(t *testing.T) {
@@ -187,23 +188,23 @@ func (s *randomWorkloads) addConfigMap(t *testing.T, name string) randomWorkload
 	}, newDeleteFunc(maps, name)}
 }
 
-// randomIntervention is a hand on a controller during a round.
+// randomIntervention is an intervention in a controller during one round.
 type randomIntervention struct {
 	action        string // empty = none
 	controller    string
 	interventions control.Interventions
 	fault         control.Fault
 	delay         time.Duration
-	duration      time.Duration // until it is taken back; 0 = at the end of the round
-	removedAt     time.Time     // when that began
+	duration      time.Duration // until it is undone; 0 = the whole round
+	removedAt     time.Time     // when undoing it began
 }
 
-func newRandomIntervention(random *rand.Rand, gates control.Interventions) *randomIntervention {
+func newRandomIntervention(random *rand.Rand, interventions control.Interventions) *randomIntervention {
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
 	h := &randomIntervention{
 		action:        pick("", "pause", "pause", "stop", "delay", "delay", "fail", "fail"),
 		controller:    pick("deployment", "replicaset", "job", "statefulset", "endpointslice", "garbagecollector", "scheduler", "namespace", "daemonset"),
-		interventions: gates,
+		interventions: interventions,
 		delay:         time.Duration(20+random.IntN(150)) * time.Millisecond,
 		fault:         control.Fault{Rate: 0.2 + 0.5*random.Float64(), Code: pick("409", "500", "timeout")},
 	}
@@ -216,7 +217,7 @@ func newRandomIntervention(random *rand.Rand, gates control.Interventions) *rand
 func (h *randomIntervention) String() string {
 	switch h.action {
 	case "":
-		return "all as it should be"
+		return "no intervention"
 	case "fail":
 		return fmt.Sprintf("fail %s at rate %.2f with %s for %v", h.controller, h.fault.Rate, h.fault.Code, h.duration)
 	case "delay":
@@ -240,8 +241,8 @@ func (h *randomIntervention) apply(t *testing.T) {
 	}
 }
 
-// scheduleRemoval takes the hand back after a while, if it is to. The channel is closed when
-// that has been done.
+// scheduleRemoval undoes the intervention after its duration, if it has one. The
+// channel is closed when that is done.
 func (h *randomIntervention) scheduleRemoval(t *testing.T) <-chan struct{} {
 	lifted := make(chan struct{})
 	if h.duration == 0 {
@@ -259,7 +260,7 @@ func (h *randomIntervention) scheduleRemoval(t *testing.T) <-chan struct{} {
 	return lifted
 }
 
-// undo takes the hand back. Doing so twice is doing it once.
+// undo removes the intervention. A second call changes nothing.
 func (h *randomIntervention) undo(ctx context.Context) ([]string, error) {
 	switch h.action {
 	case "pause":
@@ -272,12 +273,12 @@ func (h *randomIntervention) undo(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// settleTimeout is how long to wait while it is there.
+// settleTimeout is how long to wait for the control plane to settle meanwhile.
 func (h *randomIntervention) settleTimeout() time.Duration {
 	switch {
 	case h.action == "" || h.duration > 0:
 		return time.Minute
-	case h.action == "pause": // what is held stays held
+	case h.action == "pause": // held writes stay held
 		return 2 * time.Second
 	}
 	return 10 * time.Second

@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// settledEnv marks the process in which nobody else writes.
+	// settledEnv marks the process in which no other test writes.
 	settledEnv = "CTRLPLANE_E2E_SETTLED"
-	// settledRoundsEnv is how many rounds there are of random workloads; settledSeedEnv is what
-	// they follow from.
+	// settledRoundsEnv is the number of rounds with random workloads, settledSeedEnv
+	// the seed of the random numbers.
 	settledRoundsEnv = "CTRLPLANE_E2E_SETTLED_ROUNDS"
 	settledSeedEnv   = "CTRLPLANE_E2E_SETTLED_SEED"
 
 	retryHorizon = time.Second // the default of "ctrlplane wait settled"
 )
 
-// TestSettled runs the tests below in a process of its own, with a scheduler and
-// simulated nodes.
+// TestSettled runs the tests below in a child process with a scheduler and simulated
+// nodes.
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(workloadsEnv) != "" || os.Getenv(interventionsEnv) != "" {
@@ -49,16 +49,17 @@ func TestSettled(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// beginSettled is how each of them begins.
+// beginSettled starts each of them.
 func beginSettled(t *testing.T) (*observe.Observer, control.Interventions) {
 	t.Helper()
 	if os.Getenv(settledEnv) == "" {
-		t.Skip("TestSettled runs it, where nobody else writes")
+		t.Skip("run by TestSettled in a process of its own")
 	}
 	return controlPlane.server.Observer(), newRemoteClient(t).Interventions()
 }
 
-// waitUntilSettled waits until nothing is left to do, and returns when that was found.
+// waitUntilSettled waits until the control plane has settled and returns the snapshot
+// that showed it.
 func waitUntilSettled(t *testing.T, src settled.Source, timeout time.Duration) (observe.Snapshot, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -82,8 +83,8 @@ func (r *snapshotRecorder) Snapshot(ctx context.Context) (s observe.Snapshot, er
 	return s, err
 }
 
-// requireNoWrites fails if anything is written for a while after a control plane was
-// found settled: within the horizon at all, later unless a timer says so.
+// requireNoWrites fails if something is written after the control plane has settled:
+// anything within the horizon; later, unless it is due to a timer.
 func requireNoWrites(t *testing.T, src *observe.Observer, at observe.Snapshot, window time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithDeadline(t.Context(), at.Time.Add(window))
@@ -101,10 +102,10 @@ func requireNoWrites(t *testing.T, src *observe.Observer, at observe.Snapshot, w
 			}
 			after := e.Began.Sub(at.Time)
 			if after > retryHorizon && isDueToTimer(t, src, e, at) {
-				return // what follows may come of it
+				return // later writes may follow from it
 			}
 			page, _ = src.Records(context.Background(), observe.Query{Object: &e.Object, Reads: true})
-			t.Fatalf("%v after all had settled: %s\ntimers:\n%s\nqueues:\n%s\nall of the object:\n%s",
+			t.Fatalf("%v after the control plane had settled: %s\ntimers:\n%s\nqueues:\n%s\nall records of the object:\n%s",
 				after, toYAML(r), toYAML(at.Timers), toYAML(queuesDue(at)), toYAML(page.Records))
 		}
 		q.After = max(q.After, page.Next)
@@ -114,7 +115,7 @@ func requireNoWrites(t *testing.T, src *observe.Observer, at observe.Snapshot, w
 	}
 }
 
-// queuesDue are the queues to which keys are to come.
+// queuesDue returns the queues with delayed keys, and when the next key is due.
 func queuesDue(s observe.Snapshot) map[string]time.Time {
 	all := map[string]time.Time{}
 	for _, q := range s.Queues {
@@ -125,15 +126,14 @@ func queuesDue(s observe.Snapshot) map[string]time.Time {
 	return all
 }
 
-// isHeartbeat says whether a call is one that nobody waits for: a node's word that it
-// is there, what is written of nodes at intervals, or what a kubelet tries again
-// in vain.
+// isHeartbeat reports whether a call is not part of any pending work: a status that a
+// node or the node controller writes at intervals, or a failed retry of a kubelet.
 func isHeartbeat(c *observe.Called) bool {
 	return c.Object.Resource == "nodes" && c.Subresource == "status" || c.Controller == "simulated-kubelet" && c.Failed()
 }
 
-// isDueToTimer says whether a call was made when a timer had said so: one that was
-// known when all was found settled, or that has brought the key of its sync.
+// isDueToTimer reports whether a timer led to a call: one that was known when the
+// control plane had settled, or one that added the key of its sync.
 func isDueToTimer(t *testing.T, src *observe.Observer, c *observe.Called, at observe.Snapshot) bool {
 	t.Helper()
 	over := func(due time.Time) bool { return !due.IsZero() && !due.After(c.Began) }
@@ -148,7 +148,7 @@ func isDueToTimer(t *testing.T, src *observe.Observer, c *observe.Called, at obs
 	return end[0].Timed
 }
 
-// uintFromEnv is a number from the environment.
+// uintFromEnv returns a number from the environment.
 func uintFromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -162,10 +162,10 @@ func uintFromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Random workloads, changed while they come up, with controllers paused, slow,
-// failing, stopped and started: when all has settled nobody writes any more.
+// Random workloads are changed while they start, with controllers paused, delayed,
+// failing, stopped and started. Once the control plane has settled, nothing writes.
 func TestSettleRandomWorkloads(t *testing.T) {
-	src, gates := beginSettled(t)
+	src, interventions := beginSettled(t)
 	seed := uintFromEnv(t, settledSeedEnv, uint64(time.Now().UnixNano()))
 	rounds := int(uintFromEnv(t, settledRoundsEnv, 12))
 	t.Logf("%s=%d", settledSeedEnv, seed)
@@ -174,7 +174,7 @@ func TestSettleRandomWorkloads(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, uint64(round)))
 			s := &randomWorkloads{ns: createNamespace(t), random: random}
-			h := newRandomIntervention(random, gates)
+			h := newRandomIntervention(random, interventions)
 			t.Logf("%v, in namespace %s", h, s.ns)
 			h.apply(t)
 			t.Cleanup(func() {
@@ -191,18 +191,18 @@ func TestSettleRandomWorkloads(t *testing.T) {
 			made += s.created
 			lifted := h.scheduleRemoval(t)
 			found, err := waitUntilSettled(t, src, h.settleTimeout())
-			if _, ok := errors.AsType[*settled.BusyError](err); ok && h.action != "" { // a hand may keep it from settling
-				t.Logf("%v: %v", err, err.(*settled.BusyError).Work)
+			if _, ok := errors.AsType[*settled.BusyError](err); ok && h.action != "" { // the intervention may keep it from settling
+				t.Log(formatBusy(err))
 				<-lifted
 				mustSucceed(t)(h.undo(t.Context()))
 				found, err = waitUntilSettled(t, src, time.Minute)
 			}
 			if err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
-			if <-lifted; h.removedAt.After(found.Time) { // all was settled but for who had been stopped
+			if <-lifted; h.removedAt.After(found.Time) { // settled except for the stopped controller
 				if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
-					t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+					t.Fatal(formatBusy(err))
 				}
 			}
 			window := retryHorizon + retryHorizon/5
@@ -212,11 +212,11 @@ func TestSettleRandomWorkloads(t *testing.T) {
 			requireNoWrites(t, src, found, window)
 			mustSucceed(t)(h.undo(t.Context()))
 			if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
 			deleteObject(t, controlPlane.client.CoreV1().Namespaces(), s.ns)
 			if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
-				t.Fatalf("%v: %v", err, err.(*settled.BusyError).Work)
+				t.Fatal(formatBusy(err))
 			}
 			requireNoWrites(t, src, found, retryHorizon/4)
 		})
@@ -224,8 +224,8 @@ func TestSettleRandomWorkloads(t *testing.T) {
 	t.Logf("%d workloads in %d rounds", made, rounds)
 }
 
-// From the last write to the word that all has settled, where nothing keeps
-// anybody busy for longer.
+// The time from the last write until the control plane is found settled, if no
+// controller is busy for another reason.
 func TestSettleIsDetectedQuickly(t *testing.T) {
 	src, _ := beginSettled(t)
 	ns := createNamespace(t)
@@ -257,19 +257,19 @@ func TestSettleIsDetectedQuickly(t *testing.T) {
 		}
 		if ready := getObject(t, deployments(ns), d.Name).Status.ReadyReplicas; ready != 3 {
 			list, err := pods(ns).List(t.Context(), metav1.ListOptions{})
-			t.Errorf("settled, and %d Pods are ready: %v: %s", ready, err, toYAML(slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return isRunning(p) })))
+			t.Errorf("settled with %d Pods ready, want 3: %v: %s", ready, err, toYAML(slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return isRunning(p) })))
 		}
 		took = append(took, now.Sub(last))
 	}
 	slices.Sort(took)
-	t.Logf("after the last write: median %v, of %v", took[len(took)/2], took)
-	// On a machine that others keep busy the median says little.
+	t.Logf("settled after the last write: median %v of %v", took[len(took)/2], took)
+	// On a busy machine the median says little.
 	if took[0] > 100*time.Millisecond {
-		t.Errorf("it always takes longer than %v after the last write, want 100 ms at most", took[0])
+		t.Errorf("the fastest detection takes %v after the last write, want at most 100 ms", took[0])
 	}
 }
 
-// awaitSettled ends what the tests before have left to do.
+// awaitSettled waits for the work of earlier tests.
 func awaitSettled(t *testing.T, src settled.Source) {
 	t.Helper()
 	if _, err := waitUntilSettled(t, src, waitTimeout); err != nil {
@@ -277,35 +277,48 @@ func awaitSettled(t *testing.T, src settled.Source) {
 	}
 }
 
-// Who is busy is told, with what, how often it has failed and why.
+// A timeout lists the busy controllers with key, failures and error.
 func TestSettleReportsBusyControllers(t *testing.T) {
-	src, gates := beginSettled(t)
+	src, interventions := beginSettled(t)
 	ns := createNamespace(t)
 	t.Run("failing", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Fail(t.Context(), []string{"replicaset"}, control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
-		defer func() { mustSucceed(t)(gates.Clear(context.WithoutCancel(t.Context()), []string{"replicaset"})) }()
+		mustSucceed(t)(interventions.Fail(t.Context(), []string{"replicaset"}, control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
+		defer func() {
+			mustSucceed(t)(interventions.Clear(context.WithoutCancel(t.Context()), []string{"replicaset"}))
+		}()
 		createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 		_, err := waitUntilSettled(t, src, 400*time.Millisecond)
 		requireBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "fault injected by ctrlplane")
 	})
 	t.Run("paused", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Pause(t.Context(), []string{"deployment"}))
-		defer func() { mustSucceed(t)(gates.Resume(context.WithoutCancel(t.Context()), []string{"deployment"})) }()
+		mustSucceed(t)(interventions.Pause(t.Context(), []string{"deployment"}))
+		defer func() {
+			mustSucceed(t)(interventions.Resume(context.WithoutCancel(t.Context()), []string{"deployment"}))
+		}()
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "held"
 		createObject(t, deployments(ns), d)
 		_, err := waitUntilSettled(t, src, 2*time.Second)
-		requireBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held: it is paused")
+		requireBusy(t, err, "deployment-controller: ", ns+"/held", "its writes are held")
 	})
 }
 
+// formatBusy formats an error with the work of the busy controllers.
+func formatBusy(err error) string {
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+		return fmt.Sprintf("%v: %v", err, busy.Work)
+	}
+	return err.Error()
+}
+
+// requireBusy checks that an error names work that contains all parts.
 func requireBusy(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	busy, ok := errors.AsType[*settled.BusyError](err)
 	if !ok {
-		t.Fatalf("got %v, want that somebody is busy", err)
+		t.Fatalf("got %v, want a BusyError", err)
 	}
 	for _, w := range busy.Work {
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(w.String(), part) }) {

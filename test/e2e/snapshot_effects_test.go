@@ -15,12 +15,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// A hand on a controller stays on it.
+// Interventions stay in effect after a restore.
 func TestSnapshotKeepsInterventions(t *testing.T) {
 	ns := createSnapshotNamespace(t)
-	gates := newRemoteClient(t).Interventions()
-	mustSucceed(t)(gates.Pause(t.Context(), []string{"replicaset"}))
-	mustSucceed(t)(gates.Stop(t.Context(), []string{"cronjob"}))
+	interventions := newRemoteClient(t).Interventions()
+	mustSucceed(t)(interventions.Pause(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(interventions.Stop(t.Context(), []string{"cronjob"}))
 	restoreSnapshot(t, saveSnapshot(t))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""), func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
@@ -31,10 +31,10 @@ func TestSnapshotKeepsInterventions(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if n := countPods(t, ns); n != 0 {
-		t.Errorf("%d Pods by a paused controller", n)
+		t.Errorf("%d Pods, want none from a paused controller", n)
 	}
-	mustSucceed(t)(gates.Resume(t.Context(), []string{"replicaset"}))
-	mustSucceed(t)(gates.Start(t.Context(), []string{"cronjob"}))
+	mustSucceed(t)(interventions.Resume(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(interventions.Start(t.Context(), []string{"cronjob"}))
 	awaitRunning(t, ns, "app=web", 3)
 }
 
@@ -50,17 +50,17 @@ func TestSnapshotReset(t *testing.T) {
 		t.Errorf("namespace %s: %v", ns, err)
 	}
 	if l := listObjects(t, controlPlane.client.CoreV1().Nodes(), ""); len(l.Items) != 3 {
-		t.Errorf("%d nodes, want those of the start", len(l.Items))
+		t.Errorf("%d nodes, want the three of the start", len(l.Items))
 	}
 	another := createSnapshotNamespace(t)
 	createObject(t, deployments(another), newDeployment("registry.invalid/app:1"))
 	awaitRunning(t, another, "app=web", 3)
 }
 
-// Nothing is left behind of what was ended.
+// Restarted controllers and informers leave no goroutines behind.
 func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 	createSnapshotNamespace(t)
-	with := createCRD(t, widgetCRD(uniqueName("comes")))
+	with := createCRD(t, widgetCRD(uniqueName("created")))
 	createObject(t, customClient{controlPlane.dynamic.Resource(with).Namespace("default")}, newWidget(with, "w", 1))
 	there := saveSnapshot(t)
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
@@ -85,13 +85,13 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 		func(more int) bool { return more < rounds })
 }
 
-// awaitSteadyGoroutines returns how many there are when controllers have come and gone:
-// some begin their workers after what is settled knows of them.
+// awaitSteadyGoroutines returns the number of goroutines once it is steady: some
+// controllers start workers after the control plane has settled.
 func awaitSteadyGoroutines(t *testing.T) (count int) {
 	t.Helper()
 	var since time.Time
 	await(t, "as many goroutines as before", func(context.Context) (int, error) { return runtime.NumGoroutine(), nil }, func(n int) bool {
-		if n < count-2 || n > count+2 { // requests come and go
+		if n < count-2 || n > count+2 { // requests change the number
 			count, since = n, time.Now()
 		}
 		return time.Since(since) > 3*time.Second
@@ -99,7 +99,7 @@ func awaitSteadyGoroutines(t *testing.T) (count int) {
 	return count
 }
 
-// Where the API server keeps its objects is where informers are waited for.
+// The folder of each resource in the store is the one for which informers are awaited.
 func TestSnapshotStoreFolders(t *testing.T) {
 	createSampleObjects(t)
 	there := map[string]bool{}
@@ -131,6 +131,6 @@ func TestSnapshotStoreFolders(t *testing.T) {
 		}
 	}
 	if looked < 25 {
-		t.Errorf("%d resources looked at", looked)
+		t.Errorf("only %d resources were checked", looked)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// What is refused changes nothing, not even which controllers run.
+// A refused restore changes nothing, not even which controllers run.
 func TestSnapshotRestoreErrors(t *testing.T) {
 	createSnapshotNamespace(t)
 	file := saveSnapshot(t)
@@ -48,12 +48,12 @@ func TestSnapshotRestoreErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), bad.says) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %q", err, bad.says)
 			}
-			if after := currentState(t).Revision; after-revision > 20 { // a restart of controllers alone writes more
+			if after := currentState(t).Revision; after-revision > 20 { // a restart of the controllers writes more
 				t.Errorf("revision %d, was %d", after, revision)
 			}
 		})
 	}
-	restoreSnapshot(t, from("v1.36.9")) // as an upgrade would
+	restoreSnapshot(t, from("v1.36.9")) // as after an upgrade
 }
 
 func TestSnapshotConcurrentRestores(t *testing.T) {
@@ -76,5 +76,5 @@ func TestSnapshotConcurrentRestores(t *testing.T) {
 	if done == 0 {
 		t.Error(errors.Join(errs...))
 	}
-	requireSameState(t, file, "after both")
+	requireSameState(t, file, "after all restores")
 }

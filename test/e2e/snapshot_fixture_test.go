@@ -22,12 +22,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 )
 
-// createSnapshotNamespace is how each of the tests begins. Unlike namespace it leaves
-// its namespace behind: a restore may have taken it already.
+// createSnapshotNamespace starts each of the tests. It does not delete the namespace,
+// since a restore may have done so.
 func createSnapshotNamespace(t *testing.T) string {
 	t.Helper()
 	if os.Getenv(snapshotEnv) == "" {
-		t.Skip("TestSnapshots runs it, where nobody else needs the state")
+		t.Skip("run by TestSnapshots in a process of its own")
 	}
 	ns := createObject(t, controlPlane.client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: uniqueName("ns")}})
 	await(t, "default service account", getByName(controlPlane.client.CoreV1().ServiceAccounts(ns.Name), "default"), anyState)
@@ -35,7 +35,7 @@ func createSnapshotNamespace(t *testing.T) string {
 	return ns.Name
 }
 
-// saveSnapshot goes the way of the command line.
+// saveSnapshot saves a snapshot over HTTP, as the command line does.
 func saveSnapshot(t *testing.T) []byte {
 	t.Helper()
 	file, err := newRemoteClient(t).Snapshots().Save(t.Context())
@@ -65,7 +65,7 @@ func decodeSnapshot(t *testing.T, file []byte) snapshot.State {
 
 func currentState(t *testing.T) snapshot.State { return decodeSnapshot(t, saveSnapshot(t)) }
 
-// requireSameState reports where the state is not the saved one.
+// requireSameState checks that the state is the saved one.
 func requireSameState(t *testing.T, saved []byte, when string) {
 	t.Helper()
 	for _, d := range objects.Diff(decodeSnapshot(t, saved), currentState(t), false) {
@@ -77,7 +77,7 @@ func requireSameState(t *testing.T, saved []byte, when string) {
 	}
 }
 
-// awaitSteadyState returns when the state has been the same for a while.
+// awaitSteadyState returns when the state has not changed for a while.
 func awaitSteadyState(t *testing.T) {
 	t.Helper()
 	const quiet = 1500 * time.Millisecond
@@ -92,7 +92,7 @@ func awaitSteadyState(t *testing.T) {
 	}, func(same time.Duration) bool { return same > quiet })
 }
 
-// sampleObjects is objects of many kinds.
+// sampleObjects are objects of many kinds.
 type sampleObjects struct {
 	ns  string
 	gvr schema.GroupVersionResource
@@ -120,7 +120,7 @@ func createSampleObjects(t *testing.T) *sampleObjects {
 	}}}
 	createObject(t, pods(w.ns), user)
 	createObject(t, controlPlane.client.BatchV1().Jobs(w.ns), w.newJob("done", "1"))
-	createObject(t, controlPlane.client.BatchV1().Jobs(w.ns), w.newJob("goes-on", ""))
+	createObject(t, controlPlane.client.BatchV1().Jobs(w.ns), w.newJob("unfinished", ""))
 	for i := range 5 {
 		createObject(t, customClient{controlPlane.dynamic.Resource(w.gvr).Namespace(w.ns)}, newWidget(w.gvr, fmt.Sprintf("w-%d", i), 3))
 	}
@@ -140,14 +140,14 @@ func (w *sampleObjects) newJob(name, runFor string) *batchv1.Job {
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.JobSpec{Template: podTemplate(nil)}}
 	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if runFor != "" {
-		j.Spec.Template.Annotations = map[string]string{"ctrlplane/run-for": runFor + "s"}
+		j.Spec.Template.Annotations = map[string]string{"ctrlplane.local/run-for": runFor + "s"}
 	} else {
-		j.Spec.Template.Annotations = map[string]string{"ctrlplane/run-for": "10h"}
+		j.Spec.Template.Annotations = map[string]string{"ctrlplane.local/run-for": "10h"}
 	}
 	return j
 }
 
-// createCRD is establish of a definition that stays behind.
+// createCRD is establishCRD without deleting the definition.
 func createCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
 	t.Helper()
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
@@ -160,14 +160,15 @@ func createCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) sche
 	return gvr
 }
 
-// saveWhenSteady returns the state when nothing is left to do.
+// saveWhenSteady saves a snapshot once the state is steady.
 func (w *sampleObjects) saveWhenSteady(t *testing.T) []byte {
 	t.Helper()
 	awaitSteadyState(t)
 	return saveSnapshot(t)
 }
 
-// changeEverything makes everything different, and some of it another thing of the same name.
+// changeEverything changes or deletes all objects and replaces some by others with
+// the same names.
 func (w *sampleObjects) changeEverything(t *testing.T) {
 	t.Helper()
 	deleteObject(t, deployments(w.ns), "web", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
@@ -179,7 +180,7 @@ func (w *sampleObjects) changeEverything(t *testing.T) {
 	deleteObject(t, pods(w.ns), "user")
 	deleteObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(w.ns), "data")
 	deleteObject(t, controlPlane.client.BatchV1().Jobs(w.ns), "done")
-	deleteObject(t, controlPlane.client.BatchV1().Jobs(w.ns), "goes-on")
+	deleteObject(t, controlPlane.client.BatchV1().Jobs(w.ns), "unfinished")
 	other := newService("other")
 	other.Spec.Type = corev1.ServiceTypeLoadBalancer
 	createObject(t, controlPlane.client.CoreV1().Services(w.ns), other)
@@ -191,7 +192,7 @@ func (w *sampleObjects) changeEverything(t *testing.T) {
 	createObject(t, customClient{controlPlane.dynamic.Resource(gvr).Namespace(w.ns)}, newWidget(gvr, "of-another-kind", 1))
 	deleteObject(t, controlPlane.client.CoreV1().Nodes(), "node-3")
 	createSnapshotNamespace(t)
-	deleteObject(t, controlPlane.client.CoreV1().Namespaces(), createSnapshotNamespace(t)) // it may still be ending
+	deleteObject(t, controlPlane.client.CoreV1().Namespaces(), createSnapshotNamespace(t)) // its deletion may take a while
 }
 
 // startLoad keeps controllers busy until it is stopped.
@@ -223,7 +224,7 @@ func (w *sampleObjects) startLoad(t *testing.T) (stop func()) {
 	}
 }
 
-// isUnexpected is what a client may not meet when its namespace is taken away.
+// isUnexpected reports whether an error has another cause than the deletion of the namespace.
 func isUnexpected(err error) bool {
 	return err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) &&
 		!apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "rate limiter")

@@ -13,8 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
-// What the API server had begun with a kind when the state was saved it ends when
-// that is restored: each of its controllers tries once while writes are held.
+// The API server finishes the creation or deletion of a kind that was in progress when
+// the snapshot was saved: its controllers retry while writes are held.
 func TestSnapshotOfKindsInTransition(t *testing.T) {
 	createSnapshotNamespace(t)
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
@@ -22,7 +22,7 @@ func TestSnapshotOfKindsInTransition(t *testing.T) {
 		way func(*apiextensionsv1.CustomResourceDefinition)
 		end func(*testing.T, *apiextensionsv1.CustomResourceDefinition)
 	}{
-		"comes": {
+		"created": {
 			func(crd *apiextensionsv1.CustomResourceDefinition) {
 				for i, c := range crd.Status.Conditions {
 					if c.Type == apiextensionsv1.Established {
@@ -36,7 +36,7 @@ func TestSnapshotOfKindsInTransition(t *testing.T) {
 				})
 			},
 		},
-		"goes": {
+		"deleted": {
 			func(crd *apiextensionsv1.CustomResourceDefinition) {
 				crd.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 				crd.Finalizers = []string{apiextensionsv1.CustomResourceCleanupFinalizer}
@@ -56,7 +56,7 @@ func TestSnapshotOfKindsInTransition(t *testing.T) {
 	}
 }
 
-// editCRDInSnapshot is a snapshot in which one definition is another.
+// editCRDInSnapshot returns a snapshot with one definition changed.
 func editCRDInSnapshot(t *testing.T, file []byte, name string, edit func(*apiextensionsv1.CustomResourceDefinition)) []byte {
 	t.Helper()
 	head, state, err := snapshot.Decode(file)

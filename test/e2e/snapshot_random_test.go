@@ -23,14 +23,14 @@ import (
 )
 
 var (
-	snapshotSteps = flag.Int("snapshot-steps", 200, "steps of TestSnapshotRandom")
-	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = by the time")
+	snapshotSteps = flag.Int("snapshot-steps", 200, "number of steps of TestSnapshotRandom")
+	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = from the clock")
 )
 
-// objectModel is what is to be there: RESOURCE NAMESPACE/NAME → UID and value.
+// objectModel is the expected state: RESOURCE NAMESPACE/NAME → UID and value.
 type objectModel map[string]string
 
-// randomChanger does random things to objects, and remembers what has to come of it.
+// randomChanger changes objects at random and tracks the expected state.
 type randomChanger struct {
 	t          *testing.T
 	random     *rand.Rand
@@ -39,11 +39,11 @@ type randomChanger struct {
 	widgets    schema.GroupVersionResource
 	resources  []schema.GroupVersionResource
 	want       objectModel
-	served     bool // the widgets are
+	served     bool // whether the widgets are
 }
 
-// After any number of changes, saves and restores there is what there has to be,
-// while controllers act on it all the time.
+// After any number of changes, saves and restores the expected objects exist, while
+// controllers act on them all the time.
 func TestSnapshotRandom(t *testing.T) {
 	seed := *snapshotSeed
 	if seed == 0 {
@@ -104,9 +104,9 @@ func newRandomChanger(t *testing.T, random *rand.Rand) *randomChanger {
 	return g
 }
 
-const randomSelector = "gambled=yes"
+const randomSelector = "random=yes"
 
-// startInformer watches the ConfigMaps from the beginning to the end.
+// startInformer watches the ConfigMaps during the whole test.
 func (g *randomChanger) startInformer() cache.Store {
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(controlPlane.dynamic, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = randomSelector })
 	informer := factory.ForResource(g.resources[0]).Informer()
@@ -135,7 +135,7 @@ func (g *randomChanger) modelOfResource(resource string) objectModel {
 	return m
 }
 
-// requireModel compares what there is with what there has to be.
+// requireModel compares the objects with the expected state.
 func (g *randomChanger) requireModel(when string) {
 	g.t.Helper()
 	there := objectModel{}
@@ -156,7 +156,7 @@ func (g *randomChanger) requireModel(when string) {
 	}
 }
 
-// changeObject creates, changes or deletes one object.
+// changeObject creates, updates or deletes one object.
 func (g *randomChanger) changeObject() {
 	g.t.Helper()
 	of := g.resources[g.random.IntN(len(g.resources))]
@@ -192,7 +192,7 @@ func (g *randomChanger) newObject(of schema.GroupVersionResource, name string) *
 	u.SetAPIVersion(of.GroupVersion().String())
 	u.SetKind(kinds[of.Resource])
 	u.SetName(name)
-	u.SetLabels(map[string]string{"gambled": "yes"})
+	u.SetLabels(map[string]string{"random": "yes"})
 	labels := map[string]any{"app": name}
 	switch of.Resource {
 	case "services":
@@ -211,7 +211,7 @@ func (g *randomChanger) newObject(of schema.GroupVersionResource, name string) *
 	return u
 }
 
-// toggleCRD removes the definition of the widgets, with all of them, or makes
+// toggleCRD deletes the definition of the widgets, with all of them, or creates it again.
 // another one.
 func (g *randomChanger) toggleCRD() {
 	g.t.Helper()

@@ -19,42 +19,41 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// snapshotEnv marks the process whose state is put back: other tests need theirs.
+// snapshotEnv marks the process whose state is restored: other tests need theirs.
 const snapshotEnv = "CTRLPLANE_E2E_SNAPSHOT"
 
-// TestSnapshots runs the tests below in a process of its own, one after the other.
+// TestSnapshots runs the tests below in a child process, one after the other.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(snapshotEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshotAndRestore[A-Z]", "-test.v", "-test.parallel=1")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshot[A-Z]", "-test.v", "-test.parallel=1")
 	cmd.Env = append(os.Environ(), snapshotEnv+"=1", workloadsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestSnapshotAndRestore")
+	ran := strings.Count(string(out), "\n--- PASS: TestSnapshot")
 	if err != nil || ran < 11 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}
 	t.Logf("%d passed:\n%s", ran, out)
 }
 
-// Controllers that have to be ended in the middle of much work, and others'
-// writes, do not keep a restore from being exact: what was saved is there
-// afterwards, and stays.
+// A restore is exact although it stops busy controllers and clients keep writing: the
+// saved state exists afterwards and stays.
 func TestSnapshotUnderLoad(t *testing.T) {
 	w := createSampleObjects(t)
 	saved := w.saveWhenSteady(t)
 	stop := w.startLoad(t)
 	w.changeEverything(t)
-	restoreSnapshot(t, saved) // while the load goes on
+	restoreSnapshot(t, saved) // under load
 	stop()
 	restoreSnapshot(t, saved)
 	requireSameState(t, saved, "at once")
 	w.saveWhenSteady(t)
 	requireSameState(t, saved, "once settled")
 
-	// What was restored is alive: a Pod that is deleted is made anew, a Service
-	// gets an address that nobody has, an owner takes with it what it owns.
+	// The restored objects work: a deleted Pod is replaced, a Service gets a free
+	// address, deleting an owner deletes its dependents.
 	first := listObjects(t, pods(w.ns), "app=web").Items[0]
 	deleteObject(t, pods(w.ns), first.Name)
 	awaitRunning(t, w.ns, "app=web", 3)
@@ -64,7 +63,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 	deleteObject(t, deployments(w.ns), "web")
 	await(t, "collection", listBySelector(pods(w.ns), "app=web"), func(l *corev1.PodList) bool { return len(l.Items) == 0 })
 
-	// So is a kind that was gone.
+	// So does a kind that did not exist before the restore.
 	widgets := customClient{controlPlane.dynamic.Resource(w.gvr).Namespace(w.ns)}
 	owner := getObject(t, widgets, "w-0")
 	owned := newWidget(w.gvr, "owned", 1)
@@ -74,12 +73,12 @@ func TestSnapshotUnderLoad(t *testing.T) {
 	deleteObject(t, widgets, "w-0")
 	awaitGone(t, "owned widget", getByName(widgets, "owned"))
 	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("the garbage collector has known the restored kind after %v only", took)
+		t.Errorf("the garbage collector needed %v to learn of the restored kind", took)
 	}
 }
 
-// A watch that is open sees what a restore changes, as other writes: revisions
-// go on, and an object that is another one is deleted before it is added.
+// An open watch sees the changes of a restore like other writes: revisions increase,
+// and an object that was replaced is deleted before it is added.
 func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	c := controlPlane.client.CoreV1().ConfigMaps(ns)
@@ -135,7 +134,7 @@ func nextOpenEvent(t *testing.T, w watch.Interface) watch.Event {
 	select {
 	case e, ok := <-w.ResultChan():
 		if !ok {
-			t.Fatal("the watch has ended")
+			t.Fatal("the watch ended")
 		}
 		return e
 	case <-time.After(waitTimeout):
@@ -144,7 +143,7 @@ func nextOpenEvent(t *testing.T, w watch.Interface) watch.Event {
 	return watch.Event{}
 }
 
-// An owner that was deleted and collected is not held for absent when it is back.
+// The garbage collector does not take a restored owner for absent.
 func TestSnapshotRestoresOwner(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	c := controlPlane.client.CoreV1().ConfigMaps(ns)
@@ -168,8 +167,8 @@ func TestSnapshotRestoresOwner(t *testing.T) {
 	await(t, "collection", listBySelector(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) == 1 })
 }
 
-// Writes that meet a restore are carried out before it or after it by somebody
-// who has seen the state then; else they fail with a conflict.
+// A write during a restore is executed before it or after it, unless it is based on
+// the state before: then it fails with a conflict.
 func TestSnapshotConcurrentWrites(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	c := controlPlane.client.CoreV1().ConfigMaps(ns)
@@ -206,6 +205,6 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 	}
 	restoreSnapshot(t, saved)
 	if m := getObject(t, c, "counter"); len(m.Data) != 0 {
-		t.Errorf("written meanwhile: %v", m.Data)
+		t.Errorf("written during the restore: %v", m.Data)
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-// startEnv makes the process start one control plane and tell of it: startCounts
-// how much work that was, startSeeded and startUnseeded what is in it.
+// startEnv makes the process start one control plane and print a report: startCounts
+// the work of the start, startSeeded and startUnseeded the objects.
 const (
 	startEnv      = "CTRLPLANE_E2E_START"
 	startCounts   = "counts"
@@ -34,15 +34,15 @@ const (
 	startUnseeded = "unseeded"
 )
 
-// startWork are figures of a start that do not wander with the machine's load.
+// startWork has figures of a start that do not depend on the load of the machine.
 type startWork struct {
-	Requests  int64 // for objects, answered until it is ready
-	Revision  int64 // of the store by then: what was written, the seed counts as one
+	Requests  int64 // requests for objects until it is ready
+	Revision  int64 // of the store at that time; the seed is one write
 	Allocated int64 // MiB
 }
 
-// TestStartWorkIsBounded fails when a start does more than it did: what is
-// slow is found by a bench, but only this finds it in every change.
+// TestStartWorkIsBounded fails when a start does more work than before. Benchmarks
+// show that too, but do not run for every change.
 func TestStartWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	var got startWork
@@ -58,20 +58,20 @@ func TestStartWorkIsBounded(t *testing.T) {
 		{"MiB allocated", got.Allocated, 240},
 	} {
 		if limit.got > limit.most || limit.got == 0 {
-			t.Errorf("%d %s, want at most %d: find out what the start does now that it did not", limit.got, limit.what, limit.most)
+			t.Errorf("%d %s, want at most %d: find out what the start does in addition", limit.got, limit.what, limit.most)
 		}
 	}
 }
 
-// TestSeedMatchesUpstream compares a control plane that began with the seed
-// with one that made everything itself.
+// TestSeedMatchesUpstream compares a control plane that started with the seed with one
+// that created all objects itself.
 func TestSeedMatchesUpstream(t *testing.T) {
 	t.Parallel()
 	var made, seeded map[string]any
 	startInChild(t, startUnseeded, &made)
 	startInChild(t, startSeeded, &seeded)
 	if len(made) < 150 {
-		t.Errorf("upstream made %d objects, want the whole policy", len(made))
+		t.Errorf("upstream created %d objects, want the whole policy", len(made))
 	}
 	if diff := cmp.Diff(made, seeded); diff != "" {
 		t.Errorf("the seed is out of date (-upstream +seed): run \"make seed\"\n%s", diff)
@@ -93,7 +93,7 @@ func startInChild(t *testing.T, what string, into any) {
 	}
 }
 
-// runStart is what that process runs.
+// runStart starts a control plane in the child process and prints the report.
 func runStart(what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -131,7 +131,7 @@ func countStartWork(ctx context.Context, srv *ctrlplane.Server) (startWork, erro
 	return startWork{requests, s.Process.EtcdRevision, int64(mem.TotalAlloc >> 20)}, err
 }
 
-// countRequests is how many requests for objects the API server has answered.
+// countRequests returns how many requests for objects the API server has served.
 func countRequests(ctx context.Context, srv *ctrlplane.Server) (n int64, err error) {
 	client, err := kubernetes.NewForConfig(srv.RESTConfig())
 	if err != nil {
@@ -155,7 +155,7 @@ func countRequests(ctx context.Context, srv *ctrlplane.Server) (n int64, err err
 	return n, nil
 }
 
-// seededResources are the resources that the seed has.
+// seededResources are the resources in the seed.
 var seededResources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "namespaces"},
 	{Version: "v1", Resource: "serviceaccounts"},
@@ -170,8 +170,8 @@ var seededResources = []schema.GroupVersionResource{
 	{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
 }
 
-// readContents are those objects once nothing goes on any more, without what differs
-// each time, by resource and name.
+// readContents returns the objects of those resources once the control plane has
+// settled, by resource and name, without fields that differ each time.
 func readContents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error) {
 	for {
 		s, err := srv.Observer().Snapshot(ctx)
@@ -200,7 +200,7 @@ func readContents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, e
 	return all, nil
 }
 
-// stripVolatileFields is an object without its identity, its times, and who wrote it how often.
+// stripVolatileFields removes identity, times and managed fields from an object.
 func stripVolatileFields(item unstructured.Unstructured) map[string]any {
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"} {
 		unstructured.RemoveNestedField(item.Object, "metadata", field)

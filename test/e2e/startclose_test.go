@@ -20,17 +20,17 @@ import (
 const (
 	cyclesEnv  = "CTRLPLANE_E2E_CYCLES"
 	cycleCount = 20
-	// cachedGoroutines is how many goroutines upstream keeps for a client transport that has
-	// a certificate, as long as it is cached: those of the last cycles, two a cycle
-	// and six each; they do not grow with the cycles.
+	// cachedGoroutines is how many goroutines client-go keeps for cached transports
+	// with client certificates: two transports of a cycle with six each, of the last
+	// two cycles. They do not grow with the cycles.
 	cachedGoroutines = 24
-	// goroutineExitTimeout bounds how long goroutines of upstream live on after Close: timers,
-	// and transports until they are collected.
+	// goroutineExitTimeout bounds how long goroutines of upstream outlive Close: those
+	// of timers, and of transports until they are garbage collected.
 	goroutineExitTimeout = 15 * time.Second
 )
 
-// TestStartCloseLeavesNothing starts and closes control planes, one after
-// another, in a process of its own: neither goroutines nor files pile up.
+// TestStartCloseLeavesNothing starts and closes control planes in a child process, one
+// after the other: neither goroutines nor files accumulate.
 func TestStartCloseLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -44,9 +44,9 @@ func TestStartCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// runCycles is what that process runs.
+// runCycles runs in the child process.
 func runCycles() error {
-	if err := startAndClose(); err != nil { // what is made once per process is not counted
+	if err := startAndClose(); err != nil { // creates what exists once per process
 		return err
 	}
 	before, _ := awaitGoroutines(0)
@@ -70,25 +70,25 @@ func startAndClose() error {
 	}
 	second := &ctrlplane.Server{}
 	if err := second.Start(ctx); !errors.Is(err, ctrlplane.ErrRunning) {
-		return fmt.Errorf("a second one beside it: got %v", err)
+		return fmt.Errorf("start of a second control plane: got %q, want %w", fmt.Sprint(err), ctrlplane.ErrRunning)
 	}
 	dir := srv.DataDir()
 	if err := errors.Join(srv.Close(), srv.Close()); err != nil {
 		return err
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		return fmt.Errorf("%s is still there: %v", dir, err)
+		return fmt.Errorf("%s: got %q, want %w", dir, fmt.Sprint(err), os.ErrNotExist)
 	}
 	select {
 	case <-srv.Done():
 		return srv.Err()
 	default:
-		return errors.New("closed, but not done")
+		return errors.New("closed, but Done is open")
 	}
 }
 
-// awaitGoroutines waits until at most want goroutines are left, or as long as
-// any may fade, and returns how many there are and where.
+// awaitGoroutines waits until at most want goroutines are left, or the timeout, and
+// returns their number and stacks.
 func awaitGoroutines(want int) (int, string) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

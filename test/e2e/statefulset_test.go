@@ -18,7 +18,7 @@ func statefulSets(ns string) appsv1client.StatefulSetInterface {
 	return controlPlane.client.AppsV1().StatefulSets(ns)
 }
 
-// newStatefulSet has three replicas with a claim each.
+// newStatefulSet returns a StatefulSet with three replicas with a claim each.
 func newStatefulSet() *appsv1.StatefulSet {
 	tmpl := podTemplate(webLabels)
 	tmpl.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
@@ -41,8 +41,8 @@ func newStatefulSet() *appsv1.StatefulSet {
 	}
 }
 
-// watchPodsUntil watches the namespace's Pods, begins, and calls see with each change
-// until it returns true.
+// watchPodsUntil watches the namespace's Pods, calls begin, and calls see for each
+// change until it returns true.
 func watchPodsUntil(t *testing.T, ns, what string, begin func(), see func(watch.EventType, *corev1.Pod) bool) {
 	t.Helper()
 	w, err := pods(ns).Watch(t.Context(), metav1.ListOptions{})
@@ -71,13 +71,13 @@ func watchPodsUntil(t *testing.T, ns, what string, begin func(), see func(watch.
 func TestStatefulSetOrder(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	// Each Pod is made ready when it is seen: the next may come only then.
+	// Each Pod is made ready when it appears: only then may the next one be created.
 	var ready []string
 	begin := func() { createObject(t, statefulSets(ns), newStatefulSet()) }
 	watchPodsUntil(t, ns, "3 pods in order", begin, func(kind watch.EventType, p *corev1.Pod) bool {
 		if kind == watch.Added {
 			if want := fmt.Sprintf("db-%d", len(ready)); p.Name != want {
-				t.Errorf("pod %s was made while %v were ready, want %s", p.Name, ready, want)
+				t.Errorf("pod %s was created while %v were ready, want %s", p.Name, ready, want)
 			}
 			requireController(t, p, "StatefulSet", "db")
 			markReady(t, *p)
@@ -99,17 +99,17 @@ func TestStatefulSetOrder(t *testing.T) {
 		}
 	}
 
-	// A Pod that is lost comes back under its name, to its claim.
+	// A deleted Pod is replaced with the same name and claim.
 	lost := getObject(t, pods(ns), "db-1")
 	claim := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1")
 	deleteObject(t, pods(ns), "db-1")
-	back := await(t, "db-1 anew", getByName(pods(ns), "db-1"), func(p *corev1.Pod) bool { return p.UID != lost.UID })
+	back := await(t, "replacement of db-1", getByName(pods(ns), "db-1"), func(p *corev1.Pod) bool { return p.UID != lost.UID })
 	markReady(t, *back)
 	if again := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1"); again.UID != claim.UID {
-		t.Error("the claim of db-1 was made anew")
+		t.Error("the claim of db-1 was replaced")
 	}
 
-	// Scaling down takes the highest first, and leaves the claims.
+	// Scaling down deletes the highest ordinal first and keeps the claims.
 	await(t, "3 available replicas again", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 3 })
 	var gone []string
 	shrink := func() { scaleObject(t, statefulSets(ns), "db", 1) }
@@ -127,8 +127,7 @@ func TestStatefulSetOrder(t *testing.T) {
 	}
 }
 
-// A new template replaces the Pods from the highest down, and no further than
-// the partition.
+// A new template replaces the Pods from the highest ordinal down to the partition.
 func TestStatefulSetRollout(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// serveTLS serves handler on loopback with a certificate of its own, for the
-// names given, and returns the server and what its clients are to trust.
-// clients are the CAs of those that must show a certificate; nil = none need.
+// serveTLS serves handler on loopback with a new certificate for the given names, and
+// returns the server and the certificate that its clients must trust. clients are
+// the CAs of client certificates; nil = no client certificate is required.
 func serveTLS(t *testing.T, clients *x509.CertPool, handler http.Handler, names ...string) (*httptest.Server, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -42,7 +42,7 @@ func serveTLS(t *testing.T, clients *x509.CertPool, handler http.Handler, names 
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(handler)
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // probes that hang up
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that are closed at once
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	if clients != nil {
 		srv.TLS.ClientCAs, srv.TLS.ClientAuth = clients, tls.RequireAndVerifyClientCert

@@ -14,10 +14,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
-// Many Deployments are made, scaled and deleted at once, while the other
-// tests run. Names tell what is true: all that comes of Deployment l7 bears a name
-// that begins with l7. Whatever a trace is certain of is so, and 95 in a hundred
-// of the controllers' writes are in the trace of the right one.
+// Many Deployments are created, scaled and deleted at once while the other tests run.
+// The names show what belongs together: everything caused by Deployment l7 has a
+// name with the prefix l7. Every cause that a trace calls certain must be right, and
+// 95 % of the controllers' writes must be in the trace of their Deployment.
 func TestTraceIsAccurateUnderLoad(t *testing.T) {
 	t.Parallel()
 	const many = 12
@@ -31,7 +31,7 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 		all.Go(func() { exerciseDeployment(t, ns, fmt.Sprintf("l%d", i), i%2 == 0) })
 	}
 	all.Wait()
-	await(t, "end of the Pods of those that are deleted", listPods(ns), func(l []corev1.Pod) bool { return len(l) == many/2*4 })
+	await(t, "deletion of the Pods of deleted Deployments", listPods(ns), func(l []corev1.Pod) bool { return len(l) == many/2*4 })
 
 	q := trace.Query()
 	q.After = start.Journal.Last
@@ -40,7 +40,7 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	if page.Missed > 0 {
-		t.Skipf("%d records have gone: the other tests made too many", page.Missed)
+		t.Skipf("%d records were dropped: the other tests made too many", page.Missed)
 	}
 	found := map[string]string{} // node → the Deployment in whose trace it is
 	nodes := map[string]*trace.Node{}
@@ -66,7 +66,7 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 			exact++
 			its, of := deploymentOf(n), deploymentOf(byID[n.Cause.ID])
 			if its != "" && of != "" && its != of {
-				t.Errorf("%s of %s is said to come of that of %s for certain, by %s:\n%s\n%s", n.Kind, its, of, n.Cause.Rule,
+				t.Errorf("%s of %s has a certain cause of %s, by %s:\n%s\n%s", n.Kind, its, of, n.Cause.Rule,
 					toYAML(withoutChildren(n)), toYAML(withoutChildren(byID[n.Cause.ID])))
 			}
 		}
@@ -91,24 +91,24 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 	}
 }
 
-// explainMisplaced tells where the way up from a node leaves what its name tells.
+// explainMisplaced describes the first link above a node that leads to another Deployment.
 func explainMisplaced(nodes map[string]*trace.Node, id string) string {
 	for n := nodes[id]; n != nil && n.Cause != nil; n = nodes[n.Cause.ID] {
 		if up := nodes[n.Cause.ID]; up != nil && deploymentOf(n) != deploymentOf(up) {
-			return fmt.Sprintf(", by way of %s %s (%s of %s, %s)", n.Kind, n.ID, n.Queue, n.Controller, n.Cause.Rule)
+			return fmt.Sprintf(", through %s %s (%s of %s, %s)", n.Kind, n.ID, n.Queue, n.Controller, n.Cause.Rule)
 		}
 	}
 	return ""
 }
 
-// withoutChildren is a node without what came of it.
+// withoutChildren returns a node without its children.
 func withoutChildren(n *trace.Node) trace.Node {
 	c := *n
 	c.Children = nil
 	return c
 }
 
-// exerciseDeployment makes a Deployment, scales it and, unless it stays, deletes it.
+// exerciseDeployment creates a Deployment, scales it and, unless it stays, deletes it.
 func exerciseDeployment(t *testing.T, ns, name string, stays bool) {
 	labels := map[string]string{"app": name}
 	d := newDeployment("registry.invalid/app:1")
@@ -123,7 +123,7 @@ func exerciseDeployment(t *testing.T, ns, name string, stays bool) {
 	}
 }
 
-// deploymentOf is the Deployment that a node is about; empty if its name does not tell.
+// deploymentOf returns the Deployment that a node belongs to by its name; "" if unknown.
 func deploymentOf(n *trace.Node) string {
 	name := n.Key
 	if n.Object != nil {

@@ -23,8 +23,8 @@ func claimSpec(class, size string) corev1.PersistentVolumeClaimSpec {
 	}
 }
 
-// createVolume makes a volume of a class, which need not exist, that is kept when
-// its claim goes.
+// createVolume creates a volume of a class, which need not exist, with reclaim policy
+// Retain.
 func createVolume(t *testing.T, class, size string) string {
 	t.Helper()
 	name := uniqueName("pv")
@@ -41,7 +41,7 @@ func createVolume(t *testing.T, class, size string) string {
 	return name
 }
 
-// withEphemeralVolume gives a Pod a volume whose claim lives and dies with it.
+// withEphemeralVolume adds a volume whose claim is created and deleted with the Pod.
 func withEphemeralVolume(p *corev1.Pod) *corev1.Pod {
 	p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{
 		Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec("", "1Gi")}},
@@ -67,7 +67,7 @@ func TestVolumeBinding(t *testing.T) {
 		t.Errorf("the volume has claim %+v, finalizers %v", pv.Spec.ClaimRef, pv.Finalizers)
 	}
 
-	// Neither goes while it is used: the volume by the claim, the claim by a Pod.
+	// Neither is deleted while in use: the volume by the claim, the claim by a Pod.
 	n := startFakeNode(t, nil)
 	user := newPod("user", nil)
 	user.Spec.NodeName, user.Spec.TerminationGracePeriodSeconds = n.name, new(int64(0))
@@ -89,7 +89,7 @@ func TestVolumeBinding(t *testing.T) {
 	awaitGone(t, "volume", getByName(volumes, fitting))
 }
 
-// A volume that is kept is released, and not given to the next claim.
+// A retained volume is released and not bound to the next claim.
 func TestVolumeRelease(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -100,7 +100,7 @@ func TestVolumeRelease(t *testing.T) {
 	deleteObject(t, claims(ns), "data")
 	pv := await(t, "released volume", getByName(volumes, name), func(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeReleased })
 	if pv.Spec.ClaimRef == nil || pv.Spec.ClaimRef.UID != c.UID {
-		t.Errorf("the released volume remembers %+v, want claim %s", pv.Spec.ClaimRef, c.UID)
+		t.Errorf("the released volume has claim %+v, want %s", pv.Spec.ClaimRef, c.UID)
 	}
 	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
 	awaitEvent(t, ns, "PersistentVolumeClaim", "data", "ProvisioningFailed") // the class does not exist
@@ -113,7 +113,7 @@ func TestVolumeRelease(t *testing.T) {
 	})
 }
 
-// A class with a provisioner of somebody else's is left to it.
+// A claim of a class with another provisioner is left to that provisioner.
 func TestVolumeProvisioning(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -122,7 +122,7 @@ func TestVolumeProvisioning(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "csi.e2e.example",
 	}, class)
 	createObject(t, claims(ns), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claimSpec(class, "1Gi")})
-	await(t, "claim handed to the provisioner", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
+	await(t, "claim for the external provisioner", getByName(claims(ns), "data"), func(c *corev1.PersistentVolumeClaim) bool {
 		return c.Annotations["volume.kubernetes.io/storage-provisioner"] == "csi.e2e.example"
 	})
 	awaitEvent(t, ns, "PersistentVolumeClaim", "data", "ExternalProvisioning")

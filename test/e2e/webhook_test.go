@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fakeWebhook answers admission reviews, and keeps the last request.
+// fakeWebhook answers admission reviews and keeps the last request.
 type fakeWebhook struct {
 	decide func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 	last   atomic.Pointer[admissionv1.AdmissionRequest]
@@ -33,10 +33,10 @@ func (h *fakeWebhook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	review.Response.UID = review.Request.UID
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // an error is the client's going away
+	_ = json.NewEncoder(w).Encode(review) // fails only if the client has disconnected
 }
 
-// startServer returns the server, and how an API server on this machine is to call it.
+// startServer returns the server and its configuration for webhooks.
 func (h *fakeWebhook) startServer(t *testing.T) (*httptest.Server, admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
 	srv, ca := serveTLS(t, nil, h)
@@ -54,7 +54,7 @@ func TestValidatingWebhook(t *testing.T) {
 		if m.Data["colour"] == "green" {
 			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusTeapot, Message: "no green"}}
 		}
-		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"looked at " + m.Name}}
+		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"checked " + m.Name}}
 	}}
 	srv, how := h.startServer(t)
 	name := uniqueName("webhook")
@@ -85,14 +85,14 @@ func TestValidatingWebhook(t *testing.T) {
 	}
 	req := h.last.Load()
 	if req.Operation != admissionv1.Create || req.Namespace != ns || req.Resource.Resource != "configmaps" || req.UserInfo.Username != "kubernetes-admin" || !*req.DryRun {
-		t.Errorf("the webhook was asked %s", toYAML(req))
+		t.Errorf("the webhook received %s", toYAML(req))
 	}
 	warnings := &warningRecorder{}
 	cfg := anonymousConfig()
 	cfg.TLSClientConfig, cfg.WarningHandler = controlPlane.config.TLSClientConfig, warnings
 	createObject(t, clientFor(t, cfg).CoreV1().ConfigMaps(ns), m("strict", "blue"))
-	if got := warnings.last.Load(); got == nil || *got != "looked at strict" {
-		t.Errorf("the client was warned %s", toYAML(got))
+	if got := warnings.last.Load(); got == nil || *got != "checked strict" {
+		t.Errorf("the client received the warning %s", toYAML(got))
 	}
 
 	// While the webhook is down, its failure policy decides.
@@ -104,7 +104,7 @@ func TestValidatingWebhook(t *testing.T) {
 	createObject(t, configMaps(ns), m("lax", "green"))
 }
 
-// warningRecorder keeps the last warning that a client got.
+// warningRecorder keeps the last warning that a client received.
 type warningRecorder struct{ last atomic.Pointer[string] }
 
 func (w *warningRecorder) HandleWarningHeader(_ int, _, text string) { w.last.Store(&text) }
@@ -140,7 +140,7 @@ func TestMutatingWebhook(t *testing.T) {
 		t.Errorf("a pod that the condition leaves out has containers %s", toYAML(p.Spec.Containers))
 	}
 
-	// What controllers make goes through it as well.
+	// Controllers' requests pass through the webhook, too.
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	for _, p := range awaitPods(t, ns, "app=web", 3) {
 		if !withSidecar(&p) {
@@ -148,6 +148,6 @@ func TestMutatingWebhook(t *testing.T) {
 		}
 	}
 	if who := h.last.Load().UserInfo.Username; who != "system:serviceaccount:kube-system:replicaset-controller" {
-		t.Errorf("the pod was made by %s", who)
+		t.Errorf("the pod was created by %s", who)
 	}
 }

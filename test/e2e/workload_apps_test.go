@@ -34,12 +34,12 @@ func TestWorkloadRollout(t *testing.T) {
 	awaitReplicaSet(t, ns, "registry.invalid/app:2", 3)
 	old := awaitReplicaSet(t, ns, "registry.invalid/app:1", 0)
 
-	// Back: the ReplicaSet of the first revision is used again.
+	// A rollback reuses the ReplicaSet of the first revision.
 	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:1" })
 	awaitRollout(t, ns, 3)
 	again := awaitReplicaSet(t, ns, "registry.invalid/app:1", 3)
 	if again.UID != old.UID || again.Annotations["deployment.kubernetes.io/revision"] != "3" {
-		t.Errorf("after the way back: %s", toYAML(again.ObjectMeta))
+		t.Errorf("after the rollback: %s", toYAML(again.ObjectMeta))
 	}
 	awaitReplicaSet(t, ns, "registry.invalid/app:2", 0)
 }
@@ -63,7 +63,7 @@ func TestWorkloadJobs(t *testing.T) {
 func TestWorkloadStatefulSet(t *testing.T) {
 	ns := beginWorkload(t)
 	set := newStatefulSet()
-	set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = nil // the default one
+	set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = nil // the default class
 	createObject(t, statefulSets(ns), set)
 	want := *set.Spec.Replicas
 	await(t, "ready replicas", getByName(statefulSets(ns), set.Name), func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == want })
@@ -77,11 +77,11 @@ func TestWorkloadStatefulSet(t *testing.T) {
 		}
 	}
 	if !slices.IsSortedFunc(started, func(a, b metav1.Time) int { return a.Compare(b.Time) }) {
-		t.Errorf("not in order: %v", started)
+		t.Errorf("not started in order: %v", started)
 	}
 }
 
-// A CronJob that is due runs its Job to completion and says so.
+// A CronJob that is due runs its Job to completion and reports success.
 func TestWorkloadCronJob(t *testing.T) {
 	ns := beginWorkload(t)
 	createDueCronJob(t, ns, batchv1.CronJobSpec{})

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The Pods of a node that fails are evicted and made anew elsewhere; the node
-// that recovers is ready again.
+// The Pods of a failed node are evicted and recreated on another node. A recovered
+// node becomes ready again.
 func TestWorkloadNodeFailure(t *testing.T) {
 	ns := beginWorkload(t)
 	pool := uniqueName("pool")
@@ -50,7 +50,7 @@ func TestWorkloadNodeFailure(t *testing.T) {
 	awaitGone(t, "evicted pod", getByName(pods(ns), victim.Name))
 }
 
-// A drain evicts no more than the budget allows, and goes on when it allows more.
+// A drain evicts no more Pods than the budget allows, and continues when it allows more.
 func TestWorkloadDrainWithinBudget(t *testing.T) {
 	ns := beginWorkload(t)
 	pool := uniqueName("pool")
@@ -82,7 +82,8 @@ func TestWorkloadDrainWithinBudget(t *testing.T) {
 	})
 }
 
-// A Pod goes in order: init containers, then the others; it leaves gracefully.
+// The containers of a Pod start in order, init containers first, and the Pod terminates
+// gracefully.
 func TestWorkloadPodLifecycle(t *testing.T) {
 	ns := beginWorkload(t)
 	p := newPod("life", nil)
@@ -104,16 +105,15 @@ func TestWorkloadPodLifecycle(t *testing.T) {
 	deleteObject(t, pods(ns), "life")
 	awaitGone(t, "pod", getByName(pods(ns), "life"))
 	if took := time.Since(begin); took > 20*time.Second {
-		t.Errorf("it took %v to end: nothing runs there that needs its grace period", took)
+		t.Errorf("the Pod took %v to terminate, although no process needs its grace period", took)
 	}
 }
 
-// Its kubelet answers, too: with what its log is said to be, and that there is
-// nothing to execute in.
+// The simulated kubelet serves the log in the Pod's annotation and refuses exec.
 func TestWorkloadLogsAndExec(t *testing.T) {
 	ns := beginWorkload(t)
 	p := newPod("talker", nil)
-	p.Annotations = map[string]string{"ctrlplane/log": "hello\nworld"}
+	p.Annotations = map[string]string{"ctrlplane.local/log": "hello\nworld"}
 	createObject(t, pods(ns), p)
 	await(t, "running pod", getByName(pods(ns), "talker"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	log, err := pods(ns).GetLogs("talker", &corev1.PodLogOptions{TailLines: new(int64(1))}).DoRaw(t.Context())

@@ -23,8 +23,8 @@ func nodeNames(list []corev1.Pod) []string {
 	return slices.Compact(names)
 }
 
-// Topology spread puts one Pod on each node, anti-affinity keeps the next one
-// off all of them, and affinity puts two together.
+// Topology spread puts one Pod on each node, anti-affinity keeps a Pod away from all of
+// them, and affinity puts two Pods on one node.
 func TestWorkloadPlacement(t *testing.T) {
 	ns := beginWorkload(t)
 	pool := uniqueName("pool")
@@ -55,7 +55,7 @@ func TestWorkloadPlacement(t *testing.T) {
 	})
 	p := await(t, "reason", getByName(pods(ns), "alone"), func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 })
 	if c := p.Status.Conditions[0]; c.Reason != corev1.PodReasonUnschedulable || !strings.Contains(c.Message, "anti-affinity") {
-		t.Errorf("a pod that keeps away from all: %s", toYAML(c))
+		t.Errorf("a pod with anti-affinity to all: %s", toYAML(c))
 	}
 	place("together", "together", func(s *corev1.PodSpec) {
 		s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near("leader")}}
@@ -63,13 +63,13 @@ func TestWorkloadPlacement(t *testing.T) {
 	place("leader", "leader", func(*corev1.PodSpec) {})
 	leader := awaitRunning(t, ns, "app=leader", 1)
 	if with := awaitRunning(t, ns, "app=together", 1); with[0].Spec.NodeName != leader[0].Spec.NodeName {
-		t.Errorf("on %s, want with the leader on %s", with[0].Spec.NodeName, leader[0].Spec.NodeName)
+		t.Errorf("it runs on %s, want with the leader on %s", with[0].Spec.NodeName, leader[0].Spec.NodeName)
 	}
 	deleteObject(t, pods(ns), "b")
 	awaitRunning(t, ns, "app=alone", 1)
 }
 
-// A taint keeps Pods off, and NoExecute drives out those that do not tolerate it.
+// A NoExecute taint evicts the Pods that do not tolerate it.
 func TestWorkloadTaints(t *testing.T) {
 	ns := beginWorkload(t)
 	pool := uniqueName("pool")
@@ -93,8 +93,7 @@ func TestWorkloadTaints(t *testing.T) {
 	}
 }
 
-// A Pod whose node is named by its maker, not by the scheduler, is looked at by
-// the node itself.
+// A Pod that is created with a node name bypasses the scheduler: the node admits it.
 func TestWorkloadRejectedByNode(t *testing.T) {
 	ns := beginWorkload(t)
 	node := createOwnNode(t, uniqueName("pool"))
@@ -120,22 +119,22 @@ func TestWorkloadRejectedByNode(t *testing.T) {
 	}
 }
 
-// Annotations that are wrong are told on the Pod, those of other packages too.
+// Invalid annotations, also those of kwok, are reported on the Pod.
 func TestWorkloadWrongAnnotations(t *testing.T) {
 	ns := beginWorkload(t)
 	p := newPod("wrong", nil)
-	p.Annotations = map[string]string{"ctrlplane/exit-code": "256", "kwok.x-k8s.io/usage-cpu": "much"}
+	p.Annotations = map[string]string{"ctrlplane.local/exit-code": "256", "kwok.x-k8s.io/usage-cpu": "much"}
 	createObject(t, pods(ns), p)
 	e := awaitEvent(t, ns, "Pod", "wrong", "InvalidAnnotation")
-	for _, want := range []string{`"256" is no exit code`, `"much" is no quantity`} {
+	for _, want := range []string{`"256" is not an exit code`, `"much" is not a quantity`} {
 		if e.Type != corev1.EventTypeWarning || !strings.Contains(e.Message, want) {
-			t.Errorf("%s event says %q, not %q", e.Type, e.Message, want)
+			t.Errorf("%s event says %q, want %q", e.Type, e.Message, want)
 		}
 	}
 	await(t, "running pod", getByName(pods(ns), "wrong"), func(p *corev1.Pod) bool { return isRunning(*p) })
 }
 
-// A node whose machine the cloud provider has no more is deleted.
+// A node whose machine no longer exists at the cloud provider is deleted.
 func TestWorkloadTerminatedNode(t *testing.T) {
 	beginWorkload(t)
 	c, nodes, name := newRemoteClient(t), controlPlane.client.CoreV1().Nodes(), createOwnNode(t, uniqueName("pool"))

@@ -18,7 +18,7 @@ func stages() dynamic.ResourceInterface {
 	return controlPlane.dynamic.Resource(schema.GroupVersionResource{Group: "kwok.x-k8s.io", Version: "v1alpha1", Resource: "stages"})
 }
 
-// newStage is a Stage of Pods of one app.
+// newStage returns a Stage for the Pods of one app.
 func newStage(t *testing.T, app, spec string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -31,7 +31,7 @@ func newStage(t *testing.T, app, spec string) *unstructured.Unstructured {
 	return object
 }
 
-// createStage makes a Stage for the time of the test.
+// createStage creates a Stage and deletes it when the test ends.
 func createStage(t *testing.T, app, spec string) {
 	t.Helper()
 	object := newStage(t, app, spec)
@@ -47,7 +47,7 @@ func createStage(t *testing.T, app, spec string) {
 	})
 }
 
-// failingStage makes Pods fail a while after they run.
+// failingStage makes running Pods fail after a second.
 const failingStage = `
 spec:
   resourceRef: {apiGroup: v1, kind: Pod}
@@ -56,7 +56,7 @@ spec:
     matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]
   delay: {durationMilliseconds: 1000}
   next:
-    event: {type: Warning, reason: Broken, message: it was to be so}
+    event: {type: Warning, reason: Broken, message: as the stage says}
     statusTemplate: |
       phase: Failed
       reason: Broken
@@ -69,13 +69,13 @@ func TestWorkloadStageFailsPod(t *testing.T) {
 	createObject(t, pods(ns), newPod("other", webLabels))
 	failed := await(t, "failed pod", getByName(pods(ns), "broken"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if s := failed.Status; s.Reason != "Broken" || s.StartTime == nil || s.ContainerStatuses[0].State.Running == nil {
-		t.Errorf("status: %s", toYAML(s)) // the stage says nothing of containers
+		t.Errorf("status: %s", toYAML(s)) // the stage does not change the containers
 	}
 	awaitEvent(t, ns, "Pod", "broken", "Broken")
 	await(t, "running pod of another app", getByName(pods(ns), "other"), func(p *corev1.Pod) bool { return isRunning(*p) })
 }
 
-// crashingStage ends the container of Pods a while after each of its starts.
+// crashingStage terminates the container of a Pod some time after each start.
 const crashingStage = `
 spec:
   resourceRef: {apiGroup: v1, kind: Pod}
@@ -96,17 +96,17 @@ spec:
           terminated: {exitCode: 7, reason: Error, startedAt: {{ Quote $was.state.running.startedAt }}, finishedAt: {{ Quote Now }}}
 `
 
-// Pods that crash again and again hold a rollout up, and the Deployment says so.
+// Repeatedly crashing Pods block a rollout, and the Deployment reports it.
 func TestWorkloadStageBlocksRollout(t *testing.T) {
 	ns, app := beginWorkload(t), uniqueName("crashes")
 	createStage(t, app, crashingStage)
 	d := newDeployment("registry.invalid/app:1")
-	// The Pod has to fail before it counts as available, whatever else goes on.
+	// The Pod must fail before it counts as available, even on a busy machine.
 	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 15, new(int32(16))
 	labels := map[string]string{"app": app}
 	d.Spec.Selector, d.Spec.Template.Labels = labelSelector(labels), labels
 	createObject(t, deployments(ns), d)
-	await(t, "rollout that takes too long", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	await(t, "ProgressDeadlineExceeded condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		for _, c := range d.Status.Conditions {
 			if c.Type == appsv1.DeploymentProgressing {
 				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
@@ -124,12 +124,12 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 	}
 }
 
-// A Stage that cannot be is refused, one that cannot be played says why.
+// An invalid Stage is refused, and one that cannot be used reports why.
 func TestWorkloadStageErrors(t *testing.T) {
 	beginWorkload(t)
 	_, err := stages().Create(t.Context(), newStage(t, uniqueName("typo"), strings.Replace(failingStage, "kind: Pod", "kind: 1", 1)), metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "spec.resourceRef.kind") {
-		t.Errorf("a kind that is no name: %v", err)
+		t.Errorf("a kind that is not a string: %v", err)
 	}
 	for want, spec := range map[string]string{
 		"only stages of v1 Pod and v1 Node are played": strings.Replace(failingStage, "kind: Pod", "kind: Secret", 1),
@@ -139,7 +139,7 @@ func TestWorkloadStageErrors(t *testing.T) {
 		app := uniqueName("wrong")
 		createStage(t, app, spec)
 		if e := awaitEvent(t, metav1.NamespaceDefault, "Stage", app, "InvalidStage"); !strings.Contains(e.Message, want) {
-			t.Errorf("it says %q, want %q", e.Message, want)
+			t.Errorf("the event says %q, want %q", e.Message, want)
 		}
 	}
 }

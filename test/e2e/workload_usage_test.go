@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The metrics API says what Pods are said to use.
+// The metrics API returns the usage in the Pods' annotations.
 func TestWorkloadMetrics(t *testing.T) {
 	ns := beginWorkload(t)
 	p := newPod("busy", nil)
@@ -22,7 +22,7 @@ func TestWorkloadMetrics(t *testing.T) {
 	await(t, "running pod", getByName(pods(ns), "busy"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	type usage struct{ Usage map[string]string }
 	read := func(path string, into any) {
-		// What serves metrics is told of a Pod a moment later than the test.
+		// The metrics server learns of a Pod later than the test.
 		a := await(t, "metrics", func(context.Context) (httpResponse, error) {
 			return httpGet(t, controlPlane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil
 		},
@@ -64,7 +64,7 @@ func TestWorkloadAutoscaling(t *testing.T) {
 	for _, p := range awaitRunning(t, ns, "app=web", 3) {
 		idle := []byte(`{"metadata":{"annotations":{"kwok.x-k8s.io/usage-cpu":"5m"}}}`)
 		_, err := pods(ns).Patch(t.Context(), p.Name, types.MergePatchType, idle, metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) { // it may be one too many by now
+		if err != nil && !apierrors.IsNotFound(err) { // the autoscaler may have deleted it
 			t.Fatal(err)
 		}
 	}

@@ -15,12 +15,11 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 )
 
-// workloadsEnv marks the process whose control plane has a scheduler and
-// simulated nodes; a process holds one control plane, and the other tests play
-// both themselves.
+// workloadsEnv marks the process whose control plane has a scheduler and simulated
+// nodes. A process holds one control plane, and the other tests act as both.
 const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
 
-// enableWorkloads makes a Server run Pods.
+// enableWorkloads configures a Server that runs Pods.
 func enableWorkloads(s *ctrlplane.Server) {
 	s.Scheduler.Disabled = false
 	s.Nodes = ctrlplane.NodesConfig{Count: 3, Zones: 3, CPU: "8"}
@@ -28,7 +27,7 @@ func enableWorkloads(s *ctrlplane.Server) {
 	s.Controllers.Args = append(s.Controllers.Args, "node-monitor-grace-period=25s")
 }
 
-// TestWorkloads runs the tests below in a process of its own.
+// TestWorkloads runs the tests below in a child process.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(workloadsEnv) != "" {
@@ -49,19 +48,18 @@ func TestWorkloads(t *testing.T) {
 	t.Logf("%d passed", ran)
 }
 
-// beginWorkload is how each of them begins.
+// beginWorkload starts each of them.
 func beginWorkload(t *testing.T) (ns string) {
 	t.Helper()
 	if os.Getenv(workloadsEnv) == "" {
-		t.Skip("TestWorkloads runs it, where there are nodes")
+		t.Skip("run by TestWorkloads in a process of its own")
 	}
 	t.Parallel()
 	return createNamespace(t)
 }
 
-// createOwnNode makes a simulated node that only Pods of this test run on: those that
-// select pool. No other Pod may land on it, not even before it is tainted, for
-// tests let their nodes fail.
+// createOwnNode creates a simulated node for Pods that select pool. It is tainted from
+// the beginning, so that no other Pod runs on it: tests let their nodes fail.
 func createOwnNode(t *testing.T, pool string) string {
 	t.Helper()
 	name := uniqueName("own")
@@ -76,7 +74,7 @@ func createOwnNode(t *testing.T, pool string) string {
 	return name
 }
 
-// selectPool makes Pods run on the nodes of a pool only.
+// selectPool makes a Pod run on the nodes of a pool only.
 func selectPool(spec *corev1.PodSpec, pool string) {
 	spec.NodeSelector = map[string]string{"pool": pool}
 	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: "pool", Value: pool, Effect: corev1.TaintEffectNoSchedule})
@@ -102,7 +100,7 @@ func awaitRunning(t *testing.T, ns, selector string, want int) []corev1.Pod {
 	return l.Items
 }
 
-// A Pod that fits nowhere says why, and runs once a node comes that it fits.
+// A Pod that fits on no node reports why, and runs once a node is added.
 func TestWorkloadUnschedulable(t *testing.T) {
 	ns := beginWorkload(t)
 	pool := uniqueName("pool")
@@ -111,7 +109,7 @@ func TestWorkloadUnschedulable(t *testing.T) {
 	createObject(t, pods(ns), p)
 	got := await(t, "reason", getByName(pods(ns), "choosy"), func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			// Before it may be that no node is ready yet.
+			// Before that, the reason may be that no node is ready.
 			return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && strings.Contains(c.Message, "didn't match Pod's node affinity/selector")
 		})
 	})
@@ -129,7 +127,7 @@ func TestWorkloadUnschedulable(t *testing.T) {
 		}
 	}
 	if waiting == 0 {
-		t.Error("no queue of the scheduler holds it")
+		t.Error("no queue of the scheduler contains the Pod")
 	}
 	node := createOwnNode(t, pool)
 	if got := await(t, "running pod", getByName(pods(ns), "choosy"), func(p *corev1.Pod) bool { return isRunning(*p) }); got.Spec.NodeName != node {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// runBenchmark runs all contestants in turn. If a run fails, or is interrupted, it
-// returns what was measured before as well, nil if nothing was.
+// runBenchmark runs all contestants in turn. If a run fails or is interrupted, it
+// also returns the results so far; nil if there are none.
 func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *results, err error) {
 	if err := o.prepareBinaries(ctx, progress); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *result
 			if len(res.Samples) == 0 {
 				res = nil
 			}
-			return res, err // and leave the log that it names
+			return res, err // the log that the error names stays
 		}
 		res.Samples = append(res.Samples, s)
 		fmt.Fprintln(progress, s)
@@ -46,14 +46,14 @@ func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *result
 	return res, os.RemoveAll(parent)
 }
 
-// scheduledRun is one run of a contestant, from 0.
+// scheduledRun is one run of a contestant; run counts from 0.
 type scheduledRun struct {
 	contestant string
 	run, total int
 }
 
-// scheduleRuns are all runs in order. The looks differ by so little that none may
-// always come first, so every second round goes the other way.
+// scheduleRuns returns all runs in order. The observation contestants differ by so
+// little that none may always be first, so their order is reversed in every second round.
 func (o options) scheduleRuns() []scheduledRun {
 	var list []scheduledRun
 	compared, looking := splitContestants(o.selectedContestants())
@@ -71,8 +71,8 @@ func (o options) scheduleRuns() []scheduledRun {
 	return list
 }
 
-// prepareBinaries makes paths absolute, since children work in folders of their own,
-// and sees to it that all binaries are there.
+// prepareBinaries makes paths absolute, since child processes have working
+// directories of their own, and builds the missing binaries.
 func (o *options) prepareBinaries(ctx context.Context, progress io.Writer) (err error) {
 	if o.ctrlplane, err = filepath.Abs(o.ctrlplane); err != nil {
 		return err
@@ -92,13 +92,13 @@ func (o *options) prepareBinaries(ctx context.Context, progress io.Writer) (err 
 	}
 	if ours {
 		if _, err := os.Stat(o.ctrlplane); err != nil {
-			return fmt.Errorf("%w: build it first (make build)", err)
+			return fmt.Errorf("%w: run \"make build\" first", err)
 		}
 	}
 	return buildUpstream(ctx, o.upstream, build, progress)
 }
 
-// takeSample is one run with what the machine was like before it.
+// takeSample runs a contestant once and records the load of the machine before.
 func (o options) takeSample(ctx context.Context, c contestant, parent string, n int) (sample, error) {
 	s := sample{Contestant: c.name, Run: n + 1, SpinSeconds: timeFixedWork().Seconds()}
 	switch load, err := loadAverage(); {
@@ -133,10 +133,10 @@ func (o options) takeSample(ctx context.Context, c contestant, parent string, n 
 	return s, nil
 }
 
-// progressKeys are the keys of what the line of progress of a run says.
+// progressKeys are the keys of the metrics in the progress line of a run.
 var progressKeys = []string{"usable", "rss", "firstPodP50", "pods100x10", "pods500x10", "fullGone", "crdsRSS", "explainNew", "childGone", "runTrue", "stop"}
 
-// String is the line of progress of a run.
+// String returns the progress line of a run.
 func (s sample) String() string {
 	var list []string
 	for _, m := range allMetrics(time.Second) {

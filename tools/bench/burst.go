@@ -15,31 +15,31 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// parallelClients is how many Deployments are created at the same time.
+// parallelClients is the number of clients that create Deployments concurrently.
 const parallelClients = 10
 
-// burst is a number of Deployments created at once.
+// burst is a number of Deployments that are created at once.
 type burst struct{ deployments, replicas int }
 
-// The bursts of the report, in this order in the same control plane.
+// The bursts of the report, in this order in one control plane.
 var smallBurst, largeBurst = burst{100, 10}, burst{500, 10}
 
 func (b burst) podCount() int { return b.deployments * b.replicas }
 
 func (b burst) metricKey(what string) string { return what + b.String() }
 
-// namespace is where run puts it.
+// namespace returns the namespace that run uses.
 func (b burst) namespace() string { return "burst-" + b.String() }
 
 func (b burst) String() string { return fmt.Sprintf("%dx%d", b.deployments, b.replicas) }
 
-// burstTimes is what a burst took, since its first create.
+// burstTimes are durations since the first create of a burst.
 type burstTimes struct {
 	pods    time.Duration // until all Pods existed
-	settled time.Duration // until every Deployment's status said so too
+	settled time.Duration // until every Deployment's status counted them
 }
 
-// run makes a namespace of the burst's name and the Deployments in it.
+// run creates the burst's namespace and the Deployments in it.
 func (b burst) run(ctx context.Context, a *apiClient) (burstTimes, error) {
 	return b.runIn(ctx, a, b.namespace())
 }
@@ -78,7 +78,7 @@ func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, 
 	}()
 	var got burstTimes
 	settled := make(chan error, 1)
-	go func() { // beside the Pods: the server drops who does not keep up
+	go func() { // concurrently with the Pods: the server drops slow watchers
 		err := awaitCount(ctx, deploymentWatch, b.deployments, b.statusCountsAllPods)
 		got.settled = time.Since(began)
 		settled <- err
@@ -87,7 +87,7 @@ func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, 
 	got.pods = time.Since(began)
 	if err != nil {
 		cancel(err)
-		<-settled
+		_ = <-settled // it failed because of the cancel
 		return got, fmt.Errorf("%s: Pods: %w", b, err)
 	}
 	if err := <-settled; err != nil {
@@ -98,15 +98,15 @@ func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, 
 
 func anyObject(runtime.Object) bool { return true }
 
-// statusCountsAllPods reports whether the status of a Deployment knows all its Pods. Without
-// nodes they are never available.
+// statusCountsAllPods reports whether the status of a Deployment counts all its Pods.
+// Without nodes they never become available.
 func (b burst) statusCountsAllPods(o runtime.Object) bool {
 	d, ok := o.(*appsv1.Deployment)
 	return ok && d.Status.ObservedGeneration == d.Generation && int(d.Status.Replicas) == b.replicas &&
 		int(d.Status.UpdatedReplicas) == b.replicas && int(d.Status.UnavailableReplicas) == b.replicas
 }
 
-// awaitCount returns when the watch has seen n different objects for which ok holds.
+// awaitCount returns when the watch has seen n different objects for which ok is true.
 func awaitCount(ctx context.Context, w *restartableWatch, n int, ok func(runtime.Object) bool) error {
 	seen := map[string]bool{}
 	for len(seen) < n {
@@ -118,7 +118,7 @@ func awaitCount(ctx context.Context, w *restartableWatch, n int, ok func(runtime
 			switch {
 			case !open:
 				if err := w.restart(ctx); err != nil {
-					return fmt.Errorf("%d of %d: the server has closed the watch: %w", len(seen), n, err)
+					return fmt.Errorf("%d of %d: the server closed the watch: %w", len(seen), n, err)
 				}
 			case e.Type == watch.Error:
 				return fmt.Errorf("%d of %d: watch: %v", len(seen), n, e.Object)
@@ -130,7 +130,7 @@ func awaitCount(ctx context.Context, w *restartableWatch, n int, ok func(runtime
 	return nil
 }
 
-// createDeployments makes all Deployments, some at a time.
+// createDeployments creates all Deployments with several clients.
 func (b burst) createDeployments(ctx context.Context, client appsclient.DeploymentInterface) error {
 	errs := make(chan error, parallelClients)
 	for first := range parallelClients {

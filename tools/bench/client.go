@@ -16,19 +16,19 @@ import (
 
 const (
 	pollInterval = 5 * time.Millisecond
-	// requestTimeout is the longest that one request may take while a server starts.
+	// requestTimeout bounds one request while a server starts.
 	requestTimeout = 5 * time.Second
 )
 
-// apiClient is a client with the administrator's certificate. It repeats nothing and
-// limits nothing by itself.
+// apiClient is a client with the administrator's certificate, without retries and
+// without a rate limit.
 type apiClient struct {
 	url       string
 	transport *http.Transport
 	client    *http.Client
 }
 
-// newAPIClient waits for the credentials; the server may answer later.
+// newAPIClient waits for the credentials. The server may respond later.
 func (p *controlPlane) newAPIClient(ctx context.Context) (*apiClient, error) {
 	var tlsConfig *tls.Config
 	err := pollUntil(ctx, time.Millisecond, func(context.Context) (err error) {
@@ -36,7 +36,7 @@ func (p *controlPlane) newAPIClient(ctx context.Context) (*apiClient, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
+		return nil, fmt.Errorf("wait for the credentials: %w", err)
 	}
 	transport := &http.Transport{TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true, DisableCompression: true}
 	return &apiClient{url: p.url, transport: transport, client: &http.Client{Transport: transport}}, nil
@@ -58,12 +58,12 @@ func loadTLSConfig(dir string) (*tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s: no certificate in ca.crt", dir)
+		return nil, fmt.Errorf("%s: ca.crt contains no certificate", dir)
 	}
 	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// pollUntil tries again and again until try succeeds.
+// pollUntil calls try repeatedly until it succeeds.
 func pollUntil(ctx context.Context, every time.Duration, try func(context.Context) error) error {
 	for {
 		err := try(ctx)
@@ -72,19 +72,19 @@ func pollUntil(ctx context.Context, every time.Duration, try func(context.Contex
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w (last try: %v)", context.Cause(ctx), err)
+			return fmt.Errorf("%w (last error: %w)", context.Cause(ctx), err)
 		case <-time.After(every):
 		}
 	}
 }
 
-// sendRequest fails unless the answer is 2xx.
+// sendRequest sends a request and returns an error unless the status is 2xx.
 func (a *apiClient) sendRequest(ctx context.Context, method, path, body string) error {
 	_, err := a.requestStatus(ctx, method, path, body)
 	return err
 }
 
-// createObject makes an object and returns its UID.
+// createObject creates an object and returns its UID.
 func (a *apiClient) createObject(ctx context.Context, path, body string) (string, error) {
 	_, text, err := a.do(ctx, http.MethodPost, path, body)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *apiClient) requestStatus(ctx context.Context, method, path, body string
 	return status, err
 }
 
-// do returns the status and the body of the answer; an error unless it is 2xx.
+// do sends a request and returns status and body; an error unless the status is 2xx.
 func (a *apiClient) do(ctx context.Context, method, path, body string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *apiClient) do(ctx context.Context, method, path, body string) (int, []b
 	if err != nil {
 		return 0, nil, err
 	}
-	defer resp.Body.Close() // read to its end
+	defer resp.Body.Close() // it was read completely
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return resp.StatusCode, nil, err
@@ -124,7 +124,7 @@ func (a *apiClient) do(ctx context.Context, method, path, body string) (int, []b
 	return resp.StatusCode, text, nil
 }
 
-// awaitReady returns when /readyz says ok.
+// awaitReady returns when /readyz succeeds.
 func (a *apiClient) awaitReady(ctx context.Context) error {
 	return pollUntil(ctx, pollInterval, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -133,8 +133,8 @@ func (a *apiClient) awaitReady(ctx context.Context) error {
 	})
 }
 
-// awaitNamespace makes a namespace, as soon as that succeeds, and returns when
-// the controllers have put into it what every namespace gets.
+// awaitNamespace creates a namespace, as soon as that succeeds, and returns when the
+// controllers have created the objects that every namespace gets.
 func (a *apiClient) awaitNamespace(ctx context.Context, name string) error {
 	err := pollUntil(ctx, pollInterval, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -142,7 +142,7 @@ func (a *apiClient) awaitNamespace(ctx context.Context, name string) error {
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
 		status, err := a.requestStatus(ctx, http.MethodPost, "/api/v1/namespaces", body)
 		if status == http.StatusConflict {
-			return nil // an earlier try got through without an answer
+			return nil // an earlier request succeeded without a response
 		}
 		return err
 	})
@@ -159,11 +159,11 @@ func (a *apiClient) awaitNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// startTimes is when a start reached what, since its beginning.
+// startTimes are durations since the begin of a start.
 type startTimes struct{ ready, controllersAct time.Duration }
 
-// awaitStart returns when the server is ready and the controllers act in the
-// new namespace, looked for side by side.
+// awaitStart returns when the server is ready and the controllers act in the new
+// namespace, which are awaited concurrently.
 func (a *apiClient) awaitStart(ctx context.Context, began time.Time, namespace string) (startTimes, error) {
 	var s startTimes
 	acts := make(chan error, 1)

@@ -25,14 +25,14 @@ func TestDeleteAndWaitPollsUntilNotFound(t *testing.T) {
 		}
 	})
 	if _, err := a.deleteAndWait(t.Context(), "/x", time.Millisecond); err != nil || gets.Load() != 4 {
-		t.Errorf("after %d looks: %v", gets.Load(), err)
+		t.Errorf("after %d requests: %v, want 4 requests", gets.Load(), err)
 	}
 }
 
 func TestAwaitDeletedStopsWithContext(t *testing.T) {
 	a := newTestClient(t, func(http.ResponseWriter, *http.Request) {})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	enough := errors.New("enough")
+	enough := errors.New("interrupted")
 	cancel(enough)
 	if err := a.awaitDeleted(ctx, "/x", time.Millisecond); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
@@ -54,7 +54,7 @@ func TestCreateObjectReturnsUID(t *testing.T) {
 	}
 	answer = "<html>"
 	if _, err := a.createObject(t.Context(), "/x", "{}"); err == nil {
-		t.Error("no error of an answer that is no JSON")
+		t.Error("no error although the response is not JSON")
 	}
 }
 

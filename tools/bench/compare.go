@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// compareResults is the change of each median from one results file to another.
+// compareResults formats the change of each median between two results files.
 func compareResults(old, newer *results) string {
 	text := fmt.Sprintf("Change of medians since %s (%s, %d CPUs); * = the ranges of both runs do not overlap.\n",
 		old.StartedAt.Format("2006-01-02 15:04 MST"), old.Versions["ctrlplane"], old.Machine.CPUs)
 	if m := newer.Machine; m != old.Machine {
-		text += "ANOTHER MACHINE: the figures do not compare, their ratios to the three processes may.\n"
+		text += "DIFFERENT MACHINE: the figures cannot be compared, their ratios to the three processes may be.\n"
 	}
 	if newer.IdleSeconds != old.IdleSeconds {
-		text += fmt.Sprintf("Left alone for %v s, not %v s: memory and idle CPU do not compare.\n", newer.IdleSeconds, old.IdleSeconds)
+		text += fmt.Sprintf("Idle for %v s, not %v s: memory and idle CPU cannot be compared.\n", newer.IdleSeconds, old.IdleSeconds)
 	}
 	var rows [][]string
 	for _, c := range newer.contestants() {
 		if !slices.Contains(old.contestants(), c) {
-			text += fmt.Sprintf("%s was not run then.\n", c)
+			text += fmt.Sprintf("%s was not run before.\n", c)
 			continue
 		}
 		for _, m := range allMetrics(newer.idleTime()) {

@@ -7,15 +7,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestCompareResults(t *testing.T) {
 	old := newTestResults(3, testValues(), "ctrlplane", "three")
 	v := testValues()
-	v["ctrlplane"]["ready"] = 0.25 // beyond the old range
-	v["ctrlplane"]["acts"] = 0.65  // within it
+	v["ctrlplane"]["ready"] = 0.25 // outside the old range
+	v["ctrlplane"]["acts"] = 0.65  // within the old range
 	newer := newTestResults(3, v, "ctrlplane", "three", "three-lifted")
-	golden(t, "compare", compareResults(old, newer))
+	testutil.Golden(t, "testdata/compare.golden", []byte(compareResults(old, newer)))
 }
 
 func TestCompareResultsOfOtherMachine(t *testing.T) {
@@ -23,7 +25,7 @@ func TestCompareResultsOfOtherMachine(t *testing.T) {
 	newer := newTestResults(1, testValues(), "ctrlplane")
 	newer.Machine.CPUs = 64
 	newer.IdleSeconds = 1
-	golden(t, "compare-others", compareResults(old, newer))
+	testutil.Golden(t, "testdata/compare-others.golden", []byte(compareResults(old, newer)))
 }
 
 func TestSaveAndLoadResults(t *testing.T) {
@@ -43,9 +45,9 @@ func TestSaveAndLoadResults(t *testing.T) {
 
 func TestLoadResultsRefusesBadFile(t *testing.T) {
 	tests := map[string]string{
-		"not json":                    "is no results file",
+		"not json":                    "is not a results file",
 		`{"format":2,"samples":[{}]}`: "has format 2",
-		`{"format":1,"samples":[]}`:   "with 0 samples",
+		`{"format":1,"samples":[]}`:   "format 1 and 0 samples",
 	}
 	for content, want := range tests {
 		path := filepath.Join(t.TempDir(), "out.json")

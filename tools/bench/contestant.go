@@ -15,18 +15,17 @@ import (
 type contestant struct {
 	name     string
 	binaries []string
-	// prepare makes what is in the folder before the start that is measured;
-	// nil = nothing is.
+	// prepare fills the folder before the measured start; nil = the folder stays empty.
 	prepare func(ctx context.Context, r *workDir) error
-	// attachView attaches a view to what runs; nil = nobody looks.
+	// attachView attaches a view to the control plane; nil = no view.
 	attachView func(ctx context.Context, r *workDir) (*attachedView, error)
-	// parts are the names of those that make sense for it.
+	// parts are the names of the parts that the contestant supports.
 	parts []string
-	// launch starts the processes, and need not wait for what they do.
+	// launch starts the processes and need not wait until they are ready.
 	launch func(ctx context.Context, r *workDir) (*controlPlane, error)
 }
 
-// contestantNames of all contestants, in the order in which they run.
+// contestantNames returns the names of all contestants in the order of their runs.
 func contestantNames() []string {
 	return []string{"ctrlplane", "ctrlplane-ephemeral", "ctrlplane-restart", "three", "three-lifted"}
 }
@@ -46,15 +45,15 @@ func (o options) newContestant(name string) contestant {
 	case "three-lifted":
 		return o.newUpstreamContestant(name, allPartsExcept("run"), "--kube-api-qps=5000", "--kube-api-burst=5000")
 	}
-	return o.newUpstreamContestant(name, allPartsExcept("run", "pods-5000", "delete-5000")) // which would take it the better part of an hour
+	return o.newUpstreamContestant(name, allPartsExcept("run", "pods-5000", "delete-5000")) // these would take most of an hour
 }
 
-// allPartsExcept are the names of all parts but some.
+// allPartsExcept returns the names of the other parts.
 func allPartsExcept(names ...string) []string {
 	return slices.DeleteFunc(partNames(), func(name string) bool { return slices.Contains(names, name) })
 }
 
-// workDir is the folder of one run, with the log that all its processes share.
+// workDir is the folder of one run and the log of all its processes.
 type workDir struct {
 	dir string
 	log *os.File
@@ -76,10 +75,10 @@ func (r *workDir) join(elem ...string) string {
 	return filepath.Join(append([]string{r.dir}, elem...)...)
 }
 
-// close removes the folder; the log stays.
+// close removes the folder. The log stays.
 func (r *workDir) close() error { return errors.Join(r.log.Close(), os.RemoveAll(r.dir)) }
 
-// freePorts are n different ports of 127.0.0.1 that nobody listens on.
+// freePorts returns n different unused ports of 127.0.0.1.
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {
@@ -87,7 +86,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("no free port: %w", err)
 		}
-		defer l.Close() // all at the end, or one port would be found twice
+		defer l.Close() // at the end, so that all ports differ
 		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}
 	return ports, nil

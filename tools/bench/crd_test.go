@@ -20,14 +20,14 @@ func TestCRDsAreOfRealisticSize(t *testing.T) {
 		names[c.Name], groups[c.Spec.Group] = true, true
 		sum += len(data)
 		if aimed := 1000 * crdSizes[i%len(crdSizes)]; len(data) < aimed || len(data) > aimed+30_000 {
-			t.Errorf("%s has %d bytes, want %d or a little more", c.Name, len(data), aimed)
+			t.Errorf("%s has %d bytes, want %d to 30,000 more", c.Name, len(data), aimed)
 		}
 	}
 	if len(names) != manyCRDs || len(groups) != crdGroups {
 		t.Errorf("%d names in %d groups, want %d in %d", len(names), len(groups), manyCRDs, crdGroups)
 	}
 	if mean := sum / manyCRDs / 1000; mean < 58 || mean > 66 {
-		t.Errorf("%d kB on average, want %s", mean, crdMean)
+		t.Errorf("the mean is %d kB, want %s", mean, crdMean)
 	}
 }
 
@@ -36,21 +36,21 @@ func TestCRDsAreDeterministic(t *testing.T) {
 		t.Error(diff)
 	}
 	if newCRD(7).Name == newCRD(8).Name {
-		t.Error("two numbers make one CRD")
+		t.Error("two numbers give the same CRD")
 	}
 }
 
 func TestIsEstablished(t *testing.T) {
 	c := newCRD(0)
 	if isEstablished(c) {
-		t.Error("without a status")
+		t.Error("established without a status")
 	}
 	c.Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{{Type: apiextensions.Established, Status: apiextensions.ConditionFalse}}
 	if isEstablished(c) {
-		t.Error("though it says that it is not")
+		t.Error("established although the condition is False")
 	}
 	c.Status.Conditions[0].Status = apiextensions.ConditionTrue
 	if !isEstablished(c) {
-		t.Error("not, though it says so")
+		t.Error("not established although the condition is True")
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 )
 
-// kindAge is how long a kind has been there when collect uses it.
+// kindAge is how long a kind has existed when measureGarbageCollection uses it.
 const kindAge = 2 * time.Second
 
 const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// measureCRDs creates many CRDs, and measures what they take.
+// measureCRDs creates many CRDs and measures time, CPU and memory.
 func (m *measurement) measureCRDs(ctx context.Context, a *apiClient) error {
 	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
 	for i := range manyCRDs {
@@ -61,7 +61,7 @@ func (a *apiClient) createCRD(ctx context.Context, c *apiextensions.CustomResour
 	return a.sendRequest(ctx, http.MethodPost, crdPath, string(body))
 }
 
-// awaitEstablished returns when so many CRDs are.
+// awaitEstablished returns when n CRDs are established.
 func (a *apiClient) awaitEstablished(ctx context.Context, n int) error {
 	config := a.restConfig()
 	config.ContentType = runtime.ContentTypeJSON
@@ -90,8 +90,8 @@ func isEstablished(o runtime.Object) bool {
 	return false
 }
 
-// measureNewKinds measures how long kubectl cannot explain, and apply objects of, a
-// kind whose CRD has just been created.
+// measureNewKinds measures how long after the creation of its CRD kubectl can explain a
+// kind and apply its objects.
 func (m *measurement) measureNewKinds(ctx context.Context, a *apiClient) error {
 	config, err := m.writeKubeconfig()
 	if err != nil {
@@ -126,10 +126,10 @@ func (m *measurement) measureNewKinds(ctx context.Context, a *apiClient) error {
 }
 
 func newMinimalCRD(kind string) *apiextensions.CustomResourceDefinition {
-	return newNamespacedCRD("new.bench.example.com", kind, apiextensions.JSONSchemaProps{Type: "object", Description: "What is wanted."})
+	return newNamespacedCRD("new.bench.example.com", kind, apiextensions.JSONSchemaProps{Type: "object", Description: "The desired state."})
 }
 
-// measureGarbageCollection measures how long the child of a custom resource outlives it.
+// measureGarbageCollection measures how long a dependent of a custom resource outlives it.
 func (m *measurement) measureGarbageCollection(ctx context.Context, a *apiClient) error {
 	if err := a.createCRD(ctx, newMinimalCRD("Owner")); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (m *measurement) measureGarbageCollection(ctx context.Context, a *apiClient
 	return nil
 }
 
-// writeKubeconfig writes one for the control plane that is measured, and returns its path.
+// writeKubeconfig writes a kubeconfig for the control plane and returns its path.
 func (m *measurement) writeKubeconfig() (string, error) {
 	path := m.workDir.join("kubectl.kubeconfig")
 	var pem [3][]byte

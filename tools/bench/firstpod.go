@@ -15,12 +15,12 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// firstPodTries is how many Deployments firstPods creates: the 99th percentile
-// of them is the slowest but one.
+// firstPodTries is the number of Deployments: the 99th percentile is the second
+// slowest of them.
 const firstPodTries = 100
 
-// measureFirstPods measures how long after the create of a Deployment a watcher sees
-// its first Pod.
+// measureFirstPods measures how long after the creation of a Deployment a watcher
+// receives its first Pod.
 func (m *measurement) measureFirstPods(ctx context.Context, a *apiClient) error {
 	const ns = "first-pod"
 	if err := a.awaitNamespace(ctx, ns); err != nil {
@@ -55,7 +55,7 @@ func (m *measurement) measureFirstPods(ctx context.Context, a *apiClient) error 
 	return nil
 }
 
-// quantile is the smallest value that the share q of the values does not exceed.
+// quantile returns the smallest value that at least the share q of the values does not exceed.
 func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	ctrlplane    string
 	upstream     string
 	only         string
-	parts        []string // of only; none = all that make sense
+	parts        []string // of -only; empty = all that the contestants support
 	runs         int
 	rounds       int
 	idle         time.Duration
@@ -24,7 +24,7 @@ type options struct {
 	json         string
 	doc          string
 	compare      string
-	compareWith  string // compare with this instead of running
+	compareWith  string // results to compare with, instead of running
 	growth       bool
 	sizes        string
 	profileStart bool
@@ -36,20 +36,20 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
-	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; what is missing or of another version is built")
-	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost is the three that tell what looking costs; parts: "+strings.Join(partNames(), ", ")+"; or workloads alone: Pods on simulated nodes")
-	f.IntVar(&o.runs, "runs", 5, "runs of each contestant")
-	f.IntVar(&o.rounds, "rounds", 6, "runs of each of those of cost")
-	f.DurationVar(&o.idle, "idle", 10*time.Second, "how long a control plane is left alone before its memory is read")
-	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "longest wait for any one thing")
-	f.BoolVar(&o.quick, "quick", false, "two runs of each only, unless -runs and -rounds say otherwise")
-	f.StringVar(&o.json, "json", "bench/out.json", "`file` for all samples")
-	f.StringVar(&o.doc, "doc", "", "`file` of Markdown to write the result into, between the comments that mark its place; made if it is not there")
-	f.BoolVar(&o.growth, "growth", false, "measure instead what a Pod costs when there are many, and draw it; the figures go beside the picture, as .json")
-	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "how many Pods -growth looks at, as a comma-separated `list`")
-	f.BoolVar(&o.profileStart, "profile-start", false, "take one start apart instead, and draw its stages")
-	f.StringVar(&o.svg, "svg", "", "picture of -growth or -profile-start, as a `file` of SVG (default docs/growth.svg or docs/start.svg)")
-	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; followed by a newer one, nothing is run")
+	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; missing and outdated ones are built")
+	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads alone: Pods on simulated nodes")
+	f.IntVar(&o.runs, "runs", 5, "number of runs of each contestant")
+	f.IntVar(&o.rounds, "rounds", 6, "number of runs of each contestant of cost")
+	f.DurationVar(&o.idle, "idle", 10*time.Second, "idle time before the memory of a control plane is measured")
+	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "timeout of each wait")
+	f.BoolVar(&o.quick, "quick", false, "run each contestant only twice, unless -runs or -rounds is given")
+	f.StringVar(&o.json, "json", "bin/bench.json", "`file` to write all samples to")
+	f.StringVar(&o.doc, "doc", "", "Markdown `file` to write the result into, between the comments that mark its place; created if it does not exist")
+	f.BoolVar(&o.growth, "growth", false, "measure the cost of a Pod with an increasing number of them instead, and draw it; the figures are written next to the picture as .json")
+	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "numbers of Pods for -growth, as a comma-separated `list`")
+	f.BoolVar(&o.profileStart, "profile-start", false, "measure the stages of one start instead, and draw them")
+	f.StringVar(&o.svg, "svg", "", "SVG `file` for the picture of -growth or -profile-start (default docs/growth.svg or docs/start.svg)")
+	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; if a newer file follows as an argument, nothing is run")
 	err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -63,11 +63,11 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	case f.NArg() > 0:
 		return o, usagef("unexpected argument %q", f.Arg(0))
 	case o.runs < 1:
-		return o, usagef("-runs %d: at least 1 is needed", o.runs)
+		return o, usagef("-runs %d: must be at least 1", o.runs)
 	case o.growth && o.profileStart:
-		return o, usagef("-growth and -profile-start are two things: use one of them")
+		return o, usagef("-growth and -profile-start exclude each other: use one of them")
 	case o.rounds < 1:
-		return o, usagef("-rounds %d: at least 1 is needed", o.rounds)
+		return o, usagef("-rounds %d: must be at least 1", o.rounds)
 	case o.idle <= 0 || o.timeout <= 0:
 		return o, usagef("-idle and -timeout must be positive")
 	}
@@ -94,10 +94,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	return o, o.parseOnly()
 }
 
-// quickRuns are those of -quick.
+// quickRuns is the number of runs with -quick.
 const quickRuns = 2
 
-// parseOnly takes what -only says apart.
+// parseOnly splits the value of -only into contestants and parts.
 func (o *options) parseOnly() error {
 	if o.only == "" || o.only == workloads {
 		return nil
@@ -110,21 +110,21 @@ func (o *options) parseOnly() error {
 		case slices.Contains(partNames(), name):
 			o.parts = append(o.parts, name)
 		default:
-			return usagef("-only: no contestant or part %q: choose from %s", name, strings.Join(append(contestantChoices(), partNames()...), ","))
+			return usagef("-only: unknown contestant or part %q: choose from %s", name, strings.Join(append(contestantChoices(), partNames()...), ","))
 		}
 	}
 	o.only = strings.Join(contestants, ",")
 	if len(o.selectedContestants()) == 0 {
-		return usagef("-only: %s is nothing that %s can do", strings.Join(o.parts, ","), o.only)
+		return usagef("-only: %s does not support %s", o.only, strings.Join(o.parts, ","))
 	}
 	return nil
 }
 
-// contestantChoices are the contestants that -only may name.
+// contestantChoices returns the contestants that -only accepts.
 func contestantChoices() []string { return append(contestantNames(), "cost") }
 
-// selectedContestants are those to run, with what cost stands for: of those that are
-// named, or of all, those that have any of the parts to be measured.
+// selectedContestants returns the contestants to run: those that are named, or all, if
+// they support one of the selected parts. It expands cost.
 func (o options) selectedContestants() []string {
 	if o.only == workloads {
 		return []string{workloads}

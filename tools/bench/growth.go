@@ -12,44 +12,44 @@ import (
 	"time"
 )
 
-// growthResults is the content of the file that -growth writes.
+// growthResults is the content of the results file of -growth.
 type growthResults struct {
 	StartedAt   time.Time         `json:"startedAt"`
 	Machine     machine           `json:"machine"`
 	Versions    map[string]string `json:"versions"`
 	IdleSeconds float64           `json:"idleSeconds"`
-	IdleMiB     float64           `json:"idleMiB"` // without any Pod
+	IdleMiB     float64           `json:"idleMiB"` // without Pods
 	Steps       []growthStep      `json:"steps"`
 }
 
-// growthStep is the way to so many Pods from the step before.
+// growthStep adds Pods to those of the step before.
 type growthStep struct {
-	Pods       int     `json:"pods"` // at its end
+	Pods       int     `json:"pods"` // after the step
 	Added      int     `json:"added"`
-	Seconds    float64 `json:"seconds"`    // until all that were added exist
-	CPUSeconds float64 `json:"cpuSeconds"` // until every Deployment's status says so
-	MiB        float64 `json:"mib"`        // RSS, when it was left alone after that
+	Seconds    float64 `json:"seconds"`    // until all added Pods exist
+	CPUSeconds float64 `json:"cpuSeconds"` // until every Deployment's status counts them
+	MiB        float64 `json:"mib"`        // RSS after the idle time that follows
 }
 
-// replicasPerDeployment are those of each Deployment.
+// replicasPerDeployment is the number of replicas of each Deployment.
 const replicasPerDeployment = 10
 
-// parseSizes takes a list of sizes apart.
+// parseSizes parses the value of -sizes.
 func parseSizes(list string) (sizes []int, err error) {
 	last := 0
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= last || n%replicasPerDeployment != 0 {
-			return nil, usagef("-sizes: %q: each has to be a multiple of %d and more than the one before", text, replicasPerDeployment)
+			return nil, usagef("-sizes: %q: each must be a multiple of %d and greater than the one before", text, replicasPerDeployment)
 		}
 		sizes, last = append(sizes, n), n
 	}
 	return sizes, nil
 }
 
-// runGrowth fills one control plane with more and more Pods.
+// runGrowth creates more and more Pods in one control plane.
 func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error {
-	o.only, o.parts = "ctrlplane", []string{"start"} // who is prepared for
+	o.only, o.parts = "ctrlplane", []string{"start"} // prepareBinaries builds only what these need
 	sizes, err := parseSizes(o.sizes)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *growthStep) measure(ctx context.Context, m *measurement, a *apiClient) 
 	}
 	used, err := cpu()
 	if err != nil {
-		return fmt.Errorf("growth needs the CPU time: %w", err)
+		return fmt.Errorf("CPU time: %w", err)
 	}
 	s.Seconds, s.CPUSeconds = got.pods.Seconds(), used.Seconds()
 	if err := m.measureIdle(ctx); err != nil {
@@ -133,7 +133,7 @@ func (s *growthStep) measure(ctx context.Context, m *measurement, a *apiClient) 
 	return nil
 }
 
-// writeFiles prints the figures, and leaves them and the picture in files.
+// writeFiles prints the figures and writes them and the picture to files.
 func (g *growthResults) writeFiles(o options, stdout io.Writer) error {
 	if _, err := io.WriteString(stdout, g.formatReport()); err != nil {
 		return err
@@ -152,5 +152,5 @@ func (g *growthResults) writeFiles(o options, stdout io.Writer) error {
 	if o.doc == "" {
 		return nil
 	}
-	return insertSection(o.doc, "growth", fmt.Sprintf("![What a Pod costs](%s)\n\n%s", filepath.Base(o.svg), g.formatReport()))
+	return insertSection(o.doc, "growth", fmt.Sprintf("![The cost of a Pod](%s)\n\n%s", filepath.Base(o.svg), g.formatReport()))
 }

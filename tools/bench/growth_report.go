@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// podCost is what one Pod more costs in a step.
+// podCost is the cost of each added Pod in a step.
 type podCost struct{ ms, cpuMS, kib float64 }
 
-// podCosts are those of the steps.
+// podCosts returns the costs of the steps.
 func (g *growthResults) podCosts() []podCost {
 	list := make([]podCost, len(g.Steps))
 	before := g.IdleMiB
@@ -21,7 +21,7 @@ func (g *growthResults) podCosts() []podCost {
 	return list
 }
 
-// podCostKinds are what a Pod costs, each with its place in the picture.
+// podCostKinds are the kinds of cost of a Pod.
 var podCostKinds = []struct {
 	label, unit string
 	of          func(podCost) float64
@@ -31,11 +31,11 @@ var podCostKinds = []struct {
 	{"memory", "KiB", func(c podCost) float64 { return c.kib }},
 }
 
-// bendRatio is by how much a Pod has to be dearer than in the cheapest step
-// before, for the curve to bend there.
+// bendRatio is how much more a Pod must cost than in the cheapest step before for the
+// report to say that the curve bends.
 const bendRatio = 1.25
 
-// describeBends says for each kind of cost where it bends.
+// describeBends says for each kind of cost where its curve bends.
 func (g *growthResults) describeBends() string {
 	var b strings.Builder
 	all := g.podCosts()
@@ -45,7 +45,7 @@ func (g *growthResults) describeBends() string {
 		for i, c := range all {
 			v := kind.of(c)
 			if i > 0 && least > 0 && v > bendRatio*least {
-				where = fmt.Sprintf("bends at %d Pods: one more takes %.1f times as much on the way to %d", g.Steps[i-1].Pods, v/least, g.Steps[i].Pods)
+				where = fmt.Sprintf("bends at %d Pods: up to %d, each takes %.1f times as much", g.Steps[i-1].Pods, g.Steps[i].Pods, v/least)
 				break
 			}
 			if i == 0 || v < least {
@@ -60,7 +60,7 @@ func (g *growthResults) describeBends() string {
 func (g *growthResults) formatReport() string {
 	header := []string{"Pods", "added", "time, s", "CPU, s", "memory, MiB"}
 	for _, kind := range podCostKinds {
-		header = append(header, fmt.Sprintf("%s a Pod, %s", kind.label, kind.unit))
+		header = append(header, fmt.Sprintf("%s per Pod, %s", kind.label, kind.unit))
 	}
 	var rows [][]string
 	costs := g.podCosts()
@@ -72,13 +72,13 @@ func (g *growthResults) formatReport() string {
 		rows = append(rows, row)
 	}
 	m := g.Machine
-	return fmt.Sprintf("%s, %s/%s, %d CPUs; %s; one control plane, %s MiB without Pods. Deployments of %d replicas, created by %d clients; no nodes.\n"+
-		"Time is until all that are added exist, CPU until all statuses say so, memory is RSS %s s later. What a Pod costs is that of the step.\n\n%s\n%s",
+	return fmt.Sprintf("%s, %s/%s, %d CPUs; %s; one control plane, %s MiB without Pods. Deployments with %d replicas, created by %d clients; no nodes.\n"+
+		"Time: until all added Pods exist. CPU: until all statuses count them. Memory: RSS %s s later. The cost of a Pod is its share of the step.\n\n%s\n%s",
 		g.StartedAt.Format("2006-01-02 15:04 MST"), m.OS, m.Arch, m.CPUs, g.Versions["ctrlplane"], formatFigure(g.IdleMiB),
 		replicasPerDeployment, parallelClients, strconv.FormatFloat(g.IdleSeconds, 'g', -1, 64), markdownTable(header, rows), g.describeBends())
 }
 
-// drawCharts is the picture: time and CPU above, memory below, over the Pods.
+// drawCharts draws time and CPU, and memory below, over the number of Pods.
 func (g *growthResults) drawCharts() string {
 	pods := make([]float64, len(g.Steps))
 	for i, s := range g.Steps {
@@ -91,8 +91,8 @@ func (g *growthResults) drawCharts() string {
 			lines[i].values = append(lines[i].values, kind.of(c))
 		}
 	}
-	p := newSVGPicture(720, 580, "What one Pod more costs, by how many there are")
-	p.drawChart(chart{top: 80, height: 200, title: "ms a Pod", x: pods, series: lines[:2]})
-	p.drawChart(chart{top: 350, height: 200, title: "KiB a Pod", x: pods, series: lines[2:]})
+	p := newSVGPicture(720, 580, "Cost of one more Pod by the number of Pods")
+	p.drawChart(chart{top: 80, height: 200, title: "ms per Pod", x: pods, series: lines[:2]})
+	p.drawChart(chart{top: 350, height: 200, title: "KiB per Pod", x: pods, series: lines[2:]})
 	return p.String()
 }

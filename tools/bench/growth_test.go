@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func newGrowthResults(steps ...growthStep) *growthResults {
@@ -26,13 +28,15 @@ func growthWithBend() *growthResults {
 	)
 }
 
-func TestGrowthReport(t *testing.T) { golden(t, "growth", growthWithBend().formatReport()) }
-
-func TestGrowthPicture(t *testing.T) {
-	golden(t, "growth.svg", requireXML(t, growthWithBend().drawCharts()))
+func TestGrowthReport(t *testing.T) {
+	testutil.Golden(t, "testdata/growth.golden", []byte(growthWithBend().formatReport()))
 }
 
-// requireXML fails unless a text is XML.
+func TestGrowthPicture(t *testing.T) {
+	testutil.Golden(t, "testdata/growth.svg.golden", []byte(requireXML(t, growthWithBend().drawCharts())))
+}
+
+// requireXML fails the test unless a text is well-formed XML, and returns it.
 func requireXML(t *testing.T, text string) string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))

@@ -33,7 +33,7 @@ func TestReplaceSectionKeepsOtherText(t *testing.T) {
 }
 
 func TestReplaceSectionRefusesMissingEnd(t *testing.T) {
-	if got, err := replaceSection("<!-- begin x -->\nwhat is mine\n", "x", "new"); err == nil {
-		t.Errorf("got %q: the text after the comment would be lost", got)
+	if got, err := replaceSection("<!-- begin x -->\nmy text\n", "x", "new"); err == nil {
+		t.Errorf("got %q, which loses the text after the comment", got)
 	}
 }

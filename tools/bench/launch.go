@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// launchDurable is a durable one, with its data in the room.
+// launchDurable starts ctrlplane with its data in the working directory.
 func (o options) launchDurable(_ context.Context, r *workDir) (*controlPlane, error) {
 	return o.launchUp(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"))
 }
 
-// launchUnobserved is the same with every hook off.
+// launchUnobserved is launchDurable without observation.
 func (o options) launchUnobserved(_ context.Context, r *workDir) (*controlPlane, error) {
 	return o.launchUp(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"), "--observe-records=-1")
 }
 
-// launchEphemeral is one whose data folder, below TMPDIR, has a name of its own choice.
+// launchEphemeral starts ctrlplane with --ephemeral, in a folder below TMPDIR.
 func (o options) launchEphemeral(_ context.Context, r *workDir) (*controlPlane, error) {
 	return o.launchUp(r, func() string {
 		entries, err := os.ReadDir(r.dir)
@@ -43,14 +43,14 @@ func (o options) launchUp(r *workDir, certs func() string, args ...string) (*con
 	if err != nil {
 		return nil, err
 	}
-	// The three binaries have no scheduler and no nodes.
+	// The upstream contestants have no scheduler and no nodes either.
 	args = append([]string{"up", "--nodes", "0", "--no-scheduler", "--ui", "none", "--port", ports[0], "--log-file", r.log.Name()}, args...)
 	p := &controlPlane{began: time.Now(), url: "https://127.0.0.1:" + ports[0], certs: certs}
 	return p, p.startProgram(r, binary, args...)
 }
 
-// startAndStopOnce starts one for the first time and stops it: what a second start finds
-// is the bootstrap objects and a namespace.
+// startAndStopOnce starts ctrlplane for the first time and stops it, so that a restart
+// finds the bootstrap objects and a namespace.
 func (o options) startAndStopOnce(ctx context.Context, r *workDir) error {
 	p, err := o.launchDurable(ctx, r)
 	if err != nil {

@@ -1,17 +1,18 @@
 // Command bench compares ctrlplane with etcd, kube-apiserver and
 // kube-controller-manager, which it builds from the same module graph.
 //
-// The contestants run in turn, several times (A B A B), each in a folder of its
-// own on free loopback ports. No run is discarded, the first included. What
-// each figure means is said by metrics, and printed below the table.
+// The contestants run in turn, several times (A B A B), each in a folder of its own on
+// free loopback ports. No run is discarded, not even the first. The legend below the
+// table says how each figure is measured.
 //
-// What looking costs is told by three more, ctrlplane with all its hooks off,
-// with all on, and with a view attached, in rounds there and back (A B C C B A).
+// Three more contestants measure the cost of observation: ctrlplane with all
+// observation off, with all of it on, and with a view attached. Their order is
+// reversed in every second round (A B C C B A).
 //
-// With -growth it says what a Pod costs when there are many, with -profile-start
-// it draws where the time of one start goes.
+// With -growth it measures the cost of a Pod with an increasing number of them, with
+// -profile-start the stages of one start.
 //
-// Given the name of a second results file after -compare, it runs nothing and
+// If a second results file follows -compare as an argument, it runs nothing and
 // compares the two.
 package main
 
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		err = werr
 	}
 	if err != nil {
-		return err // a file that lacks runs is not to replace a whole one
+		return err // incomplete results must not replace complete ones
 	}
 	if err := saveResults(o.json, res); err != nil || o.doc == "" {
 		return err

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fakeEnv has the test binary play ctrlplane.
+// fakeEnv makes the test binary act as ctrlplane.
 const fakeEnv = "BENCH_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 			fmt.Println("fake 1")
 			os.Exit(0)
 		}
-		fmt.Fprintln(os.Stderr, "out of luck")
+		fmt.Fprintln(os.Stderr, "cannot start")
 		os.Exit(3)
 	case "view":
 		fmt.Println(strings.Join(os.Args[1:], " "))
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// awaitSignal never returns where the process is killed; without a handler the
-// runtime would call it a deadlock.
+// awaitSignal blocks until the process is killed. Without a signal handler the runtime
+// would report a deadlock.
 func awaitSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
@@ -58,12 +58,12 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"-nope"}, "-nope"},
-		{[]string{"-only", "three,four"}, `no contestant or part "four": choose from ctrlplane,`},
+		{[]string{"-only", "three,four"}, `unknown contestant or part "four": choose from ctrlplane,`},
 		{[]string{"-runs", "0"}, "-runs 0"},
 		{[]string{"-rounds", "0"}, "-rounds 0"},
 		{[]string{"-idle", "0s"}, "-idle"},
 		{[]string{"-growth", "-profile-start"}, "use one of them"},
-		{[]string{"-only", "run,three"}, "-only: run is nothing that three can do"},
+		{[]string{"-only", "run,three"}, "-only: three does not support run"},
 		{[]string{"-growth", "-sizes", "15"}, "-sizes"},
 		{[]string{"stray"}, `"stray"`},
 		{[]string{"-compare", "a", "b", "c"}, `"b"`},
@@ -75,7 +75,7 @@ func TestUsageErrors(t *testing.T) {
 			t.Errorf("%v: got %v, want a usage error of one line with %q", tt.args, err, tt.want)
 		}
 		if stdout.Len()+stderr.Len() > 0 {
-			t.Errorf("%v: printed %q and %q besides", tt.args, &stdout, &stderr)
+			t.Errorf("%v: also printed %q and %q", tt.args, &stdout, &stderr)
 		}
 	}
 }
@@ -107,7 +107,8 @@ func TestCompareRunsNothing(t *testing.T) {
 	}
 }
 
-// fakeArgs run the test binary as ctrlplane, with all temporary files in dir.
+// fakeArgs returns arguments that run the test binary as ctrlplane, with all temporary
+// files in dir.
 func fakeArgs(t *testing.T, fake, dir string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -129,17 +130,17 @@ func TestFailedContestantNamesItsLog(t *testing.T) {
 	}
 	text := err.Error()
 	before, log, ok := strings.Cut(text, ": see ")
-	if !ok || !strings.HasPrefix(before, "ctrlplane, run 1: ") || !strings.Contains(before, "has ended: exit status 3") || strings.Contains(text, "\n") {
+	if !ok || !strings.HasPrefix(before, "ctrlplane, run 1: ") || !strings.Contains(before, "ended: exit status 3") || strings.Contains(text, "\n") {
 		t.Errorf("got %q", text)
 	}
-	if content, err := os.ReadFile(log); err != nil || string(content) != "out of luck\n" {
-		t.Errorf("the log holds %q, %v", content, err)
+	if content, err := os.ReadFile(log); err != nil || string(content) != "cannot start\n" {
+		t.Errorf("the log contains %q, %v", content, err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(log)); err != nil || len(left) != 1 {
-		t.Errorf("besides the log there is %v, %v", left, err)
+		t.Errorf("next to the log: %v, %v", left, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("results file: %v", err)
+		t.Errorf("the results file: got %v, want not found", err)
 	}
 }
 
@@ -164,13 +165,13 @@ func TestInterruptStopsChildrenAndCleansUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cause := errors.New("enough")
+	cause := errors.New("interrupted")
 	cancel(cause)
 	if err := <-ended; !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 	if running(pid) {
-		t.Errorf("process %d still runs", pid)
+		t.Errorf("process %d is still running", pid)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -13,12 +13,12 @@ type measurement struct {
 	options
 	controlPlane *controlPlane
 	workDir      *workDir
-	view         *attachedView      // nil = nobody looks
-	values       map[string]float64 // by the key of the metric; what the system does not tell is left out
+	view         *attachedView      // nil = no view
+	values       map[string]float64 // by the key of the metric, without those that the system does not support
 }
 
-// measure runs the parts of a contestant that have the same place once, in a
-// room of their own.
+// measure runs the given parts, which have the same location, once in a working
+// directory of their own.
 func (o options) measure(ctx context.Context, c contestant, at location, list []part, r *workDir) (map[string]float64, error) {
 	m := &measurement{options: o, workDir: r, values: map[string]float64{}}
 	if at == standalone {
@@ -26,7 +26,7 @@ func (o options) measure(ctx context.Context, c contestant, at location, list []
 	}
 	if c.prepare != nil {
 		if err := c.prepare(ctx, r); err != nil {
-			return nil, fmt.Errorf("the start before: %w", err)
+			return nil, fmt.Errorf("preparing start: %w", err)
 		}
 	}
 	var err error
@@ -39,7 +39,7 @@ func (o options) measure(ctx context.Context, c contestant, at location, list []
 		return nil, err
 	}
 	defer a.close()
-	if at != inMeasured { // its start is no sample
+	if at != inMeasured { // the start belongs to another location
 		clear(m.values)
 	}
 	if c.attachView != nil {
@@ -63,7 +63,7 @@ func (o options) measure(ctx context.Context, c contestant, at location, list []
 	return m.values, m.measureBinaries(c.binaries)
 }
 
-// runParts measures parts. The error says which one failed.
+// runParts measures the given parts. The error names the one that failed.
 func (m *measurement) runParts(ctx context.Context, a *apiClient, list []part) error {
 	for _, p := range list {
 		if p.measure == nil {
@@ -108,7 +108,7 @@ func (m *measurement) measureStart(ctx context.Context) (a *apiClient, err error
 	return a, m.recordIfSupported("cpuStart", cpu.Seconds(), err)
 }
 
-// measureIdle waits, and measures what an idle control plane takes.
+// measureIdle waits and measures CPU and memory of the idle control plane.
 func (m *measurement) measureIdle(ctx context.Context) error {
 	var used [2]time.Duration
 	var errs [2]error
@@ -149,7 +149,7 @@ func (m *measurement) measureBurst(ctx context.Context, a *apiClient, b burst) e
 	return m.recordRSS(b.metricKey("rss"))
 }
 
-// recordRSS measures what is resident now.
+// recordRSS records the resident memory.
 func (m *measurement) recordRSS(key string) error {
 	mem, err := m.controlPlane.memory()
 	return m.recordIfSupported(key, mem.rss/mebi, err)
@@ -180,7 +180,7 @@ const mebi = 1 << 20
 
 func (m *measurement) recordSeconds(key string, d time.Duration) { m.values[key] = d.Seconds() }
 
-// recordIfSupported keeps a value that not every system tells.
+// recordIfSupported records a value unless the system does not support it.
 func (m *measurement) recordIfSupported(key string, value float64, err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-var errStillExists = errors.New("it is still there")
+var errStillExists = errors.New("it still exists")
 
-// measureEmptyDelete measures how long a namespace takes to go that has nothing in it
-// but what controllers have put there.
+// measureEmptyDelete measures the deletion of a namespace that contains only the
+// objects that every namespace gets.
 func (m *measurement) measureEmptyDelete(ctx context.Context, a *apiClient) error {
 	const ns = "empty"
 	if err := a.awaitNamespace(ctx, ns); err != nil {
@@ -21,8 +21,8 @@ func (m *measurement) measureEmptyDelete(ctx context.Context, a *apiClient) erro
 	return err
 }
 
-// measureFullDelete measures the same of the namespace that the large burst has left,
-// and what that takes.
+// measureFullDelete measures the deletion of the namespace of the large burst, with
+// CPU and memory.
 func (m *measurement) measureFullDelete(ctx context.Context, a *apiClient) error {
 	cpu := m.controlPlane.startCPUTimer()
 	took, err := a.deleteAndWait(ctx, "/api/v1/namespaces/"+largeBurst.namespace(), 10*pollInterval)
@@ -43,8 +43,8 @@ func (m *measurement) measureFullDelete(ctx context.Context, a *apiClient) error
 	return m.recordRSS("rssGoneIdle")
 }
 
-// deleteAndWait deletes an object and returns how long it was seen for. It is looked
-// for again and again: a look costs the server a fraction of a millisecond.
+// deleteAndWait deletes an object and returns how long it existed after that. It polls,
+// which costs the server a fraction of a millisecond each time.
 func (a *apiClient) deleteAndWait(ctx context.Context, path string, every time.Duration) (time.Duration, error) {
 	began := time.Now()
 	if err := a.sendRequest(ctx, http.MethodDelete, path, ""); err != nil {
@@ -54,7 +54,7 @@ func (a *apiClient) deleteAndWait(ctx context.Context, path string, every time.D
 	return time.Since(began), err
 }
 
-// awaitDeleted returns when there is nothing at a path.
+// awaitDeleted returns when a path is not found.
 func (a *apiClient) awaitDeleted(ctx context.Context, path string, every time.Duration) error {
 	return pollUntil(ctx, every, func(ctx context.Context) error {
 		status, err := a.requestStatus(ctx, http.MethodGet, path, "")

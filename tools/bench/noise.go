@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// fixedWorkRounds take some hundredths of a second on the CPUs of these years.
+	// fixedWorkRounds take some hundredths of a second on current CPUs.
 	fixedWorkRounds = 50_000_000
-	// A quiet machine does the same work in the same time, within noisySpread.
+	// On a quiet machine the durations of the fixed work differ by at most noisySpread.
 	noisySpread = 1.15
 )
 
-// timeFixedWork does a fixed piece of work on every CPU at once and returns how long
-// the slowest took: longer than usual when somebody else is at work.
+// timeFixedWork does a fixed piece of work on every CPU at once and returns how long the
+// slowest took: longer than usual if the machine is busy.
 func timeFixedWork() time.Duration {
 	var wg sync.WaitGroup
-	var sink atomic.Uint64 // so that the work is not optimised away
+	var sink atomic.Uint64 // prevents that the work is optimized away
 	began := time.Now()
 	for cpu := range runtime.NumCPU() {
 		wg.Go(func() {
@@ -44,7 +44,7 @@ func formatNoise(res *results) string {
 		spins = append(spins, s.SpinSeconds)
 	}
 	lo, hi := slices.Min(spins), slices.Max(spins)
-	text := fmt.Sprintf("A fixed piece of work, done on all CPUs before each run, took %.0f–%.0f ms (max/min %.2f)", 1000*lo, 1000*hi, hi/lo)
+	text := fmt.Sprintf("A fixed piece of work on all CPUs before each run took %.0f–%.0f ms (max/min %.2f)", 1000*lo, 1000*hi, hi/lo)
 	busy := false
 	if load := res.Samples[0].Load; load != nil {
 		text += fmt.Sprintf("; the load average before the first run was %.2f", *load)

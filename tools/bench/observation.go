@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The contestants that tell what looking costs: the same control plane, each
-// with more that looks than the one before.
+// The contestants that measure the cost of observation: the same control plane, each
+// with more observers than the one before.
 const (
 	hooksOff     = "hooks-off"
 	hooksOn      = "hooks-on"
 	viewAttached = "view-attached"
 )
 
-// observationContestants are their names, the one without any cost first.
+// observationContestants returns their names, the one without observation first.
 func observationContestants() []string { return []string{hooksOff, hooksOn, viewAttached} }
 
 func (o options) newObservationContestant(name string) contestant {
@@ -28,7 +28,7 @@ func (o options) newObservationContestant(name string) contestant {
 	return c
 }
 
-// splitContestants parts the looks from the contestants that are compared.
+// splitContestants separates the observation contestants from the compared ones.
 func splitContestants(names []string) (compared, looking []string) {
 	for _, name := range names {
 		if slices.Contains(observationContestants(), name) {
@@ -40,7 +40,7 @@ func splitContestants(names []string) (compared, looking []string) {
 	return compared, looking
 }
 
-// formatObservationCost is the part of the report that says what looking costs.
+// formatObservationCost formats the part of the report about the cost of observation.
 func formatObservationCost(r *results) string {
 	var rows [][]string
 	for _, m := range observationMetrics(r.idleTime()) {
@@ -64,12 +64,12 @@ func formatObservationCost(r *results) string {
 			header = append(header, "change")
 		}
 	}
-	return fmt.Sprintf("What looking costs: median (min–max) of %s, in rounds there and back, none discarded.\n"+
-		"A change is from %s in the same round. The aim for time and CPU is +3 %% at most.\n\n%s", formatRunCounts(r), hooksOff, markdownTable(header, rows))
+	return fmt.Sprintf("Cost of observation: median (min–max) of %s, in alternating order, none discarded.\n"+
+		"Changes are relative to %s in the same round. The target for time and CPU is at most +3 %%.\n\n%s", formatRunCounts(r), hooksOff, markdownTable(header, rows))
 }
 
-// observationMetrics are the rows: of each burst how fast and how dear it is, and of
-// the rest what observers may add to.
+// observationMetrics returns the rows of that part: time and CPU of each burst, and what
+// else observation may increase.
 func observationMetrics(idle time.Duration) []metric {
 	keys := []string{"rss", "cpuIdle", "cpuAll"}
 	for _, b := range []burst{smallBurst, largeBurst} {
@@ -78,8 +78,8 @@ func observationMetrics(idle time.Duration) []metric {
 	return slices.DeleteFunc(allMetrics(idle), func(m metric) bool { return !slices.Contains(keys, m.key) })
 }
 
-// percentChanges are by how many per cent the values of a contestant are above those
-// of the base, in each run that both have.
+// percentChanges returns by how many percent the values of a contestant exceed those of
+// the base, for each run that both have.
 func (r *results) percentChanges(base, contestant, key string) []float64 {
 	before := map[int]float64{}
 	for _, s := range r.Samples {
@@ -97,7 +97,7 @@ func (r *results) percentChanges(base, contestant, key string) []float64 {
 	return list
 }
 
-// formatPercent is the median of some changes, with their range.
+// formatPercent formats the median of changes with their range.
 func formatPercent(changes []float64) string {
 	if len(changes) == 0 {
 		return "n/a"

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// observationResults makes results of all looks, in rounds of which the second is slower
-// for all and dearer for those that look.
+// observationResults returns results of two rounds; in the second, everything is slower
+// and observation costs more.
 func observationResults() *results {
 	r := newTestResults(2, map[string]map[string]float64{
 		hooksOff:     {"ready": 0.5, "rss": 240, "cpuIdle": 0, "pods100x10": 1, "cpu100x10": 1.8, "pods500x10": 5, "cpu500x10": 9},
@@ -23,18 +25,20 @@ func observationResults() *results {
 	return r
 }
 
-func TestFormatObservationCost(t *testing.T) { golden(t, "cost", formatReport(observationResults())) }
+func TestFormatObservationCost(t *testing.T) {
+	testutil.Golden(t, "testdata/cost.golden", []byte(formatReport(observationResults())))
+}
 
 func TestReportWithObservationCost(t *testing.T) {
 	r := newTestResults(1, testValues(), "ctrlplane")
 	r.Samples = append(r.Samples, observationResults().Samples...)
-	golden(t, "both", formatReport(r))
+	testutil.Golden(t, "testdata/both.golden", []byte(formatReport(r)))
 }
 
 func TestObservationCostOfInterruptedBench(t *testing.T) {
 	r := observationResults()
 	r.Samples = r.Samples[2:3]
-	golden(t, "cost-cut-short", formatObservationCost(r))
+	testutil.Golden(t, "testdata/cost-cut-short.golden", []byte(formatObservationCost(r)))
 }
 
 func TestPercentChangesPairsRuns(t *testing.T) {

@@ -9,23 +9,23 @@ import (
 type location string
 
 const (
-	inMeasured location = ""     // in the control plane whose start is measured
-	withCRDs   location = "crds" // in one of its own, with many CRDs
-	standalone location = "run"  // in none: it starts its own
+	inMeasured location = ""     // in the control plane of the measured start
+	withCRDs   location = "crds" // in another one, with many CRDs
+	standalone location = "run"  // starts a control plane of its own
 )
 
 func allLocations() []location { return []location{inMeasured, withCRDs, standalone} }
 
-// part is a group of rows that -only can name. Those of a place are measured
-// one after the other, in the order of parts.
+// part is a group of rows that -only can name. The parts of a location are measured one
+// after the other, in the order of allParts.
 type part struct {
 	name     string
 	location location
-	needs    string // part that has to come before it
+	needs    string // name of a part that must be measured before it
 	measure  func(m *measurement, ctx context.Context, a *apiClient) error
 }
 
-// allParts are all. The start has nothing to do: it comes before any in its place.
+// allParts returns all parts. Part start does nothing: a start precedes all parts.
 func allParts() []part {
 	return []part{
 		{name: "start"},
@@ -53,7 +53,7 @@ func partNames() (list []string) {
 	return list
 }
 
-// withRequired adds to the names of parts those that they need.
+// withRequired adds the parts that the given parts need.
 func withRequired(names []string) []string {
 	list := slices.Clone(names)
 	for _, p := range allParts() {
@@ -64,7 +64,7 @@ func withRequired(names []string) []string {
 	return list
 }
 
-// partsOf are the parts of a contestant in a place that the options choose.
+// partsOf returns the selected parts of a contestant in a location.
 func (o options) partsOf(c contestant, at location) (list []part) {
 	chosen, all := withRequired(o.parts), withRequired(c.parts)
 	for _, p := range allParts() {

@@ -12,19 +12,19 @@ func TestPartsAreConsistent(t *testing.T) {
 	all := partNames()
 	for i, p := range allParts() {
 		if slices.Index(all, p.name) != i {
-			t.Errorf("two parts are called %s", p.name)
+			t.Errorf("two parts have the name %s", p.name)
 		}
 		if p.needs != "" && slices.Index(all, p.needs) >= i {
-			t.Errorf("%s needs %q, which does not come before it", p.name, p.needs)
+			t.Errorf("%s needs %q, which is not measured before it", p.name, p.needs)
 		}
 		if slices.Contains(contestantChoices(), p.name) {
-			t.Errorf("%s is a contestant, too", p.name)
+			t.Errorf("%s is also the name of a contestant", p.name)
 		}
 	}
 	for _, name := range append(contestantNames(), observationContestants()...) {
 		for _, p := range (options{}).newContestant(name).parts {
 			if !slices.Contains(all, p) {
-				t.Errorf("%s has no part %s", name, p)
+				t.Errorf("%s has the unknown part %s", name, p)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestProgressKeysAreMetrics(t *testing.T) {
 	}
 	for _, key := range progressKeys {
 		if !slices.Contains(known, key) {
-			t.Errorf("the line of progress tells %s, which no row has", key)
+			t.Errorf("the progress line has key %s, which is not a metric", key)
 		}
 	}
 }

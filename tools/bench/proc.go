@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// memory is what a process holds, in bytes.
+// memory is the memory of a process in bytes.
 type memory struct {
 	rss  float64 // resident
-	anon float64 // part of rss: not backed by a file
-	pss  float64 // resident, with what is shared divided by who shares it
+	anon float64 // part of rss that is not backed by a file
+	pss  float64 // resident, with shared pages divided by the number of processes
 }
 
 func (m memory) fileBacked() float64 { return m.rss - m.anon }
 
-// parseSmaps reads /proc/PID/smaps_rollup.
+// parseSmaps parses /proc/PID/smaps_rollup.
 func parseSmaps(data string) (memory, error) {
 	var m memory
 	fields := map[string]*float64{"Rss": &m.rss, "Anonymous": &m.anon, "Pss": &m.pss}
@@ -41,7 +41,7 @@ func parseSmaps(data string) (memory, error) {
 	return m, nil
 }
 
-// cpuUsed is the CPU time that the running processes have used so far.
+// cpuUsed returns the CPU time of the running processes so far.
 func (p *controlPlane) cpuUsed() (time.Duration, error) {
 	var sum time.Duration
 	for _, c := range p.processes {
@@ -54,7 +54,7 @@ func (p *controlPlane) cpuUsed() (time.Duration, error) {
 	return sum, nil
 }
 
-// startCPUTimer returns what tells the CPU time that p uses from now on.
+// startCPUTimer returns a function that returns the CPU time since the call.
 func (p *controlPlane) startCPUTimer() func() (time.Duration, error) {
 	before, early := p.cpuUsed()
 	return func() (time.Duration, error) {
@@ -63,7 +63,7 @@ func (p *controlPlane) startCPUTimer() func() (time.Duration, error) {
 	}
 }
 
-// memory is what the running processes hold together.
+// memory returns the sum over the running processes.
 func (p *controlPlane) memory() (memory, error) {
 	var sum memory
 	for _, c := range p.processes {

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent has the kernel kill the child if the bench itself is killed.
+// dieWithParent makes the kernel kill the child process when the bench is killed.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// cpuTime is the CPU time that a running process has used, user and system.
+// cpuTime returns the CPU time of a running process, user and system.
 func cpuTime(pid int) (time.Duration, error) {
-	// clock_getcpuclockid(3): to the nanosecond, where /proc/PID/stat counts
-	// hundredths of a second.
+	// clock_getcpuclockid(3) has nanoseconds; /proc/PID/stat has only hundredths of
+	// a second.
 	var ts unix.Timespec
 	clock := int32(^pid)<<3 | 2
 	if err := unix.ClockGettime(clock, &ts); err != nil {
@@ -32,7 +32,7 @@ func memoryOf(pid int) (memory, error) {
 	if err != nil {
 		return memory{}, err
 	}
-	defer f.Close() // only read
+	defer f.Close() // it was only read
 	data, err := io.ReadAll(f)
 	if err != nil {
 		return memory{}, err
@@ -40,7 +40,7 @@ func memoryOf(pid int) (memory, error) {
 	return parseSmaps(string(data))
 }
 
-// loadAverage is that of the last minute.
+// loadAverage returns the load average of the last minute.
 func loadAverage() (float64, error) {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -54,7 +54,7 @@ func cpuModel() string { return procField("/proc/cpuinfo", "model name") }
 
 func memoryTotal() string { return procField("/proc/meminfo", "MemTotal") }
 
-// procField is the value of the first line with this name, "" if none.
+// procField returns the value of the first line with this name; "" if there is none.
 func procField(path, name string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What only Linux tells of another process is n/a elsewhere.
+// These figures are available on Linux only.
 
 func dieWithParent(*syscall.SysProcAttr) {}
 

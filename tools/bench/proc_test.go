@@ -44,12 +44,12 @@ func TestParseSmapsErrors(t *testing.T) {
 	}
 }
 
-// The test process itself is one whose figures are known to be sensible.
+// The figures of the test process are checked for plausibility.
 func TestOwnProcessFigures(t *testing.T) {
 	timeFixedWork()
 	used, err := cpuTime(os.Getpid())
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("not told by this system")
+		t.Skip("not supported on this system")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestOwnProcessFigures(t *testing.T) {
 	timeFixedWork()
 	after, err := cpuTime(os.Getpid())
 	if err != nil || after <= used {
-		t.Errorf("after more work: %v, %v; before it: %v", after, err, used)
+		t.Errorf("CPU time %v, %v after more work, %v before", after, err, used)
 	}
 	m, err := memoryOf(os.Getpid())
 	if err != nil || m.rss < mebi || m.anon <= 0 || m.anon >= m.rss || m.pss <= 0 || m.pss > m.rss {
@@ -66,7 +66,7 @@ func TestOwnProcessFigures(t *testing.T) {
 }
 
 func TestMissingProcessIsAnError(t *testing.T) {
-	const none = 1 << 22 // one more than the highest that Linux gives
+	const none = 1 << 22 // one more than the highest process ID on Linux
 	if used, err := cpuTime(none); err == nil {
 		t.Errorf("CPU time %v", used)
 	}

@@ -12,27 +12,27 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
-// startTimeout and stopTimeout are far beyond what any contestant takes.
+// startTimeout and stopTimeout are much longer than any contestant needs.
 const (
 	startTimeout = 2 * time.Minute
 	stopTimeout  = 2 * time.Minute
 )
 
-// controlPlane is a control plane that has been launched.
+// controlPlane is a running control plane of one or more processes.
 type controlPlane struct {
-	began time.Time // just before its first process
+	began time.Time // just before the start of its first process
 	url   string
-	// certs is the folder of ca.crt, admin.crt and admin.key, which may not
-	// be there yet; "" = not known yet.
+	// certs returns the folder of ca.crt, admin.crt and admin.key, which may not
+	// exist yet; "" = not known yet.
 	certs     func() string
 	processes []*process
 }
 
-// process is a child of the bench, with its output in the log of the room.
+// process is a child process whose output goes to the log of the working directory.
 type process struct {
 	name string
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended; err is final then
+	done chan struct{} // closed when the process has ended and err is set
 	err  error
 }
 
@@ -40,7 +40,7 @@ func (p *controlPlane) startProgram(r *workDir, path string, args ...string) err
 	return p.start(r.command(path, args...))
 }
 
-// command is a program to be run in the room.
+// command returns a command that runs in the working directory.
 func (r *workDir) command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = r.dir
@@ -63,8 +63,8 @@ func (p *controlPlane) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// whileRunning does something for which the processes have to run, and bounds it: if
-// one of them ends meanwhile, that is the cause with which its context ends.
+// whileRunning calls do with a context that ends after d or, with that cause, as soon as
+// one of the processes ends.
 func (p *controlPlane) whileRunning(ctx context.Context, d time.Duration, do func(context.Context) error) error {
 	ctx, stop := withTimeout(ctx, d)
 	defer stop()
@@ -74,7 +74,7 @@ func (p *controlPlane) whileRunning(ctx context.Context, d time.Duration, do fun
 		go func() {
 			select {
 			case <-c.done:
-				cancel(fmt.Errorf("%s has ended: %s", c.name, c.cmd.ProcessState))
+				cancel(fmt.Errorf("%s ended: %s", c.name, c.cmd.ProcessState))
 			case <-ctx.Done():
 			}
 		}()
@@ -82,19 +82,19 @@ func (p *controlPlane) whileRunning(ctx context.Context, d time.Duration, do fun
 	return do(ctx)
 }
 
-// withTimeout ends a wait, and says so, when it takes too long.
+// withTimeout returns a context that ends after d, with a cause that says so.
 func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("gave up after %v", d))
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("timed out after %v", d))
 }
 
-// stop ends one process after the other, the last one launched first, and
-// returns how long that took. All at once would be worse for upstream: without
-// its etcd, kube-apiserver goes on for minutes.
+// stop stops the processes one after the other, the last one started first, and returns
+// how long that took. Stopping all at once would be slower for upstream: without
+// etcd, kube-apiserver takes minutes to end.
 func (p *controlPlane) stop(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := withTimeout(ctx, stopTimeout)
 	defer cancel()
 	if err := p.awaitStarted(ctx); err != nil {
-		return 0, fmt.Errorf("stop: it is still starting: %w", err)
+		return 0, fmt.Errorf("stop: start is not complete: %w", err)
 	}
 	began := time.Now()
 	for _, c := range slices.Backward(p.processes) {
@@ -104,7 +104,7 @@ func (p *controlPlane) stop(ctx context.Context) (time.Duration, error) {
 		select {
 		case <-c.done:
 		case <-ctx.Done():
-			return 0, fmt.Errorf("stop: %s still runs: %w", c.name, context.Cause(ctx))
+			return 0, fmt.Errorf("stop: %s is still running: %w", c.name, context.Cause(ctx))
 		}
 		if c.err != nil && !terminated(c.cmd.ProcessState) {
 			return 0, fmt.Errorf("stop: %s: %w", c.name, c.err)
@@ -113,8 +113,8 @@ func (p *controlPlane) stop(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// awaitStarted waits until ctrlplane takes itself for started, which is some milliseconds
-// after others may: a start that is cut short is an error.
+// awaitStarted waits until ctrlplane's own start is complete, some milliseconds after it
+// is usable: interrupting a start is an error.
 func (p *controlPlane) awaitStarted(ctx context.Context) error {
 	for {
 		state, running, err := datadir.Peek(filepath.Dir(p.certs()))
@@ -129,7 +129,7 @@ func (p *controlPlane) awaitStarted(ctx context.Context) error {
 	}
 }
 
-// kill ends whatever still runs, and waits for it.
+// kill kills the processes that are still running and waits for their end.
 func (p *controlPlane) kill() {
 	for _, c := range p.processes {
 		select {
@@ -141,7 +141,7 @@ func (p *controlPlane) kill() {
 	}
 }
 
-// totalCPU is the CPU time of processes that have ended, user and system.
+// totalCPU returns the CPU time of processes that have ended, user and system.
 func (p *controlPlane) totalCPU() time.Duration {
 	var sum time.Duration
 	for _, c := range p.processes {

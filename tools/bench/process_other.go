@@ -11,11 +11,11 @@ const exe = ".exe"
 
 func setGroup(*exec.Cmd) {}
 
-// terminate kills: there is no gentler way to end another process here.
+// terminate kills the process: this system has no gentler way.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// terminated cannot tell a process that was killed from one that failed.
+// terminated cannot distinguish a killed process from a failed one.
 func terminated(*os.ProcessState) bool { return true }
 
-// killGroup cannot do more if it fails: the process is gone then.
+// killGroup ignores errors: they mean that the process has ended.
 func killGroup(p *os.Process) { _ = p.Kill() }

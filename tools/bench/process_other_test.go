@@ -4,13 +4,12 @@ package main
 
 import "os"
 
-// running cannot ask about a process by its number alone where FindProcess
-// opens it: one that is gone cannot be opened.
+// running relies on FindProcess opening the process, which fails if it has ended.
 func running(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
-	_ = p.Release() // it was opened only to see whether it is there
+	_ = p.Release() // it was opened only for this check
 	return true
 }

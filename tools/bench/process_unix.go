@@ -10,8 +10,8 @@ import (
 
 const exe = ""
 
-// setGroup puts the child into a group of its own: a Ctrl-C reaches the bench
-// alone, which then ends its children in order.
+// setGroup starts the child in a process group of its own: Ctrl-C reaches only the bench,
+// which then stops its child processes in order.
 func setGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
@@ -19,12 +19,12 @@ func setGroup(cmd *exec.Cmd) {
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// terminated reports whether SIGTERM ended the process, which is how etcd
-// leaves after a clean stop.
+// terminated reports whether SIGTERM ended the process: etcd ends that way after a clean
+// stop.
 func terminated(s *os.ProcessState) bool {
 	status, ok := s.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGTERM
 }
 
-// killGroup cannot do more if it fails: the group is gone then.
+// killGroup ignores errors: they mean that the group has ended.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

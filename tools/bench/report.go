@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// formatReport is the text for people: Markdown that reads well as it is.
+// formatReport formats the results as Markdown that can also be read as plain text.
 func formatReport(r *results) string {
 	var b strings.Builder
 	m := r.Machine
@@ -33,16 +33,16 @@ func formatReport(r *results) string {
 	return b.String()
 }
 
-// formatComparison is the part of the report that compares ctrlplane with others.
+// formatComparison formats the part of the report that compares ctrlplane with upstream.
 func formatComparison(r *results) string {
-	text := fmt.Sprintf("Median (min–max) of %s, in turn, none discarded. The aim is ctrlplane's, on two cores.\n\n%s", formatRunCounts(r), mediansTable(r))
+	text := fmt.Sprintf("Median (min–max) of %s, in turn, none discarded. The target is for ctrlplane on two cores.\n\n%s", formatRunCounts(r), mediansTable(r))
 	for _, base := range []string{"three", "three-lifted"} {
 		text += ratioTable(r, base)
 	}
 	return text + "\n" + formatLegend(r, allMetrics(r.idleTime()))
 }
 
-// formatRunCounts says how many runs there are of each contestant.
+// formatRunCounts says how many runs each contestant has.
 func formatRunCounts(r *results) string {
 	runs := map[string]int{}
 	for _, s := range r.Samples {
@@ -62,7 +62,7 @@ func formatRunCounts(r *results) string {
 }
 
 func mediansTable(r *results) string {
-	header := append(append([]string{""}, r.contestants()...), "aim")
+	header := append(append([]string{""}, r.contestants()...), "target")
 	var rows [][]string
 	for _, m := range allMetrics(r.idleTime()) {
 		if !r.hasMetric(m.key) {
@@ -88,8 +88,8 @@ func formatCell(s summary, ok bool) string {
 	return fmt.Sprintf("%s (%s–%s)", formatFigure(s.median), formatFigure(s.min), formatFigure(s.max))
 }
 
-// ratioTable divides the medians of ctrlplane's contestants by those of the base;
-// it is empty if one of the two is missing.
+// ratioTable divides the medians of ctrlplane's contestants by those of the base. It is
+// empty if one of them is missing.
 func ratioTable(r *results, base string) string {
 	var ours []string
 	for _, c := range r.contestants() {
@@ -123,7 +123,7 @@ func formatRatio(ours, theirs float64, ok bool) string {
 	return fmt.Sprintf("%.2f", ours/theirs)
 }
 
-// formatLegend says what the contestants and the rows are.
+// formatLegend explains the contestants and the rows.
 func formatLegend(r *results, rows []metric) string {
 	var b strings.Builder
 	for _, c := range r.contestants() {
@@ -140,21 +140,21 @@ func formatLegend(r *results, rows []metric) string {
 func describeContestant(name string) string {
 	switch name {
 	case "ctrlplane":
-		return "up --data-dir, on an empty folder; everything durable"
+		return "up --data-dir with an empty folder; everything is durable"
 	case "ctrlplane-ephemeral":
 		return "up --ephemeral: no fsync"
 	case "ctrlplane-restart":
-		return "up --data-dir, on a folder that one start and a namespace have left"
+		return "up --data-dir with the folder of an earlier start and a namespace"
 	case hooksOff:
-		return "up --data-dir --observe-records=-1: nothing is taken down; queues are counted for /metrics as ever"
+		return "up --data-dir --observe-records=-1: nothing is recorded; queues are counted for /metrics"
 	case hooksOn:
-		return "up --data-dir: every work queue, event, API call and log line of the controllers is taken down"
+		return "up --data-dir: every work queue, event, API call and log line of the controllers is recorded"
 	case viewAttached:
-		return "the same, while top shows it on a terminal (as lines, where the system has no such thing)"
+		return "the same, with top in a terminal (printing lines where the system has no pseudo terminals)"
 	case "three":
-		return "etcd, kube-apiserver and kube-controller-manager, each started when the one before answers; their defaults, but for what kubeadm and ctrlplane set too; certificates made before"
+		return "etcd, kube-apiserver and kube-controller-manager, each started when the one before responds; with their defaults except for what kubeadm and ctrlplane set, too; certificates are created before"
 	case "three-lifted":
 		return "three, with --kube-api-qps=5000 --kube-api-burst=5000 for kube-controller-manager"
 	}
-	return "unknown to this version"
+	return "not known to this version"
 }

@@ -1,37 +1,15 @@
 package main
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
-
-// newTestResults makes results in which run n of a contestant took n/10 more than
-// the values given.
+// newTestResults returns results in which run n of a contestant took n/10 more than the
+// given values.
 func newTestResults(runs int, values map[string]map[string]float64, contestants ...string) *results {
 	r := &results{
 		Format:      resultsFormat,
@@ -62,7 +40,7 @@ func testValues() map[string]map[string]float64 {
 }
 
 func TestReport(t *testing.T) {
-	golden(t, "report", formatReport(newTestResults(3, testValues(), "ctrlplane", "three", "three-lifted")))
+	testutil.Golden(t, "testdata/report.golden", []byte(formatReport(newTestResults(3, testValues(), "ctrlplane", "three", "three-lifted"))))
 }
 
 func TestReportOfOneContestant(t *testing.T) {
@@ -70,7 +48,7 @@ func TestReportOfOneContestant(t *testing.T) {
 	r.Machine.Model, r.Machine.Memory = "", ""
 	r.Samples[0].Load = nil
 	r.Samples[0].Values["pods500x10"] = 5.5
-	golden(t, "alone", formatReport(r))
+	testutil.Golden(t, "testdata/alone.golden", []byte(formatReport(r)))
 }
 
 func TestRunCountsOfInterruptedBench(t *testing.T) {
@@ -111,7 +89,7 @@ func TestEveryContestantIsDescribed(t *testing.T) {
 			t.Errorf("contestant(%q) is %q", name, got)
 		}
 		if describeContestant(name) == describeContestant("no such") {
-			t.Errorf("%s has no explanation", name)
+			t.Errorf("%s has no description", name)
 		}
 	}
 }

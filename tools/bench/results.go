@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// resultsFormat changes when an older bench would misread the file.
+// resultsFormat changes when older versions would misread the file.
 const resultsFormat = 1
 
 // results is the content of the results file.
@@ -38,12 +38,12 @@ type machine struct {
 type sample struct {
 	Contestant  string             `json:"contestant"`
 	Run         int                `json:"run"`            // from 1
-	SpinSeconds float64            `json:"spinSeconds"`    // of spin, just before
-	Load        *float64           `json:"load,omitempty"` // average of the minute before
+	SpinSeconds float64            `json:"spinSeconds"`    // of timeFixedWork, just before
+	Load        *float64           `json:"load,omitempty"` // load average of the minute before
 	Values      map[string]float64 `json:"values"`         // by the key of the metric, in its unit
 }
 
-// newResults is what is known before the first run.
+// newResults returns results without samples.
 func (o options) newResults(ctx context.Context) (*results, error) {
 	res := &results{
 		Format:      resultsFormat,
@@ -72,7 +72,7 @@ func (o options) newResults(ctx context.Context) (*results, error) {
 	return res, nil
 }
 
-// contestants are those that were run, in order.
+// contestants returns the contestants that were run, in order.
 func (r *results) contestants() []string {
 	var list []string
 	for _, s := range r.Samples {
@@ -83,7 +83,7 @@ func (r *results) contestants() []string {
 	return list
 }
 
-// onlyContestants is r with the runs of some contestants only.
+// onlyContestants returns the results of some contestants.
 func (r *results) onlyContestants(contestants []string) *results {
 	p := *r
 	p.Samples = nil
@@ -100,7 +100,7 @@ func (r *results) hasMetric(key string) bool {
 	return slices.ContainsFunc(r.Samples, func(s sample) bool { _, ok := s.Values[key]; return ok })
 }
 
-// summaryOf summarises a metric of a contestant; not ok if no run has it.
+// summaryOf summarizes a metric of a contestant; ok is false if no run has it.
 func (r *results) summaryOf(contestant, key string) (_ summary, ok bool) {
 	var values []float64
 	for _, s := range r.Samples {
@@ -133,10 +133,10 @@ func loadResults(path string) (*results, error) {
 	}
 	var r results
 	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s is no results file: %w", path, err)
+		return nil, fmt.Errorf("%s is not a results file: %w", path, err)
 	}
 	if r.Format != resultsFormat || len(r.Samples) == 0 {
-		return nil, fmt.Errorf("%s has format %d with %d samples: only format %d with samples can be compared", path, r.Format, len(r.Samples), resultsFormat)
+		return nil, fmt.Errorf("%s has format %d and %d samples: only files of format %d with samples can be compared", path, r.Format, len(r.Samples), resultsFormat)
 	}
 	return &r, nil
 }

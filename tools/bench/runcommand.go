@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// measureRunCommand measures "ctrlplane run" with commands that take no time themselves.
+// measureRunCommand measures "ctrlplane run" with commands that take almost no time.
 func (m *measurement) measureRunCommand(ctx context.Context, _ *apiClient) error {
 	for _, t := range []struct {
 		key     string
@@ -21,7 +21,7 @@ func (m *measurement) measureRunCommand(ctx context.Context, _ *apiClient) error
 	} {
 		if _, err := exec.LookPath(t.command[0]); err != nil {
 			if t.command[0] == "true" {
-				continue // a system without it
+				continue // the system does not have it
 			}
 			return err
 		}
@@ -37,7 +37,7 @@ func (m *measurement) measureRunCommand(ctx context.Context, _ *apiClient) error
 
 func (o options) kubectlPath() string { return filepath.Join(o.upstream, kubectl+exe) }
 
-// runKubectl runs it with a cache of its own: nothing is remembered from earlier.
+// runKubectl runs kubectl with an empty cache.
 func (m *measurement) runKubectl(ctx context.Context, config string, args ...string) error {
 	cache, err := os.MkdirTemp(m.workDir.dir, "cache-")
 	if err != nil {
@@ -52,8 +52,7 @@ func (m *measurement) runKubectl(ctx context.Context, config string, args ...str
 	return nil
 }
 
-// runCommand runs a program of the room to its end, or kills it and all that it has
-// started.
+// runCommand runs a command to its end. When ctx ends, it kills the process group.
 func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -65,7 +64,7 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 		return err
 	case <-ctx.Done():
 		killGroup(cmd.Process)
-		<-ended
+		_ = <-ended // it was killed
 		return context.Cause(ctx)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// bootStep is a line of "up --ui json" that tells of a stage of the start.
+// bootStep is a line of "up --ui json" about a stage of the start.
 type bootStep struct {
 	Kind  string
-	Time  time.Time // of its end
+	Time  time.Time // when the stage ended
 	Step  string
 	Took  time.Duration `json:"tookNanos"`
 	Error string
@@ -30,18 +30,18 @@ const (
 	processStep = "process"
 )
 
-// startProfile is what is known of one start.
+// startProfile has the stages of one start.
 type startProfile struct {
 	version string
-	steps   []bootStep // in order of their begin, without the whole
+	steps   []bootStep // by their begin, without the total
 	total   bootStep
-	cpu     time.Duration // 0 = the system does not tell
+	cpu     time.Duration // 0 = not supported by the system
 }
 
-// runStartProfile starts a control plane as a user does, on an empty folder, and draws
-// its stages.
+// runStartProfile starts a control plane with an empty folder, as a user does, and draws
+// the stages.
 func runStartProfile(ctx context.Context, o options, stdout io.Writer) error {
-	o.only, o.parts = "ctrlplane", []string{"start"} // who is prepared for
+	o.only, o.parts = "ctrlplane", []string{"start"} // prepareBinaries builds only what these need
 	if err := o.prepareBinaries(ctx, io.Discard); err != nil {
 		return err
 	}
@@ -79,19 +79,19 @@ func (o options) takeStartProfile(ctx context.Context, r *workDir) (*startProfil
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // only read
+	defer out.Close() // it was only read
 	cmd := r.command(o.ctrlplane, "up", "--data-dir", r.join("data"), "--log-file", r.log.Name(), "--ui", "json", "--timings")
 	cmd.Stdout = in
 	p := &controlPlane{certs: func() string { return r.join("data", "pki") }}
 	err = p.start(cmd)
-	in.Close() // the child has its own
+	in.Close() // the child process has its own copy
 	if err != nil {
 		return nil, err
 	}
 	defer p.kill()
 	var got *startProfile
 	err = p.whileRunning(ctx, startTimeout, func(ctx context.Context) error {
-		// The end of the process, or of the wait, ends the read.
+		// The end of the process, or of the wait, interrupts the read.
 		defer context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Now()) })()
 		if got, err = readStartProfile(out); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -104,12 +104,12 @@ func (o options) takeStartProfile(ctx context.Context, r *workDir) (*startProfil
 	if got.cpu, err = p.cpuUsed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	go io.Copy(io.Discard, out) // it must be able to go on writing; ends with it
+	go func() { _, _ = io.Copy(io.Discard, out) }() // keeps the pipe from filling up; ends with the process
 	_, err = p.stop(ctx)
 	return got, err
 }
 
-// readStartProfile reads lines until the one that tells of the whole start.
+// readStartProfile reads lines until the step for the total.
 func readStartProfile(from io.Reader) (*startProfile, error) {
 	p := &startProfile{}
 	lines := bufio.NewScanner(from)
@@ -132,12 +132,12 @@ func readStartProfile(from io.Reader) (*startProfile, error) {
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("it ended without a word on its start: does it know --timings?")
+	return nil, errors.New("the output has no step for the total: is --timings supported?")
 }
 
 func (p *startProfile) sortSteps() {
 	for i, s := range p.steps {
-		if s.Step == processStep { // told later than it was
+		if s.Step == processStep { // it is reported late
 			p.steps[i].Time = p.total.began().Add(s.Took)
 		}
 	}
@@ -145,18 +145,18 @@ func (p *startProfile) sortSteps() {
 }
 
 func (p *startProfile) formatCaption() string {
-	text := fmt.Sprintf("One start of %s on an empty data folder, with one node: %d ms from the begin of the process until ready", p.version, p.total.Took.Milliseconds())
+	text := fmt.Sprintf("One start of %s with an empty data folder and one node: %d ms from the begin of the process until ready", p.version, p.total.Took.Milliseconds())
 	if p.cpu > 0 {
 		text += fmt.Sprintf(", %d ms of CPU", p.cpu.Milliseconds())
 	}
 	return text + "."
 }
 
-// drawTimeline is the picture: a bar a stage, over time.
+// drawTimeline draws a bar for each stage over time.
 func (p *startProfile) drawTimeline() string {
 	const row, top, left, width = 26.0, 78.0, 130.0, 560.0
 	height := row * float64(len(p.steps))
-	pic := newSVGPicture(760, int(top+height+34), "Where the time of a start goes")
+	pic := newSVGPicture(760, int(top+height+34), "Stages of a start")
 	pic.drawText(20, 46, "start", p.formatCaption(), "")
 	ticks := axisTicks(float64(p.total.Took.Milliseconds()))
 	x := func(ms float64) float64 { return left + width*ms/ticks[len(ticks)-1] }

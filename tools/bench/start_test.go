@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// startLines are what "up --ui json --timings" writes, shortened.
+// startLines are lines of "up --ui json --timings", shortened.
 const startLines = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:01.3Z"}
 {"seq":1,"time":"2026-07-01T12:00:00.052Z","kind":"bootStep","step":"data folder","tookNanos":2000000}
 {"seq":2,"time":"2026-07-01T12:00:00.090Z","kind":"bootStep","step":"etcd","tookNanos":35000000}
@@ -33,13 +35,13 @@ func TestReadStartProfile(t *testing.T) {
 		t.Error(diff)
 	}
 	p.version, p.cpu = "ctrlplane v0.1.0", 950*time.Millisecond
-	golden(t, "start.svg", requireXML(t, p.drawTimeline()))
+	testutil.Golden(t, "testdata/start.svg.golden", []byte(requireXML(t, p.drawTimeline())))
 }
 
 func TestReadStartProfileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":               "without a word on its start",
-		"no json\n":      "no json",
+		"":               "the output has no step for the total",
+		"not json\n":     "not json",
 		startLines[:330]: "unexpected end",
 	} {
 		if _, err := readStartProfile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,10 +2,10 @@ package main
 
 import "slices"
 
-// summary is what the report says of the values of several runs.
+// summary summarizes the values of several runs.
 type summary struct{ median, min, max float64 }
 
-// summarize needs one value at least.
+// summarize needs at least one value.
 func summarize(values []float64) summary {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

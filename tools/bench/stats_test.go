@@ -19,7 +19,7 @@ func TestSummarize(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			if tt.values[0] != before {
-				t.Error("the values were reordered")
+				t.Error("summarize reordered the values")
 			}
 		})
 	}

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// svgPicture is a drawing in SVG that needs nothing else. It is written from the
-// back to the front.
+// svgPicture is a self-contained SVG drawing. Later elements cover earlier ones.
 type svgPicture struct{ strings.Builder }
 
-// seriesColors are told apart by those who see few, and on paper.
+// seriesColors can be distinguished with color blindness and in print.
 var seriesColors = []string{"#1f6feb", "#d4690c", "#2f8f46"}
 
 const inkColor, ruleColor = "#24292f", "#d0d7de"
@@ -28,7 +27,7 @@ func newSVGPicture(width, height int, title string) *svgPicture {
 // String ends the picture.
 func (p *svgPicture) String() string { return p.Builder.String() + "</svg>\n" }
 
-// drawText is anchored at its start, middle or end.
+// drawText draws a text with the anchor start, middle or end.
 func (p *svgPicture) drawText(x, y float64, anchor, text, attributes string) {
 	fmt.Fprintf(p, `<text x="%s" y="%s" text-anchor="%s"%s>%s</text>`+"\n", formatCoord(x), formatCoord(y), anchor, attributes, html.EscapeString(text))
 }
@@ -41,16 +40,16 @@ func (p *svgPicture) drawRule(x1, y1, x2, y2 float64) {
 	fmt.Fprintf(p, `<path d="M%s %sL%s %s" stroke="%s"/>`+"\n", formatCoord(x1), formatCoord(y1), formatCoord(x2), formatCoord(y2), ruleColor)
 }
 
-// formatCoord writes a coordinate to the tenth.
+// formatCoord formats a coordinate with one decimal.
 func formatCoord(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// chartSeries is a series of values, one for each x of its chart.
+// chartSeries is a series of values, one for each x value of its chart.
 type chartSeries struct {
 	label  string
 	values []float64
 }
 
-// chart is lines over a logarithmic x axis, with a y axis from 0.
+// chart has lines over a logarithmic x axis and a y axis from 0.
 type chart struct {
 	top, height float64
 	title       string
@@ -82,12 +81,12 @@ func (p *svgPicture) drawChart(c chart) {
 		p.drawText(c.xPosition(v), c.top+c.height+18, "middle", strconv.FormatFloat(v, 'f', -1, 64), "")
 	}
 	for i, l := range c.series {
-		shift := []float64{-8, 17}[i%2] // so that the figures of two lines that meet can be read
+		shift := []float64{-8, 17}[i%2] // keeps the figures of crossing lines apart
 		p.drawSeries(l, seriesColors[i%len(seriesColors)], shift, c.xPosition, y, c.x)
 	}
 }
 
-// xPosition is where on the x axis a value is.
+// xPosition returns the position of a value on the x axis.
 func (c chart) xPosition(v float64) float64 {
 	first, last := math.Log(c.x[0]), math.Log(c.x[len(c.x)-1])
 	if first == last {
@@ -112,7 +111,7 @@ func (p *svgPicture) drawSeries(l chartSeries, color string, shift float64, x, y
 	p.drawText(chartLeft+chartWidth+10, y(max(l.values[last], 0))+4, "start", l.label, ` fill="`+color+`"`)
 }
 
-// axisTicks are round numbers from 0 to at least most, five to eleven of them.
+// axisTicks returns five to eleven round numbers from 0 to at least most.
 func axisTicks(most float64) []float64 {
 	if most <= 0 {
 		most = 1

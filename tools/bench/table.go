@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// markdownTable is a Markdown table with aligned columns.
+// markdownTable formats a Markdown table with aligned columns.
 func markdownTable(header []string, rows [][]string) string {
 	widths := make([]int, len(header))
 	for _, row := range append([][]string{header}, rows...) {
@@ -32,7 +32,7 @@ func markdownTable(header []string, rows [][]string) string {
 	return b.String()
 }
 
-// formatFigure writes a number with the three digits that can mean something.
+// formatFigure formats a number with three significant digits.
 func formatFigure(v float64) string {
 	switch {
 	case v >= 99.95:

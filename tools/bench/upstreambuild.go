@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// upstreamProgram is an upstream binary and where its source is.
+// upstreamProgram is an upstream program and its package.
 type upstreamProgram struct{ name, module, pkg string }
 
 const kubectl = "kubectl"
@@ -25,12 +25,13 @@ func upstreamPrograms() []upstreamProgram {
 		{"etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"},
 		{"kube-apiserver", kubernetes, kubernetes + "/cmd/kube-apiserver"},
 		{"kube-controller-manager", kubernetes, kubernetes + "/cmd/kube-controller-manager"},
-		{kubectl, kubernetes, kubernetes + "/cmd/kubectl"}, // the client of some parts, whoever the server is
+		{kubectl, kubernetes, kubernetes + "/cmd/kubectl"}, // the client in some parts, for all contestants
 	}
 }
 
-// buildUpstream builds, of the programs named, what is missing in dir, or was
-// built from another version of its module or with another Go.
+// buildUpstream builds those of the named programs that are missing in dir, or that
+// were built from another version of their module or with another Go version. It runs
+// in the working directory, whose go.mod selects the versions.
 func buildUpstream(ctx context.Context, dir string, names map[string]bool, progress io.Writer) error {
 	for _, p := range upstreamPrograms() {
 		if !names[p.name] {
@@ -49,7 +50,7 @@ func buildUpstream(ctx context.Context, dir string, names map[string]bool, progr
 		if current {
 			continue
 		}
-		fmt.Fprintf(progress, "building %s %s; the first time this takes minutes\n", p.name, version)
+		fmt.Fprintf(progress, "building %s %s; this takes minutes the first time\n", p.name, version)
 		if _, err := runGo(ctx, "build", "-ldflags", versionLDFlags(version), "-o", path, p.pkg); err != nil {
 			return err
 		}
@@ -63,12 +64,12 @@ func isBuiltFrom(path, version string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w: remove it, and it is built anew", path, err)
+		return false, fmt.Errorf("%s: %w: remove it, and it will be built again", path, err)
 	}
 	return info.Main.Version == version && info.GoVersion == runtime.Version(), nil
 }
 
-// versionLDFlags are what upstream's releases link with; clients read the version.
+// versionLDFlags returns the linker flags of upstream's releases: clients read the version.
 func versionLDFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -81,7 +82,7 @@ func versionLDFlags(version string) string {
 	return flags
 }
 
-// runGo runs the go command; its error is the last line of what it printed.
+// runGo runs the go command. Its error contains the last line of stderr.
 func runGo(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

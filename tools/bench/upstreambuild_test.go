@@ -50,7 +50,7 @@ func TestIsBuiltFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := isBuiltFrom(none, "v1"); err == nil || !strings.Contains(err.Error(), "remove it") {
-		t.Errorf("of a text file: got %v", err)
+		t.Errorf("of a text file: got %v, want advice to remove it", err)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestRunGoError(t *testing.T) {
 	}
 }
 
-// The bench must build fast, and measure the server from outside.
+// The bench must build fast and measure the server as a client.
 func TestBenchDoesNotLinkServer(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	podCIDR     = "10.244.0.0/16"
 )
 
-// newUpstreamContestant is etcd, kube-apiserver and kube-controller-manager, with what ctrlplane
-// turns on and kubeadm sets.
+// newUpstreamContestant returns the contestant of etcd, kube-apiserver and
+// kube-controller-manager, configured like ctrlplane and kubeadm do.
 func (o options) newUpstreamContestant(name string, parts []string, managerArgs ...string) contestant {
 	bin := func(name string) string { return filepath.Join(o.upstream, name+exe) }
 	binaries := []string{bin("etcd"), bin("kube-apiserver"), bin("kube-controller-manager")}
@@ -38,9 +38,9 @@ func (o options) newUpstreamContestant(name string, parts []string, managerArgs 
 	return contestant{name: name, parts: parts, binaries: binaries, launch: launch}
 }
 
-// startInOrder starts each process when the one before answers. All at once is
-// slower: kube-apiserver dials etcd again only after a second, and
-// kube-controller-manager looks for kube-apiserver once a second.
+// startInOrder starts each process when the one before responds. Starting all at once is
+// slower: kube-apiserver retries etcd only after a second, and kube-controller-manager
+// polls kube-apiserver once a second.
 func (p *controlPlane) startInOrder(ctx context.Context, r *workDir, t *upstreamConfig, binaries []string, args [][]string) error {
 	answers := []func(context.Context) error{t.awaitEtcd, p.awaitReady, nil}
 	for i, binary := range binaries {
@@ -76,7 +76,7 @@ func (p *controlPlane) awaitReady(ctx context.Context) error {
 	return a.awaitReady(ctx)
 }
 
-// upstreamConfig is what the three processes have to know of each other.
+// upstreamConfig is what the three processes need to know of each other.
 type upstreamConfig struct {
 	certs                      *pki.Bundle
 	kubeconfig                 string
@@ -125,7 +125,7 @@ func (t *upstreamConfig) serverArgs() []string {
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		"--secure-port=" + t.serverPort,
-		"--endpoint-reconciler-type=none", // a loopback address is no valid endpoint
+		"--endpoint-reconciler-type=none", // a loopback address is not a valid endpoint
 		"--tls-cert-file=" + c.ServingCert,
 		"--tls-private-key-file=" + c.ServingKey,
 		"--client-ca-file=" + c.CACert,

@@ -10,20 +10,21 @@ import (
 	"github.com/creack/pty"
 )
 
-// attachedView is the live view of a control plane, on a terminal of its own.
+// attachedView is the live view of a control plane in a pseudo terminal.
 type attachedView struct {
-	controlPlane // its process
+	controlPlane // the process of the view
 	screen       *os.File
-	drawn        atomic.Int64 // bytes
+	drawn        atomic.Int64 // in bytes
 }
 
-// attachView opens the view on the control plane in the room, and returns when it shows.
+// attachView starts the view of the control plane in a working directory and returns when
+// it has drawn something.
 func (o options) attachView(ctx context.Context, r *workDir) (*attachedView, error) {
 	screen, terminal, err := openTerminal()
 	if err != nil {
 		return nil, err
 	}
-	defer terminal.Close() // the child has its own
+	defer terminal.Close() // the child process has its own copy
 	v := &attachedView{screen: screen}
 	cmd := r.command(o.ctrlplane, "top", "--data-dir", r.join("data"))
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
@@ -42,7 +43,7 @@ func (o options) attachView(ctx context.Context, r *workDir) (*attachedView, err
 	return v, nil
 }
 
-// openTerminal returns both ends of a terminal; of a pipe, to which top writes
+// openTerminal returns both ends of a pseudo terminal, or of a pipe, to which top prints
 // lines, where the system has none.
 func openTerminal() (screen, terminal *os.File, err error) {
 	screen, terminal, err = pty.Open()
@@ -50,7 +51,7 @@ func openTerminal() (screen, terminal *os.File, err error) {
 		return os.Pipe()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("no terminal for it: %w", err)
+		return nil, nil, fmt.Errorf("open a pseudo terminal: %w", err)
 	}
 	if err := pty.Setsize(screen, &pty.Winsize{Rows: 50, Cols: 160}); err != nil {
 		return nil, nil, errors.Join(err, screen.Close(), terminal.Close())
@@ -58,7 +59,7 @@ func openTerminal() (screen, terminal *os.File, err error) {
 	return screen, terminal, nil
 }
 
-// drainOutput reads what is drawn, until the view has ended.
+// drainOutput reads the output until the view ends.
 func (v *attachedView) drainOutput() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -72,21 +73,21 @@ func (v *attachedView) drainOutput() {
 
 func (v *attachedView) checkDrawn(context.Context) error {
 	if v.drawn.Load() == 0 {
-		return errors.New("nothing is drawn")
+		return errors.New("the view has drawn nothing")
 	}
 	return nil
 }
 
-// close may be called again, and of no view.
+// close may be called several times, and for a nil view.
 func (v *attachedView) close() {
 	if v == nil {
 		return
 	}
 	v.kill()
-	_ = v.screen.Close() // nothing was written to it
+	_ = v.screen.Close() // it was only read
 }
 
-// measureBurstWithView is a burst at which the view looks, if there is one.
+// measureBurstWithView measures a burst and, if a view is attached, its CPU time.
 func (m *measurement) measureBurstWithView(ctx context.Context, a *apiClient, b burst) error {
 	v := m.view
 	if v == nil {
@@ -98,7 +99,7 @@ func (m *measurement) measureBurstWithView(ctx context.Context, a *apiClient, b 
 		return err
 	}
 	if v.drawn.Load() == drawn {
-		return errors.New("the view has drawn nothing meanwhile")
+		return errors.New("the view has drawn nothing during the burst")
 	}
 	used, err := cpu()
 	return m.recordIfSupported(b.metricKey("cpuView"), used.Seconds(), err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newViewTest makes options whose ctrlplane is the test binary, and a room.
+// newViewTest returns options with the test binary as ctrlplane, and a working directory.
 func newViewTest(t *testing.T, fake string) (options, *workDir) {
 	t.Helper()
 	self, err := os.Executable()
@@ -49,18 +49,18 @@ func TestAttachView(t *testing.T) {
 	v.close()
 	v.close()
 	if pid := v.processes[0].cmd.Process.Pid; running(pid) {
-		t.Errorf("process %d still runs", pid)
+		t.Errorf("process %d is still running", pid)
 	}
 }
 
 func TestAttachViewReportsExit(t *testing.T) {
 	o, r := newViewTest(t, "fail")
 	_, err := o.attachView(t.Context(), r)
-	if err == nil || !strings.Contains(err.Error(), "has ended: exit status 3") {
+	if err == nil || !strings.Contains(err.Error(), " ended: exit status 3") {
 		t.Errorf("got %v", err)
 	}
-	if log, err := os.ReadFile(r.log.Name()); err != nil || !bytes.Contains(log, []byte("out of luck")) {
-		t.Errorf("the log holds %q, %v", log, err)
+	if log, err := os.ReadFile(r.log.Name()); err != nil || !bytes.Contains(log, []byte("cannot start")) {
+		t.Errorf("the log contains %q, %v", log, err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// restartableWatch is a watch that can begin again: on a busy machine the server drops
-// who does not keep up, and tells who comes back of all that is there.
+// restartableWatch is a watch that can be restarted: on a busy machine the server drops
+// slow watchers. A restarted watch begins with all existing objects.
 type restartableWatch struct {
 	watch.Interface
 	open func(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -28,7 +28,7 @@ func (f *restartableWatch) restart(ctx context.Context) error {
 	return err
 }
 
-// awaitEvent returns when the watch tells of an object for which ok holds.
+// awaitEvent returns when the watch delivers an event for which ok is true.
 func (f *restartableWatch) awaitEvent(ctx context.Context, ok func(watch.Event, metav1.Object) bool) error {
 	for {
 		select {
@@ -39,7 +39,7 @@ func (f *restartableWatch) awaitEvent(ctx context.Context, ok func(watch.Event, 
 			switch {
 			case !open:
 				if err := f.restart(ctx); err != nil {
-					return fmt.Errorf("the server has closed the watch: %w", err)
+					return fmt.Errorf("the server closed the watch: %w", err)
 				}
 			case e.Type == watch.Error:
 				return fmt.Errorf("watch: %v", e.Object)

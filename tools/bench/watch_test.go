@@ -14,7 +14,7 @@ func newObjectMeta(name string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// openInOrder opens the watches given, one after the other, then none.
+// openInOrder returns a function that opens the given watches one after the other, then fails.
 func openInOrder(watches ...watch.Interface) func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	return func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 		if len(watches) == 0 {
@@ -26,7 +26,7 @@ func openInOrder(watches ...watch.Interface) func(context.Context, metav1.ListOp
 	}
 }
 
-// newClosedWatch is a watch that the server closes after some objects.
+// newClosedWatch returns a watch that the server closes after some objects.
 func newClosedWatch(names ...string) watch.Interface {
 	w := watch.NewFakeWithChanSize(len(names), false)
 	for _, name := range names {
@@ -52,7 +52,7 @@ func TestAwaitCountReportsWhyWatchStaysClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = awaitCount(t.Context(), w, 3, anyObject)
-	if err == nil || !strings.Contains(err.Error(), "2 of 3: the server has closed the watch: refused") {
+	if err == nil || !strings.Contains(err.Error(), "2 of 3: the server closed the watch: refused") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// workloads is the name under which -only asks for what follows: how fast Pods
-// run on simulated nodes, and what the nodes take. Nothing is compared.
+// workloads is the value of -only for the measurement of Pods on simulated nodes. It
+// compares nothing.
 const workloads = "workloads"
 
-// The load. kwok's own gates, of its continuous benchmark, are 60 s each, for
-// 5,000 nodes and for 10,000 Pods that no scheduler places.
+// The load. kwok's continuous benchmark has limits of 60 s each, for 5,000 nodes and for
+// 10,000 Pods that no scheduler places.
 const (
 	manyNodes, manyPods = 1000, 10000
-	kwokTargets         = "kwok's gates: 5,000 nodes within 60 s, 10,000 Pods, placed by hand, within 60 s"
+	kwokTargets         = "kwok's limits: 5,000 nodes within 60 s, 10,000 Pods without a scheduler within 60 s"
 )
 
-// idleNodeCounts are of how many nodes it is told what they take while nothing happens.
+// idleNodeCounts are the numbers of nodes for which idle control planes are measured.
 var idleNodeCounts = []int{0, 1, 10, 100}
 
 // runWorkloads measures and prints the medians.
@@ -39,7 +39,7 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 		got, err := o.measureWorkloads(ctx, parent, n)
 		if err != nil {
 			fmt.Fprintln(progress, "failed")
-			return err // and leave the log that it names
+			return err // the log that the error names stays
 		}
 		for key, value := range got {
 			values[key] = append(values[key], value)
@@ -52,7 +52,7 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 	return os.RemoveAll(parent)
 }
 
-// measureWorkloads is one run of all parts, each in a control plane of its own.
+// measureWorkloads runs all parts once, each in a control plane of its own.
 func (o options) measureWorkloads(ctx context.Context, parent string, n int) (map[string]float64, error) {
 	values := map[string]float64{}
 	part := func(name string, nodes int, do func(context.Context, *measurement, *apiClient) error) error {
@@ -60,7 +60,7 @@ func (o options) measureWorkloads(ctx context.Context, parent string, n int) (ma
 		if err != nil {
 			return err
 		}
-		defer r.close() // its error would hide the part's, and the log stays
+		defer r.close() // its error would hide that of the part
 		certs := func() string {
 			found, err := filepath.Glob(r.join("ctrlplane-ephemeral-*", "pki"))
 			if err != nil || len(found) == 0 {
@@ -104,12 +104,12 @@ type workloadRow struct{ key, label, unit string }
 
 func workloadRows() []workloadRow {
 	rows := []workloadRow{
-		{"many/nodesReady", fmt.Sprintf("%d nodes Ready, from \"nodes add\" on", manyNodes), "s"},
-		{"many/podsReady", fmt.Sprintf("%d Pods Running and Ready, from the first create on", manyPods), "s"},
-		{"many/podsCPU", "– CPU for that", "s"},
-		{"many/rss", "– idle memory then, RSS", "MiB"},
-		{"many/cpuIdle", "– idle CPU then", "% of a core"},
-		{"burst/ready", "100 Deployments of 10 replicas, all Pods Ready", "s"},
+		{"many/nodesReady", fmt.Sprintf("%d nodes Ready, from the first \"nodes add\"", manyNodes), "s"},
+		{"many/podsReady", fmt.Sprintf("%d Pods Running and Ready, from the first create", manyPods), "s"},
+		{"many/podsCPU", "– CPU until then", "s"},
+		{"many/rss", "– idle memory after that, RSS", "MiB"},
+		{"many/cpuIdle", "– idle CPU after that", "% of a core"},
+		{"burst/ready", "100 Deployments with 10 replicas, all Pods Ready", "s"},
 	}
 	for _, n := range idleNodeCounts {
 		rows = append(rows,
@@ -134,7 +134,7 @@ func formatWorkloads(o options, values map[string][]float64) string {
 		noun = "run"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Median (min–max) of %d %s, none discarded. Nothing is synced to the disk (--ephemeral); Pods are made by %d clients and placed by the scheduler; idle is %v after the start.\n\n%s\n%s.\n",
+	fmt.Fprintf(&b, "Median (min–max) of %d %s, none discarded. Nothing is synced to disk (--ephemeral); %d clients create the Pods and the scheduler places them; idle is %v after the start.\n\n%s\n%s.\n",
 		o.runs, noun, parallelClients, o.idle.Round(time.Second), markdownTable([]string{"", workloads}, rows), kwokTargets)
 	return b.String()
 }

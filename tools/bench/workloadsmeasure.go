@@ -18,7 +18,7 @@ func (a *apiClient) restConfig() *rest.Config {
 	return &rest.Config{Host: a.url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}}
 }
 
-// measureManyPods adds many nodes, runs many Pods on them, and then leaves them alone.
+// measureManyPods adds many nodes, runs many Pods on them, and measures the idle state.
 func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
@@ -33,7 +33,7 @@ func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 	defer cancel(nil)
 	began := time.Now()
 	go func() {
-		for range manyNodes / 100 { // as "nodes add" does
+		for range manyNodes / 100 { // in batches, as "nodes add" does
 			if err := a.sendRequest(ctx, http.MethodPost, "/ctrlplane/v1/nodes?count=100", ""); err != nil {
 				cancel(err)
 				return
@@ -81,7 +81,7 @@ func measurePods(ctx context.Context, m *measurement, a *apiClient, core *corecl
 	return m.recordIfSupported("podsCPU", used.Seconds(), err)
 }
 
-// measureBurstOnNodes is the burst of the comparison, until its Pods are Ready.
+// measureBurstOnNodes creates the small burst and waits until its Pods are Ready.
 func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) error {
 	b := burst{100, 10}
 	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
@@ -136,7 +136,7 @@ func isNodeReady(o runtime.Object) bool {
 	return false
 }
 
-// isPodReady is whether a Pod runs and is Ready.
+// isPodReady reports whether a Pod is Running and Ready.
 func isPodReady(o runtime.Object) bool {
 	pod, ok := o.(*corev1.Pod)
 	if !ok || pod.Status.Phase != corev1.PodRunning {

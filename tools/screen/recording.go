@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	minFrameTime  = 80 * time.Millisecond // that a picture of a film is shown
+	minFrameTime  = 80 * time.Millisecond // for which a frame is shown
 	maxFrameTime  = 2500 * time.Millisecond
-	lastFrameTime = 4 * time.Second // how long the last one is shown
+	lastFrameTime = 4 * time.Second // for which the last frame is shown
 )
 
-// Recording is what a terminal has shown, picture by picture.
+// Recording is what a terminal has shown, as a sequence of frames.
 type Recording struct {
 	cols, rows int
 	palette    palette
 	frames     []frame
-	rowNumbers map[string]int // rows that look alike are kept once: their number
+	rowNumbers map[string]int // by the drawing of the row: equal rows are kept once
 	uniqueRows []string
 	done       sync.WaitGroup
 }
 
-// frame is a picture of a film.
+// frame is what the terminal showed at a time.
 type frame struct {
 	at   time.Time
-	rows []int // of kept; -1 = empty
+	rows []int // indexes in uniqueRows; -1 = empty
 }
 
-// Record takes down what is shown until ctx ends; SVG returns it then.
+// Record records what the terminal shows until ctx ends; SVG returns it then.
 func (s *Screen) Record(ctx context.Context) *Recording {
 	f := &Recording{rowNumbers: map[string]int{}}
 	f.done.Go(func() {
@@ -47,19 +47,19 @@ func (s *Screen) Record(ctx context.Context) *Recording {
 			case <-changed:
 			case <-ctx.Done():
 			}
-			select { // no more than there is time to see
+			select { // no shorter frames than can be seen
 			case <-ticker.C:
 			case <-ctx.Done():
 			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		f.addFrame(s.emulator, time.Now()) // the end
+		f.addFrame(s.emulator, time.Now()) // the last frame
 	})
 	return f
 }
 
-// addFrame adds what an emulator shows now, unless that is as before.
+// addFrame adds what an emulator shows now, unless that is the same as before.
 func (f *Recording) addFrame(e *vt.Emulator, now time.Time) {
 	f.cols, f.rows = e.Width(), e.Height()
 	cursor := e.CursorPosition()
@@ -79,7 +79,7 @@ func (f *Recording) addFrame(e *vt.Emulator, now time.Time) {
 	}
 }
 
-// rowNumber is the number of a row that is kept; -1 if it is empty.
+// rowNumber returns the index of a row in uniqueRows; -1 if it is empty.
 func (f *Recording) rowNumber(text string) int {
 	if text == "" {
 		return -1
@@ -93,7 +93,7 @@ func (f *Recording) rowNumber(text string) int {
 	return n
 }
 
-// drawRow draws a row as if it were the first.
+// drawRow draws a row at the position of the first one.
 func (p *palette) drawRow(e *vt.Emulator, y int) string {
 	var back, front strings.Builder
 	for _, r := range splitRuns(e, y) {
@@ -102,9 +102,9 @@ func (p *palette) drawRow(e *vt.Emulator, y int) string {
 	return back.String() + front.String()
 }
 
-// SVG returns the film as a picture that moves, over and over, and needs nothing
-// else; for whoever prefers less motion it shows the end. It waits for the end
-// of the film's context.
+// SVG returns the recording as a self-contained animation in a loop. For viewers who
+// prefer reduced motion it shows the last frame. It waits until the recording's
+// context ends.
 func (f *Recording) SVG() string {
 	f.done.Wait()
 	times, all := f.frameTimes()
@@ -135,8 +135,7 @@ func (f *Recording) SVG() string {
 	return formatSVG(f.cols, f.rows, f.palette, style, "<defs>\n"+rows.String()+"</defs>\n"+stills.String())
 }
 
-// frameTimes is how long each picture is shown: as it was, but for what is too short
-// or too long to look at.
+// frameTimes returns how long each frame is shown: its duration within the limits.
 func (f *Recording) frameTimes() (each []time.Duration, all time.Duration) {
 	for i, st := range f.frames {
 		d := lastFrameTime

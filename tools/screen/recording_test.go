@@ -40,7 +40,7 @@ func TestRecordingKeepsChangedFrames(t *testing.T) {
 	}
 	svg := f.SVG()
 	if !strings.Contains(svg, ".c0 { fill: #3fb950 }") {
-		t.Errorf("green is not the terminal's own")
+		t.Errorf("green is not drawn in the terminal's color")
 	}
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
@@ -71,7 +71,7 @@ func TestRecordProgram(t *testing.T) {
 	awaitText(t, s, "two\n")
 	cancel()
 	if svg := f.SVG(); !strings.Contains(svg, ">one</text>") || !strings.Contains(svg, ">two</text>") {
-		t.Errorf("%d stills:\n%s", len(f.frames), svg)
+		t.Errorf("%d frames:\n%s", len(f.frames), svg)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -1,5 +1,5 @@
-// Package screen runs a program in a pseudo terminal and keeps what the
-// terminal shows, as a person in front of it would see it.
+// Package screen runs a program in a pseudo terminal and keeps what the terminal
+// shows.
 package screen
 
 import (
@@ -18,22 +18,22 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is the terminal of a program that runs, or has run.
+// Screen is the terminal of a running or finished program.
 type Screen struct {
 	cmd          *exec.Cmd
-	tty          *os.File // the terminal's end of the line
+	tty          *os.File // the terminal's side of the pseudo terminal
 	initialState *term.State
-	ended        chan struct{} // closed when the program has, and all it wrote is shown
+	ended        chan struct{} // closed when the program has ended and all its output is shown
 
-	mu             sync.Mutex // guards what is below
+	mu             sync.Mutex // guards the fields below
 	emulator       *vt.Emulator
-	modes          map[ansi.Mode]bool // those that the program has touched
-	keyboardLevels int                // levels of the keyboard protocol that it has pushed
-	changed        chan struct{}      // closed, and made anew, when something is shown
+	modes          map[ansi.Mode]bool // the modes that the program has set or reset
+	keyboardLevels int                // pushed levels of the keyboard protocol
+	changed        chan struct{}      // closed and replaced when something is shown
 }
 
-// Start runs a command in a terminal of cols columns and rows rows that has 256
-// colours on a dark background and shows Unicode.
+// Start runs a command in a terminal with the given size, 256 colors on a dark
+// background, and Unicode.
 func Start(cmd *exec.Cmd, cols, rows int) (*Screen, error) {
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
@@ -51,7 +51,7 @@ func Start(cmd *exec.Cmd, cols, rows int) (*Screen, error) {
 		return nil, fmt.Errorf("%s in a terminal: %w", cmd.Path, err)
 	}
 	if s.initialState, err = s.terminalState(); err != nil {
-		_ = cmd.Process.Kill() // Wait tells
+		_ = cmd.Process.Kill() // Wait returns the result
 		return nil, errors.Join(err, s.tty.Close(), cmd.Wait())
 	}
 	go s.sendReplies()
@@ -63,50 +63,50 @@ func newWinsize(cols, rows int) *pty.Winsize {
 	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}
 }
 
-// readOutput feeds what the program writes to the emulator until the program ends. A
-// frame that comes in parts is seen only when it is whole.
+// readOutput passes the program's output to the emulator until the program ends. A
+// synchronized update is shown only when it is complete.
 func (s *Screen) readOutput() {
 	buf := make([]byte, 32<<10)
 	for open := true; open; {
 		n, err := s.tty.Read(buf)
 		s.mu.Lock()
 		for {
-			_, _ = s.emulator.Write(buf[:n]) // fails only when closed, which it never is
+			_, _ = s.emulator.Write(buf[:n]) // fails only when closed, which does not happen here
 			if open = err == nil; !open || !s.modes[ansi.ModeSynchronizedOutput] {
-				break // nobody has the other end any more, or the frame is whole
+				break // the program has closed its side, or the update is complete
 			}
 			n, err = s.tty.Read(buf)
 		}
 		s.notifyChanged()
 		s.mu.Unlock()
 	}
-	_ = s.cmd.Wait() // ProcessState tells
+	_ = s.cmd.Wait() // its ProcessState has the result
 	if pipe, ok := s.emulator.InputPipe().(io.Closer); ok {
-		_ = pipe.Close() // a pipe's never fails
+		_ = pipe.Close() // does not fail for a pipe
 	}
 	close(s.ended)
 }
 
-// notifyChanged wakes whoever awaits something. The caller holds the lock.
+// notifyChanged wakes the callers of Await. The caller holds the lock.
 func (s *Screen) notifyChanged() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// sendReplies sends the program what it asked the terminal for.
+// sendReplies sends the emulator's replies to queries to the program.
 func (s *Screen) sendReplies() {
 	if _, err := io.Copy(s.tty, s.emulator); err != nil {
-		_, _ = io.Copy(io.Discard, s.emulator) // it has gone, and does not listen
+		_, _ = io.Copy(io.Discard, s.emulator) // the program has ended
 	}
 }
 
-// Send types keys, as the bytes that a terminal sends for them.
+// Send sends keys, as the bytes that a terminal sends for them.
 func (s *Screen) Send(keys string) error {
 	_, err := io.WriteString(s.tty, keys)
 	return err
 }
 
-// Resize changes the size of the terminal, of which the program is told.
+// Resize changes the size of the terminal and notifies the program.
 func (s *Screen) Resize(cols, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Screen) Resize(cols, rows int) error {
 	return pty.Setsize(s.tty, newWinsize(cols, rows))
 }
 
-// Text returns the screen, a line a row, without the blanks that end a row.
+// Text returns the screen, one line per row, without trailing blanks.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +135,8 @@ func (s *Screen) textLocked() string {
 	return b.String()
 }
 
-// Await returns when ok holds of the text of the screen. It is an error that
-// ctx or the program ends first; the error shows the screen.
+// Await returns when ok returns true for the text of the screen. If ctx or the program
+// ends before that, it returns an error that shows the screen.
 func (s *Screen) Await(ctx context.Context, ok func(text string) bool) error {
 	for {
 		s.mu.Lock()
@@ -159,10 +159,10 @@ func (s *Screen) Await(ctx context.Context, ok func(text string) bool) error {
 	}
 }
 
-// Done is closed when the program has ended and all it wrote is shown.
+// Done is closed when the program has ended and all its output is shown.
 func (s *Screen) Done() <-chan struct{} { return s.ended }
 
-// Close kills the program if it still runs, and hangs up.
+// Close kills the program if it is still running and closes the terminal.
 func (s *Screen) Close() error {
 	err := s.cmd.Process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {

@@ -65,10 +65,10 @@ func TestScreenShowsOutput(t *testing.T) {
 
 func TestScreenAnswersQueries(t *testing.T) {
 	for asks, answer := range map[string]string{
-		`\033]11;?\007`: "^]11;rgb:0d0d/", // the background
-		`\033[c`:        "^[?62;",         // what the terminal is
-		`\033[?2026$p`:  "^[?2026;2$y",    // whether a mode is on
-		`hello \033[6n`: "^[1;7R",         // where the cursor is
+		`\033]11;?\007`: "^]11;rgb:0d0d/", // background color
+		`\033[c`:        "^[?62;",         // device attributes
+		`\033[?2026$p`:  "^[?2026;2$y",    // state of a mode
+		`hello \033[6n`: "^[1;7R",         // cursor position
 	} {
 		t.Run(answer, func(t *testing.T) {
 			s := startScript(t, fmt.Sprintf(`stty raw -echo; printf '%s'; head -c %d | tr '\033' '^'; read a`, asks, len(answer)))
@@ -91,7 +91,7 @@ func TestScreenShowsWholeFrames(t *testing.T) {
 	}
 	for _, line := range seen {
 		if strings.HasSuffix(line, "two") {
-			t.Errorf("a part of a frame was seen: %q", seen)
+			t.Errorf("an incomplete update was shown: %q", seen)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestStateChanges(t *testing.T) {
 		words string
 		want  []string
 	}{
-		{"full", []string{"mode 1049 is on", "mode 2004 is on", "mode 25 is off", "1 levels of the keyboard protocol", "keys are read in another way"}},
+		{"full", []string{"mode 1049 is on", "mode 2004 is on", "mode 25 is off", "1 levels of the keyboard protocol", "keys are read in a different mode"}},
 		{"back", nil},
 	} {
 		awaitText(t, s, tc.words)

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/term"
 )
 
-// trackModes keeps in mind what the program asks of the terminal.
+// trackModes records the modes that the program sets.
 func (s *Screen) trackModes() {
 	s.emulator.SetCallbacks(vt.Callbacks{
 		EnableMode:  func(m ansi.Mode) { s.modes[m] = true },
 		DisableMode: func(m ansi.Mode) { s.modes[m] = false },
 	})
-	// That frames are shown whole is this package's doing.
+	// Synchronized updates are implemented by this package.
 	s.emulator.RegisterCsiHandler(ansi.Command('?', '$', 'p'), func(p ansi.Params) bool {
 		n, _, _ := p.Param(0, 0)
 		if n != ansi.ModeSynchronizedOutput.Mode() {
@@ -27,7 +27,7 @@ func (s *Screen) trackModes() {
 		if s.modes[ansi.ModeSynchronizedOutput] {
 			setting = ansi.ModeSet
 		}
-		_, _ = io.WriteString(s.emulator.InputPipe(), ansi.ReportMode(ansi.ModeSynchronizedOutput, setting)) // a pipe to reply
+		_, _ = io.WriteString(s.emulator.InputPipe(), ansi.ReportMode(ansi.ModeSynchronizedOutput, setting)) // a pipe to sendReplies
 		return true
 	})
 	s.emulator.RegisterCsiHandler(ansi.Command('>', 0, 'u'), func(ansi.Params) bool {
@@ -41,8 +41,8 @@ func (s *Screen) trackModes() {
 	})
 }
 
-// StateChanges tells in which ways the terminal is not as the program found it:
-// nothing, once a full-screen program has ended well.
+// StateChanges lists how the terminal differs from its initial state: nothing once a
+// full-screen program has ended cleanly.
 func (s *Screen) StateChanges() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Screen) StateChanges() ([]string, error) {
 	}
 	now, err := s.terminalState()
 	if err == nil && *now != *s.initialState {
-		changes = append(changes, "keys are read in another way")
+		changes = append(changes, "keys are read in a different mode")
 	}
 	return changes, err
 }
@@ -70,7 +70,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// terminalState are how the line treats keys: as they come, or in lines with an echo.
+// terminalState returns the line settings, such as raw mode or echo.
 func (s *Screen) terminalState() (*term.State, error) {
 	conn, err := s.tty.SyscallConn()
 	if err != nil {

@@ -12,31 +12,31 @@ import (
 	"github.com/lucasb-eyer/go-colorful"
 )
 
-// The size of a cell, of the font in it and of the frame around all, in pixels.
-// An eighth of a cell is whole pixels, so that no seams show.
+// The sizes of a cell, its font and the margin in pixels. An eighth of a cell is a
+// whole number of pixels, so that no seams are visible.
 const (
 	cellWidth  = 8.0
 	cellHeight = 16.0
 	fontSize   = 13
-	baseline   = 12.0 // of a row, from its top
+	baseline   = 12.0 // from the top of the row
 	margin     = 14.0
 )
 
-// The terminal's own colours, on a dark background and on a light one.
+// The default colors on a dark background and on a light one.
 const (
 	darkBackground, darkText   = "#0d1117", "#e6edf3"
 	lightBackground, lightText = "#ffffff", "#1f2328"
 )
 
-// SVG returns a picture of the screen that needs nothing else. It is dark, or
-// light for whoever prefers that.
+// SVG returns a self-contained picture of the screen. Its colors follow the viewer's
+// preference for dark or light.
 func (s *Screen) SVG() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return drawScreen(s.emulator)
 }
 
-// cellRun is cells of a row that look the same.
+// cellRun is a run of cells in a row with the same style.
 type cellRun struct {
 	x, cells int
 	text     string
@@ -54,7 +54,7 @@ func drawScreen(e *vt.Emulator) string {
 	return formatSVG(e.Width(), e.Height(), p, "", back.String()+front.String())
 }
 
-// formatSVG is a picture of cols columns and rows rows with that in it.
+// formatSVG returns a picture of the given size with the given content.
 func formatSVG(cols, rows int, p palette, style, content string) string {
 	w, h := columnX(cols)+margin, rowY(rows)+margin
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">
@@ -66,7 +66,7 @@ text { font: %dpx ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 `, w, h, w, h, fontSize, p.css(), style, w, h, content)
 }
 
-// drawRun adds the background and the text of a run whose row begins at y.
+// drawRun draws the background and the text of a run whose row begins at y.
 func (p *palette) drawRun(back, front *strings.Builder, r cellRun, y float64) {
 	text, ground := p.colorClass(r.style.Fg, "text"), p.colorClass(r.style.Bg, "ground")
 	if r.style.Attrs&uv.AttrReverse != 0 {
@@ -81,13 +81,13 @@ func (p *palette) drawRun(back, front *strings.Builder, r cellRun, y float64) {
 func columnX(x int) float64 { return margin + float64(x)*cellWidth }
 func rowY(y int) float64    { return margin + float64(y)*cellHeight }
 
-// splitRuns divides a row into what looks the same. What is drawn as a shape, and
-// the blanks between words, are runs of their own.
+// splitRuns splits a row into runs of the same style. Shapes, and blanks between words,
+// are runs of their own.
 func splitRuns(e *vt.Emulator, y int) []cellRun {
 	var result []cellRun
-	for x := 0; x < e.Width(); x++ {
+	for x := range e.Width() {
 		c := e.CellAt(x, y)
-		if c == nil || c.Width == 0 { // the second half of a wide character
+		if c == nil || c.Width == 0 { // the second cell of a wide character
 			continue
 		}
 		text := c.Content
@@ -106,8 +106,7 @@ func splitRuns(e *vt.Emulator, y int) []cellRun {
 	return result
 }
 
-// drawCells adds what is in the cells of a run whose row begins at y; look are its
-// attributes.
+// drawCells draws the text of a run whose row begins at y; look are attributes.
 func drawCells(b *strings.Builder, r cellRun, y float64, look string) {
 	if r.style.Attrs&uv.AttrFaint != 0 {
 		look += ` opacity="0.6"`
@@ -135,7 +134,7 @@ func drawCells(b *strings.Builder, r cellRun, y float64, look string) {
 	if r.style.Underline != uv.UnderlineNone {
 		look += ` text-decoration="underline"`
 	}
-	// The length keeps columns straight in whatever font there is.
+	// textLength aligns columns with any font.
 	fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
 		columnX(r.x), y+baseline, float64(r.cells)*cellWidth, look, html.EscapeString(r.text))
 }
@@ -144,15 +143,15 @@ func rectAttributes(x, y, w, h float64) string {
 	return fmt.Sprintf(` x="%g" y="%g" width="%g" height="%g"`, x, y, w, h)
 }
 
-// palette names the colours of a picture.
+// palette assigns classes to the colors of a picture.
 type palette struct{ names []string }
 
-// colorClass is the class of a colour; nil is that of the terminal itself.
+// colorClass returns the class of a color; nil is the default color.
 func (p *palette) colorClass(c color.Color, own string) string {
 	if c == nil {
 		return own
 	}
-	made, _ := colorful.MakeColor(c) // what is transparent is black
+	made, _ := colorful.MakeColor(c) // transparent becomes black
 	name := made.Hex()
 	if basic, ok := c.(ansi.BasicColor); ok && int(basic) < len(ansi16) {
 		name = ansi16[basic]
@@ -176,21 +175,21 @@ func (p *palette) css() string {
 		darkBackground, darkText, dark.String(), lightBackground, lightText, light.String())
 }
 
-// ansi16 are the terminal's sixteen colours, those of a terminal on a dark background.
+// ansi16 are the 16 basic colors for a dark background.
 var ansi16 = [16]string{
 	"#484f58", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#bc8cff", "#39c5cf", "#b1bac4",
 	"#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc",
 }
 
-// The lightest that a colour, other than a grey, may be on a light background.
+// maxLightness is the highest lightness of a color, other than grey, on a light background.
 const maxLightness = 0.36
 
-// invertLightness is the colour that is as far from white as this one is from black, and
-// far enough to be read.
+// invertLightness returns a color for a light background that is as far from white as the
+// given one is from black, and dark enough to be read.
 func invertLightness(name string) string {
 	c, err := colorful.Hex(name)
 	if err != nil {
-		return name // of Hex itself, so there is none
+		return name // cannot happen: the name comes from Hex
 	}
 	h, s, l := c.Hsl()
 	if l = 1 - l; s > 0.2 {

@@ -3,18 +3,14 @@ package screen
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/vt"
-	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+)
 
 func TestScreenSVG(t *testing.T) {
 	e := vt.NewEmulator(24, 5)
@@ -36,22 +32,7 @@ func TestScreenSVG(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path := filepath.Join("testdata", "picture.golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testutil.Golden(t, "testdata/picture.golden", []byte(got))
 }
 
 func TestInvertLightness(t *testing.T) {

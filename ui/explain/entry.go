@@ -8,30 +8,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Facts is what a control plane tells of itself.
+// Facts is what is known about a running control plane.
 type Facts struct {
-	// Snapshot is what it observed; nil = none was asked.
+	// Snapshot is its observed state; nil if no control plane was asked.
 	Snapshot *observe.Snapshot
-	// Aliases are other names of controllers, by name.
+	// Aliases maps the names of controllers to their other names.
 	Aliases map[string][]string
-	// Flags are those of kube-controller-manager; without a control plane they
-	// have defaults only.
+	// Flags are the flags of kube-controller-manager, with their default values if
+	// no control plane was asked.
 	Flags []control.Flag
-	// RBAC is who may do what; nil = nobody was asked.
+	// RBAC has the roles and bindings; nil if no control plane was asked.
 	RBAC *RBAC
-	// Versions are those of the modules that are inside, by path.
+	// Versions maps the paths of the linked modules to their versions.
 	Versions map[string]string
 }
 
-// Entry is all there is to say of a controller.
+// Entry is everything that is known about a controller.
 type Entry struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
 	Group   string   `json:"group"`
 	Purpose string   `json:"purpose"`
 
-	// Asked says that a control plane runs and was asked, Observed that it could
-	// tell what the controller does: else state, watches and writes are not known.
+	// Asked says that a running control plane was asked, Observed that it observes
+	// what the controller does. Without both, State, Watches and Writes are unknown.
 	Asked    bool                 `json:"asked"`
 	Observed bool                 `json:"observed"`
 	State    string               `json:"state,omitempty"`
@@ -41,7 +41,7 @@ type Entry struct {
 	Queues   []Queue              `json:"queues,omitempty"`
 
 	Decides     []string       `json:"decides"`
-	Here        []string       `json:"here,omitempty"` // what is different in ctrlplane
+	Here        []string       `json:"here,omitempty"` // what differs in ctrlplane
 	Flags       []control.Flag `json:"flags,omitempty"`
 	Settings    []string       `json:"settings,omitempty"` // flags of "ctrlplane up"
 	As          []string       `json:"as,omitempty"`
@@ -51,25 +51,25 @@ type Entry struct {
 	Drawing     string         `json:"drawing,omitempty"`
 }
 
-// Queue is a work queue; its numbers mean what the workqueue_* metrics mean.
+// Queue is a work queue. Its numbers have the meaning of the workqueue_* metrics.
 type Queue struct {
-	Name     string `json:"name"` // empty: it has none, and cannot be observed
+	Name     string `json:"name"` // empty if the queue is unnamed and so cannot be observed
 	Key      string `json:"key,omitempty"`
-	Workers  int    `json:"workers,omitempty"` // 0 if not known
+	Workers  int    `json:"workers,omitempty"` // 0 if unknown
 	Depth    int64  `json:"depth"`
 	Adds     int64  `json:"adds"`
 	Retries  int64  `json:"retries"`
 	observed bool
 }
 
-// Source is a file of the code.
+// Source is a source file.
 type Source struct {
 	Module  string `json:"module"`
-	Version string `json:"version,omitempty"` // empty if not known
-	Path    string `json:"path"`              // in the module
+	Version string `json:"version,omitempty"` // empty if unknown
+	Path    string `json:"path"`              // within the module
 }
 
-// NewEntry joins the page with what is known.
+// NewEntry combines the page with facts about a control plane.
 func (p Page) NewEntry(k Facts) Entry {
 	e := Entry{
 		Name: p.Name, Aliases: slices.Concat(p.Aliases, k.Aliases[p.Name]), Group: p.Group, Purpose: p.Purpose,
@@ -96,8 +96,8 @@ func (p Page) NewEntry(k Facts) Entry {
 	return e
 }
 
-// joinQueues are those that the controller has with, where none was observed, those
-// that it is said to have.
+// joinQueues returns the controller's observed queues, and the queues of the page
+// that were not observed.
 func (p Page) joinQueues(all []observe.Queue) []Queue {
 	var list []Queue
 	for _, q := range all {
@@ -112,7 +112,7 @@ func (p Page) joinQueues(all []observe.Queue) []Queue {
 			list = append(list, Queue{Name: name, Key: key})
 		}
 	}
-	// One without a name is the least worth knowing.
+	// Unnamed queues come last: nothing is known about them but their keys.
 	slices.SortFunc(list, func(a, b Queue) int {
 		if (a.Name == "") != (b.Name == "") {
 			return strings.Compare(b.Name, a.Name)
@@ -122,8 +122,8 @@ func (p Page) joinQueues(all []observe.Queue) []Queue {
 	return list
 }
 
-// selectFlags are those of the set that bears the controller's name, and those that
-// the page names besides.
+// selectFlags returns the flags of the set with the controller's name, and the
+// further ones that the page names.
 func (p Page) selectFlags(all []control.Flag) []control.Flag {
 	var list []control.Flag
 	for _, f := range all {
@@ -134,8 +134,8 @@ func (p Page) selectFlags(all []control.Flag) []control.Flag {
 	return list
 }
 
-// userNames are what the API server calls them: names without a colon are service
-// accounts in kube-system.
+// userNames returns full user names: names without a colon are service accounts in
+// kube-system.
 func userNames(as []string) []string {
 	all := make([]string, len(as))
 	for i, who := range as {
@@ -146,7 +146,7 @@ func userNames(as []string) []string {
 	return all
 }
 
-// parseSource splits an import path where its module ends.
+// parseSource splits an import path into the module and the path within it.
 func parseSource(path string, versions map[string]string) Source {
 	elements := 2
 	if strings.HasPrefix(path, "github.com/") {

@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// nameWidth is the room that names have in a list; few need more.
+// nameWidth is the width of the name column; few names are longer.
 const nameWidth = 34
 
-// WriteList writes a line for each page, by group. Where the width is known,
-// lines are cut to it.
+// WriteList writes one line per page, by group. Lines are cut to the width if it is
+// known.
 func WriteList(out io.Writer, s Style) error {
 	w := &entryWriter{Style: s}
 	group := ""
@@ -35,7 +35,7 @@ func WriteList(out io.Writer, s Style) error {
 	return err
 }
 
-// ListItem is a page in a list.
+// ListItem is one page in a list.
 type ListItem struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
@@ -43,7 +43,7 @@ type ListItem struct {
 	Purpose string   `json:"purpose"`
 }
 
-// List lists the pages, with the aliases of controllers.
+// List lists all pages, with the aliases of the controllers.
 func List(aliases map[string][]string) []ListItem {
 	var items []ListItem
 	for _, p := range loadPages() {

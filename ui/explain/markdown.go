@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// markdownPreface begins the document of all pages.
+// markdownPreface is the beginning of the document of all pages.
 const markdownPreface = `# The controllers
 
-What ` + "`ctrlplane explain NAME`" + ` says of each controller, but for what it asks
-the running control plane: what it watches and writes, its queues' workers, its
-flags' values and its permissions. Written by ` + "`make golden`" + ` from ` + "`explain/pages`" + `.
+The output of ` + "`ctrlplane explain NAME`" + ` for each controller, without the parts that it
+reads from the running control plane: watches and writes, the queues' workers,
+the flags' values and the permissions. ` + "`make golden`" + ` generates this page from
+` + "`ui/explain/pages`" + `.
 `
 
-// Markdown is a document of all pages.
+// Markdown returns a document with all pages.
 func Markdown(k Facts) string {
 	var b strings.Builder
 	b.WriteString(markdownPreface)
@@ -38,14 +39,14 @@ func (e Entry) writeMarkdown(b *strings.Builder) {
 		if i == 0 {
 			b.WriteString("\n| queue | a key is |\n| --- | --- |\n")
 		}
-		name := "without a name"
+		name := "unnamed"
 		if q.Name != "" {
 			name = "`" + q.Name + "`"
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", name, escapeMarkdown(q.Key))
 	}
 	writeBullets(b, "How it decides", e.Decides)
-	writeBullets(b, "Here", e.Here)
+	writeBullets(b, "In ctrlplane", e.Here)
 	for i, f := range e.Flags {
 		if i == 0 {
 			b.WriteString("\n| flag | default |\n| --- | --- |\n")
@@ -75,7 +76,8 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// markdownLink is where the file is, as a link if it is in this repository.
+// markdownLink returns the location of the file, as a link if it is in this
+// repository.
 func (s Source) markdownLink() string {
 	if s.Module == modulePath {
 		return fmt.Sprintf("[%s](../%s)", s.Path, s.Path)
@@ -83,7 +85,7 @@ func (s Source) markdownLink() string {
 	return "`" + s.Module + "@" + s.Version + "/" + s.Path + "`"
 }
 
-// modulePath is this module.
+// modulePath is the path of this module.
 const modulePath = "github.com/ctrlplane/ctrlplane"
 
 var escapeMarkdown = strings.NewReplacer("<", "&lt;", "|", `\|`, "*", `\*`, "_", `\_`).Replace

@@ -6,11 +6,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
 
-// Names finds pages by what people call them. Aliases are those of controllers,
-// by name.
+// Names finds pages by their names, short names and aliases.
 type Names struct{ pageNames map[string]string }
 
-// NewNames knows every page's name, that without its ending, and the aliases.
+// NewNames collects each page's name, its short name, and the aliases. The map has
+// the aliases of controllers by name.
 func NewNames(aliases map[string][]string) Names {
 	n := Names{pageNames: map[string]string{}}
 	for _, p := range loadPages() {
@@ -19,14 +19,14 @@ func NewNames(aliases map[string][]string) Names {
 			n.pageNames[alias] = p.Name
 		}
 	}
-	for _, p := range loadPages() { // a name goes before another one's alias
+	for _, p := range loadPages() { // a name takes precedence over an alias of another page
 		n.pageNames[p.Name] = p.Name
 	}
 	return n
 }
 
-// Resolve returns the name of the page that word stands for or, if there is
-// none, the nearest word that one does; empty if none is near.
+// Resolve returns the name of the page that word stands for. If there is none, it
+// returns the nearest known word, or an empty string if none is near.
 func (n Names) Resolve(word string) (name, nearest string, ok bool) {
 	if name, ok := n.pageNames[word]; ok {
 		return name, "", true

@@ -1,6 +1,6 @@
-// Package explain says in plain words how the parts of a control plane work:
-// what each controller is for, how it decides and how it fails. That is written
-// down, a page for each; what can be observed or asked is not.
+// Package explain describes how the components of a control plane work: what each
+// controller is for, how it decides and how it fails. There is one page per
+// controller; what can be observed or asked is added at run time.
 package explain
 
 import (
@@ -16,34 +16,34 @@ import (
 //go:embed pages/*.yaml
 var pageFiles embed.FS
 
-// Page is what is written down of a controller, in pages/NAME.yaml.
+// Page is the text about a controller, read from pages/NAME.yaml.
 type Page struct {
 	Name    string   `json:"-"`
-	Aliases []string `json:"aliases"` // of parts that are no controllers: these tell their own
+	Aliases []string `json:"aliases"` // only of components that are not controllers; controllers report their own
 	Group   string   `json:"group"`   // the ID of one of Groups
 	Purpose string   `json:"purpose"` // two sentences
-	// Queues says what a key is, by the queue's name; "" stands for those without one.
+	// Queues maps the queue's name to what a key in it is; "" stands for unnamed queues.
 	Queues   map[string]string `json:"queues"`
-	Decides  []string          `json:"decides"` // how it decides, one thing at a time
-	Here     []string          `json:"here"`    // what is different in ctrlplane
+	Decides  []string          `json:"decides"` // how it decides, one rule per item
+	Here     []string          `json:"here"`    // what differs in ctrlplane
 	Fails    []Failure         `json:"fails"`
-	As       []string          `json:"as"`       // who it acts as: a service account in kube-system, system:USER or group:GROUP
-	Flags    []string          `json:"flags"`    // of kube-controller-manager, beyond those upstream lists under its name
+	As       []string          `json:"as"`       // the identities it acts as: service accounts in kube-system, system:USER or group:GROUP
+	Flags    []string          `json:"flags"`    // of kube-controller-manager, in addition to those that upstream lists under its name
 	Settings []string          `json:"settings"` // flags of "ctrlplane up"
 	Source   []string          `json:"source"`   // files, by import path
 	Drawing  string            `json:"drawing"`  // lines of at most 78 columns
 }
 
-// Failure is something that goes wrong: what is seen, and what it means.
+// Failure is a possible failure: its symptom, and what it means.
 type Failure struct {
 	Sign  string `json:"sign"`
 	Means string `json:"means"`
 }
 
-// Group is a heading over some of the pages.
+// Group is a group of pages, with its heading.
 type Group struct{ ID, Title string }
 
-// Groups are the headings, in order.
+// Groups lists the groups in order.
 var Groups = []Group{
 	{"workloads", "Workloads"},
 	{"nodes", "Pods and nodes"},
@@ -52,11 +52,11 @@ var Groups = []Group{
 	{"namespaces", "Namespaces, owners and limits"},
 	{"identities", "Identities and certificates"},
 	{"api", "The storage of the API itself"},
-	{"cloud", "Parts of a cloud"},
-	{"parts", "Parts that are no controllers"},
+	{"cloud", "Cloud controllers"},
+	{"parts", "Components that are not controllers"},
 }
 
-// Pages are all pages, in the order of Groups, then by name.
+// Pages returns all pages, in the order of Groups, then by name.
 func Pages() []Page { return slices.Clone(loadPages()) }
 
 // FindPage returns the page of that name.
@@ -69,15 +69,15 @@ func FindPage(name string) (Page, bool) {
 	return all[i], true
 }
 
-// Purpose says in two sentences what a controller, the API server or the
-// scheduler is for; empty if the name is not known.
+// Purpose describes in two sentences what a controller, the API server or the
+// scheduler is for. It is empty if the name is unknown.
 func Purpose(controller string) string {
 	p, _ := FindPage(controller)
 	return p.Purpose
 }
 
-// loadPages reads the pages once. They are part of the program: one that cannot be
-// read is a mistake that the tests find.
+// loadPages reads the pages once. They are embedded in the program, so a page that
+// cannot be read is a bug that the tests find.
 var loadPages = sync.OnceValue(func() []Page {
 	pages, err := readPages()
 	if err != nil {
@@ -107,10 +107,10 @@ func readPages() ([]Page, error) {
 	return pages, nil
 }
 
-// groupRank is where the page's group stands.
+// groupRank is the position of the page's group in Groups.
 func (p Page) groupRank() int {
 	return slices.IndexFunc(Groups, func(g Group) bool { return g.ID == p.Group })
 }
 
-// ShortName is the name without its ending.
+// ShortName is the name without its suffix.
 func (p Page) ShortName() string { return strings.TrimSuffix(p.Name, "-controller") }

@@ -26,7 +26,7 @@ func TestPagesAreComplete(t *testing.T) {
 				}
 			}
 			if p.Queues == nil {
-				t.Error("no queues: say {} if there are none")
+				t.Error("queues is missing: set it to {} if there are none")
 			}
 			for name, key := range p.Queues {
 				checkText(t, "key of "+name, key)
@@ -42,35 +42,35 @@ func TestPagesAreComplete(t *testing.T) {
 	}
 }
 
-// checkText checks that text can be shown anywhere.
+// checkText checks that text can be shown on any terminal.
 func checkText(t *testing.T, what, text string) {
 	t.Helper()
 	if text == "" || strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
-		t.Errorf("%s is empty or has spare blanks: %q", what, text)
+		t.Errorf("%s is empty or has superfluous spaces: %q", what, text)
 	}
 	for _, r := range asciiText.Replace(text) {
 		if r > unicode.MaxASCII || unicode.IsControl(r) {
-			t.Errorf("%s has %q, which cannot be shown everywhere: %s", what, r, text)
+			t.Errorf("%s contains %q, which has no ASCII replacement: %s", what, r, text)
 		}
 	}
 }
 
-// checkProse checks that it is one or a few whole sentences.
+// checkProse checks that text consists of complete sentences.
 func checkProse(t *testing.T, text string) {
 	t.Helper()
 	checkText(t, "text", text)
 	first, _, _ := strings.Cut(text, " ")
-	lower := !strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsLower(r) }) // a name has other letters, too
+	lower := !strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsLower(r) }) // a word in lower case only is not a name
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") || lower {
 		t.Errorf("not a sentence: %s", text)
 	}
 	if n := utf8.RuneCountInString(text); n > 500 {
-		t.Errorf("%d characters in one piece, want at most 500: %s", n, text)
+		t.Errorf("%d characters in one item, want at most 500: %s", n, text)
 	}
 }
 
 func TestPurposesAreTwoShortSentences(t *testing.T) {
-	said := map[string]string{}
+	seen := map[string]string{}
 	for _, p := range Pages() {
 		text := Purpose(p.Name)
 		checkProse(t, text)
@@ -80,18 +80,18 @@ func TestPurposesAreTwoShortSentences(t *testing.T) {
 		if n := utf8.RuneCountInString(text); n > 220 {
 			t.Errorf("%s has %d characters, want at most 220: %s", p.Name, n, text)
 		}
-		if other, ok := said[text]; ok {
+		if other, ok := seen[text]; ok {
 			t.Errorf("%s and %s have the same purpose", p.Name, other)
 		}
-		said[text] = p.Name
+		seen[text] = p.Name
 	}
 	if got := Purpose("no-such-controller"); got != "" {
-		t.Errorf("%q of an unknown name", got)
+		t.Errorf("purpose of an unknown name: %q", got)
 	}
 }
 
-// The ones that are taught first have a drawing that fits a terminal of 80
-// columns, with or without characters beyond ASCII.
+// The controllers that are taught first have a drawing. Every drawing fits a terminal
+// of 80 columns, with and without ASCII only.
 func TestDrawingsFitInASCII(t *testing.T) {
 	for _, name := range []string{
 		"replicationcontroller-controller", "replicaset-controller", "deployment-controller", "job-controller",
@@ -105,7 +105,7 @@ func TestDrawingsFitInASCII(t *testing.T) {
 		plain := strings.Split(asciiDrawing.Replace(p.Drawing), "\n")
 		for i, l := range strings.Split(p.Drawing, "\n") {
 			if w := ansi.StringWidth(l); w > 78 || w != len(plain[i]) {
-				t.Errorf("%s: %d columns, in ASCII %d, want the same and at most 78: %s", p.Name, w, len(plain[i]), l)
+				t.Errorf("%s: %d columns, in ASCII %d, want the same number and at most 78: %s", p.Name, w, len(plain[i]), l)
 			}
 			if strings.ContainsFunc(plain[i], func(r rune) bool { return r > unicode.MaxASCII || unicode.IsControl(r) }) {
 				t.Errorf("%s has no ASCII for %s", p.Name, plain[i])
@@ -114,7 +114,7 @@ func TestDrawingsFitInASCII(t *testing.T) {
 	}
 }
 
-// Below a corner or a branch something goes on.
+// Below a corner or a branch a line continues.
 func TestDrawingLinesConnect(t *testing.T) {
 	for _, p := range Pages() {
 		var rows [][]rune
@@ -138,7 +138,7 @@ func TestResolveNamesAndAliases(t *testing.T) {
 	names := NewNames(map[string][]string{
 		"replicaset-controller":        {"replicaset"},
 		"garbage-collector-controller": {"garbagecollector", "gc"},
-		"job-controller":               {"cronjob"}, // another one's short name
+		"job-controller":               {"cronjob"}, // the short name of another page
 		"no-such-controller":           {"nothing"},
 	})
 	for _, tc := range []struct{ word, name, nearest string }{

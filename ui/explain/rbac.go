@@ -16,7 +16,7 @@ const (
 	groupPrefix   = "group:"
 )
 
-// Permission is what a user may do because of one role.
+// Permission is what one role allows a user to do.
 type Permission struct {
 	User      string `json:"user"` // group:NAME for a group
 	Role      string `json:"role"` // ClusterRole NAME, or Role NAME
@@ -24,21 +24,21 @@ type Permission struct {
 	Rules     []Rule `json:"rules"`
 }
 
-// Rule is what is allowed: verbs on resources or paths.
+// Rule is a set of allowed verbs on resources or paths.
 type Rule struct {
 	Verbs []string `json:"verbs"`
 	On    []string `json:"on"`              // RESOURCE[.GROUP][/SUBRESOURCE], or /path
-	Named []string `json:"named,omitempty"` // only objects of these names
+	Named []string `json:"named,omitempty"` // only objects with these names
 }
 
-// RBAC is who may do what in a control plane.
+// RBAC has the roles and bindings of a control plane.
 type RBAC struct {
 	clusterBindings []rbacv1.ClusterRoleBinding
 	bindings        []rbacv1.RoleBinding
-	rules           map[string][]rbacv1.PolicyRule // by role, as key has it
+	rules           map[string][]rbacv1.PolicyRule // by roleKey
 }
 
-// ReadRBAC asks a control plane for all its roles and bindings.
+// ReadRBAC reads all roles and bindings from a control plane.
 func ReadRBAC(ctx context.Context, client rbac.RbacV1Interface) (*RBAC, error) {
 	all := metav1.ListOptions{}
 	clusterRoles, err := client.ClusterRoles().List(ctx, all)
@@ -71,7 +71,7 @@ func newRBAC(clusterRoles []rbacv1.ClusterRole, roles []rbacv1.Role, clusterBind
 	return r
 }
 
-// roleKey of a role that a binding in a namespace refers to.
+// roleKey is the key of a role that a binding in a namespace refers to.
 func roleKey(ref rbacv1.RoleRef, namespace string) string {
 	if ref.Kind == "ClusterRole" {
 		namespace = ""
@@ -79,8 +79,8 @@ func roleKey(ref rbacv1.RoleRef, namespace string) string {
 	return ref.Kind + "/" + namespace + "/" + ref.Name
 }
 
-// Permissions are what these users, or groups with groupPrefix, may do by
-// bindings that name them.
+// Permissions returns what the bindings that name these users, or groups with
+// groupPrefix, allow them to do.
 func (r *RBAC) Permissions(who []string) []Permission {
 	var all []Permission
 	for _, w := range who {

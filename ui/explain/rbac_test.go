@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// newRolesServer serves testRoles, but for one resource that it refuses.
+// newRolesServer serves testRoles, and refuses one resource.
 func newRolesServer(t *testing.T, refused string) rbac.RbacV1Interface {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -95,7 +95,7 @@ func TestPermissionsFollowBindings(t *testing.T) {
 			{User: "group:system:masters", Role: "ClusterRole view", Rules: []Rule{{Verbs: get, On: []string{"pods"}}}},
 		}},
 		{userNames([]string{"system:kube-scheduler"}), []Permission{{User: "system:kube-scheduler", Role: "ClusterRole gone"}}},
-		{userNames([]string{"nobody", "system:masters"}), nil},
+		{userNames([]string{"unbound", "system:masters"}), nil},
 		{nil, nil},
 	} {
 		if diff := cmp.Diff(tc.want, r.Permissions(tc.who)); diff != "" {

@@ -7,12 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Style is what can be shown where the output goes. The zero value is for a
-// file: plain text.
+// Style is what the output can show. The zero value means plain text, as for a
+// file.
 type Style struct {
-	Width int  // columns; 0 = as if they were 80
-	Color bool // colours and bold; they never say anything alone
-	ASCII bool // nothing beyond that
+	Width int  // columns; 0 means 80
+	Color bool // colours and bold; no information depends on them
+	ASCII bool // only ASCII characters
 }
 
 const (
@@ -52,8 +52,8 @@ func (s Style) colorState(state string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(color), state)
 }
 
-// wrap breaks text into lines that, behind their indents, fit the width. A word
-// that is too long for one stays whole: names are to be copied.
+// wrap breaks text into lines that fit the width including their indents. A word
+// that is longer than a line is not broken, so that names can be copied.
 func (s Style) wrap(text, first, rest string) (lines []string) {
 	line, indent := first, ansi.StringWidth(first)
 	width := indent
@@ -74,7 +74,7 @@ func (s Style) wrap(text, first, rest string) (lines []string) {
 
 var (
 	asciiText = strings.NewReplacer("…", "...", "×", "x", "÷", "/", "·", "-", "•", "*", "–", "-", "—", "-", "“", `"`, "”", `"`, "’", "'")
-	// A drawing keeps its columns.
+	// In a drawing each character is replaced by exactly one, to keep the columns.
 	asciiDrawing = strings.NewReplacer("─", "-", "│", "|", "┌", "+", "┐", "+", "└", "+", "┘", "+", "├", "+", "┤", "+",
 		"┬", "+", "┴", "+", "┼", "+", "▶", ">", "◀", "<", "▲", "^", "▼", "v", "…", "~")
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// Write writes all there is to say of a controller, for people.
+// Write writes the entry as text for people.
 func (e Entry) Write(out io.Writer, s Style) error {
 	w := &entryWriter{Style: s}
 	w.writeTitle(e)
@@ -20,7 +20,7 @@ func (e Entry) Write(out io.Writer, s Style) error {
 	w.writeDrawing(e.Drawing)
 	w.writeObserved(e)
 	w.writeList("How it decides", e.Decides)
-	w.writeList("Here", e.Here)
+	w.writeList("In ctrlplane", e.Here)
 	w.writeFlags(e.Flags, e.Asked)
 	w.writeSettings(e.Settings)
 	w.writePermissions(e)
@@ -30,7 +30,7 @@ func (e Entry) Write(out io.Writer, s Style) error {
 	return err
 }
 
-// entryWriter collects the lines.
+// entryWriter collects the lines of an entry.
 type entryWriter struct {
 	bytes.Buffer
 	Style
@@ -66,7 +66,7 @@ func (w *entryWriter) writeTitle(e Entry) {
 
 func (w *entryWriter) writeText(text string) { w.writeLines(w.wrap(text, "  ", "  ")) }
 
-// writeDrawing leaves a drawing out where it would not fit.
+// writeDrawing leaves out a drawing that does not fit the width.
 func (w *entryWriter) writeDrawing(text string) {
 	lines := strings.Split(strings.TrimRight(w.Style.plainDrawing(text), "\n"), "\n")
 	widest := 0
@@ -92,12 +92,12 @@ func (w *entryWriter) writeList(title string, items []string) {
 	}
 }
 
-// writeObserved is what a control plane tells or, where none does, why.
+// writeObserved writes what a control plane has observed, or why nothing is known.
 func (w *entryWriter) writeObserved(e Entry) {
 	if e.Observed {
 		w.writeSection("Watches")
-		w.writeText(cmp.Or(strings.Join(e.Watches, ", "), "no events: it looks from time to time"))
-		w.writeSection("Writes, so far")
+		w.writeText(cmp.Or(strings.Join(e.Watches, ", "), "no events: it checks periodically"))
+		w.writeSection("Writes so far")
 		var writes []string
 		for _, x := range e.Writes {
 			writes = append(writes, fmt.Sprintf("%s %s ×%d", x.Verb, x.Resource, x.Count))
@@ -113,10 +113,10 @@ func (w *entryWriter) writeObserved(e Entry) {
 	switch {
 	case !e.Asked:
 		w.writeSection("Watches, writes, permissions")
-		w.writeText(`No control plane runs to observe. Start one with "ctrlplane up".`)
+		w.writeText(`No control plane is running. Start one with "ctrlplane up".`)
 	case !e.Observed:
 		w.writeSection("Watches, writes")
-		w.writeText("Nothing is observed: the control plane runs with --observe-records -1.")
+		w.writeText("Nothing is observed, because the control plane runs with --observe-records -1.")
 	}
 }
 

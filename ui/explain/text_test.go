@@ -2,9 +2,6 @@ package explain
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,31 +11,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// compareGolden compares got with a file of testdata, in which ^[ is an escape.
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	got = strings.ReplaceAll(got, "\x1b", "^[")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
-
-// samplePage is a page that has everything, and does not change as pages do.
+// samplePage has every field, and does not change when the real pages do.
 var samplePage = Page{
 	Name: "some-controller", Group: "workloads",
 	Purpose: "Makes things out of other things. It stops when there are enough of them, which may take a while.",
@@ -92,27 +69,29 @@ func renderText(t *testing.T, e Entry, s Style) string {
 
 func TestEntryText(t *testing.T) {
 	stopped := Facts{Flags: runningFacts.Flags, Aliases: runningFacts.Aliases}
-	nobody := runningFacts
-	nobody.RBAC = newRBAC(nil, nil, nil, nil)
-	blind := runningFacts
-	blind.Snapshot = &observe.Snapshot{}
+	noRoles := runningFacts
+	noRoles.RBAC = newRBAC(nil, nil, nil, nil)
+	unobserved := runningFacts
+	unobserved.Snapshot = &observe.Snapshot{}
 	for name, tc := range map[string]struct {
 		known Facts
 		style Style
 	}{
-		"running": {runningFacts, Style{}},
-		"color":   {runningFacts, Style{Color: true, Width: 200}},
-		"narrow":  {runningFacts, Style{Width: 40, ASCII: true}},
-		"stopped": {stopped, Style{Width: 80}},
-		"nobody":  {nobody, Style{Width: 60}},
-		"blind":   {blind, Style{}},
+		"running":    {runningFacts, Style{}},
+		"color":      {runningFacts, Style{Color: true, Width: 200}},
+		"narrow":     {runningFacts, Style{Width: 40, ASCII: true}},
+		"stopped":    {stopped, Style{Width: 80}},
+		"noroles":    {noRoles, Style{Width: 60}},
+		"unobserved": {unobserved, Style{}},
 	} {
-		t.Run(name, func(t *testing.T) { compareGolden(t, name, renderText(t, samplePage.NewEntry(tc.known), tc.style)) })
+		t.Run(name, func(t *testing.T) {
+			testutil.Golden(t, "testdata/"+name+".golden", []byte(renderText(t, samplePage.NewEntry(tc.known), tc.style)))
+		})
 	}
 }
 
-// All pages keep to the width and to ASCII where they have to, and colours
-// change nothing but colours.
+// Every page fits the width and is ASCII where that is required, and colours change
+// nothing else.
 func TestEveryPageFitsWidthAndASCII(t *testing.T) {
 	for _, p := range Pages() {
 		e := p.NewEntry(Facts{Snapshot: &observe.Snapshot{}})
@@ -124,7 +103,7 @@ func TestEveryPageFitsWidthAndASCII(t *testing.T) {
 				if strings.HasSuffix(l, " ") || strings.ContainsFunc(l, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsControl(r) }) {
 					t.Errorf("%s at %d: %q", p.Name, width, l)
 				}
-				// A word that does not fit stays whole.
+				// A word that does not fit is not broken.
 				if ansi.StringWidth(l) > s.lineWidth() && strings.Count(strings.TrimSpace(l), " ") > 4 {
 					t.Errorf("%s at %d has %d columns: %s", p.Name, width, ansi.StringWidth(l), l)
 				}
@@ -168,7 +147,7 @@ func TestListHasEveryPage(t *testing.T) {
 	}
 }
 
-// What is known of one controller is not put down to another.
+// Facts about one controller do not appear in the entry of another.
 func TestEntryIgnoresOtherControllers(t *testing.T) {
 	e := Page{Name: "third-controller", Queues: map[string]string{"x": "y"}}.NewEntry(runningFacts)
 	if !e.Asked || e.Observed || e.State != "" || len(e.Watches)+len(e.Writes)+len(e.Flags)+len(e.Permissions)+len(e.Aliases) > 0 {

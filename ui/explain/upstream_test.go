@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	// Named here so that what is parsed belongs to the build.
+	// Imported so that the packages that are parsed are part of the build.
 	_ "k8s.io/cloud-provider/names"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager/names"
 )
@@ -51,7 +51,7 @@ func importDir(t *testing.T, path string) string {
 	return pkg.Dir
 }
 
-// parseDir reads the Go files of a folder, but for tests.
+// parseDir parses the Go files of a folder, without its tests.
 func parseDir(t *testing.T, dir string) (files []*ast.File) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -80,7 +80,7 @@ func unquote(t *testing.T, lit *ast.BasicLit) string {
 	return s
 }
 
-// Every controller that upstream names has a page, as have ours.
+// Every controller that upstream names has a page, and so does each of ctrlplane's own.
 func TestEveryControllerHasAPage(t *testing.T) {
 	var names []string
 	for _, path := range []string{managerPath + "/names", "k8s.io/cloud-provider/names"} {
@@ -106,7 +106,7 @@ func TestAccountsMatchUpstream(t *testing.T) {
 	checked := 0
 	for name, constructor := range controllerConstructors(files, constant) {
 		p, ok := FindPage(name)
-		if !ok || strings.Contains(strings.Join(p.As, ""), ":") { // it acts as no account
+		if !ok || strings.Contains(strings.Join(p.As, ""), ":") { // it does not act as a service account
 			continue
 		}
 		checked++
@@ -126,7 +126,8 @@ func TestAccountsMatchUpstream(t *testing.T) {
 	}
 }
 
-// controllerConstructors are the names of the functions in the descriptors, by controller.
+// controllerConstructors maps controllers to the constructor functions in their
+// descriptors.
 func controllerConstructors(files []*ast.File, constant map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, f := range files {
@@ -154,7 +155,7 @@ func controllerConstructors(files []*ast.File, constant map[string]string) map[s
 	return all
 }
 
-// clientAccounts are what each function asks for clients of.
+// clientAccounts maps each function to the accounts that it requests clients for.
 func clientAccounts(t *testing.T, files []*ast.File, constant map[string]string) map[string][]string {
 	all := map[string][]string{}
 	for _, f := range files {
@@ -194,7 +195,7 @@ func lastIdent(e ast.Expr) string {
 	return ""
 }
 
-// Every source file is there, in the version that is linked.
+// Every source file exists in the linked version.
 func TestSourceFilesExist(t *testing.T) {
 	needed := map[string]bool{}
 	for _, p := range Pages() {

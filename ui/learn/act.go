@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// runAct does what the lesson does itself.
+// runAct does what the lesson does automatically.
 func (r *runner) runAct(ctx context.Context, p *Act) error {
 	if err := r.probe.markStart(ctx); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (r *runner) runAct(ctx context.Context, p *Act) error {
 	return r.requireChecks(ctx, p.Until, p.Within)
 }
 
-// runCommands runs command lines that have to succeed.
+// runCommands runs command lines; each has to succeed.
 func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error {
 	for _, l := range lines {
 		var failed strings.Builder
@@ -38,7 +38,7 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 		case err != nil:
 			return fmt.Errorf("line %d: %q: %w", at, l, err)
 		case code != 0:
-			return fmt.Errorf("line %d: %q has failed with code %d: %s", at, l, code, lastLine(failed.String()))
+			return fmt.Errorf("line %d: %q failed with exit code %d: %s", at, l, code, lastLine(failed.String()))
 		}
 	}
 	if len(lines) > 0 && !r.replaying {
@@ -47,7 +47,7 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 	return nil
 }
 
-// firstLine is a command line as it is shown: scripts of several lines are not.
+// firstLine is what is shown of a command line: the first line of a script.
 func (r *runner) firstLine(l string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(l), "\n")
 	if more {
@@ -56,8 +56,8 @@ func (r *runner) firstLine(l string) string {
 	return first
 }
 
-// executeLine runs a command line, in the background if "&" ends it; "stop" ends
-// what runs there.
+// executeLine runs a command line, in the background if it ends with "&". The line
+// "stop" stops all background commands.
 func (r *runner) executeLine(ctx context.Context, l string, out io.Writer) (int, error) {
 	if l == "stop" {
 		r.shell.stopJobs()
@@ -71,11 +71,11 @@ func (r *runner) executeLine(ctx context.Context, l string, out io.Writer) (int,
 	if err != nil {
 		return 0, err
 	}
-	_, err = fmt.Fprintf(out, "It runs by itself until you type \"stop\" or leave; what it writes is in %s.\n", j.log)
+	_, err = fmt.Fprintf(out, "Running in the background until you type \"stop\" or leave. Its output is in %s.\n", j.log)
 	return 0, err
 }
 
-// requireChecks waits until checks hold, and says that they do.
+// requireChecks waits until checks hold, and prints them.
 func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Duration) error {
 	if len(list) == 0 {
 		return nil
@@ -90,35 +90,35 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 	case err != nil:
 		return err
 	case len(out) > 0:
-		return fmt.Errorf("line %d: this does not hold after %v: %s", out[0].check.Line, limit, out[0])
+		return fmt.Errorf("line %d: a check does not hold after %v: %s", out[0].check.Line, limit, out[0])
 	}
 	r.printPassed(list)
 	return nil
 }
 
-// printPassed tells which checks hold.
+// printPassed prints what it means that the checks hold.
 func (r *runner) printPassed(list []*Check) {
 	if r.replaying || len(list) == 0 {
 		return
 	}
-	said := false
+	printed := false
 	for _, c := range list {
 		if c.Say != "" {
 			r.printf("%s", r.wrap(r.good(r.symbol("✓", "ok"))+" ", "  ", r.renderInline(r.substituteNamespace(c.Say))))
-			said = true
+			printed = true
 		}
 	}
-	if !said {
+	if !printed {
 		r.printf("%s\n", r.good(r.symbol("✓", "ok"))+" Done.")
 	}
 	r.printf("\n")
 }
 
-// indentWriter writes what comes two columns to the right, and keeps it.
+// indentWriter indents its input by two columns, and keeps a copy.
 type indentWriter struct {
 	w       io.Writer
 	copy    *strings.Builder
-	midLine bool // of a line
+	midLine bool // the last write did not end a line
 }
 
 func (i *indentWriter) Write(p []byte) (int, error) {

@@ -19,13 +19,13 @@ func readAsk(y yamlBlock) (Part, error) {
 	}
 	switch {
 	case a.Question == "":
-		return nil, parseErrorf(a.Line, "ask: there is no question")
+		return nil, parseErrorf(a.Line, "ask: missing question")
 	case kinds != 1:
-		return nil, parseErrorf(a.Line, "ask: set one of choices, number, measure and pattern, not %d", kinds)
+		return nil, parseErrorf(a.Line, "ask: set exactly one of choices, number, measure and pattern, not %d", kinds)
 	case a.Answer != "" && a.Pattern == "":
-		return nil, parseErrorf(y.lineOf("answer"), "answer is for pattern")
+		return nil, parseErrorf(y.lineOf("answer"), "answer needs pattern")
 	case len(a.Choices) > 0 && a.Wrong != nil:
-		return nil, parseErrorf(y.lineOf("wrong"), "wrong is for numbers and texts: choices say themselves why they are wrong")
+		return nil, parseErrorf(y.lineOf("wrong"), "wrong is only for numbers and texts: explain a choice in its why")
 	}
 	for _, check := range []func(yamlBlock) error{a.checkChoices, a.checkText, a.checkMeasure} {
 		if err := check(y); err != nil {
@@ -45,15 +45,15 @@ func (a *Ask) checkChoices(y yamlBlock) error {
 		case c.Right:
 			right++
 		case c.Why == "":
-			return parseErrorf(line, "choices: say why %q is wrong (why)", c.Text)
+			return parseErrorf(line, "choices: explain why %q is wrong (why)", c.Text)
 		}
 	}
 	switch {
 	case len(a.Choices) == 0:
 	case len(a.Choices) == 1 || len(a.Choices) > 9:
-		return parseErrorf(y.lineOf("choices"), "choices: there have to be 2 to 9")
+		return parseErrorf(y.lineOf("choices"), "choices: use 2 to 9, not %d", len(a.Choices))
 	case right != 1:
-		return parseErrorf(y.lineOf("choices"), "choices: one has to be right, not %d", right)
+		return parseErrorf(y.lineOf("choices"), "choices: exactly one has to be right, not %d", right)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (a *Ask) checkChoices(y yamlBlock) error {
 func (a *Ask) checkText(y yamlBlock) error {
 	for i, w := range a.Wrong {
 		if _, err := regexp.Compile(w.Pattern); err != nil || w.Pattern == "" || w.Why == "" {
-			return parseErrorf(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why it is wrong")
+			return parseErrorf(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why")
 		}
 	}
 	if a.Pattern == "" {
@@ -71,7 +71,7 @@ func (a *Ask) checkText(y yamlBlock) error {
 		return parseErrorf(y.lineOf("pattern"), "%w", err)
 	}
 	if !matchesWhole(a.Pattern, a.Answer) {
-		return parseErrorf(y.lineOf("pattern"), "the answer %q does not fit the pattern: it is what --auto and the last hint say", a.Answer)
+		return parseErrorf(y.lineOf("pattern"), "the answer %q does not match the pattern: --auto uses it as the right answer", a.Answer)
 	}
 	return nil
 }
@@ -85,24 +85,25 @@ func (a *Ask) checkMeasure(y yamlBlock) error {
 		return err
 	}
 	if a.Measure.hasExpectation() {
-		return parseErrorf(a.Measure.Line, "measure: it gives the answer, and expects nothing of it")
+		return parseErrorf(a.Measure.Line, "measure: leave out the expectation: the measured value is the answer")
 	}
 	return nil
 }
 
-// matchesWhole says whether the whole of a text is what a pattern describes, in any case.
+// matchesWhole reports whether a pattern matches a whole text, ignoring case.
 func matchesWhole(pattern, text string) bool {
 	return regexp.MustCompile(`^(?i:` + pattern + `)$`).MatchString(strings.TrimSpace(text))
 }
 
-// verdict is what there is to say about an answer.
+// verdict is the judgement of an answer.
 type verdict struct {
 	right       bool
-	why         string // of a wrong one, if there is something to say
-	notAnAnswer bool   // it is no answer at all
+	why         string // why the answer is wrong, if there is an explanation
+	notAnAnswer bool   // it does not count as an attempt
 }
 
-// judgeAnswer looks at an answer. right is the right number, where one is asked for.
+// judgeAnswer judges an answer. right is the right number, if the question asks for
+// one.
 func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	answer = strings.TrimSpace(answer)
 	switch {
@@ -124,7 +125,7 @@ func (a *Ask) judgeAnswer(answer string, right float64) verdict {
 	return verdict{why: a.explainWrong(answer)}
 }
 
-// judgeChoice takes the letter or the number of a choice.
+// judgeChoice judges the letter or the number of a choice.
 func (a *Ask) judgeChoice(answer string) verdict {
 	at := -1
 	if len(answer) == 1 {
@@ -150,7 +151,7 @@ func (a *Ask) explainWrong(answer string) string {
 	return ""
 }
 
-// rightAnswer is the right answer as one would type it.
+// rightAnswer is the right answer in the form in which it is typed.
 func (a *Ask) rightAnswer(right float64) string {
 	for i, c := range a.Choices {
 		if c.Right {

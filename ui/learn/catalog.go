@@ -14,7 +14,7 @@ import (
 //go:embed lessons/*.md
 var lessonFiles embed.FS
 
-// All are the lessons that come with the program, in their order.
+// All returns the lessons that are part of the program, in order.
 func All() ([]*Lesson, error) {
 	names, err := fs.Glob(lessonFiles, "lessons/*.md")
 	if err != nil {
@@ -36,7 +36,7 @@ func All() ([]*Lesson, error) {
 	return list, nil
 }
 
-// Find returns the lesson with a number, a name or a part of it.
+// Find returns the lesson with this number or name.
 func Find(list []*Lesson, word string) (*Lesson, error) {
 	var names []string
 	for _, l := range list {
@@ -46,9 +46,9 @@ func Find(list []*Lesson, word string) (*Lesson, error) {
 		}
 		names = append(names, name)
 	}
-	hint := `"ctrlplane learn --list" lists them, and a file's name ends in .md`
+	hint := `"ctrlplane learn --list" lists them; the name of a file has to end in .md`
 	if near, ok := suggest.Nearest(word, names); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, fmt.Errorf("there is no lesson %q: %s", word, hint)
+	return nil, fmt.Errorf("unknown lesson %q: %s", word, hint)
 }

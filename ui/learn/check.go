@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Check is something that can be measured, and what it has to be. Exactly one of
-// Object, Count, Records, Queue, Controller, Held, Command and Settled is set.
-// Without an expectation the measure has to be there: an object, one at least.
+// Check is a measure and what is expected of it. Exactly one of Object, Count, Records,
+// Queue, Controller, Held, Command and Settled is set. Without an expectation the object
+// has to exist, or the number must not be 0.
 type Check struct {
 	Line int    `yaml:"-"`
-	Say  string `yaml:"say"` // what it means that it holds
+	Say  string `yaml:"say"` // what it means that the check holds
 
-	Object     string   `yaml:"object"`     // KIND/NAME; its value is what Path finds
-	Count      string   `yaml:"count"`      // KIND: how many there are
-	Records    *Records `yaml:"records"`    // how many there are
+	Object     string   `yaml:"object"`     // KIND/NAME; the value is what Path finds
+	Count      string   `yaml:"count"`      // KIND: the number of objects
+	Records    *Records `yaml:"records"`    // the number of records
 	Queue      string   `yaml:"queue"`      // its Of
 	Controller string   `yaml:"controller"` // its state: running, paused, off …
-	Held       string   `yaml:"held"`       // controller: how many writes it has held
-	Command    string   `yaml:"command"`    // what it prints
-	Settled    bool     `yaml:"settled"`    // whether nothing is left to do
+	Held       string   `yaml:"held"`       // controller: the number of its held writes
+	Command    string   `yaml:"command"`    // its output
+	Settled    bool     `yaml:"settled"`    // whether the control plane has settled
 
 	Path      string  `yaml:"path"`      // of an object: JSONPath
 	Where     string  `yaml:"where"`     // with Count: label selector
@@ -33,11 +33,11 @@ type Check struct {
 	Matches string   `yaml:"matches"`
 	AtLeast *float64 `yaml:"atLeast"`
 	AtMost  *float64 `yaml:"atMost"`
-	Gone    bool     `yaml:"gone"` // the object, or all that are counted
+	Gone    bool     `yaml:"gone"` // the object, or all counted objects, must not exist
 }
 
-// Records selects records of what happened in the lesson's namespaces since the
-// last Do or Act began. What is not set does not matter.
+// Records selects records about the lesson's namespaces since the last Do or Act began.
+// Fields that are not set match everything.
 type Records struct {
 	Kind       string `yaml:"kind"`       // called (if not set), synced, logged or delivered
 	Controller string `yaml:"controller"` // name or alias
@@ -53,7 +53,7 @@ type Records struct {
 	Anywhere   bool   `yaml:"anywhere"` // in all namespaces
 }
 
-// setMeasures are the names of what a check can measure, with whether it is set.
+// setMeasures returns the names of the measures that are set.
 func (c *Check) setMeasures() (list []string) {
 	for _, m := range []struct {
 		name string
@@ -69,10 +69,10 @@ func (c *Check) setMeasures() (list []string) {
 	return list
 }
 
-// String is the check in a few words.
+// String describes the check.
 func (c *Check) String() string { return c.describeMeasure() + " " + c.describeExpectation() }
 
-// describeMeasure is measured, in words.
+// describeMeasure describes what is measured.
 func (c *Check) describeMeasure() string {
 	switch {
 	case c.Object != "" && c.Path != "":
@@ -88,14 +88,14 @@ func (c *Check) describeMeasure() string {
 	case c.Controller != "":
 		return "state of " + c.Controller
 	case c.Held != "":
-		return strings.Join(nonEmpty("number of writes held of "+c.Held, c.Resource), " to ")
+		return strings.Join(nonEmpty("number of held writes of "+c.Held, c.Resource), " to ")
 	case c.Command != "":
 		return "output of " + c.Command
 	}
 	return "control plane"
 }
 
-// String is the selection in a few words.
+// String describes the selection.
 func (r *Records) String() string {
 	words := nonEmpty(r.Controller, r.Kind, r.Verb, r.Resource, r.Queue, r.Says)
 	for _, f := range []struct {

@@ -13,10 +13,11 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// errPlaneEnded is that there is nobody to clean up after, nor with.
-var errPlaneEnded = errors.New("the control plane has ended meanwhile: start it and the lesson again")
+// errPlaneEnded says that the control plane has exited, so that there is nothing to
+// clean up.
+var errPlaneEnded = errors.New("the control plane has exited: start it and the lesson again")
 
-// planeEnded says whether the control plane is there no more.
+// planeEnded reports whether the control plane has exited.
 func (r *runner) planeEnded(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTimeout)
 	defer cancel()
@@ -24,31 +25,32 @@ func (r *runner) planeEnded(ctx context.Context) bool {
 	return utilnet.IsConnectionRefused(err)
 }
 
-// cleanUp takes back what is left of the lesson.
+// cleanUp removes everything that the lesson has created, and reverts its changes to
+// controllers and nodes.
 func (r *runner) cleanUp(ctx context.Context) error {
-	if r.shell == nil { // there is only what prepare could not finish
+	if r.shell == nil { // prepare has failed before it created more
 		return os.RemoveAll(r.toolsDir)
 	}
-	r.printf("\n%s\n", r.faint("Cleaning up: namespace "+r.shell.namespace+", and what else the lesson has changed."))
+	r.printf("\n%s\n", r.faint("Cleaning up: deleting namespace "+r.shell.namespace+" and reverting other changes of the lesson."))
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	r.shell.stopJobs()
 	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
 		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), os.RemoveAll(r.toolsDir))
 	if err != nil {
-		return fmt.Errorf("cleaning up after lesson %s: %w", r.lesson.Name, err)
+		return fmt.Errorf("cannot clean up after lesson %s: %w", r.lesson.Name, err)
 	}
 	return nil
 }
 
-// removeObjects deletes what the lesson has made outside of namespaces.
+// removeObjects deletes the cluster-scoped objects of the lesson.
 func (r *runner) removeObjects(ctx context.Context) error {
 	var errs []error
 	for _, o := range r.lesson.Objects {
 		kind, name, _ := strings.Cut(r.substituteNamespace(o), "/")
 		m, err := r.plane.resolveKind(kind)
 		if meta.IsNoMatchError(err) {
-			continue // it went with its kind
+			continue // it was deleted with its kind
 		}
 		if err == nil {
 			err = r.plane.resourceClient(m, "").Delete(ctx, name, metav1.DeleteOptions{})

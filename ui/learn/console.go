@@ -11,18 +11,18 @@ import (
 	"golang.org/x/term"
 )
 
-// errReaderLeft is that the reader wants to leave: quit, Ctrl-C or Ctrl-D.
+// errReaderLeft says that the reader has left with quit, Ctrl-C or Ctrl-D.
 var errReaderLeft = errors.New("the reader has left")
 
-// console talks with the reader: on a terminal with a line editor, else line by
-// line.
+// console reads from and writes to the reader: with a line editor on a terminal, line
+// by line otherwise.
 type console struct {
 	style
 	out    io.Writer
 	in     *input
-	tty    *os.File // nil if there is none
+	tty    *os.File // nil without a terminal
 	editor *term.Terminal
-	ctx    context.Context // of the read that is under way
+	ctx    context.Context // of the current read
 }
 
 func newConsole(in *os.File, out io.Writer, s style, terminal bool) *console {
@@ -34,7 +34,7 @@ func newConsole(in *os.File, out io.Writer, s style, terminal bool) *console {
 	return c
 }
 
-// resetEditor begins with a new line editor that remembers what was typed before.
+// resetEditor replaces the line editor by a new one with the same history.
 func (c *console) resetEditor() {
 	old := c.editor
 	c.editor = term.NewTerminal(c, "")
@@ -51,8 +51,8 @@ func (c *console) Write(p []byte) (int, error) { return c.out.Write(p) }
 
 func (c *console) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
-// readLine reads a line behind a prompt. It returns errLeft at the end of the input,
-// or the cause of ctx' end.
+// readLine prints a prompt and reads a line. It returns errReaderLeft at the end of the
+// input, or the cause of the end of ctx.
 func (c *console) readLine(ctx context.Context, prompt string) (string, error) {
 	c.ctx = ctx
 	if c.tty == nil {
@@ -64,7 +64,7 @@ func (c *console) readLine(ctx context.Context, prompt string) (string, error) {
 		return "", err
 	}
 	defer func() {
-		_ = term.Restore(fd, state) // the terminal is gone, or it is as it was
+		_ = term.Restore(fd, state) // it only fails if the terminal was closed
 	}()
 	if width := c.terminalWidth(); width > 0 {
 		if err := c.editor.SetSize(width, 24); err != nil {
@@ -75,8 +75,8 @@ func (c *console) readLine(ctx context.Context, prompt string) (string, error) {
 	text, err := c.editor.ReadLine()
 	switch {
 	case ctx.Err() != nil:
-		c.printf("\r\x1b[K") // the prompt, in vain
-		c.resetEditor()      // the old one would take it for still there
+		c.printf("\r\x1b[K") // erase the prompt
+		c.resetEditor()      // the old one would still show the prompt
 		return "", context.Cause(ctx)
 	case errors.Is(err, io.EOF):
 		c.printf("\r\n")
@@ -85,8 +85,8 @@ func (c *console) readLine(ctx context.Context, prompt string) (string, error) {
 	return text, err
 }
 
-// readPlainLine reads a line where nobody edits it, and writes it, too: what the output
-// shows is what was done.
+// readPlainLine reads a line without an editor, and echoes it, so that the output shows
+// what was typed.
 func (c *console) readPlainLine(prompt string) (string, error) {
 	c.printf("%s", prompt)
 	var b strings.Builder
@@ -109,5 +109,5 @@ func (c *console) readPlainLine(prompt string) (string, error) {
 	}
 }
 
-// errInputEnded is that nobody says any more what is to be done.
-var errInputEnded = errors.New("the input ended before the lesson did: it takes a line an answer or command, or --auto")
+// errInputEnded says that the input ended before the lesson.
+var errInputEnded = errors.New("the input ended before the lesson: provide one line per answer or command, or use --auto")

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// checkControllerNames says whether the control plane has the controllers that a lesson names.
+// checkControllerNames checks that the control plane has the controllers that a lesson
+// names.
 func (p *controlPlane) checkControllerNames(l *Lesson) error {
 	var errs []error
 	know := func(line int, names ...string) {

@@ -18,20 +18,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// controlPlane is the control plane that a lesson is about.
+// controlPlane gives access to the control plane of a lesson.
 type controlPlane struct {
 	cfg             *rest.Config
 	control         *controlrest.Client
 	objects         dynamic.Interface
 	kinds           meta.RESTMapper
-	resetKinds      func()            // makes kinds ask the server again
-	controllerNames map[string]string // of controllers, by name and alias
+	resetKinds      func()            // makes kinds repeat the discovery
+	controllerNames map[string]string // by name and alias
 }
 
 func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would come between the lines of the lesson
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would be printed between the lines of the lesson
 	p := &controlPlane{cfg: cfg, controllerNames: map[string]string{}}
 	var err error
 	if p.control, err = controlrest.NewClient(cfg); err != nil {
@@ -59,7 +59,7 @@ func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, erro
 	return p, nil
 }
 
-// resolveController is the name that an alias stands for.
+// resolveController returns the full name of a controller.
 func (p *controlPlane) resolveController(name string) (string, error) {
 	if full := p.controllerNames[name]; full != "" {
 		return full, nil
@@ -75,7 +75,7 @@ func (p *controlPlane) resolveController(name string) (string, error) {
 	return "", fmt.Errorf("unknown controller %q: %s", name, hint)
 }
 
-// resolveKind finds what kubectl would take a kind for.
+// resolveKind finds the resource of a kind in the way that kubectl does.
 func (p *controlPlane) resolveKind(name string) (*meta.RESTMapping, error) {
 	full, short := schema.ParseResourceArg(strings.ToLower(name))
 	find := func() (found schema.GroupVersionKind, err error) {
@@ -88,7 +88,7 @@ func (p *controlPlane) resolveKind(name string) (*meta.RESTMapping, error) {
 		return found, err
 	}
 	found, err := find()
-	if meta.IsNoMatchError(err) { // it may be new
+	if meta.IsNoMatchError(err) { // its definition may be new
 		p.resetKinds()
 		found, err = find()
 	}
@@ -98,7 +98,8 @@ func (p *controlPlane) resolveKind(name string) (*meta.RESTMapping, error) {
 	return p.kinds.RESTMapping(found.GroupKind(), found.Version)
 }
 
-// resourceClient are the objects of a kind: in a namespace if the kind has such.
+// resourceClient is the client for the objects of a kind, in a namespace if the kind is
+// namespaced.
 func (p *controlPlane) resourceClient(m *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
 	if m.Scope.Name() == meta.RESTScopeNameRoot {
 		return p.objects.Resource(m.Resource)
@@ -106,7 +107,7 @@ func (p *controlPlane) resourceClient(m *meta.RESTMapping, namespace string) dyn
 	return p.objects.Resource(m.Resource).Namespace(namespace)
 }
 
-// resolveObject names an object of the plane by KIND/NAME.
+// resolveObject resolves KIND/NAME.
 func (p *controlPlane) resolveObject(ref, namespace string) (observe.Object, error) {
 	kind, name, _ := strings.Cut(ref, "/")
 	m, err := p.resolveKind(kind)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// errTaskDone is that what the reader was to do is done.
+// errTaskDone says that the reader's task is done.
 var errTaskDone = errors.New("it is done")
 
-// effectWait is how long a command's effects are waited for before the next prompt.
+// effectWait is how long to wait for the effects of a command before the next prompt.
 const effectWait = 1500 * time.Millisecond
 
-// runDo has something done by the reader.
+// runDo gives the reader a task and waits until it is done.
 func (r *runner) runDo(ctx context.Context, d *Do) error {
-	if len(d.Until) > 0 { // else it is about what was done before
+	if len(d.Until) > 0 { // otherwise the previous task is still the subject
 		if err := r.probe.markStart(ctx); err != nil {
 			return err
 		}
@@ -42,8 +42,8 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 	}
 }
 
-// performDo does what the reader should do. With Auto it is an error that it was done
-// before: then the check could not tell.
+// performDo performs the reader's task. With Auto it is an error if the checks hold
+// before: they would not detect whether the task was done.
 func (r *runner) performDo(ctx context.Context, d *Do) error {
 	if r.Auto && !r.replaying && len(d.Until) > 0 {
 		out, err := r.probe.unmetChecks(ctx, d.Until)
@@ -51,7 +51,7 @@ func (r *runner) performDo(ctx context.Context, d *Do) error {
 			return err
 		}
 		if len(out) == 0 {
-			return fmt.Errorf("line %d: the checks hold before anything was done", d.Line)
+			return fmt.Errorf("line %d: the checks hold before the task is done", d.Line)
 		}
 	}
 	if err := r.runCommands(ctx, d.Run, d.Line); err != nil {
@@ -60,14 +60,15 @@ func (r *runner) performDo(ctx context.Context, d *Do) error {
 	return r.requireChecks(ctx, d.Until, d.Within)
 }
 
-// task is something that the reader is about to do.
+// task is the reader's current task.
 type task struct {
 	*runner
 	*Do
-	hintsGiven int // given
+	hintsGiven int
 }
 
-// readCommand lets the reader say one thing; errDone is that the task is done.
+// readCommand reads and executes one line of the reader. It returns errTaskDone when
+// the task is done.
 func (t *task) readCommand(ctx context.Context) error {
 	watch, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -85,7 +86,7 @@ func (t *task) readCommand(ctx context.Context) error {
 	return t.handleLine(ctx, strings.TrimSpace(line))
 }
 
-// watchChecks ends the reading when the checks hold.
+// watchChecks interrupts the reading when the checks hold.
 func (t *task) watchChecks(ctx context.Context, stop context.CancelCauseFunc) {
 	if len(t.Until) == 0 {
 		return
@@ -120,7 +121,7 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		return err
 	}
 	if len(t.Until) == 0 {
-		t.printf("%s\n", t.faint("Enter goes on."))
+		t.printf("%s\n", t.faint("Press Enter to continue."))
 		return nil
 	}
 	out, err := t.probe.awaitChecks(ctx, t.Until, effectWait)
@@ -130,7 +131,7 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 	return err
 }
 
-// checkNow says what is still to be done.
+// checkNow prints which checks do not hold yet.
 func (t *task) checkNow(ctx context.Context) error {
 	if len(t.Until) == 0 {
 		return errTaskDone
@@ -148,19 +149,19 @@ func (t *task) checkNow(ctx context.Context) error {
 	return nil
 }
 
-// printHint gives the next one; the last is the solution.
+// printHint prints the next hint; the last one is the solution.
 func (t *task) printHint() {
 	if t.hintsGiven < len(t.Hints) {
 		t.printf("%s", t.wrap(t.cue("Hint: "), "  ", t.renderInline(t.substituteNamespace(t.Hints[t.hintsGiven]))))
 		t.hintsGiven++
 		return
 	}
-	t.printf("%s\n", t.cue("This does it:"))
+	t.printf("%s\n", t.cue("Solution:"))
 	for _, l := range t.Do.Run {
 		t.printf("  %s\n", t.code(l))
 	}
-	t.printf("%s\n", t.faint("Type it, or \"skip\" to have it done."))
+	t.printf("%s\n", t.faint("Type it, or \"skip\" to have it run for you."))
 }
 
-// errTaskSkipped is errDone, but for the praise, which was given.
+// errTaskSkipped is errTaskDone when the passed checks have already been printed.
 var errTaskSkipped = fmt.Errorf("%w: skipped", errTaskDone)

@@ -1,13 +1,12 @@
-// Package learn reads lessons and runs them against a control plane. A lesson is
-// a Markdown file: front matter says what it is, each heading "## …" begins a
-// step, and fenced blocks in YAML are what the reader does (do), what the lesson
-// does itself (run), what it shows (show) and what it asks (ask). docs/lessons.md
-// describes them for those who write one.
+// Package learn parses lessons and runs them on a control plane. A lesson is a Markdown
+// file: front matter describes it, each heading "## …" begins a step, and fenced blocks
+// in YAML are tasks for the reader (do), actions of the lesson itself (run), output (show)
+// and questions (ask). docs/lessons.md describes the format for authors.
 //
-// A Runner does the steps of a lesson in a namespace of its own, and takes back
-// all of it at the end: the namespace, its folder, what it has started, nodes,
-// and hands on controllers. It sees that something was done by looking at the
-// API and at what package observe knows, so that it does not matter where it was
-// done. With Auto it does all by itself and fails where a check does not hold, or
-// holds before anything was done.
+// Run runs the steps of a lesson in a namespace of its own. At the end it deletes the
+// namespace and the lesson's folder, stops the background commands, and reverts
+// interventions on controllers and nodes. It detects that a task is done from the API
+// and from the records of package observe, so the reader may work in any shell. With
+// Auto it performs all tasks itself, and fails if a check does not hold, or holds before
+// its task was done.
 package learn

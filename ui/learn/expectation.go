@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// value is what a check has measured.
+// value is the result of a measure.
 type value struct {
 	text   string
-	absent bool // there is no such object
+	absent bool // the object does not exist
 }
 
 func numberValue(n int64) value { return value{text: strconv.FormatInt(n, 10)} }
 
-// hasExpectation says whether the check says what its measure has to be.
+// hasExpectation reports whether the check expects a particular value.
 func (c *Check) hasExpectation() bool {
 	return c.Is != nil || c.Not != nil || c.Matches != "" || c.AtLeast != nil || c.AtMost != nil || c.Gone
 }
 
-// holds says whether v is what it has to be. Text is not cut, but for blanks at
-// its ends.
+// holds reports whether v is as expected, ignoring spaces at both ends.
 func (c *Check) holds(v value) bool {
 	text := strings.TrimSpace(v.text)
 	if c.Gone {
@@ -33,7 +32,7 @@ func (c *Check) holds(v value) bool {
 	if c.Is != nil && !equalValues(text, *c.Is) || c.Not != nil && equalValues(text, *c.Not) {
 		return false
 	}
-	if c.Matches != "" && !regexp.MustCompile(c.Matches).MatchString(v.text) { // compiled when it was read, too
+	if c.Matches != "" && !regexp.MustCompile(c.Matches).MatchString(v.text) { // was compiled by validate
 		return false
 	}
 	if c.AtLeast != nil || c.AtMost != nil {
@@ -46,7 +45,7 @@ func (c *Check) holds(v value) bool {
 	return text != "" && text != "0" && text != "false"
 }
 
-// equalValues compares as numbers where both are.
+// equalValues compares numbers if both texts are numbers.
 func equalValues(a, b string) bool {
 	x, errA := strconv.ParseFloat(a, 64)
 	y, errB := strconv.ParseFloat(b, 64)
@@ -56,7 +55,7 @@ func equalValues(a, b string) bool {
 	return a == b
 }
 
-// describeExpectation is the expectation in words.
+// describeExpectation describes the expectation.
 func (c *Check) describeExpectation() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -77,21 +76,21 @@ func (c *Check) describeExpectation() string {
 	}
 	switch {
 	case c.Gone:
-		add("has to be gone")
+		add("must not exist")
 	case c.Settled:
 		add("has to settle")
 	case len(words) == 0 && (c.Object != "" && c.Path == "" || c.Command != ""):
-		add("has to be there")
+		add("has to exist")
 	case len(words) == 0:
 		add("must not be 0")
 	}
 	return strings.Join(words, " and ")
 }
 
-// String is the value for people, in one line.
+// String describes the value in one line.
 func (v value) String() string {
 	if v.absent {
-		return "it is not there"
+		return "it does not exist"
 	}
 	const most = 80
 	text := []rune(strings.Join(strings.Fields(v.text), " "))

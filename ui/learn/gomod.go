@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// writeModule makes the lesson's folder a Go module, if the lesson has Go files:
-// with the modules that this program was built from, in the same versions, so
-// that where it was built nothing has to be downloaded.
+// writeModule makes the lesson's folder a Go module if the lesson has Go files. The
+// module requires the modules that this program was built from, in the same versions, so
+// that nothing has to be downloaded on the machine where it was built.
 func writeModule(dir string, l *Lesson) error {
 	if !l.hasGo() {
 		return nil
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || len(info.Deps) == 0 {
-		return errors.New("this program does not know what it was built from: build it with go build")
+		return errors.New("cannot create a Go module for the lesson: this program has no build information: build it with go build")
 	}
 	var mod, sum strings.Builder
 	fmt.Fprintf(&mod, "module lesson\n\ngo %s\n\nrequire (\n", goVersion(info.GoVersion))
 	for _, d := range info.Deps {
-		if d.Sum == "" { // a folder, as of a workspace
+		if d.Sum == "" { // replaced by a folder, or in a workspace
 			continue
 		}
 		fmt.Fprintf(&mod, "\t%s %s\n", d.Path, d.Version)
@@ -46,7 +46,7 @@ func (l *Lesson) hasGo() bool {
 	return false
 }
 
-// goVersion is what a go.mod says for a toolchain: "1.26" for "go1.26.8 X:…".
+// goVersion is the version for a go.mod: "1.26" for the toolchain "go1.26.8 X:…".
 func goVersion(toolchain string) string {
 	version, _, _ := strings.Cut(strings.TrimPrefix(toolchain, "go"), " ")
 	parts := strings.SplitN(version, ".", 3)

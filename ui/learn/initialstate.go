@@ -8,13 +8,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// initialState are what a lesson may do to controllers and nodes, as it was before.
+// initialState is the state of controllers and nodes before the lesson.
 type initialState struct {
 	controllers map[string]control.Controller
 	nodes       map[string]control.Node
 }
 
-// recordState notes how controllers and nodes are, and adds the nodes that are missing.
+// recordState records the state of controllers and nodes, and adds missing nodes.
 func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialState, error) {
 	h := &initialState{controllers: map[string]control.Controller{}, nodes: map[string]control.Node{}}
 	list, err := p.control.Controllers(ctx)
@@ -37,16 +37,16 @@ func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialStat
 	}
 	if missing := nodes - ready; missing > 0 {
 		if _, err := p.control.Add(ctx, missing); err != nil {
-			return h, fmt.Errorf("the lesson needs %d nodes that are ready: %w", nodes, err)
+			return h, fmt.Errorf("cannot add nodes: the lesson needs %d ready nodes: %w", nodes, err)
 		}
 		return h, p.waitNodesReady(ctx, nodes)
 	}
 	return h, nil
 }
 
-// waitNodesReady returns when there are so many nodes that are ready.
+// waitNodesReady waits until this number of nodes is ready.
 func (p *controlPlane) waitNodesReady(ctx context.Context, nodes int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("%d nodes are not ready after %v: is something paused?", nodes, removalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("%d nodes are not ready after %v: check that no controller is paused or stopped", nodes, removalTimeout))
 	defer cancel()
 	return pollUntil(ctx, func() (bool, error) {
 		list, err := p.control.List(ctx)
@@ -60,7 +60,7 @@ func (p *controlPlane) waitNodesReady(ctx context.Context, nodes int) error {
 	})
 }
 
-// revertState makes controllers and nodes what they were.
+// revertState reverts changes of controllers and nodes.
 func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 	if h == nil {
 		return nil
@@ -70,21 +70,21 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	gates := p.control.Interventions()
+	interventions := p.control.Interventions()
 	for _, c := range list {
 		was := h.controllers[c.Name]
 		if c.State == was.State && c.Reason == was.Reason {
 			continue
 		}
 		if was.State == "running" && was.Reason == "" {
-			_, err = gates.Clear(ctx, []string{c.Name})
+			_, err = interventions.Clear(ctx, []string{c.Name})
 			errs = append(errs, err)
 		}
 		switch {
 		case was.State == "running" && c.State == "paused":
-			_, err = gates.Resume(ctx, []string{c.Name})
+			_, err = interventions.Resume(ctx, []string{c.Name})
 		case was.State == "running" && c.State == "off":
-			_, err = gates.Start(ctx, []string{c.Name})
+			_, err = interventions.Start(ctx, []string{c.Name})
 		default:
 			err = nil
 		}

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// input reads where nobody may be typing: a read that is given up goes on in the
-// background, and the next one gets what it brings. Nothing is read in between,
-// so that commands may read the same terminal.
+// input makes reads cancelable: a canceled read continues in the background, and the
+// next one gets its data. Nothing is read between two reads, so that commands can read
+// the same terminal.
 type input struct {
 	r        io.Reader
 	requests chan struct{}
 	chunks   chan chunk
-	pending  bool   // a read is under way
-	unread   []byte // of what was read
+	pending  bool   // a read is in progress
+	unread   []byte // data that read has not returned yet
 	err      error
 }
 
@@ -24,7 +24,7 @@ type chunk struct {
 
 func newInput(r io.Reader) *input {
 	in := &input{r: r, requests: make(chan struct{}), chunks: make(chan chunk, 1)}
-	go func() {
+	go func() { // ends after close and the current read, which cannot be interrupted
 		for range in.requests {
 			buf := make([]byte, 4096)
 			n, err := r.Read(buf)
@@ -34,10 +34,10 @@ func newInput(r io.Reader) *input {
 	return in
 }
 
-// close lets go of the reader once the read that is under way has ended.
+// close ends the goroutine after the current read.
 func (in *input) close() { close(in.requests) }
 
-// read returns what there is, or the cause of ctx' end.
+// read returns available data, or the cause of the end of ctx.
 func (in *input) read(ctx context.Context, p []byte) (int, error) {
 	if len(in.unread) == 0 {
 		if in.err != nil {

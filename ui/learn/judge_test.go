@@ -40,7 +40,7 @@ func TestJudgeAnswer(t *testing.T) {
 	}
 	for _, a := range []*Ask{choices, text, num} {
 		if s := a.rightAnswer(n); !a.judgeAnswer(s, n).right {
-			t.Errorf("the solution %q is taken for wrong", s)
+			t.Errorf("the right answer %q is judged as wrong", s)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestRecordsMatch(t *testing.T) {
 	yes, no := true, false
 	called := &observe.Called{Controller: "c", Verb: "update", Object: observe.Object{Resource: "deployments", Namespace: "lesson-1"}, Subresource: "status", Status: 409, Conflict: true, Error: "too old"}
 	synced := &observe.Synced{Queue: "deployment", Key: "lesson-1/web", Retried: true, Error: "too old"}
-	logged := &observe.Logged{Message: "Setting expectations", Attrs: []observe.Attr{{Key: "e", Value: "&{2 0 lesson-1/web x}"}}}
+	logged := &observe.Logged{Message: "Setting expectations", Attrs: []observe.Attr{{Key: "e", Value: "{add:2 del:0 key:lesson-1/web}"}}}
 	delivered := &observe.Delivered{Change: observe.Added, Object: observe.Object{Resource: "namespaces", Name: "lesson-1-house"}}
 	for _, tc := range []struct {
 		r    Records
@@ -106,7 +106,7 @@ func TestRecordsMatch(t *testing.T) {
 		{Records{Says: "new"}, called, false},
 		{Records{Queue: "deployment", Retried: &yes}, synced, true},
 		{Records{Queue: "replicaset"}, synced, false},
-		{Records{Says: "e=&"}, logged, true},
+		{Records{Says: "e={add:2 "}, logged, true},
 		{Records{Says: "fulfilled"}, logged, false},
 		{Records{Verb: "added", Resource: "namespaces"}, delivered, true},
 		{Records{Verb: "deleted"}, delivered, false},
@@ -123,6 +123,6 @@ func TestRecordsMatch(t *testing.T) {
 	}
 	ten := &observe.Called{Object: observe.Object{Resource: "pods", Namespace: "lesson-10"}}
 	if ours.inLesson(ten) {
-		t.Error("what is in lesson-10 is taken for lesson-1's")
+		t.Error("an object in lesson-10 counts as in lesson-1")
 	}
 }

@@ -5,36 +5,51 @@ import (
 	"time"
 )
 
-// Lesson is a file as it was read.
+// Lesson is a parsed lesson.
 type Lesson struct {
-	Name  string `yaml:"-"` // the file's name without its ending
+	Name  string `yaml:"-"` // the file's name without the extension
 	Title string `yaml:"title"`
-	// Summary says in a sentence what there is to learn.
+	// Summary says in one sentence what the lesson teaches.
 	Summary string `yaml:"summary"`
 	Minutes int    `yaml:"minutes"`
-	// Nodes is how many simulated nodes there have to be; missing ones are added.
+	// Nodes is the number of ready nodes that the lesson needs; missing ones are added.
 	Nodes int `yaml:"nodes"`
-	// Plane are flags of "ctrlplane up" for a control plane that is started for
-	// the lesson.
+	// Plane has flags of "ctrlplane up" for a control plane that is started for the
+	// lesson.
 	Plane []string `yaml:"plane"`
-	// Namespaces are further ones that the lesson makes: their names are those of
-	// the lesson's own, "-" and these.
+	// Namespaces has the suffixes of additional namespaces: the name of each is that of
+	// the lesson's namespace, "-" and the suffix.
 	Namespaces []string `yaml:"namespaces"`
-	// Objects are those outside of namespaces that the lesson makes: KIND/NAME.
+	// Objects has the cluster-scoped objects that the lesson creates, as KIND/NAME.
 	Objects []string `yaml:"objects"`
-	// Traces are objects, as KIND/NAME, whose traces are what is to come of the
-	// lesson: for tests.
+	// Traces has objects, as KIND/NAME, whose traces tests compare.
 	Traces []string `yaml:"traces"`
 
 	Steps []*Step `yaml:"-"`
 }
 
-// Step is what stands below a heading.
+// Position returns the number of a step, from 1, and the number of all steps, as the
+// reader sees them: without those that are skipped on this machine.
+func (l *Lesson) Position(step int) (number, of int) {
+	number = 1
+	for i, s := range l.Steps {
+		if !s.isPossible() {
+			continue
+		}
+		of++
+		if i < step {
+			number++
+		}
+	}
+	return number, of
+}
+
+// Step is the part of a lesson below a heading.
 type Step struct {
 	Title string
 	Line  int
-	// Needs names a program without which the step is left out, Without one with
-	// which it is.
+	// Needs is a program that has to be installed, Without one that must not be;
+	// otherwise the step is skipped.
 	Needs, Without string
 	Parts          []Part
 }
@@ -55,17 +70,17 @@ type Code struct {
 	Lang, File, Text string
 }
 
-// Do is what the reader is to do. Without checks they look, and go on.
+// Do is a task for the reader. Without checks the reader decides when to continue.
 type Do struct {
 	Line   int           `yaml:"-"`
 	Say    string        `yaml:"say"`
-	Run    Commands      `yaml:"run"` // what does it
+	Run    Commands      `yaml:"run"` // the commands that perform the task
 	Until  []*Check      `yaml:"until"`
 	Hints  []string      `yaml:"hints"`
-	Within time.Duration `yaml:"within"` // of the checks, after the commands
+	Within time.Duration `yaml:"within"` // time for the checks after the commands
 }
 
-// Act is what the lesson does itself.
+// Act is what the lesson does automatically.
 type Act struct {
 	Line   int           `yaml:"-"`
 	Say    string        `yaml:"say"`
@@ -74,52 +89,53 @@ type Act struct {
 	Within time.Duration `yaml:"within"`
 }
 
-// Show shows what the controllers did: one of its first fields.
+// Show shows what the controllers did. Exactly one of the fields in the first group is
+// set.
 type Show struct {
 	Line     int      `yaml:"-"`
-	Trace    string   `yaml:"trace"`    // KIND/NAME: what came of it
-	Why      string   `yaml:"why"`      // KIND/NAME; or KIND: the newest that Where selects, or the last that went
-	Queues   []string `yaml:"queues"`   // what they have done since the last Do or Act began
-	Activity []string `yaml:"activity"` // controllers: their writes and failures since then
-	Held     string   `yaml:"held"`     // controller: the writes that are held
-	Log      string   `yaml:"log"`      // controller: what it said since then, as far as Says fits
-	Command  string   `yaml:"command"`  // what it prints
+	Trace    string   `yaml:"trace"`    // KIND/NAME: what it set off
+	Why      string   `yaml:"why"`      // KIND/NAME; or KIND: the newest that Where selects, or the last deleted one
+	Queues   []string `yaml:"queues"`   // their numbers since the last Do or Act began
+	Activity []string `yaml:"activity"` // controllers: their writes and failed calls since then
+	Held     string   `yaml:"held"`     // controller: its held writes
+	Log      string   `yaml:"log"`      // controller: its log lines since then that match Says
+	Command  string   `yaml:"command"`  // its output
 
 	Say        string `yaml:"say"`
 	Says       string `yaml:"says"`       // regular expression, with Log
 	Where      string `yaml:"where"`      // label selector, with Why
 	Controller string `yaml:"controller"` // with Trace
-	Depth      int    `yaml:"depth"`      // with Trace: how many writes one after the other
-	Recent     bool   `yaml:"recent"`     // with Trace: since the last Do or Act began
-	Deleted    bool   `yaml:"deleted"`    // with Why: what led to its end
-	Lines      int    `yaml:"lines"`      // at most so many; 0 = 40
+	Depth      int    `yaml:"depth"`      // with Trace: maximum number of consecutive writes
+	Recent     bool   `yaml:"recent"`     // with Trace: only since the last Do or Act began
+	Deleted    bool   `yaml:"deleted"`    // with Why: what led to its deletion
+	Lines      int    `yaml:"lines"`      // maximum number of lines; 0 means 40
 }
 
-// Ask is a question with choices, with a number or with a text as its answer.
+// Ask is a question whose answer is a choice, a number or a text.
 type Ask struct {
 	Line     int      `yaml:"-"`
 	Question string   `yaml:"question"`
 	Choices  []Choice `yaml:"choices"`
 
 	Number  *float64 `yaml:"number"`
-	Measure *Check   `yaml:"measure"` // gives the number
+	Measure *Check   `yaml:"measure"` // its value is the right number
 
-	Pattern string `yaml:"pattern"` // regular expression for the whole text, in any case
-	Answer  string `yaml:"answer"`  // a text that it fits
+	Pattern string `yaml:"pattern"` // regular expression for the whole text, ignoring case
+	Answer  string `yaml:"answer"`  // a text that matches Pattern
 
-	Wrong   []WrongAnswer `yaml:"wrong"`   // numbers and texts that are explained
-	Hints   []string      `yaml:"hints"`   // one after each wrong answer
-	Explain string        `yaml:"explain"` // after the right one
+	Wrong   []WrongAnswer `yaml:"wrong"`   // explanations of wrong numbers and texts
+	Hints   []string      `yaml:"hints"`   // one for each wrong answer
+	Explain string        `yaml:"explain"` // shown after the right answer
 }
 
-// Choice is one of several answers. Why says what is wrong with it.
+// Choice is one of several answers. Why explains why it is wrong.
 type Choice struct {
 	Text  string `yaml:"text"`
 	Right bool   `yaml:"right"`
 	Why   string `yaml:"why"`
 }
 
-// WrongAnswer explains answers that fit a pattern.
+// WrongAnswer explains why answers that match a pattern are wrong.
 type WrongAnswer struct {
 	Pattern string `yaml:"pattern"`
 	Why     string `yaml:"why"`
@@ -132,7 +148,7 @@ func (p *Act) lineNumber() int  { return p.Line }
 func (p *Show) lineNumber() int { return p.Line }
 func (p *Ask) lineNumber() int  { return p.Line }
 
-// ParseError is what is wrong with a lesson's file, and where.
+// ParseError is an error in a lesson's file.
 type ParseError struct {
 	File string
 	Line int

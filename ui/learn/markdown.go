@@ -7,8 +7,8 @@ import (
 
 var listItem = regexp.MustCompile(`^(\s*)([-*]|\d+\.)\s+(.*)$`)
 
-// renderMarkdown draws the part of Markdown that lessons use: paragraphs, lists,
-// quotes, "### …" and what inline draws.
+// renderMarkdown renders the part of Markdown that lessons use: paragraphs, lists,
+// quotes, "### …" headings and inline markup.
 func (s style) renderMarkdown(text string) string {
 	var b strings.Builder
 	p := paragraph{style: s}
@@ -45,7 +45,7 @@ func (s style) renderMarkdown(text string) string {
 	return b.String()
 }
 
-// paragraph collects lines that are set as one.
+// paragraph collects lines that are wrapped together.
 type paragraph struct {
 	style
 	first, rest string
@@ -59,7 +59,7 @@ func (p *paragraph) flush(b *strings.Builder) {
 	p.first, p.rest, p.words = "", "", nil
 }
 
-// renderCode draws code to read.
+// renderCode renders a code listing.
 func (s style) renderCode(c *Code) string {
 	var b strings.Builder
 	if c.File != "" {

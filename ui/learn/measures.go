@@ -45,7 +45,7 @@ func (p *probe) queueNumber(ctx context.Context, c *Check) (value, error) {
 	}
 	now, ok := findQueue(s, c.Queue)
 	if !ok {
-		return value{}, errors.New("there is no such queue")
+		return value{}, errors.New("unknown queue")
 	}
 	then, _ := findQueue(p.before, c.Queue)
 	return numberValue(map[string]int64{

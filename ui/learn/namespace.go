@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +15,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// processAnnotation is an annotation of a lesson's namespace: the process that does it.
-const processAnnotation = "ctrlplane/learner"
+// processAnnotation is an annotation of a lesson's namespace with the ID of the process
+// that runs the lesson. Earlier versions used the old key.
+const (
+	processAnnotation    = "ctrlplane.local/learner"
+	oldProcessAnnotation = "ctrlplane/learner"
+)
 
-// removalTimeout is how long the end of a namespace may take.
+// removalTimeout is how long the deletion of a namespace may take.
 const removalTimeout = 30 * time.Second
 
 var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// createNamespace makes the lesson's namespace. One that a lesson has left behind is
-// removed before.
+// createNamespace creates the lesson's namespace. If an earlier run left one behind, it
+// is deleted first.
 func (p *controlPlane) createNamespace(ctx context.Context, name string, further []string) error {
 	old, err := p.objects.Resource(namespaceResource).Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -31,12 +36,12 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 	case err != nil:
 		return err
 	default:
-		pid, err := strconv.Atoi(old.GetAnnotations()[processAnnotation])
+		pid, err := strconv.Atoi(cmp.Or(old.GetAnnotations()[processAnnotation], old.GetAnnotations()[oldProcessAnnotation]))
 		if err != nil {
-			return fmt.Errorf("namespace %s is there, and no lesson has made it: delete it first", name)
+			return fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)
 		}
 		if pid != os.Getpid() && processExists(pid) {
-			return fmt.Errorf("process %d does this lesson now, in namespace %s: end that first", pid, name)
+			return fmt.Errorf("process %d is running this lesson in namespace %s: stop it first", pid, name)
 		}
 		if err := p.removeNamespaces(ctx, name, further); err != nil {
 			return err
@@ -55,11 +60,11 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 	return p.waitServiceAccount(ctx, name)
 }
 
-// waitServiceAccount returns when Pods can be made in a namespace: they need its default
-// service account.
+// waitServiceAccount waits until a namespace has its default service account, which
+// Pods need.
 func (p *controlPlane) waitServiceAccount(ctx context.Context, namespace string) error {
 	accounts := p.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(namespace)
-	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("serviceaccount-controller has not made the service account of the lesson's namespace: is it paused or stopped?"))
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("serviceaccount-controller has not created the service account of the lesson's namespace: check that it is not paused or stopped"))
 	defer cancel()
 	return pollUntil(ctx, func() (bool, error) {
 		_, err := accounts.Get(ctx, "default", metav1.GetOptions{})
@@ -70,7 +75,7 @@ func (p *controlPlane) waitServiceAccount(ctx context.Context, namespace string)
 	})
 }
 
-// pollUntil calls done until it says so; if ctx ends first the error is its cause.
+// pollUntil calls done until it returns true. If ctx ends first, it returns the cause.
 func pollUntil(ctx context.Context, done func() (bool, error)) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -3,16 +3,19 @@ package learn
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
 
-// Parse reads a lesson. Its error is a *Mistake.
+// maxLessonBytes bounds the file of a lesson.
+const maxLessonBytes = 4 << 20
+
+// Parse parses a lesson. Its error is a *ParseError.
 func Parse(file string, data []byte) (*Lesson, error) {
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
@@ -27,27 +30,27 @@ func Parse(file string, data []byte) (*Lesson, error) {
 	return p.lesson, nil
 }
 
-// ReadFile reads a lesson from a file.
+// ReadFile parses a lesson in a file.
 func ReadFile(path string) (*Lesson, error) {
-	data, err := os.ReadFile(path)
+	data, err := limitread.File(path, maxLessonBytes)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(path, data)
 }
 
-// parser goes through a file line by line.
+// parser parses a file line by line.
 type parser struct {
 	file       string
 	lines      []string
-	lineNumber int // the line that was read last, from 1
+	lineNumber int // the last line read, from 1
 	lesson     *Lesson
 	step       *Step
 	prose      []string
 	proseLine  int
 }
 
-// parseErrorf is one on a line.
+// parseErrorf returns a ParseError for a line.
 func parseErrorf(line int, format string, args ...any) error {
 	return &ParseError{Line: line, Why: fmt.Errorf(format, args...).Error()}
 }
@@ -75,12 +78,12 @@ func (p *parser) parse() error {
 	}
 	p.flushProse()
 	if len(p.lesson.Steps) == 0 {
-		return parseErrorf(len(p.lines), `there is no step: begin one with a heading "## …"`)
+		return parseErrorf(len(p.lines), `no step: begin one with a heading "## …"`)
 	}
 	return nil
 }
 
-// parseFrontMatter reads what stands between two lines "---" at the beginning.
+// parseFrontMatter parses the text between two lines "---" at the beginning.
 func (p *parser) parseFrontMatter() error {
 	if l, _ := p.nextLine(); strings.TrimSpace(l) != "---" {
 		return parseErrorf(1, `a lesson begins with front matter: "---", title: …, "---"`)
@@ -96,7 +99,7 @@ func (p *parser) parseFrontMatter() error {
 	return p.lesson.validate(y)
 }
 
-// readUntil returns the lines before one that ends them, which is read, too.
+// readUntil returns the lines before the one for which end is true, and skips that.
 func (p *parser) readUntil(end func(string) bool) (string, bool) {
 	var body []string
 	for {
@@ -143,7 +146,7 @@ func (p *parser) parseLine(l string) error {
 	return nil
 }
 
-// flushProse ends a piece of prose.
+// flushProse adds the collected prose to the step.
 func (p *parser) flushProse() {
 	text := strings.Trim(strings.Join(p.prose, "\n"), "\n ")
 	p.prose = nil
@@ -152,8 +155,8 @@ func (p *parser) flushProse() {
 	}
 }
 
-// parseCondition reads a comment: "needs: go" leaves the step out where there is no
-// such program, "without: go" where there is. Others mean nothing.
+// parseCondition parses a comment: "needs: go" skips the step if the program is not
+// installed, "without: go" if it is. Other comments are ignored.
 func (p *parser) parseCondition(text string) error {
 	key, program, ok := strings.Cut(text, ":")
 	program = strings.TrimSpace(program)
@@ -161,7 +164,7 @@ func (p *parser) parseCondition(text string) error {
 		return nil
 	}
 	if p.step == nil || program == "" || strings.ContainsAny(program, " /") {
-		return parseErrorf(p.lineNumber, "%s: name one program, below the heading of the step that it is about", key)
+		return parseErrorf(p.lineNumber, "%s: name one program, below the heading of a step", key)
 	}
 	if key == "needs" {
 		p.step.Needs = program
@@ -171,10 +174,10 @@ func (p *parser) parseCondition(text string) error {
 	return nil
 }
 
-// textLanguages are the words behind a fence that mean text to read only.
+// textLanguages are the words after a fence that mean a listing.
 var textLanguages = []string{"", "console", "diff", "go", "json", "mermaid", "python", "rust", "sh", "text", "yaml"}
 
-// parseBlock reads a block up to the fence that closes it.
+// parseBlock parses a block up to the closing fence.
 func (p *parser) parseBlock(mark, info string) error {
 	begin := p.lineNumber
 	body, ok := p.readUntil(func(l string) bool { return strings.TrimRight(l, " ") == mark })
@@ -209,7 +212,7 @@ func (p *parser) parseBlock(mark, info string) error {
 	return nil
 }
 
-// parseCode is a block to read, and a file if it is named.
+// parseCode returns a listing, which is also a file if the attribute names one.
 func parseCode(line int, lang, attribute, body string) (Part, error) {
 	c := &Code{Line: line, Lang: lang, Text: body}
 	if attribute == "" {
@@ -217,7 +220,7 @@ func parseCode(line int, lang, attribute, body string) (Part, error) {
 	}
 	name, ok := strings.CutPrefix(attribute, "file=")
 	if !ok || name == "" || strings.ContainsAny(name, " ") || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return nil, parseErrorf(line, "%q is not known here: use file=NAME, a name without a folder", attribute)
+		return nil, parseErrorf(line, "unknown attribute %q: use file=NAME, a name without a folder", attribute)
 	}
 	c.File = name
 	return c, nil

@@ -9,7 +9,7 @@ import (
 
 const testFrontMatter = "---\ntitle: T\nsummary: S\n---\n"
 
-// Each mistake is told with its line and reason.
+// Every error has its line and reason.
 func TestParseErrorsHaveLineAndReason(t *testing.T) {
 	do := func(yaml string) string {
 		return testFrontMatter + "## One\n```do\nsay: x\nrun: y\n" + yaml + "\n```\n"
@@ -26,7 +26,7 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"no summary":           {"---\ntitle: T\n---\n## One\n", 2, "no summary"},
 		"front field":          {"---\ntitle: T\nsumary: S\n---\n", 3, `"sumary": did you mean "summary"?`},
 		"front type":           {"---\ntitle: T\nsummary: S\nminutes: ten\n---\n", 4, `"ten" is not a number`},
-		"negative nodes":       {"---\ntitle: T\nsummary: S\nnodes: -1\n---\n", 4, "0 or more"},
+		"negative nodes":       {"---\ntitle: T\nsummary: S\nnodes: -1\n---\n", 4, "negative"},
 		"namespace":            {"---\ntitle: T\nsummary: S\nnamespaces: [a, B_]\n---\n", 4, `"B_"`},
 		"object":               {"---\ntitle: T\nsummary: S\nobjects: [crd]\n---\n", 4, "KIND/NAME"},
 		"no step":              {testFrontMatter, 5, "no step"},
@@ -39,51 +39,51 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"file name":            {testFrontMatter + "## One\n```sh file=../x\n```\n", 6, "without a folder"},
 		"needs":                {testFrontMatter + "## One\n<!-- needs: go and git -->\n", 6, "one program"},
 		"empty do":             {testFrontMatter + "## One\n```do\n```\n", 7, "empty"},
-		"no say":               {testFrontMatter + "## One\n```do\nrun: x\n```\n", 6, "what the reader is to do"},
-		"no run":               {testFrontMatter + "## One\n```do\nsay: x\n```\n", 6, "no command"},
+		"no say":               {testFrontMatter + "## One\n```do\nrun: x\n```\n", 6, "missing task"},
+		"no run":               {testFrontMatter + "## One\n```do\nsay: x\n```\n", 6, "missing command"},
 		"yaml":                 {do("until: [\n"), 9, ""},
 		"field":                {do("untill: []"), 9, `"untill": did you mean "until"?`},
 		"check field":          {do("until:\n- objekt: a/b"), 10, `"objekt": did you mean "object"?`},
 		"duration":             {do("within: soon"), 9, "a duration such as 30s"},
 		"check type":           {do("until:\n- count: pods\n  atLeast: many"), 11, "a number"},
 		"null check":           {do("until:\n-"), 10, "empty"},
-		"no measure":           {do("until:\n- is: 3"), 10, "measures one of"},
+		"no measure":           {do("until:\n- is: 3"), 10, "measures exactly one of"},
 		"two measures":         {do("until:\n- settled: true\n- count: pods\n  object: pod/x"), 11, "not 2: object, count"},
 		"object name":          {do("until:\n- object: web"), 10, "KIND/NAME"},
 		"no path":              {do("until:\n- object: pod/web\n  is: 3"), 10, "path"},
 		"bad path":             {do("until:\n- object: pod/web\n  path: '{.a[}'"), 10, "JSONPath"},
-		"stray path":           {do("until:\n- count: pods\n  path: .a"), 10, "path is for object"},
+		"stray path":           {do("until:\n- count: pods\n  path: .a"), 10, "path needs object"},
 		"selector":             {do("until:\n- count: pods\n  where: 'a=(b'"), 10, "label selector"},
 		"fields":               {do("until:\n- count: pods\n  fields: 'a'"), 10, "field selector"},
 		"queue number":         {do("until:\n- queue: deployment\n  of: dept"), 10, "depth, inFlight"},
-		"stray of":             {do("until:\n- count: pods\n  of: depth"), 10, "of is for queue"},
-		"controller state":     {do("until:\n- controller: job"), 10, "which state"},
-		"gone":                 {do("until:\n- queue: job\n  of: depth\n  gone: true"), 10, "gone is for"},
-		"settled":              {do("until:\n- settled: true\n  is: 1"), 10, "all that can be expected"},
+		"stray of":             {do("until:\n- count: pods\n  of: depth"), 10, "of needs queue"},
+		"controller state":     {do("until:\n- controller: job"), 10, "missing state"},
+		"gone":                 {do("until:\n- queue: job\n  of: depth\n  gone: true"), 10, "gone needs"},
+		"settled":              {do("until:\n- settled: true\n  is: 1"), 10, "cannot be combined"},
 		"pattern":              {do("until:\n- command: ls\n  matches: '('"), 10, "missing closing"},
 		"record kind":          {do("until:\n- records: {kind: sung}"), 10, `"sung"`},
-		"negative within":      {do("within: -1s"), 9, "more than 0"},
-		"nothing to run":       {testFrontMatter + "## One\n```run\nsay: x\n```\n", 6, "neither"},
+		"negative within":      {do("within: -1s"), 9, "negative"},
+		"nothing to run":       {testFrontMatter + "## One\n```run\nsay: x\n```\n", 6, "missing command (run) or check"},
 		"nothing to show":      {testFrontMatter + "## One\n```show\nsay: x\n```\n", 6, "not 0"},
 		"two to show":          {testFrontMatter + "## One\n```show\ntrace: a/b\nheld: c\n```\n", 6, "not 2"},
 		"trace":                {testFrontMatter + "## One\n```show\ntrace: web\n```\n", 7, "KIND/NAME"},
 		"why":                  {testFrontMatter + "## One\n```show\nwhy: pod\n```\n", 7, "where"},
-		"stray depth":          {testFrontMatter + "## One\n```show\nheld: job\ndepth: 3\n```\n", 6, "for trace"},
-		"stray says":           {testFrontMatter + "## One\n```show\nheld: job\nsays: a\n```\n", 6, "says is for log"},
-		"no question":          {testFrontMatter + "## One\n```ask\nnumber: 3\n```\n", 6, "no question"},
+		"stray depth":          {testFrontMatter + "## One\n```show\nheld: job\ndepth: 3\n```\n", 6, "need trace"},
+		"stray says":           {testFrontMatter + "## One\n```show\nheld: job\nsays: a\n```\n", 6, "says needs log"},
+		"no question":          {testFrontMatter + "## One\n```ask\nnumber: 3\n```\n", 6, "missing question"},
 		"no answer":            {testFrontMatter + "## One\n```ask\nquestion: x\n```\n", 6, "not 0"},
 		"one choice":           {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n```\n", 9, "2 to 9"},
 		"no right choice":      {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, why: b}\n- {text: c, why: d}\n```\n", 9, "one has to be right, not 0"},
 		"unexplained choice":   {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c}\n```\n", 10, `why "c" is wrong`},
-		"answer does not fit":  {testFrontMatter + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not fit`},
-		"wrong without reason": {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "why it is wrong"},
-		"measure expects":      {testFrontMatter + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "expects nothing"},
+		"answer does not fit":  {testFrontMatter + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not match`},
+		"wrong without reason": {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "and why"},
+		"measure expects":      {testFrontMatter + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "leave out the expectation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.md", []byte(tc.text))
 			var m *ParseError
 			if !errors.As(err, &m) {
-				t.Fatalf("got %v, want a mistake", err)
+				t.Fatalf("got %v, want a ParseError", err)
 			}
 			if m.Line != tc.line || !strings.Contains(m.Why, tc.says) || strings.Contains(m.Error(), "\n") {
 				t.Errorf("got %q, want line %d and %q", m, tc.line, tc.says)
@@ -132,7 +132,7 @@ func TestNamespaceOfLesson(t *testing.T) {
 	}
 }
 
-// The lessons that come with the program.
+// The built-in lessons are complete, and can be found by number and name.
 func TestBuiltInLessons(t *testing.T) {
 	all, err := All()
 	if err != nil {
@@ -169,6 +169,19 @@ func TestBuiltInLessons(t *testing.T) {
 	for word, want := range map[string]string{"11": "--list", "quueue": `"queue"`, "": "--list"} {
 		if _, err := Find(all, word); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", word, err, want)
+		}
+	}
+}
+
+// A step that is skipped on this machine has no number.
+func TestPositionSkipsImpossibleSteps(t *testing.T) {
+	l, err := Parse("x.md", []byte(testFrontMatter+"## A\n\n## B\n<!-- needs: no-such-program-here -->\n\n## C\n<!-- without: no-such-program-here -->\n\n## D\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, want := range []int{1, 2, 2, 3, 4} {
+		if number, of := l.Position(step); number != want || of != 3 {
+			t.Errorf("step %d: got %d of %d, want %d of 3", step, number, of, want)
 		}
 	}
 }

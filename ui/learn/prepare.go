@@ -10,7 +10,7 @@ import (
 
 var invalidNameChars = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Namespace is where the lesson takes place.
+// Namespace is the lesson's namespace.
 func (l *Lesson) Namespace() string {
 	name := strings.Trim(invalidNameChars.ReplaceAllString(strings.ToLower(l.Name), "-"), "-")
 	number, _, _ := strings.Cut(name, "-")
@@ -20,7 +20,7 @@ func (l *Lesson) Namespace() string {
 	return strings.TrimRight("lesson-"+name[:min(len(name), 40)], "-")
 }
 
-// prepare makes the lesson's namespace, folders and shell.
+// prepare creates the lesson's namespace, folders and shell.
 func (r *runner) prepare(ctx context.Context) (err error) {
 	if r.plane, err = newControlPlane(ctx, r.Config); err != nil {
 		return err

@@ -15,13 +15,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// pollInterval is between two looks at whether checks hold.
+// pollInterval is the time between two evaluations of checks.
 const pollInterval = 150 * time.Millisecond
 
-// maxHeldWrites is how many held writes are looked at.
+// maxHeldWrites is the maximum number of held writes that are read.
 const maxHeldWrites = 1000
 
-// probe measures what checks ask for.
+// probe evaluates checks.
 type probe struct {
 	*controlPlane
 	shell       *shell
@@ -30,7 +30,7 @@ type probe struct {
 	before      observe.Snapshot // when the last Do or Act began
 }
 
-// markStart notes how things are before something is done.
+// markStart records the state before a Do or Act.
 func (p *probe) markStart(ctx context.Context) error {
 	s, err := p.control.Snapshot(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 	return out, nil
 }
 
-// awaitChecks returns when all checks hold at the same time; what is missing when
-// within is over, or ctx.
+// awaitChecks waits until all checks hold at the same time. It returns the unmet checks
+// when the time is over or ctx ends.
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -92,7 +92,7 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 	}
 }
 
-// measureCheck looks once.
+// measureCheck measures the value of a check.
 func (p *probe) measureCheck(ctx context.Context, c *Check) (v value, err error) {
 	switch {
 	case c.Object != "":
@@ -125,7 +125,7 @@ func (p *probe) checkNamespace(c *Check) string {
 	return p.expandVariables(*c.Namespace)
 }
 
-// expandVariables replaces $NS in what a lesson names.
+// expandVariables replaces $NS in the name of an object.
 func (p *probe) expandVariables(s string) string {
 	return os.Expand(s, func(name string) string {
 		if name == "NS" {

@@ -9,20 +9,20 @@ import (
 	"path/filepath"
 )
 
-// Progress is how far a reader has come.
+// Progress is the reader's progress in all lessons.
 type Progress struct {
-	Last    string                    `json:"last,omitempty"` // the lesson that was done last, by name or path
+	Last    string                    `json:"last,omitempty"` // the most recent lesson, by name or path
 	Lessons map[string]LessonProgress `json:"lessons"`
 }
 
-// LessonProgress is how far a reader has come in a lesson.
+// LessonProgress is the reader's progress in one lesson.
 type LessonProgress struct {
-	Step int  `json:"step"` // the one to go on with, from 0
-	Of   int  `json:"of"`   // how many it had
+	Step int  `json:"step"` // the step to continue with, from 0
+	Of   int  `json:"of"`   // the lesson's number of steps
 	Done bool `json:"done,omitempty"`
 }
 
-// ReadProgress reads the file; where there is none nothing was done.
+// ReadProgress reads the progress file; without one the progress is empty.
 func ReadProgress(path string) (Progress, error) {
 	p := Progress{Lessons: map[string]LessonProgress{}}
 	data, err := os.ReadFile(path)
@@ -33,7 +33,7 @@ func ReadProgress(path string) (Progress, error) {
 		return p, err
 	}
 	if err := json.Unmarshal(data, &p); err != nil {
-		return p, fmt.Errorf("%s does not parse: %w: remove it to begin anew", path, err)
+		return p, fmt.Errorf("cannot parse %s: %w: remove it to reset the progress", path, err)
 	}
 	if p.Lessons == nil {
 		p.Lessons = map[string]LessonProgress{}
@@ -41,7 +41,8 @@ func ReadProgress(path string) (Progress, error) {
 	return p, nil
 }
 
-// SaveStep notes that a step of a lesson begins, or the end, and writes the file.
+// SaveStep records that a step of a lesson begins, or that the lesson is done, and writes
+// the file.
 func (p *Progress) SaveStep(path, lesson string, step, of int) error {
 	m := p.Lessons[lesson]
 	m.Step, m.Of = step, of
@@ -63,7 +64,7 @@ func (p *Progress) SaveStep(path, lesson string, step, of int) error {
 	return os.Rename(next, path)
 }
 
-// ResumeStep is the step to go on with; 0 if the lesson is another by now.
+// ResumeStep is the step to continue with; 0 if the lesson has changed.
 func (p *Progress) ResumeStep(lesson string, steps int) int {
 	if m := p.Lessons[lesson]; m.Of == steps {
 		return m.Step

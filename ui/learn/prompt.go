@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// interruptGrace is how long after its end an interrupt is still a command's: the
-// terminal sends it to both, and the command may be gone before we hear of it.
+// interruptGrace is how long after the exit of a command an interrupt still counts as
+// meant for it: the terminal sends it to both processes, and the command may exit
+// before this process receives it.
 const interruptGrace = 200 * time.Millisecond
 
 const helpText = `What you can type:
 
-- any command: it runs in a shell; with "&" at its end it runs on by itself
-- ` + "`hint`" + `: a hint; after the last one, what does it
-- ` + "`check`" + `, or Enter: what is still missing
-- ` + "`skip`" + `: have it done
-- ` + "`view`" + `: the live view; ` + "`q`" + ` comes back
-- ` + "`stop`" + `: end what runs by itself
-- ` + "`shell`" + `: what to say in another shell to be here
-- ` + "`quit`" + `: leave; "ctrlplane learn --resume" goes on
+- any command: runs it in a shell; with "&" at the end, in the background
+- ` + "`hint`" + `: shows a hint; after the last one, the solution
+- ` + "`check`" + `, or Enter: shows what is still missing
+- ` + "`skip`" + `: runs the solution for you
+- ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
+- ` + "`stop`" + `: stops background commands
+- ` + "`shell`" + `: shows how to continue in another shell
+- ` + "`quit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
 `
 
-// prompt is what stands before what the reader types.
+// prompt is the prompt for commands.
 func (r *runner) prompt() string { return r.code(r.shell.namespace) + " $ " }
 
-// handleGeneral obeys what can be typed anywhere: what it does not know it runs, in a
-// shell. It says whether the line was one that runs nothing.
+// handleGeneral handles a line that can be typed at any prompt. It runs unknown lines in
+// a shell, and reports whether the line was a known one.
 func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 	switch line {
 	case "help", "?":
@@ -43,7 +44,8 @@ func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 	return true, nil
 }
 
-// runForeground runs what the reader has typed; that it fails is theirs to see.
+// runForeground runs a command of the reader, whose failure is not an error of the
+// lesson.
 func (r *runner) runForeground(ctx context.Context, line string) error {
 	if r.Foreground != nil {
 		r.Foreground.Add(1)
@@ -56,13 +58,13 @@ func (r *runner) runForeground(ctx context.Context, line string) error {
 	return err
 }
 
-// waitForEnter waits until the reader wants to go on; commands may be run meanwhile.
+// waitForEnter waits until the reader presses Enter, and runs commands in the meantime.
 func (r *runner) waitForEnter(ctx context.Context) error {
 	if r.Auto || r.replaying {
 		return nil
 	}
 	for {
-		line, err := r.readLine(ctx, r.faint("Enter goes on ")+r.prompt())
+		line, err := r.readLine(ctx, r.faint("Press Enter to continue. ")+r.prompt())
 		if err != nil || line == "" || line == "next" || line == "skip" {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// askQuestion asks until the answer is right, or the reader gives up.
+// askQuestion asks until the answer is right or the reader skips the question.
 func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 	if r.replaying {
 		return nil
@@ -52,7 +52,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 	}
 }
 
-// rightNumber is the right number; 0 where none is asked for.
+// rightNumber is the right number; 0 if the answer is not a number.
 func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 	switch {
 	case a.Number != nil:
@@ -67,24 +67,24 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(v.text), 64)
 	if err != nil || v.absent {
-		return 0, fmt.Errorf("line %d: %s is no number: %s", a.Measure.Line, a.Measure.describeMeasure(), v)
+		return 0, fmt.Errorf("line %d: %s is not a number: %s", a.Measure.Line, a.Measure.describeMeasure(), v)
 	}
 	return n, nil
 }
 
-// handleAside obeys what is no answer and needs no shell.
+// handleAside handles lines that are neither answers nor commands.
 func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool {
 	switch line {
 	case "":
-		r.printf("%s\n", r.faint(`Type an answer; "hint", "skip", and "! COMMAND" to look.`))
+		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command.`))
 	case "hint":
 		if len(a.Hints) == 0 {
-			r.printf("There is no hint; \"skip\" tells the answer.\n")
+			r.printf("There is no hint; \"skip\" shows the answer.\n")
 			break
 		}
 		r.printf("%s", r.wrap(r.cue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[min(wrong, len(a.Hints)-1)]))))
 	case "skip":
-		r.printf("It is %s.\n", r.bold(a.rightAnswer(right)))
+		r.printf("The answer is %s.\n", r.bold(a.rightAnswer(right)))
 		r.printExplanation(a)
 	default:
 		return false
@@ -92,7 +92,7 @@ func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool
 	return true
 }
 
-// printCorrection says what is wrong with an answer.
+// printCorrection prints why an answer is wrong.
 func (r *runner) printCorrection(a *Ask, v verdict, wrong *int) {
 	text := v.why
 	if !v.notAnAnswer {
@@ -113,7 +113,7 @@ func (r *runner) printRight(a *Ask) {
 	r.printExplanation(a)
 }
 
-// printExplanation explains the answer.
+// printExplanation prints the explanation of the right answer.
 func (r *runner) printExplanation(a *Ask) {
 	if a.Explain != "" {
 		r.printf("%s", r.renderMarkdown(r.substituteNamespace(a.Explain)))
@@ -121,26 +121,28 @@ func (r *runner) printExplanation(a *Ask) {
 	r.printf("\n")
 }
 
-// answerAutomatically answers right, and wrong first where there are choices.
+// answerAutomatically checks the judgement of all choices, and gives the right answer.
 func (r *runner) answerAutomatically(a *Ask, right float64) error {
 	for i, c := range a.Choices {
 		if v := a.judgeAnswer(choiceLetter(i), right); v.right != c.Right {
-			return fmt.Errorf("line %d: answer %s is judged wrongly", a.Line, choiceLetter(i))
+			return fmt.Errorf("line %d: the judgement of answer %s is wrong", a.Line, choiceLetter(i))
 		}
 	}
 	answer := a.rightAnswer(right)
 	r.printf("%s%s\n", r.cue("Answer: "), answer)
 	if v := a.judgeAnswer(answer, right); !v.right {
-		return fmt.Errorf("line %d: the answer %q is taken for wrong", a.Line, answer)
+		return fmt.Errorf("line %d: the right answer %q is judged as wrong", a.Line, answer)
 	}
 	r.printRight(a)
 	return nil
 }
 
-// settleTimeout is how long the end of all work is waited for before it is shown.
+// settleTimeout is how long to wait for the control plane to settle before showing what
+// it did.
 const settleTimeout = 2 * time.Second
 
-// waitSettled waits until nothing is left to do, but not for long: something may be held.
+// waitSettled waits a short time until the control plane has settled. It may never
+// settle, for example because writes are held.
 func (r *runner) waitSettled(ctx context.Context) {
-	_, _ = r.probe.awaitChecks(ctx, []*Check{{Settled: true}}, settleTimeout) // what is not done yet is not shown
+	_, _ = r.probe.awaitChecks(ctx, []*Check{{Settled: true}}, settleTimeout) // unfinished work is just not shown
 }

@@ -37,7 +37,7 @@ func (p *probe) countRecords(ctx context.Context, r *Records) (value, error) {
 	return value{text: strconv.Itoa(n)}, nil
 }
 
-// inLesson says whether an event is about something in the lesson's namespaces.
+// inLesson reports whether an event is about the lesson's namespaces.
 func (s *shell) inLesson(e observe.Event) bool {
 	in := func(namespace string) bool {
 		return namespace == s.namespace || strings.HasPrefix(namespace, s.namespace+"-")
@@ -63,8 +63,7 @@ func (s *shell) inLesson(e observe.Event) bool {
 	return false
 }
 
-// matches says whether an event is one of those that are meant; its kind and
-// its controller are.
+// matches reports whether r selects an event whose kind and controller match.
 func (r *Records) matches(e observe.Event) bool {
 	switch e := e.(type) {
 	case *observe.Called:
@@ -92,7 +91,7 @@ func (r *Records) matchesResource(resource, subresource string) bool {
 }
 
 func (r *Records) matchesText(text string) bool {
-	return r.Says == "" || regexp.MustCompile(r.Says).MatchString(text) // compiled when it was read, too
+	return r.Says == "" || regexp.MustCompile(r.Says).MatchString(text) // was compiled by validate
 }
 
 func matchesString(want, got string) bool { return want == "" || want == got }

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// removeNamespaces deletes the lesson's namespaces and returns when nothing is left in
-// them. They themselves go some seconds later: namespace-controller takes its
-// time. What waits there for a finalizer loses it: nobody else would come.
+// removeNamespaces deletes the lesson's namespaces and waits until they are empty.
+// namespace-controller deletes the namespaces themselves later. Foreign finalizers are
+// removed, because no controller in the lesson would remove them.
 func (p *controlPlane) removeNamespaces(ctx context.Context, name string, further []string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("what is in namespace %s did not go within %v", name, removalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("the objects in namespace %s were not deleted within %v", name, removalTimeout))
 	defer cancel()
 	all := []string{name}
 	for _, f := range further {
@@ -57,9 +57,9 @@ func (p *controlPlane) removeNamespaces(ctx context.Context, name string, furthe
 	})
 }
 
-// waitNamespaceGone returns when there is no such namespace any more.
+// waitNamespaceGone waits until the namespace does not exist.
 func (p *controlPlane) waitNamespaceGone(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("namespace %s did not go within %v: is namespace-controller paused or stopped?", name, removalTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("namespace %s was not deleted within %v: check that namespace-controller is not paused or stopped", name, removalTimeout))
 	defer cancel()
 	return pollUntil(ctx, func() (bool, error) {
 		_, err := p.objects.Resource(namespaceResource).Get(ctx, name, metav1.GetOptions{})
@@ -70,8 +70,8 @@ func (p *controlPlane) waitNamespaceGone(ctx context.Context, name string) error
 	})
 }
 
-// deletableResources are the resources that a namespace can have, and that can be
-// deleted all at once.
+// deletableResources returns the namespaced resources that support the deletion of a
+// whole collection.
 func (p *controlPlane) deletableResources() (all []schema.GroupVersionResource, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(p.cfg)
 	if err != nil {
@@ -93,13 +93,13 @@ func (p *controlPlane) deletableResources() (all []schema.GroupVersionResource, 
 	return all, nil
 }
 
-// removeFinalizers removes foreign finalizers of what is being deleted, and counts what
-// is left.
+// removeFinalizers removes the finalizers of objects that are being deleted if some are
+// foreign, and returns the number of remaining objects.
 func (p *controlPlane) removeFinalizers(ctx context.Context, resource schema.GroupVersionResource, namespace string) (int, error) {
 	client := p.objects.Resource(resource).Namespace(namespace)
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return 0, nil // its kind has gone meanwhile
+		return 0, nil // its kind was deleted in the meantime
 	}
 	if err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (p *controlPlane) removeFinalizers(ctx context.Context, resource schema.Gro
 	return len(list.Items), nil
 }
 
-// isForeignFinalizer says whether no controller of Kubernetes removes a finalizer.
+// isForeignFinalizer reports whether no controller of Kubernetes removes a finalizer.
 func isForeignFinalizer(finalizer string) bool {
 	domain, _, ok := strings.Cut(finalizer, "/")
 	return ok && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")

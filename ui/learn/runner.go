@@ -18,43 +18,44 @@ import (
 )
 
 const (
-	defaultWithin  = 30 * time.Second // that checks hold, unless a lesson says
-	cleanupTimeout = time.Minute      // for the end of a lesson
+	defaultWithin  = 30 * time.Second // for checks to hold, unless the lesson sets a time
+	cleanupTimeout = time.Minute      // for the cleanup after a lesson
 )
 
-// Options are where and how a lesson is done.
+// Options configures a run of a lesson.
 type Options struct {
 	In       *os.File
 	Out      io.Writer
 	Mode     ui.Mode // what Out can show
-	Terminal bool    // In and Out are one: lines are edited there
+	Terminal bool    // In and Out are the same terminal, so use a line editor
 
-	Config  *rest.Config // the way in to the control plane
+	Config  *rest.Config // client configuration for the control plane
 	Program string       // the path of ctrlplane
-	Target  []string     // its flags that say which control plane
+	Target  []string     // its flags that select the control plane
 
-	// Auto does all that the reader should do.
+	// Auto performs the reader's tasks.
 	Auto bool
-	// Dir is a folder for the lesson's files, which are kept; empty = a temporary one.
+	// Dir is a folder for the lesson's files, which is kept; empty means a temporary one.
 	Dir string
-	// FirstStep is the step to begin with, from 0: what is to be done before it is
-	// done again without a word.
+	// FirstStep is the step to begin with, from 0. The steps before it are performed
+	// without output.
 	FirstStep int
-	// OnStep, if not nil, is told each step that begins, and len(Steps) at the end.
+	// OnStep, if not nil, is called with the index of each step that begins, and with
+	// len(Steps) at the end.
 	OnStep func(step int) error
-	// Foreground, if not nil, counts the reader's commands that have the terminal, or had it
-	// a moment ago: an interrupt is then meant for them.
+	// Foreground, if not nil, counts the reader's commands that have the terminal or have
+	// just exited: an interrupt is then meant for them.
 	Foreground *atomic.Int32
-	// SaveTrace, if not nil, is given the traces that the lesson names, as JSON.
+	// SaveTrace, if not nil, is called with the traces that the lesson names, as JSON.
 	SaveTrace func(about observe.Object, trace []byte) error
 }
 
-// LeftError is that the reader has left a lesson at a step, from 0.
+// LeftError says that the reader has left a lesson. Step is the index of the step.
 type LeftError struct{ Step int }
 
 func (l *LeftError) Error() string { return fmt.Sprintf("left at step %d", l.Step+1) }
 
-// runner is a lesson under way.
+// runner runs a lesson.
 type runner struct {
 	Options
 	*console
@@ -65,11 +66,11 @@ type runner struct {
 	initial   *initialState
 	toolsDir  string
 	step      int
-	replaying bool // steps are done again
+	replaying bool // earlier steps are repeated, without output
 }
 
-// Run does a lesson, and takes back at its end what is left of it. The error is
-// a *Left if the reader has left.
+// Run runs a lesson, and cleans up after it. The error is a *LeftError if the reader has
+// left.
 func Run(ctx context.Context, l *Lesson, o Options) error {
 	r := &runner{Options: o, lesson: l}
 	r.console = newConsole(o.In, o.Out, style{o.Mode}, o.Terminal && !o.Auto)
@@ -91,7 +92,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 	return errors.Join(err, r.cleanUp(context.WithoutCancel(ctx)))
 }
 
-// runSteps does the lesson from the step on that is to be the first.
+// runSteps runs the lesson, beginning with the first step.
 func (r *runner) runSteps(ctx context.Context) error {
 	r.printTitle()
 	if err := r.replaySteps(ctx); err != nil {
@@ -119,16 +120,16 @@ func (r *runner) runSteps(ctx context.Context) error {
 	if err := r.saveTraces(ctx); err != nil {
 		return err
 	}
-	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold("That was lesson "+r.lesson.Name+"."))
+	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold("You have completed lesson "+r.lesson.Name+"."))
 	return nil
 }
 
-// replaySteps does without a word what comes before the first step.
+// replaySteps performs the steps before the first one, without output.
 func (r *runner) replaySteps(ctx context.Context) error {
 	if r.FirstStep == 0 {
 		return nil
 	}
-	r.printf("%s\n", r.faint("Doing again what comes before …"))
+	r.printf("%s\n", r.faint("Repeating the earlier steps …"))
 	r.replaying = true
 	defer func() { r.replaying = false }()
 	for r.step = 0; r.step < min(r.FirstStep, len(r.lesson.Steps)); r.step++ {
@@ -138,14 +139,16 @@ func (r *runner) replaySteps(ctx context.Context) error {
 		}
 		for _, p := range s.Parts {
 			if err := r.runPart(ctx, p); err != nil {
-				return fmt.Errorf("step %d cannot be done again: %w", r.step+1, err)
+				number, _ := r.lesson.Position(r.step)
+				return fmt.Errorf("cannot repeat step %d: %w", number, err)
 			}
 		}
 	}
 	return nil
 }
 
-// isPossible says whether the programs are there, or not, that a step depends on.
+// isPossible reports whether the programs that the step depends on are installed or not
+// installed.
 func (s *Step) isPossible() bool {
 	has := func(program string) bool {
 		_, err := exec.LookPath(program)
@@ -161,16 +164,17 @@ func (r *runner) printTitle() {
 	}
 	r.printf("\n%s\n%s\n", r.bold(head), r.renderMarkdown(r.lesson.Summary))
 	if r.Terminal && !r.Auto {
-		r.printf("%s", r.renderMarkdown("Commands that you type run in a shell in which `kubectl` and `ctrlplane` mean this control plane and the namespace `"+
-			r.shell.namespace+"`. To use another shell, say there:"))
+		r.printf("%s", r.renderMarkdown("Commands that you type run in a shell in which `kubectl` and `ctrlplane` use this control plane and the namespace `"+
+			r.shell.namespace+"`. To use another shell, run this in it:"))
 		r.printf("\n  %s\n\n%s", r.code(envCommand(filepath.Join(r.toolsDir, envFile))),
-			r.renderMarkdown("Type `help` for what else there is, `quit` to leave. All that the lesson makes goes when you leave it."))
+			r.renderMarkdown("Type `help` for other commands, `quit` to leave. Everything that the lesson creates is deleted when you leave it."))
 	}
 }
 
-// runStep does a step.
+// runStep runs a step.
 func (r *runner) runStep(ctx context.Context, s *Step) error {
-	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.symbol("──", "--"), r.step+1, len(r.lesson.Steps))), r.bold(s.Title))
+	number, of := r.lesson.Position(r.step)
+	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.symbol("──", "--"), number, of)), r.bold(s.Title))
 	for _, p := range s.Parts {
 		if err := r.runPart(ctx, p); err != nil {
 			return err

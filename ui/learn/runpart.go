@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runPart does a piece of a step.
+// runPart runs a part of a step.
 func (r *runner) runPart(ctx context.Context, p Part) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -31,12 +31,12 @@ func (r *runner) runPart(ctx context.Context, p Part) error {
 	return nil
 }
 
-// substituteNamespace puts the lesson's namespace in place of $NS.
+// substituteNamespace replaces $NS by the lesson's namespace.
 func (r *runner) substituteNamespace(text string) string {
 	return strings.ReplaceAll(text, "$NS", r.shell.namespace)
 }
 
-// runCode shows a listing, and writes its file.
+// runCode shows a listing, and writes it to its file.
 func (r *runner) runCode(c *Code) error {
 	if !r.replaying {
 		shown := *c

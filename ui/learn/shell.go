@@ -17,23 +17,23 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// terminateGrace is from asking a command to end to ending it.
+// terminateGrace is the time from asking a command to exit to killing it.
 const terminateGrace = 3 * time.Second
 
-// shell runs commands in a lesson's folder, with kubectl and ctrlplane on the
-// PATH that mean the lesson's control plane and namespace.
+// shell runs commands in a lesson's folder, with a kubectl and a ctrlplane in the PATH
+// that use the lesson's control plane and namespace.
 type shell struct {
 	dir         string // the reader's files
 	toolsDir    string // kubectl, ctrlplane, the kubeconfig
 	namespace   string
 	env         []string
-	in          io.Reader // of commands that the reader types; nil = nothing
-	jobs        []*job    // in the background
-	jobsStarted int       // jobs so far
+	in          io.Reader // of the reader's commands; nil means empty
+	jobs        []*job    // background commands
+	jobsStarted int       // number of jobs so far
 }
 
-// newShell prepares a folder below tools. program is the path of ctrlplane, and
-// target how it is told which control plane is meant.
+// newShell writes the shell's tools to toolsDir. program is the path of ctrlplane, and
+// target its flags that select the control plane.
 func newShell(dir, tools, namespace string, cfg *rest.Config, program string, target []string) (*shell, error) {
 	s := &shell{dir: dir, toolsDir: tools, namespace: namespace}
 	kubeconfig := filepath.Join(tools, "kubeconfig")
@@ -45,13 +45,13 @@ func newShell(dir, tools, namespace string, cfg *rest.Config, program string, ta
 			return nil, err
 		}
 	}
-	// Of what a lesson compiles this program knows the sums of the modules itself.
+	// The go.sum of a lesson comes from this program's build information.
 	s.env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "NS="+namespace, "GOSUMDB=off",
 		"PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return s, os.WriteFile(filepath.Join(tools, envFile), []byte(envText(tools, kubeconfig, namespace)), 0o600)
 }
 
-// writeKubeconfig is the way in as the lesson's administrator, in its namespace.
+// writeKubeconfig writes a kubeconfig for an administrator in the lesson's namespace.
 func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 	c := api.NewConfig()
 	c.Clusters["lesson"] = &api.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData, CertificateAuthority: cfg.CAFile}
@@ -64,14 +64,14 @@ func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 	return clientcmd.WriteToFile(*c, path)
 }
 
-// run runs a command line in the foreground. That it fails is in the code.
+// run runs a command line in the foreground and returns its exit code.
 func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, err error) {
 	cmd := s.newCommand(ctx, line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, out, out
 	return exitStatus(cmd.Run())
 }
 
-// commandOutput is what a command writes, and gone if it fails.
+// commandOutput is the output of a command; absent if the command fails.
 func (s *shell) commandOutput(ctx context.Context, line string) (value, error) {
 	var out bytes.Buffer
 	cmd := s.newCommand(ctx, line)
@@ -95,14 +95,14 @@ func (s *shell) newCommand(ctx context.Context, line string) *exec.Cmd {
 	return cmd
 }
 
-// job is a command in the background.
+// job is a background command.
 type job struct {
 	line, log string
 	cmd       *exec.Cmd
 	ended     chan struct{}
 }
 
-// startJob starts a command line; what it writes goes into a file.
+// startJob starts a command line in the background, with its output in a file.
 func (s *shell) startJob(line string) (*job, error) {
 	s.jobsStarted++
 	j := &job{line: line, log: fmt.Sprintf("job-%d.log", s.jobsStarted), ended: make(chan struct{})}
@@ -110,7 +110,7 @@ func (s *shell) startJob(line string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // the command has its own
+	defer out.Close() // the command has its own descriptor
 	j.cmd = s.newCommand(context.Background(), line)
 	j.cmd.Stdout, j.cmd.Stderr = out, out
 	setProcessGroup(j.cmd)
@@ -119,13 +119,13 @@ func (s *shell) startJob(line string) (*job, error) {
 	}
 	go func() {
 		defer close(j.ended)
-		_ = j.cmd.Wait() // its log tells
+		_ = j.cmd.Wait() // its log shows the failure
 	}()
 	s.jobs = append(s.jobs, j)
 	return j, nil
 }
 
-// stopJobs ends all that runs in the background.
+// stopJobs stops all background commands.
 func (s *shell) stopJobs() {
 	for _, j := range s.jobs {
 		terminateGroup(j.cmd)

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// interpreter runs a command line that is its last argument.
+// interpreter runs the command line that is its last argument.
 var interpreter = []string{"cmd", "/C"}
 
-// envFile is what another shell reads to be where the lesson is.
+// envFile sets up another shell for the lesson.
 const envFile = "env.cmd"
 
 func envText(tools, kubeconfig, namespace string) string {
 	return fmt.Sprintf("@set KUBECONFIG=%s\r\n@set NS=%s\r\n@set PATH=%s;%%PATH%%\r\n", kubeconfig, namespace, tools)
 }
 
-// envCommand reads the file.
+// envCommand is the command that reads the file.
 func envCommand(path string) string { return `"` + path + `"` }
 
-// shimScripts are kubectl and ctrlplane for the lesson's control plane and namespace.
+// shimScripts are a kubectl and a ctrlplane that use the lesson's control plane.
 func shimScripts(program string, target []string, kubeconfig, _ string) map[string]string {
 	ctrlplane := `"` + strings.Join(append([]string{program}, target...), `" "`) + `"`
 	return map[string]string{
@@ -31,11 +31,11 @@ func shimScripts(program string, target []string, kubeconfig, _ string) map[stri
 
 func setProcessGroup(*exec.Cmd) {}
 
-// They fail where there is nobody left.
+// These fail if the process has exited.
 func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 func killGroup(cmd *exec.Cmd)      { _ = cmd.Process.Kill() }
 
-// processExists says whether there is such a process.
+// processExists reports whether a process exists.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// defaultShownLines is how much is shown unless a lesson says.
+// defaultShownLines is the default of Show.Lines.
 const defaultShownLines = 40
 
-// runShow shows what the controllers did, once they have done it.
+// runShow shows what the controllers did, after the control plane has settled.
 func (r *runner) runShow(ctx context.Context, s *Show) error {
 	if r.replaying {
 		return nil
@@ -59,8 +59,8 @@ func (r *runner) runShow(ctx context.Context, s *Show) error {
 	return nil
 }
 
-// printShown writes a text two columns to the right, as far as it fits; command
-// gives all of it.
+// printShown prints up to a number of lines of a text, indented and cut to the width.
+// command is the command line that shows all of it.
 func (r *runner) printShown(text, command string, most int) {
 	if most == 0 {
 		most = defaultShownLines
@@ -71,7 +71,7 @@ func (r *runner) printShown(text, command string, most int) {
 	}
 	for i, l := range lines {
 		if i == most {
-			r.printf("  %s\n", r.faint(fmt.Sprintf("and %d lines more", len(lines)-most)))
+			r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", moreLines(len(lines)-most))))
 			break
 		}
 		if width := r.terminalWidth(); width > 4 {
@@ -82,19 +82,27 @@ func (r *runner) printShown(text, command string, most int) {
 	r.printf("\n")
 }
 
-// runShownCommand is what a command writes; it has to succeed.
+// moreLines is "1 more line" or "2 more lines".
+func moreLines(n int) string {
+	if n == 1 {
+		return "1 more line"
+	}
+	return fmt.Sprintf("%d more lines", n)
+}
+
+// runShownCommand returns the output of a command, which has to succeed.
 func (r *runner) runShownCommand(ctx context.Context, line string) (string, error) {
 	var out bytes.Buffer
 	shell := *r.shell
-	shell.in = nil // it has nothing to ask
+	shell.in = nil // it is not interactive
 	code, err := shell.run(ctx, line, &out)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("%q has failed with code %d: %s", line, code, lastLine(out.String()))
+		err = fmt.Errorf("%q failed with exit code %d: %s", line, code, lastLine(out.String()))
 	}
 	return out.String(), err
 }
 
-// showQueues are what queues have done since the last Do or Act began.
+// showQueues returns the numbers of queues since the last Do or Act began.
 func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
 	now, err := r.plane.control.Snapshot(ctx)
 	if err != nil {
@@ -102,11 +110,11 @@ func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "QUEUE\tCONTROLLER\tADDS\tSYNCS\tRETRIES\tWAITING NOW")
+	fmt.Fprintln(w, "QUEUE\tCONTROLLER\tADDS\tSYNCS\tRETRIES\tDEPTH NOW")
 	for _, name := range s.Queues {
 		q, ok := findQueue(now, name)
 		if !ok {
-			return "", fmt.Errorf("there is no queue %q", name)
+			return "", fmt.Errorf("unknown queue %q", name)
 		}
 		then, _ := findQueue(r.probe.before, name)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", q.Name, q.Controller, q.Adds-then.Adds, q.Done-then.Done, q.Retries-then.Retries, q.Depth)
@@ -115,7 +123,7 @@ func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
 	return b.String(), err
 }
 
-// showActivity are the writes of controllers since the last Do or Act began.
+// showActivity returns the writes of controllers since the last Do or Act began.
 func (r *runner) showActivity(ctx context.Context, s *Show) (string, error) {
 	var names []string
 	for _, a := range s.Activity {
@@ -138,18 +146,18 @@ func (r *runner) showActivity(ctx context.Context, s *Show) (string, error) {
 		}
 	}
 	if b.Len() == 0 {
-		return strings.Join(names, ", ") + " wrote nothing.", nil
+		return strings.Join(names, ", ") + " made no writes.", nil
 	}
 	return b.String(), nil
 }
 
-// showLog is what a controller said in its syncs since the last Do or Act began.
+// showLog returns what a controller logged in its syncs since the last Do or Act began.
 func (r *runner) showLog(ctx context.Context, s *Show) (string, error) {
 	name, err := r.plane.resolveController(s.Log)
 	if err != nil {
 		return "", err
 	}
-	says := regexp.MustCompile(s.Says) // compiled when it was read, too
+	says := regexp.MustCompile(s.Says) // was compiled by readShow
 	q := observe.Query{After: r.probe.partStart, Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
 	page, err := r.plane.control.Records(ctx, q)
 	if err != nil {
@@ -167,12 +175,12 @@ func (r *runner) showLog(ctx context.Context, s *Show) (string, error) {
 		}
 	}
 	if b.Len() == 0 {
-		return name + " said nothing of that.", nil
+		return name + " logged no such line.", nil
 	}
 	return b.String(), nil
 }
 
-// showHeldWrites are the writes that a controller has held.
+// showHeldWrites returns the held writes of a controller.
 func (r *runner) showHeldWrites(ctx context.Context, s *Show) (string, error) {
 	name, err := r.plane.resolveController(s.Held)
 	if err != nil {
@@ -183,7 +191,7 @@ func (r *runner) showHeldWrites(ctx context.Context, s *Show) (string, error) {
 		return "", err
 	}
 	if list.Total == 0 {
-		return name + " holds no write.", nil
+		return name + " holds no writes.", nil
 	}
 	var b strings.Builder
 	for _, h := range list.Items {

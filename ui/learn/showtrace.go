@@ -16,14 +16,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
-// readRecords are the records of the lesson.
+// readRecords returns the records since the lesson began.
 func (r *runner) readRecords(ctx context.Context) (observe.Page, error) {
 	q := trace.Query()
 	q.After = r.probe.lessonStart
 	return r.plane.control.Records(ctx, q)
 }
 
-// showTrace draws what came of an object; command draws all of it.
+// showTrace renders what an object set off; command is the command line that shows all
+// of it.
 func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, err error) {
 	ref := r.probe.expandVariables(s.Trace)
 	about, err := r.plane.resolveObject(ref, r.shell.namespace)
@@ -58,7 +59,7 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 	return b.String(), command, err
 }
 
-// saveTraces gives away the traces that the lesson names.
+// saveTraces saves the traces that the lesson names.
 func (r *runner) saveTraces(ctx context.Context) error {
 	if r.SaveTrace == nil || len(r.lesson.Traces) == 0 {
 		return nil
@@ -88,7 +89,7 @@ func (r *runner) saveTraces(ctx context.Context) error {
 	return nil
 }
 
-// showWhy draws what led to an object.
+// showWhy renders what led to an object.
 func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, err error) {
 	page, err := r.readRecords(ctx)
 	if err != nil {
@@ -119,7 +120,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	return b.String(), command, err
 }
 
-// pickObject chooses an object of a kind: the newest, or the one that went last.
+// pickObject chooses an object of a kind: the newest, or the last deleted one.
 func (r *runner) pickObject(ctx context.Context, page observe.Page, s *Show) (string, error) {
 	m, err := r.plane.resolveKind(s.Why)
 	if err != nil {
@@ -139,7 +140,7 @@ func (r *runner) pickObject(ctx context.Context, page observe.Page, s *Show) (st
 		return "", err
 	}
 	if len(list.Items) == 0 {
-		return "", fmt.Errorf("there is no %s with %s", s.Why, s.Where)
+		return "", fmt.Errorf("no %s matches %s", s.Why, s.Where)
 	}
 	newest := slices.MaxFunc(list.Items, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName()))

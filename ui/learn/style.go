@@ -10,11 +10,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// maxProseWidth is how wide prose is at most: longer lines are hard to read.
+// maxProseWidth is the maximum width of prose: longer lines are hard to read.
 const maxProseWidth = 80
 
-// style draws text. Colours are the terminal's own sixteen, and never say
-// anything alone.
+// style renders text. Colours are the terminal's own sixteen; no information depends on
+// them.
 type style struct{ ui.Mode }
 
 func (s style) paint(l lipgloss.Style, text string) string {
@@ -38,7 +38,7 @@ func (s style) cue(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
 }
 
-// symbol is a character, or what stands for it where there is ASCII only.
+// symbol returns a character, or its replacement if only ASCII can be shown.
 func (s style) symbol(unicode, ascii string) string {
 	if s.ASCII {
 		return ascii
@@ -46,7 +46,7 @@ func (s style) symbol(unicode, ascii string) string {
 	return unicode
 }
 
-// terminalWidth is how wide a line may be; 0 = as wide as it is.
+// terminalWidth is the maximum width of a line; 0 means unlimited.
 func (s style) terminalWidth() int {
 	if s.Width == nil {
 		return 0
@@ -54,7 +54,7 @@ func (s style) terminalWidth() int {
 	return max(s.Width(), 0)
 }
 
-// prose is how wide text is set.
+// proseWidth is the width to which text is wrapped.
 func (s style) proseWidth() int {
 	if c := s.terminalWidth(); c > 0 {
 		return min(max(c-1, 20), maxProseWidth)
@@ -62,7 +62,7 @@ func (s style) proseWidth() int {
 	return maxProseWidth
 }
 
-// wrap sets a text behind a first lead, and its further lines behind another.
+// wrap wraps a text. The first line begins with first, the other lines with rest.
 func (s style) wrap(first, rest, text string) string {
 	var b strings.Builder
 	lead, column := first, ansi.StringWidth(first)
@@ -80,13 +80,13 @@ func (s style) wrap(first, rest, text string) string {
 	return b.String() + "\n"
 }
 
-// nonBreakingSpace is a blank at which no line ends, until wrap has set the text.
+// nonBreakingSpace is a space at which wrap does not break the line.
 const nonBreakingSpace = "\u00a0"
 
 var inlineMarkup = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*\\s][^*]*\\*")
 
-// renderInline draws code, **strong** and *emphasis*. Without colours code keeps its
-// marks where it could not be told from the text else: if it has blanks.
+// renderInline renders code, **strong** and *emphasis*. Without colours, code that
+// contains spaces is quoted to distinguish it from the text.
 func (s style) renderInline(text string) string {
 	return inlineMarkup.ReplaceAllStringFunc(text, func(m string) string {
 		if m[0] == '`' && len(m) < maxProseWidth-10 {

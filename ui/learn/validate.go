@@ -9,27 +9,26 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// blockNames are the blocks that are more than text, in the order of the
-// documentation.
+// blockNames are the blocks that are not listings, in the order of the documentation.
 var blockNames = []string{"do", "run", "show", "ask"}
 
 var blockReaders = map[string]func(yamlBlock) (Part, error){"do": readDo, "run": readRun, "show": readShow, "ask": readAsk}
 
-// validate says what is wrong with the front matter.
+// validate validates the front matter.
 func (l *Lesson) validate(y yamlBlock) error {
 	switch {
 	case l.Title == "":
 		return parseErrorf(y.startLine, "the lesson has no title")
 	case l.Summary == "":
-		return parseErrorf(y.startLine, "the lesson has no summary: say in a sentence what there is to learn")
+		return parseErrorf(y.startLine, "the lesson has no summary: say in one sentence what it teaches")
 	case l.Minutes < 0:
-		return parseErrorf(y.lineOf("minutes"), "%d minutes: choose 0 or more", l.Minutes)
+		return parseErrorf(y.lineOf("minutes"), "minutes: %d is negative", l.Minutes)
 	case l.Nodes < 0:
-		return parseErrorf(y.lineOf("nodes"), "%d nodes: choose 0 or more", l.Nodes)
+		return parseErrorf(y.lineOf("nodes"), "nodes: %d is negative", l.Nodes)
 	}
 	for i, ns := range l.Namespaces {
 		if !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(ns) {
-			return parseErrorf(y.lineOf("namespaces", i), "%q ends no namespace's name: use small letters and digits", ns)
+			return parseErrorf(y.lineOf("namespaces", i), "namespaces: %q is not a valid suffix: use lower-case letters and digits", ns)
 		}
 	}
 	for name, list := range map[string][]string{"objects": l.Objects, "traces": l.Traces} {
@@ -49,11 +48,11 @@ func readDo(y yamlBlock) (Part, error) {
 	}
 	switch {
 	case d.Say == "":
-		return nil, parseErrorf(d.Line, "do: say what the reader is to do (say)")
+		return nil, parseErrorf(d.Line, "do: missing task for the reader (say)")
 	case len(d.Run) == 0:
-		return nil, parseErrorf(d.Line, "do: there is no command that does it (run): --auto and the last hint need one")
+		return nil, parseErrorf(d.Line, "do: missing command (run): --auto and the last hint need it")
 	case d.Within < 0:
-		return nil, parseErrorf(y.lineOf("within"), "within: choose more than 0")
+		return nil, parseErrorf(y.lineOf("within"), "within: %v is negative", d.Within)
 	}
 	return d, validateChecks(y, d.Until)
 }
@@ -65,9 +64,9 @@ func readRun(y yamlBlock) (Part, error) {
 	}
 	switch {
 	case len(r.Run) == 0 && len(r.Until) == 0:
-		return nil, parseErrorf(r.Line, "run: there is neither a command (run) nor something to wait for (until)")
+		return nil, parseErrorf(r.Line, "run: missing command (run) or check (until)")
 	case r.Within < 0:
-		return nil, parseErrorf(y.lineOf("within"), "within: choose more than 0")
+		return nil, parseErrorf(y.lineOf("within"), "within: %v is negative", r.Within)
 	}
 	return r, validateChecks(y, r.Until)
 }
@@ -85,17 +84,17 @@ func readShow(y yamlBlock) (Part, error) {
 	}
 	switch {
 	case set != 1:
-		return nil, parseErrorf(s.Line, "show: set one of trace, why, queues, activity, held, log and command, not %d", set)
+		return nil, parseErrorf(s.Line, "show: set exactly one of trace, why, queues, activity, held, log and command, not %d", set)
 	case s.Trace != "" && !isObjectRef(s.Trace):
 		return nil, parseErrorf(y.lineOf("trace"), "trace: %q is not KIND/NAME", s.Trace)
 	case s.Why != "" && isObjectRef(s.Why) == (s.Where != "" || s.Deleted && !isObjectRef(s.Why)):
-		return nil, parseErrorf(y.lineOf("why"), "why: say KIND/NAME, or KIND and, in where, which labels it has")
+		return nil, parseErrorf(y.lineOf("why"), "why: use KIND/NAME, or KIND with a label selector in where")
 	case s.Trace == "" && (s.Controller != "" || s.Depth != 0 || s.Recent):
-		return nil, parseErrorf(s.Line, "show: controller, depth and recent are for trace")
+		return nil, parseErrorf(s.Line, "show: controller, depth and recent need trace")
 	case s.Why == "" && (s.Where != "" || s.Deleted):
-		return nil, parseErrorf(s.Line, "show: where and deleted are for why")
+		return nil, parseErrorf(s.Line, "show: where and deleted need why")
 	case s.Log == "" && s.Says != "":
-		return nil, parseErrorf(s.Line, "show: says is for log")
+		return nil, parseErrorf(s.Line, "show: says needs log")
 	case s.Depth < 0 || s.Lines < 0:
 		return nil, parseErrorf(s.Line, "show: depth and lines cannot be negative")
 	}
@@ -112,7 +111,7 @@ func isObjectRef(s string) bool {
 
 func validateSelector(line int, s string) error {
 	if _, err := labels.Parse(s); err != nil {
-		return parseErrorf(line, "where: %q is no label selector: %w", s, err)
+		return parseErrorf(line, "where: %q is not a label selector: %w", s, err)
 	}
 	return nil
 }
@@ -130,11 +129,11 @@ func validateChecks(y yamlBlock, list []*Check) error {
 	return nil
 }
 
-// queueNumbers are what can be measured of a queue: depth and inFlight as they
-// are, the others since the last Do or Act began.
+// queueNumbers are the measures of a queue: the current depth and inFlight, the others
+// since the last Do or Act began.
 var queueNumbers = []string{"depth", "inFlight", "adds", "done", "retries"}
 
-// validate says what is wrong with a check.
+// validate validates a check.
 func (c *Check) validate() error {
 	wrong := func(format string, args ...any) error { return parseErrorf(c.Line, format, args...) }
 	set := c.setMeasures()
@@ -144,42 +143,42 @@ func (c *Check) validate() error {
 	}
 	switch {
 	case len(set) != 1:
-		return wrong("a check measures one of object, count, records, queue, controller, held, command and settled, not %d: %s", len(set), strings.Join(set, ", "))
+		return wrong("a check measures exactly one of object, count, records, queue, controller, held, command and settled, not %d: %s", len(set), strings.Join(set, ", "))
 	case c.Object != "" && !isObjectRef(c.Object):
 		return wrong("object: %q is not KIND/NAME", c.Object)
 	case c.Object == "" && c.Path != "":
-		return wrong("path is for object")
+		return wrong("path needs object")
 	case c.Object != "" && c.Path == "" && (c.Is != nil || c.Not != nil || c.Matches != "" || c.AtLeast != nil || c.AtMost != nil):
-		return wrong("object: say which of its fields (path), or leave out what it has to be")
+		return wrong("object: missing path: add it, or leave out the expectation")
 	case c.Count == "" && c.Where+c.Fields != "":
-		return wrong("where and fields are for count")
+		return wrong("where and fields need count")
 	case c.Queue != "" && !known:
 		return wrong("of: %q is not one of %s", c.Of, strings.Join(queueNumbers, ", "))
 	case c.Held == "" && c.Resource != "":
-		return wrong("resource is for held")
+		return wrong("resource needs held")
 	case c.Queue == "" && c.Of != "":
-		return wrong("of is for queue")
+		return wrong("of needs queue")
 	case c.Controller != "" && !c.hasExpectation():
-		return wrong("controller: say which state it has to be in (is)")
+		return wrong("controller: missing state (is)")
 	case c.Gone && c.Object == "" && c.Count == "":
-		return wrong("gone is for object and count")
+		return wrong("gone needs object or count")
 	case c.Settled && c.hasExpectation():
-		return wrong("settled is all that can be expected of it")
+		return wrong("settled cannot be combined with another expectation")
 	}
 	return c.validateSyntax()
 }
 
-// validateSyntax says which of the check's little languages is not understood.
+// validateSyntax parses the check's selectors, paths and patterns.
 func (c *Check) validateSyntax() error {
 	if err := validateSelector(c.Line, c.Where); err != nil {
 		return err
 	}
 	if _, err := fields.ParseSelector(c.Fields); err != nil {
-		return parseErrorf(c.Line, "fields: %q is no field selector: %w", c.Fields, err)
+		return parseErrorf(c.Line, "fields: %q is not a field selector: %w", c.Fields, err)
 	}
 	if c.Path != "" {
 		if err := jsonpath.New("").Parse(jsonPathTemplate(c.Path)); err != nil {
-			return parseErrorf(c.Line, "path: %q is no JSONPath: %w", c.Path, err)
+			return parseErrorf(c.Line, "path: %q is not a JSONPath expression: %w", c.Path, err)
 		}
 	}
 	patterns := []string{c.Matches}
@@ -199,7 +198,7 @@ func (c *Check) validateSyntax() error {
 	return nil
 }
 
-// jsonPathTemplate is a path as the JSONPath library takes it.
+// jsonPathTemplate is a path in the syntax of the JSONPath library.
 func jsonPathTemplate(path string) string {
 	if strings.Contains(path, "{") {
 		return path

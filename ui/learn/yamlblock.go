@@ -15,7 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
 
-// Commands are for a shell; in YAML one text or a list.
+// Commands are command lines for a shell; in YAML a text or a list.
 type Commands []string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -27,19 +27,19 @@ func (c *Commands) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*[]string)(c))
 }
 
-// yamlBlock is YAML within a lesson.
+// yamlBlock is a block of YAML in a lesson.
 type yamlBlock struct {
-	startLine int // the line of the file that it begins on
+	startLine int // the line of the file on which it begins
 	text      string
 }
 
-// decode reads the block into v. Fields that v does not have are mistakes.
+// decode decodes the block into v. Unknown fields are errors.
 func (b yamlBlock) decode(v any) error {
 	d := yaml.NewDecoder(bytes.NewBufferString(b.text))
 	d.KnownFields(true)
 	err := d.Decode(v)
 	if errors.Is(err, io.EOF) {
-		return parseErrorf(b.startLine, "it is empty")
+		return parseErrorf(b.startLine, "the block is empty")
 	}
 	if err != nil {
 		return b.explainError(err, v)
@@ -48,13 +48,13 @@ func (b yamlBlock) decode(v any) error {
 }
 
 var (
-	// The decoder's own words: "yaml: line 3: …", "line 3: field x not found in type learn.Do".
+	// The messages of the decoder: "yaml: line 3: …", "line 3: field x not found in type learn.Do".
 	yamlLine  = regexp.MustCompile(`line (\d+): (.*)`)
 	yamlField = regexp.MustCompile(`field (\S+) not found in type (\S+)`)
 	yamlType  = regexp.MustCompile("cannot unmarshal \\S+ `?(.*?)`? into (.*)")
 )
 
-// explainError says in plain words on which line of the file what is wrong.
+// explainError turns an error of the decoder into one with the line of the file.
 func (b yamlBlock) explainError(err error, v any) error {
 	text := err.Error()
 	var typed *yaml.TypeError
@@ -63,7 +63,7 @@ func (b yamlBlock) explainError(err error, v any) error {
 	}
 	line := b.startLine
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1]) // digits
+		n, _ := strconv.Atoi(m[1]) // the expression matches digits only
 		line, text = b.startLine+n-1, m[2]
 	}
 	if m := yamlField.FindStringSubmatch(text); m != nil {
@@ -79,7 +79,7 @@ func (b yamlBlock) explainError(err error, v any) error {
 	return parseErrorf(line, "%s", strings.TrimPrefix(text, "yaml: "))
 }
 
-// describeType is a Go type in words.
+// describeType describes a Go type.
 func describeType(goType string) string {
 	switch {
 	case strings.Contains(goType, "Duration"):
@@ -93,10 +93,10 @@ func describeType(goType string) string {
 	case strings.Contains(goType, "string"):
 		return "a text"
 	}
-	return "what is expected here"
+	return "a valid value"
 }
 
-// fieldNames are the names of the fields of a type within t.
+// fieldNames returns the YAML names of the fields of the named type within t.
 func fieldNames(t reflect.Type, name string) (list []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -115,8 +115,9 @@ func fieldNames(t reflect.Type, name string) (list []string) {
 	return list
 }
 
-// lineOf finds the line of the file on which a value stands: path are keys and
-// indices. Where there is none it is that of the innermost that there is.
+// lineOf returns the line of the file with the value at path, which consists of keys
+// and indices. If there is no such value, it is the line of the innermost one on the
+// path.
 func (b yamlBlock) lineOf(path ...any) int {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(b.text), &root) != nil || len(root.Content) == 0 {

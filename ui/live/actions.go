@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// performAction carries out what a key asks for.
+// performAction applies the action of a key.
 func (m model) performAction(a action) (model, tea.Cmd) {
 	if a == quit {
 		return m.requestQuit()
@@ -19,7 +19,7 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.requestIntervention(a)
 	case showStep:
 		if m.stepped == nil {
-			m.message = "no write has been let through from here yet"
+			m.message = "no step to show: this view has not released a write yet"
 			break
 		}
 		m.overlay, m.overlayView = stepOverlay, viewport{}
@@ -46,7 +46,7 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	return m, nil
 }
 
-// updateScreen changes how the screen that is shown is shown.
+// updateScreen applies an action that changes the display of the current screen.
 func (m model) updateScreen(a action) model {
 	s := m.currentScreen()
 	switch a {
@@ -55,11 +55,11 @@ func (m model) updateScreen(a action) model {
 	case growUpper:
 		s.upperShare = min(s.upperShare+10, 90)
 	case growFeed:
-		s.upperShare = max(min(s.upperShare, m.screenAreas().upperShare())-10, 10) // it may have less than its share
+		s.upperShare = max(min(s.upperShare, m.screenAreas().upperShare())-10, 10) // a pane may take less than its share
 	case filter:
 		m.typingFilter = true
 		if s.kind != queuesScreen {
-			s.focus = feedPane // what is above is not filtered
+			s.focus = feedPane // the upper pane of a page has no filter
 		}
 	case toggleFollow:
 		s.feed = s.feed.toggleFollow(m.screenAreas().feed.h - 1)
@@ -69,7 +69,7 @@ func (m model) updateScreen(a action) model {
 	return m.withCurrentScreen(s)
 }
 
-// requestQuit leaves, or asks what that means.
+// requestQuit quits the view, or asks whether to stop the control plane as well.
 func (m model) requestQuit() (model, tea.Cmd) {
 	if m.attached || m.ephemeral {
 		m.leave = m.leaveUnasked()
@@ -79,7 +79,7 @@ func (m model) requestQuit() (model, tea.Cmd) {
 	return m, nil
 }
 
-// answerQuit takes the answer to the question of quit.
+// answerQuit handles a key pressed at the quit question.
 func (m model) answerQuit(key string) (model, tea.Cmd) {
 	switch key {
 	case "s":
@@ -105,7 +105,7 @@ func (m model) performInOverlay(a action) model {
 	return m
 }
 
-// editFilter takes a key for the filter.
+// editFilter handles a key pressed while the filter is edited.
 func (m model) editFilter(msg tea.KeyPressMsg) model {
 	switch msg.String() {
 	case "enter":
@@ -128,7 +128,7 @@ func (m model) editFilter(msg tea.KeyPressMsg) model {
 
 func (m model) appendToFilter(s string) model { return m.setFilter(m.activeFilter() + s) }
 
-// activeFilter is that of the pane that has the focus.
+// activeFilter returns the filter of the focused pane.
 func (m model) activeFilter() string {
 	s := m.currentScreen()
 	if s.focus == feedPane {
@@ -147,7 +147,8 @@ func (m model) setFilter(f string) model {
 	return m.withCurrentScreen(s).arrangeRows(false)
 }
 
-// goBack drops the filter, the pick, or the screen.
+// goBack clears the filter, or else returns to the previous screen, or else moves
+// the cursor to the top.
 func (m model) goBack() model {
 	s := m.currentScreen()
 	switch {
@@ -161,7 +162,7 @@ func (m model) goBack() model {
 	return m.withCurrentScreen(s)
 }
 
-// changeSort changes what the table shows, and in which order.
+// changeSort changes the order of the table, or whether it shows idle queues.
 func (m model) changeSort(a action) model {
 	if !onQueues(m) {
 		return m

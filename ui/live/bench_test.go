@@ -6,9 +6,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// BenchmarkPull is what a pull costs the view, with all that it draws.
+// BenchmarkPull measures applying a pull and drawing the screen.
 func BenchmarkPull(b *testing.B) {
-	m := newModel(b.Context(), Options{Source: &fixed{snapshot: burstSnapshot()}})
+	m := newModel(b.Context(), Options{Source: &fixedSource{snapshot: burstSnapshot()}})
 	next, _ := m.Update(tea.WindowSizeMsg{Width: 250, Height: 80})
 	s := burstSnapshot()
 	page := pullResult{snapshot: &s}

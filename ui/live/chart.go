@@ -7,11 +7,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// historySamples is how many samples a queue's history has at most, one a second.
+// historySamples is the maximum length of a queue's history, one sample per second.
 const historySamples = 60
 
-// depthBar draws a depth in w columns. It grows with the logarithm, so that a bar
-// keeps its length when another queue grows: full is 4095 keys.
+// depthBar draws a depth in at most w columns. The scale is logarithmic and fixed
+// (4095 keys fill the bar), so that a bar does not change when other queues grow.
 func (t *theme) depthBar(depth int64, w int) string {
 	const full = 12 // bits
 	if depth <= 0 || w <= 0 {
@@ -29,8 +29,8 @@ func (t *theme) depthBar(depth int64, w int) string {
 	return s
 }
 
-// chartWidth is the widest chart of a minute in at most w columns in which every
-// column is the same number of seconds.
+// chartWidth returns the widest chart of one minute that fits w columns and has
+// the same number of seconds in every column.
 func chartWidth(w int) int {
 	for _, n := range []int{60, 30, 20, 15, 12, 10, 6} {
 		if n <= w {
@@ -40,15 +40,15 @@ func chartWidth(w int) int {
 	return 0
 }
 
-// depthChart draws the depths of the last minute in w columns, as of chartWidth, and
-// h rows. second is when the newest sample was taken: columns begin at full
-// multiples of their length, so that they move on without changing.
+// depthChart draws the depths of the last minute in w columns (from chartWidth) and
+// h rows. second is the time of the newest sample: columns start at multiples of
+// their length, so that they shift left without changing.
 func (t *theme) depthChart(history []observe.Sample, second int64, w, h int) []string {
 	if w <= 0 {
 		return make([]string, h)
 	}
 	tops := columnMaxima(history, second, w)
-	highest := int64(8) // a few keys are no peak
+	highest := int64(8) // so that a few keys do not fill the chart
 	for _, d := range tops {
 		highest = max(highest, d)
 	}
@@ -67,7 +67,7 @@ func (t *theme) depthChart(history []observe.Sample, second int64, w, h int) []s
 	return rows
 }
 
-// columnMaxima is the highest depth of each of the w columns, the newest last.
+// columnMaxima returns the highest depth in each of the w columns, newest last.
 func columnMaxima(history []observe.Sample, second int64, w int) []int64 {
 	each := int64(historySamples / w)
 	tops := make([]int64, w)

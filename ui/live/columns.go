@@ -11,7 +11,7 @@ import (
 type columnID int
 
 const (
-	sortByActivity columnID = iota // activity, which is no column
+	sortByActivity columnID = iota // the default order, not a column
 	colController
 	colQueue
 	colState
@@ -28,19 +28,19 @@ const (
 	colHistory
 )
 
-// column is one of the table. Numbers are to the right, under their headings.
+// column is a column of the table. Numbers and their headings are right-aligned.
 type column struct {
 	id        columnID
 	heading   string
-	min, max  int // columns of the screen
-	dropOrder int // where there is no room, the highest goes first
+	min, max  int // width
+	dropOrder int // columns that do not fit are dropped, highest dropOrder first
 	left      bool
-	compare   func(a, b row) int // nil = it cannot be sorted by
+	compare   func(a, b row) int // nil = not sortable
 	cell      func(q *observe.Queue, t *theme) (string, style)
 }
 
-// tableColumns are those of the table, in order. The cells of names and charts are
-// drawn by the table itself.
+// tableColumns returns the columns of the table, in order. The table itself draws
+// the cells of columns without a cell function.
 func tableColumns() []column {
 	return []column{
 		{id: colController, heading: "CONTROLLER", min: 20, max: 44, dropOrder: 0, left: true, compare: compareName},
@@ -62,7 +62,7 @@ func tableColumns() []column {
 	}
 }
 
-// compareDescending puts the highest first, and rows without a queue last.
+// compareDescending sorts the highest first, and rows without a queue last.
 func compareDescending[N cmp.Ordered](of func(*observe.Queue) N) func(a, b row) int {
 	return func(a, b row) int {
 		switch {
@@ -77,8 +77,8 @@ func compareDescending[N cmp.Ordered](of func(*observe.Queue) N) func(a, b row) 
 	}
 }
 
-func intColumn(id columnID, head string, w, keep int, of func(*observe.Queue) int64) column {
-	return column{id: id, heading: head, min: w, max: w, dropOrder: keep, compare: compareDescending(of),
+func intColumn(id columnID, heading string, w, dropOrder int, of func(*observe.Queue) int64) column {
+	return column{id: id, heading: heading, min: w, max: w, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: func(q *observe.Queue, t *theme) (string, style) {
 			n := of(q)
 			switch {
@@ -91,8 +91,8 @@ func intColumn(id columnID, head string, w, keep int, of func(*observe.Queue) in
 		}}
 }
 
-func rateColumn(id columnID, head string, keep int, of func(*observe.Queue) float64) column {
-	return column{id: id, heading: head, min: 6, max: 6, dropOrder: keep, compare: compareDescending(of),
+func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) float64) column {
+	return column{id: id, heading: heading, min: 6, max: 6, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: func(q *observe.Queue, t *theme) (string, style) {
 			if s := formatRate(of(q)); s != "" {
 				return s, plain
@@ -101,9 +101,9 @@ func rateColumn(id columnID, head string, keep int, of func(*observe.Queue) floa
 		}}
 }
 
-// durationColumn is a column of a duration; it is quiet where nothing was measured.
-func durationColumn(id columnID, head string, keep int, of func(*observe.Queue) time.Duration) column {
-	return column{id: id, heading: head, min: 8, max: 8, dropOrder: keep, compare: compareDescending(of),
+// durationColumn is a column of durations. Without a measurement the cell is faint.
+func durationColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) time.Duration) column {
+	return column{id: id, heading: heading, min: 8, max: 8, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: func(q *observe.Queue, t *theme) (string, style) {
 			d := of(q)
 			switch {
@@ -118,7 +118,7 @@ func durationColumn(id columnID, head string, keep int, of func(*observe.Queue) 
 
 func queueInFlight(q *observe.Queue) int64 { return q.InFlight }
 
-// inFlightCell is 3/5: three of five workers are at it.
+// inFlightCell shows 3/5 if three of five workers are processing a key.
 func inFlightCell(q *observe.Queue, t *theme) (string, style) {
 	n, st := t.zeroMark(), faint
 	if q.InFlight > 0 {
@@ -130,20 +130,20 @@ func inFlightCell(q *observe.Queue, t *theme) (string, style) {
 	return n, st
 }
 
-// placedColumn is a column with its place in a line.
+// placedColumn is a column with its position and width.
 type placedColumn struct {
 	column
 	x, w int
 }
 
-// columnGap is free before every column but the first; the mark of the one that
-// is sorted by fits in.
+// columnGap is the space before every column except the first. The sort mark fits
+// into it.
 const columnGap = 2
 
-// placeColumns chooses the columns for a width and gives what is left over to the
-// names, as far as they need it, and then to the charts. It may change all.
+// placeColumns selects the columns that fit w and distributes the remaining space:
+// to the names as needed, then to the charts. It may modify all.
 func placeColumns(all []column, w, longestController, longestQueue int) []placedColumn {
-	// A name that is cut says little: names get their share before numbers do.
+	// A truncated name says little: names get space before number columns do.
 	for i := range all {
 		switch c := &all[i]; c.id {
 		case colController:
@@ -187,7 +187,7 @@ func placeColumns(all []column, w, longestController, longestQueue int) []placed
 	return out
 }
 
-// columnsWidth is the least width of the columns that go last, limit of them.
+// columnsWidth returns the minimum width of the limit columns that are dropped last.
 func columnsWidth(all []column, limit int) int {
 	n := -columnGap
 	for _, c := range all {
@@ -198,7 +198,7 @@ func columnsWidth(all []column, limit int) int {
 	return n
 }
 
-// dropRank is how many columns go after c.
+// dropRank returns how many columns are dropped after c.
 func dropRank(all []column, c column) int {
 	n := 0
 	for _, other := range all {

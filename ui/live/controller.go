@@ -1,16 +1,18 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// maxSyncsShown is how many of a controller's latest syncs its page tells.
+// maxSyncsShown is how many recent syncs the page of a controller shows.
 const maxSyncsShown = 5
 
-// addControllerDetails tells what is known of a controller.
+// addControllerDetails adds the details of a controller.
 func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	m.addHeldDetails(s, sc.controller)
 	s.addField("", sc.purpose)
@@ -38,7 +40,7 @@ func (m model) findController(name string) (observe.Controller, bool) {
 }
 
 func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
-	state := line{{sanitize(orUnknown(c.State)), stateStyle(c.State)}}
+	state := line{{sanitize(cmp.Or(c.State, "?")), stateStyle(c.State)}}
 	if c.Reason != "" {
 		state = append(state, span{": " + sanitize(c.Reason), plain})
 	}
@@ -47,37 +49,43 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}
 	if len(c.Aliases) > 0 {
-		s.addField("also", sanitize(strings.Join(c.Aliases, ", ")))
+		s.addField("aliases", sanitize(strings.Join(c.Aliases, ", ")))
 	}
-	s.addField("watches", sanitize(orUnknown(strings.Join(c.Watches, ", "))))
+	s.addField("watches", sanitize(cmp.Or(strings.Join(c.Watches, ", "), "?")))
 	var writes []string
 	for _, w := range c.Writes {
-		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, formatCount(w.Count)))
+		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, ui.GroupDigits(w.Count)))
 	}
 	if m.theme.ascii {
 		for i := range writes {
 			writes[i] = strings.Replace(writes[i], "×", "x", 1)
 		}
 	}
-	s.addField("writes", sanitize(orNothing(strings.Join(writes, ", "))))
-	s.addField("so far", strings.Join([]string{
-		pluralize(c.Delivered, "event"), pluralize(c.Syncs, "sync") + " (" + formatCount(c.Failures) + " failed)", pluralize(c.Reads, "read"),
-		pluralize(c.Changes, "write"), pluralize(c.Errors, "error"), pluralize(c.Conflicts, "conflict"),
+	s.addField("writes", sanitize(cmp.Or(strings.Join(writes, ", "), "none yet")))
+	s.addField("totals", strings.Join([]string{
+		ui.CountNoun(c.Delivered, "event"), ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)", ui.CountNoun(c.Reads, "read"),
+		ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict"),
 	}, ", "))
 }
 
-// addQueueDetails draws a queue's numbers and, over three rows, its last minute.
+// addQueueDetails adds the numbers of a queue and a chart of its last minute.
 func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	const rows = 3
-	flight, _ := inFlightCell(q, m.theme)
+	inFlight := formatShort(q.InFlight)
+	if q.Workers > 0 {
+		inFlight += fmt.Sprintf("/%d", q.Workers)
+	}
 	s.addLine(nil)
 	s.addEntry("queue", 0, line{{sanitize(q.Name), strong}})
 	numbers := []string{
-		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), flight),
-		fmt.Sprintf("adds %s/s  done %s/s  retries %s", m.orZero(formatRate(q.AddRate)), m.orZero(formatRate(q.DoneRate)), formatCount(q.Retries)),
-		fmt.Sprintf("wait %s  work %s  longest now %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), m.orZero(m.formatTook(q.Longest))),
+		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), inFlight),
+		fmt.Sprintf("adds %s/s  done %s/s  retries %s", cmp.Or(formatRate(q.AddRate), "0"), cmp.Or(formatRate(q.DoneRate), "0"), ui.GroupDigits(q.Retries)),
+		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
 	}
-	if q.Delayed >= 0 {
+	switch {
+	case q.Delayed == 0:
+		numbers[1] += "  delayed 0"
+	case q.Delayed > 0:
 		numbers[1] += fmt.Sprintf("  delayed at most %s", formatShort(q.Delayed))
 	}
 	chart := m.theme.depthChart(q.History, m.snapshot.Time.Unix(), chartWidth(s.w-labelWidth-8), rows)
@@ -105,12 +113,12 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 
 func (m model) formatQuantiles(d observe.Durations) string {
 	if d.Recent.Count == 0 {
-		return m.theme.zeroMark()
+		return "-"
 	}
 	return fmt.Sprintf("p50 %s p99 %s", formatDuration(d.Recent.P50, m.theme.ascii), formatDuration(d.Recent.P99, m.theme.ascii))
 }
 
-// addSyncDetails tells the syncs under way, the keys that fail and the last syncs.
+// addSyncDetails adds the running syncs, failing keys and latest syncs.
 func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	tail := m.theme.ellipsis()
 	keyWidth := min(max(s.w/3, 16), 48)
@@ -123,7 +131,7 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	}
 	for i, k := range c.Failing {
 		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
-			{fmt.Sprintf("  %s, last %s ago", pluralize(int64(k.Times), "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
+			{fmt.Sprintf("  %s, last %s ago", ui.CountNoun(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
 			s.addField("", sanitize(k.Error))
 		}
@@ -139,29 +147,8 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 		}
 		it := describeRecord(f.entries[i].record)
 		s.addEntry("last syncs", shown, line{{alignLeft(it.subject, keyWidth, tail), it.textStyle()}, {"  " + alignLeft(it.status, 5, tail), plain},
-			{"  waited " + alignLeft(formatDuration(sync.Waited, m.theme.ascii), 6, "") + " worked " + alignLeft(formatDuration(sync.Took, m.theme.ascii), 6, ""), faint},
+			{"  wait " + alignLeft(formatDuration(sync.Waited, m.theme.ascii), 6, "") + " work " + alignLeft(formatDuration(sync.Took, m.theme.ascii), 6, ""), faint},
 			{" " + it.note, faint}})
 		shown++
 	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "?"
-	}
-	return s
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "nothing so far"
-	}
-	return s
-}
-
-func (m model) orZero(s string) string {
-	if s == "" {
-		return m.theme.zeroMark()
-	}
-	return s
 }

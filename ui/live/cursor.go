@@ -1,6 +1,6 @@
 package live
 
-// upperSize is how many lines the upper pane has, and how many rows for them.
+// upperSize returns how many lines the upper pane has, and how many of them fit.
 func (m model) upperSize(a areas) (lines, h int) {
 	if m.currentScreen().kind == queuesScreen {
 		return len(m.rows), max(a.upper.h-2, 1)
@@ -8,7 +8,8 @@ func (m model) upperSize(a areas) (lines, h int) {
 	return len(m.pageDetails(a.upper.w - detailMargin)), max(a.upper.h-1, 1)
 }
 
-// rowIDAt is the row that the cursor of the table is to follow.
+// rowIDAt returns the ID of a table row, which the cursor then follows; empty on
+// other screens.
 func (m model) rowIDAt(i int) string {
 	if m.currentScreen().kind != queuesScreen || i >= len(m.rows) {
 		return ""
@@ -16,7 +17,7 @@ func (m model) rowIDAt(i int) string {
 	return m.rows[i].id()
 }
 
-// moveCursor answers a key that moves the cursor of the pane with the focus.
+// moveCursor moves the cursor of the focused pane.
 func (m model) moveCursor(a action) model {
 	s, areas := m.currentScreen(), m.screenAreas()
 	if areas.tooSmall {
@@ -34,12 +35,12 @@ func (m model) moveCursor(a action) model {
 	s.view = s.view.moveCursor(a, n, h)
 	s.pickedRow = m.rowIDAt(s.view.cursor)
 	if a == toTop {
-		s.pickedRow = "" // whichever row is there
+		s.pickedRow = "" // stay at the top when the order changes
 	}
 	return m.withCurrentScreen(s)
 }
 
-// openSelected shows what is behind the line under the cursor.
+// openSelected opens the controller or object of the line under the cursor.
 func (m model) openSelected() model {
 	s, a := m.currentScreen(), m.screenAreas()
 	if a.tooSmall {
@@ -66,7 +67,7 @@ func (m model) openSelected() model {
 	return m
 }
 
-// openItem shows the object of a line of the feed, or else its controller.
+// openItem opens the object of a feed line or, if it has none, its controller.
 func (m model) openItem(i feedItem) model {
 	s := m.currentScreen()
 	switch {

@@ -2,21 +2,22 @@ package live
 
 import (
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// detail is a line of the upper pane of a page.
+// detail is a line in the upper pane of a controller or object page.
 type detail struct {
 	line   line
-	object *observe.Object // what enter opens
+	object *observe.Object // opened by enter
 }
 
-// detailMargin is free at the sides of details.
+// detailMargin is the total horizontal margin of details.
 const detailMargin = 2
 
-// labelWidth is how wide the names of details are made.
+// labelWidth is the width of the label column.
 const labelWidth = 12
 
-// detailBuilder collects details in w columns.
+// detailBuilder collects details that are w columns wide.
 type detailBuilder struct {
 	w     int
 	lines []detail
@@ -24,7 +25,7 @@ type detailBuilder struct {
 
 func (s *detailBuilder) addLine(l line) { s.lines = append(s.lines, detail{line: l}) }
 
-// addField adds a label and words, which are wrapped.
+// addField adds a label and text, which it wraps.
 func (s *detailBuilder) addField(label, words string) {
 	for _, part := range wrapWords(words, max(s.w-labelWidth, 10)) {
 		s.addLine(line{{alignLeft(label, labelWidth, ""), faint}, {part, plain}})
@@ -32,7 +33,7 @@ func (s *detailBuilder) addField(label, words string) {
 	}
 }
 
-// addEntry adds a line under a label, which only the first of several bears.
+// addEntry adds line number i of a label. Only the first line shows the label.
 func (s *detailBuilder) addEntry(label string, i int, l line) {
 	if i > 0 {
 		label = ""
@@ -40,7 +41,7 @@ func (s *detailBuilder) addEntry(label string, i int, l line) {
 	s.addLine(append(styledLine(alignLeft(label, labelWidth, ""), faint), l...))
 }
 
-// pageDetails are the lines of the page that is shown.
+// pageDetails returns the details of the current page.
 func (m model) pageDetails(w int) []detail {
 	sh := &detailBuilder{w: w}
 	if s := m.currentScreen(); s.kind == controllerScreen {
@@ -55,12 +56,12 @@ func (m model) pageDetails(w int) []detail {
 func (m model) detailLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
-	pick := focused && s.kind == objectScreen // a controller's page is only read
+	pick := focused && s.kind == objectScreen // a controller page has no cursor
 	all := m.pageDetails(w - detailMargin)
 	l := s.view.clamp(len(all), h-1)
 	state := ""
 	if len(all) > h-1 {
-		state = formatCount(min(l.top+h-1, len(all))) + " of " + formatCount(len(all))
+		state = ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
 	name := "Controller " + s.controller
 	if s.kind == objectScreen {

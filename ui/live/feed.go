@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"sort"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// feed is the lower pane: what happened, the newest last.
+// feed is the lower pane: the records, newest last.
 type feed struct {
 	stream
-	following   bool   // the newest is shown
-	cursor, top uint64 // IDs of entries, where it does not follow
+	following   bool   // keep the newest entry visible
+	cursor, top uint64 // entry IDs, used when not following
 	filter      string
 }
 
-// visibleEntries are the entries that the filter lets through.
+// visibleEntries returns the entries that match the filter.
 func (f feed) visibleEntries() []feedEntry {
 	if f.filter == "" {
 		return f.entries
@@ -28,7 +30,7 @@ func (f feed) visibleEntries() []feedEntry {
 	return out
 }
 
-// viewportOf is where the cursor is among the visible entries.
+// viewportOf returns the position of the cursor in the visible entries.
 func (f feed) viewportOf(visible []feedEntry, h int) viewport {
 	if f.following {
 		return viewport{cursor: len(visible) - 1, top: len(visible)}.clamp(len(visible), h)
@@ -39,7 +41,7 @@ func (f feed) viewportOf(visible []feedEntry, h int) viewport {
 	return viewport{at(f.cursor), at(f.top)}.clamp(len(visible), h)
 }
 
-// withViewport keeps where the cursor is.
+// withViewport stores the position of the cursor by entry ID.
 func (f feed) withViewport(l viewport, visible []feedEntry) feed {
 	if len(visible) > 0 {
 		f.cursor, f.top = visible[l.cursor].id, visible[l.top].id
@@ -47,7 +49,7 @@ func (f feed) withViewport(l viewport, visible []feedEntry) feed {
 	return f
 }
 
-// moveCursor answers a key that moves the cursor. Beyond the end, the feed follows.
+// moveCursor moves the cursor. Moving past the end starts following.
 func (f feed) moveCursor(a action, h int) feed {
 	visible := f.visibleEntries()
 	l := f.viewportOf(visible, h)
@@ -56,7 +58,7 @@ func (f feed) moveCursor(a action, h int) feed {
 	return f.withViewport(l.moveCursor(a, len(visible), h), visible)
 }
 
-// toggleFollow stops where the feed is, or goes on to its end.
+// toggleFollow stops at the current position, or jumps to the end and follows.
 func (f feed) toggleFollow(h int) feed {
 	visible := f.visibleEntries()
 	f = f.withViewport(f.viewportOf(visible, h), visible)
@@ -64,7 +66,7 @@ func (f feed) toggleFollow(h int) feed {
 	return f
 }
 
-// scrollBy moves the window. At the end, the feed follows.
+// scrollBy scrolls the viewport. Scrolling to the end starts following.
 func (f feed) scrollBy(by, h int) feed {
 	visible := f.visibleEntries()
 	l := f.viewportOf(visible, h).scrollBy(by, len(visible), h)
@@ -72,7 +74,7 @@ func (f feed) scrollBy(by, h int) feed {
 	return f.withViewport(l, visible)
 }
 
-// currentEntry is the entry under the cursor.
+// currentEntry returns the entry under the cursor.
 func (f feed) currentEntry(h int) (feedEntry, bool) {
 	visible := f.visibleEntries()
 	if len(visible) == 0 {
@@ -105,19 +107,19 @@ func (m model) emptyFeedText(s screen) string {
 	case s.feed.filter != "" && len(s.feed.entries) > 0:
 		return "nothing matches the filter"
 	case !s.feed.loaded:
-		return "asking for what happened" + m.theme.ellipsis()
+		return "loading" + m.theme.ellipsis()
 	}
-	return "nothing has happened yet"
+	return "no activity yet"
 }
 
-// feedState is what the title says of the feed.
+// feedState returns the status text in the title of the feed.
 func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 	f := m.currentScreen().feed
 	state := "following"
 	if !f.following {
 		state = "not following"
 		if below := len(visible) - l.top - h; below > 0 {
-			state = formatCount(below) + " below"
+			state = ui.GroupDigits(below) + " newer below"
 		}
 	}
 	if m.showAll {
@@ -132,16 +134,16 @@ func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 // entryLine draws a record.
 func (m model) entryLine(e feedEntry, w int) line {
 	if e.record.Event == nil {
-		number := "some"
+		missed := "some records"
 		if e.missed > 0 {
-			number = formatCount(e.missed)
+			missed = ui.CountNoun(e.missed, "record")
 		}
-		return styledLine(m.theme.pickGlyph("…", "...")+" "+number+" not shown", faint)
+		return styledLine(m.theme.pickGlyph("…", "...")+" "+missed+" not shown", faint)
 	}
 	return m.itemLine(describeRecord(e.record), w)
 }
 
-// itemLine draws: time, mark, controller, verb, what, status, took and the rest.
+// itemLine draws time, mark, controller, verb, subject, status, duration and note.
 func (m model) itemLine(i feedItem, w int) line {
 	tail := m.theme.ellipsis()
 	stamp := "15:04:05.000"
@@ -153,13 +155,13 @@ func (m model) itemLine(i feedItem, w int) line {
 		{i.at.In(m.zone).Format(stamp) + " ", faint},
 		{alignLeft(i.mark, 1, tail) + " ", i.textStyle()},
 	}
-	if m.currentScreen().kind != controllerScreen { // where all is one controller's
+	if m.currentScreen().kind != controllerScreen { // there, all lines have the same controller
 		l = append(l, span{alignLeft(i.controller, who, tail) + "  ", plain})
 	}
 	l = append(l, span{alignLeft(i.verb, 6, tail) + "  ", i.verbStyle})
 	room := w - l.width()
 	ending := alignRight(i.status, 5, tail) + " " + alignRight(m.formatTook(i.took), 6, tail)
-	if i.status == "" && i.took == 0 { // a sentence
+	if i.status == "" && i.took == 0 { // no columns to align
 		return append(l, span{i.subject, i.textStyle()}).withNote(i.note)
 	}
 	if room < 34 && i.mark == "" {
@@ -168,7 +170,7 @@ func (m model) itemLine(i feedItem, w int) line {
 	const noteWidth = 40
 	whatWidth := min(room-textWidth(ending)-1, 60)
 	after := room - whatWidth - textWidth(ending)
-	if i.note != "" && after < noteWidth && i.mark != "" { // the error matters more than the columns
+	if i.note != "" && after < noteWidth && i.mark != "" { // show the error rather than align the columns
 		return append(l, span{i.subject, i.textStyle()}, span{"  " + i.status, faint}).withNote(i.note)
 	}
 	l = append(l, span{alignLeft(i.subject, whatWidth, tail), i.textStyle()}, span{ending, faint})
@@ -185,7 +187,7 @@ func (l line) withNote(note string) line {
 	return append(l, span{"  " + note, faint})
 }
 
-// formatTook is empty for what is not known to have taken time.
+// formatTook formats a duration; 0, which means unknown, is empty.
 func (m model) formatTook(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -11,23 +11,24 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// startTime is when the control planes of the tests began; now is two minutes later.
+// startTime is the start of the control planes in tests; testNow is two minutes
+// later.
 var (
 	startTime = time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC)
 	testNow   = startTime.Add(125 * time.Second)
 )
 
-// fixed is a source that answers every question with the same.
-type fixed struct {
+// fixedSource is a source with constant data.
+type fixedSource struct {
 	snapshot observe.Snapshot
 	records  []observe.Record
 	missed   uint64
 	err      error
 }
 
-func (f *fixed) Snapshot(context.Context) (observe.Snapshot, error) { return f.snapshot, f.err }
+func (f *fixedSource) Snapshot(context.Context) (observe.Snapshot, error) { return f.snapshot, f.err }
 
-func (f *fixed) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+func (f *fixedSource) Records(_ context.Context, q observe.Query) (observe.Page, error) {
 	p := observe.Page{Next: q.After}
 	if q.After == 0 {
 		p.Missed = f.missed
@@ -46,19 +47,19 @@ func (f *fixed) Records(_ context.Context, q observe.Query) (observe.Page, error
 	return p, f.err
 }
 
-// inspectable is fixed, and shows objects.
-type inspectable struct {
-	*fixed
+// inspectableSource is a fixedSource that has objects.
+type inspectableSource struct {
+	*fixedSource
 	found observe.Inspection
 }
 
-func (i *inspectable) Inspect(_ context.Context, o observe.Object) (observe.Inspection, error) {
+func (i *inspectableSource) Inspect(_ context.Context, o observe.Object) (observe.Inspection, error) {
 	found := i.found
 	found.Object = o
 	return found, i.err
 }
 
-// newTestModel is a model of the given size that has pulled once.
+// newTestModel returns a model of the given size that has pulled once.
 func newTestModel(t *testing.T, o Options, w, h int) model {
 	t.Helper()
 	m := newModel(t.Context(), o)
@@ -68,7 +69,7 @@ func newTestModel(t *testing.T, o Options, w, h int) model {
 	return pullOnce(t, m)
 }
 
-// pullOnce has the model pull, and look at the object it shows.
+// pullOnce makes the model pull, and inspect the current object if necessary.
 func pullOnce(t *testing.T, m model) model {
 	t.Helper()
 	m = sendMsgs(t, m, m.pullCmd(m.neededPull())())
@@ -87,7 +88,7 @@ func sendMsgs(t *testing.T, m model, msgs ...tea.Msg) model {
 	return m
 }
 
-// pressKeys sends keys, by their names as in the table of keys.
+// pressKeys sends keys by their names in the key bindings.
 func pressKeys(t *testing.T, m model, keys ...string) model {
 	t.Helper()
 	for _, k := range keys {
@@ -119,7 +120,7 @@ var (
 	brokenJob     = observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "broken"}
 )
 
-// sampleRecords are records in which every kind of line occurs.
+// sampleRecords returns records with every kind of line.
 func sampleRecords() []observe.Record {
 	const deployment, replicaset, jobs = "deployment-controller", "replicaset-controller", "job-controller"
 	return recordsOf(
@@ -155,7 +156,7 @@ func recordsOf(events ...observe.Event) []observe.Record {
 	return records
 }
 
-// podCreations are n records of Pods being created, from seq on.
+// podCreations returns n records of created Pods, starting at seq.
 func podCreations(seq uint64, n int) []observe.Record {
 	records := make([]observe.Record, n)
 	for i := range records {
@@ -168,5 +169,5 @@ func podCreations(seq uint64, n int) []observe.Record {
 }
 
 func testPurpose(string) string {
-	return "Runs the pods of jobs until enough of them have succeeded. It counts a pod once, with a finalizer that it takes away after."
+	return "Runs the Pods of Jobs until enough of them have succeeded. A finalizer makes sure that it counts every finished Pod once."
 }

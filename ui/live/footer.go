@@ -3,23 +3,25 @@ package live
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// noticeLine is what has to be said above the footer; nil if nothing.
+// noticeLine returns the message above the footer; nil if there is none.
 func (m model) noticeLine() line {
 	silent := m.now.Sub(m.pullStarted)
 	unread := len(m.warnings) - m.warningsRead
 	switch {
 	case m.pullError != "":
-		return line{{" lost the control plane", bad}, {": " + m.pullError + "; retrying", plain}}
+		return line{{" cannot reach the control plane", bad}, {": " + m.pullError + "; retrying", plain}}
 	case m.pulling && !m.pullStarted.IsZero() && silent >= silenceThreshold:
-		return line{{" no answer", caution}, {" from the control plane for " + formatAge(silent) + "; waiting", plain}}
+		return line{{" no response", caution}, {" from the control plane for " + formatAge(silent) + "; waiting", plain}}
 	case m.message != "":
 		return styledLine(" "+m.message, caution)
 	case unread > 0:
 		l := line{{" warning: ", caution}, {sanitize(m.warnings[len(m.warnings)-1]), plain}}
 		if unread > 1 {
-			l = append(line{{fmt.Sprintf(" %d warnings, w shows all. The last: ", unread), caution}}, l[1:]...)
+			l = append(line{{fmt.Sprintf(" %d warnings (w shows all), latest: ", unread), caution}}, l[1:]...)
 		}
 		return l
 	case len(m.activeInterventions()) > 0:
@@ -28,21 +30,21 @@ func (m model) noticeLine() line {
 	return nil
 }
 
-// interventionsLine tells what is done to controllers by hand.
+// interventionsLine lists the controllers with an intervention.
 func (m model) interventionsLine() line {
 	var words []string
 	for _, h := range m.activeInterventions() {
 		s := h.String()
 		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
-			s += fmt.Sprintf(" (%s)", formatCount(m.held.list.Total))
+			s += fmt.Sprintf(" (%s)", ui.GroupDigits(m.held.list.Total))
 		}
 		words = append(words, sanitize(s))
 	}
-	return line{{" by hand: ", caution}, {strings.Join(words, "; "), plain}}
+	return line{{" changed manually: ", caution}, {strings.Join(words, "; "), plain}}
 }
 
-// footerLine is the last line: the question, the filter that is being typed, or
-// what the keys do.
+// footerLine returns the last line: an open question, the filter being edited, or
+// the key hints.
 func (m model) footerLine(w int) line {
 	switch {
 	case m.askingQuit:
@@ -53,9 +55,9 @@ func (m model) footerLine(w int) line {
 		return line{{question, strong}, {" [s]", highlight}, {"top  ", plain},
 			{"[l]", highlight}, {"eave it running  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
 	case m.confirming != nil:
-		verb, what := "Stop", " Its workers, handlers and queues end."
+		verb, what := "Stop", " This ends its workers, event handlers and queues."
 		if m.confirming.start {
-			verb, what = "Start", " It is built and run anew."
+			verb, what = "Start", " This builds and runs it again."
 		}
 		if w < 100 {
 			what = ""
@@ -64,7 +66,7 @@ func (m model) footerLine(w int) line {
 			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
 	case m.typingFilter:
 		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
-		return justify(l, styledLine("enter keeps it, esc drops it ", faint), w, m.theme.ellipsis())
+		return justify(l, styledLine("enter apply  esc clear ", faint), w, m.theme.ellipsis())
 	}
 	fields := []headerField{}
 	for _, s := range keySections() {
@@ -78,7 +80,7 @@ func (m model) footerLine(w int) line {
 	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
 }
 
-// hintFor is what a key would do now.
+// hintFor returns the hint of a key for the selected controller.
 func (m model) hintFor(b binding) string {
 	switch state := m.stateOf(m.selectedController()); {
 	case b.action == pauseResume && state == statePaused:
@@ -89,7 +91,8 @@ func (m model) hintFor(b binding) string {
 	return b.hint
 }
 
-// hintField names a key and what it does. The way to the help and the way out stay.
+// hintField returns the hint of a key. The hints for help and quit are never
+// dropped.
 func hintField(b binding, n int) headerField {
 	if b.action == quit || b.action == help {
 		n = 0
@@ -97,7 +100,7 @@ func hintField(b binding, n int) headerField {
 	return headerField{line{{keyName(b.keys[0]), strong}, {" " + b.hint, faint}}, n}
 }
 
-// keyName is what is printed on a key.
+// keyName returns the name of a key as shown to the user.
 func keyName(key string) string {
 	if after, ok := strings.CutPrefix(key, "ctrl+"); ok {
 		return "Ctrl-" + strings.ToUpper(after)

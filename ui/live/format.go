@@ -7,24 +7,7 @@ import (
 	"time"
 )
 
-// formatCount writes a number in full: 1,234,567.
-func formatCount[N int | int64 | uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// pluralize writes a number of things.
-func pluralize(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return formatCount(n) + " " + thing + "s"
-}
-
-// formatShort writes a number in five columns at most: 12345 is 12.3k.
+// formatShort formats a number in at most five columns: 12345 is 12.3k.
 func formatShort(n int64) string {
 	if n < 10_000 {
 		return strconv.FormatInt(n, 10)
@@ -32,8 +15,8 @@ func formatShort(n int64) string {
 	return formatScaled(float64(n))
 }
 
-// formatRate writes a number a second in five columns at most; what rounds to nothing
-// is empty.
+// formatRate formats a rate per second in at most five columns; a rate that rounds
+// to 0 is empty.
 func formatRate(f float64) string {
 	switch {
 	case f < 0.05:
@@ -58,7 +41,8 @@ func formatScaled(f float64) string {
 	return strconv.FormatFloat(f, 'f', digits, 64) + "kMGT"[unit-1:unit]
 }
 
-// formatDuration writes a time span in five columns at most: 850µs, 1.2ms, 45s, 2m05s, 3h04m.
+// formatDuration formats a duration in at most five columns: 850µs, 1.2ms, 45s,
+// 2m05s, 3h04m.
 func formatDuration(d time.Duration, ascii bool) string {
 	micro := "µs"
 	if ascii {
@@ -87,7 +71,7 @@ func formatDuration(d time.Duration, ascii bool) string {
 	return fmt.Sprintf("%dh", int(d.Hours()))
 }
 
-// formatAge writes how long something has been: 42s, 2m 05s, 3h 04m, 5d 03h.
+// formatAge formats an age: 42s, 2m 05s, 3h 04m, 5d 03h.
 func formatAge(d time.Duration) string {
 	s := int(max(0, d) / time.Second)
 	switch {
@@ -101,7 +85,7 @@ func formatAge(d time.Duration) string {
 	return fmt.Sprintf("%dd %02dh", s/86400, s/3600%24)
 }
 
-// formatSize writes a number of bytes: 4.2 MiB, 312 MiB.
+// formatSize formats a number of bytes: 4.2 MiB, 312 MiB.
 func formatSize(n int64) string {
 	f, unit := float64(n), 0
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// guardOutput ends the view when the terminal takes no more output, which bubbletea
-// would not notice. What is given a file stays one to bubbletea, which asks it
-// for its size.
+// guardOutput returns a writer that calls end on a write error, which bubbletea
+// would ignore. A file stays a file, because bubbletea needs it for the terminal
+// size.
 func guardOutput(w io.Writer, end context.CancelCauseFunc) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		return &guardedFile{f, guardedWriter{f, end}}

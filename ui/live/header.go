@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// headerField is a part of the header. Where there is no room, the one with the
-// highest keep goes first.
+// headerField is a part of the header. Fields that do not fit are dropped, highest
+// dropOrder first.
 type headerField struct {
 	line      line
 	dropOrder int
 }
 
-// joinFields puts the fields that fit into w columns in a line.
+// joinFields joins the fields that fit into w columns.
 func joinFields(fields []headerField, w int, gap string) line {
 	for {
 		var l line
@@ -38,7 +39,8 @@ func joinFields(fields []headerField, w int, gap string) line {
 	}
 }
 
-// headerLines draws what is known of the control plane as a whole.
+// headerLines draws the header: the identity, state and numbers of the control
+// plane.
 func (m model) headerLines(w, h int) []string {
 	p := m.snapshot.Process
 	state := append(styledLine(" ", plain), m.stateLine(p)...)
@@ -58,7 +60,7 @@ func (m model) headerLines(w, h int) []string {
 	}
 	second := append(styledLine(" ", plain), joinFields(numbers, w-2, "  ")...)
 	switch room := w - second.width() - 4; {
-	case room < 12: // nobody's name fits
+	case room < 12: // no controller name fits
 		busy = nil
 	case room < busy.width():
 		busy = append(busy.truncate(room-1, m.theme.ellipsis()), span{" ", plain})
@@ -66,18 +68,25 @@ func (m model) headerLines(w, h int) []string {
 	return append(lines, m.theme.renderLine(justify(second, busy, w, m.theme.ellipsis()), w, false))
 }
 
-// stateLine says how the control plane is doing.
+// stateLine returns the state of the control plane and of the view.
 func (m model) stateLine(p observe.Process) line {
 	var l line
 	if m.frozen {
-		l = append(l, span{"on hold, space goes on  ", caution})
+		l = append(l, span{"frozen, space resumes  ", caution})
 	}
 	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
-		l = append(l, span{fmt.Sprintf("%d by hand  ", n), caution})
+		what := "changed manually  "
+		if m.width >= 120 {
+			what = "controllers changed manually  "
+			if n == 1 {
+				what = "controller changed manually  "
+			}
+		}
+		l = append(l, span{fmt.Sprintf("%d %s", n, what), caution})
 	}
 	switch {
 	case m.pullError != "":
-		return append(l, span{m.theme.pickGlyph("○ ", "") + "lost", bad})
+		return append(l, span{m.theme.pickGlyph("○ ", "") + "disconnected", bad})
 	case !m.hasSnapshot || p.State == observe.Starting:
 		return append(l, span{m.theme.pickGlyph("◌ ", "") + "starting", accent})
 	case p.State == observe.Stopping:
@@ -97,12 +106,12 @@ func busyNames(names []string) string {
 	return s
 }
 
-// identityFields says which control plane this is.
+// identityFields identifies the control plane.
 func (m model) identityFields(p observe.Process) []headerField {
 	fields := []headerField{{line{{"ctrlplane", faint}, {" " + sanitize(p.Name), strong}}, 0}}
-	add := func(s string, keep int) {
+	add := func(s string, dropOrder int) {
 		if s = sanitize(s); s != "" {
-			fields = append(fields, headerField{styledLine(s, plain), keep})
+			fields = append(fields, headerField{styledLine(s, plain), dropOrder})
 		}
 	}
 	add(p.Version, 8)
@@ -119,8 +128,8 @@ func (m model) identityFields(p observe.Process) []headerField {
 	return fields
 }
 
-// numberFields are what moves. They keep their widths, so that nothing beside them
-// moves with them.
+// numberFields returns the changing numbers. They have fixed widths, so that the
+// text beside them does not move.
 func (m model) numberFields() []headerField {
 	p := m.snapshot.Process
 	requests := formatRate(p.RequestRate)
@@ -134,14 +143,14 @@ func (m model) numberFields() []headerField {
 	}
 	if p.EtcdRevision > 0 {
 		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
-			labelledField("revision", alignLeft(formatCount(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
+			labelledField("revision", alignLeft(ui.GroupDigits(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
 	}
 	if d := m.snapshot.Journal.Dropped; d > 0 {
-		fields = append(fields, labelledField("records dropped", formatCount(d), 11))
+		fields = append(fields, labelledField("dropped records", ui.GroupDigits(d), 11))
 	}
 	return fields
 }
 
-func labelledField(label, value string, keep int) headerField {
-	return headerField{line{{label + " ", faint}, {value, plain}}, keep}
+func labelledField(label, value string, dropOrder int) headerField {
+	return headerField{line{{label + " ", faint}, {value, plain}}, dropOrder}
 }

@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
-	heldLimit    = 50 // held writes that are asked for
-	maxHeldShown = 8  // that a controller's page tells
-	maxDiffShown = 14 // lines of the last step's difference there
+	heldLimit    = 50 // held writes per request
+	maxHeldShown = 8  // held writes on a controller page
+	maxDiffShown = 14 // diff lines of the last step on a controller page
 )
 
-// heldWrites is what a paused controller was found to hold.
+// heldWrites is the answer to a request for the held writes of a controller.
 type heldWrites struct {
 	controller string
 	list       control.HeldWriteList
 	err        error
 }
 
-// pausedSelection is the controller whose held writes are worth asking for; empty if none.
+// pausedSelection returns the selected controller if it is paused, otherwise "".
 func (m model) pausedSelection() string {
 	if name := m.selectedController(); m.interventions != nil && m.stateOf(name) == statePaused {
 		return name
@@ -28,23 +29,23 @@ func (m model) pausedSelection() string {
 	return ""
 }
 
-func fetchHeld(ctx context.Context, gates control.Interventions, of string) *heldWrites {
+func fetchHeld(ctx context.Context, interventions control.Interventions, of string) *heldWrites {
 	h := &heldWrites{controller: of}
-	h.list, h.err = gates.HeldWrites(ctx, of, heldLimit)
+	h.list, h.err = interventions.HeldWrites(ctx, of, heldLimit)
 	return h
 }
 
-// addHeldDetails tells what a paused controller is about to write, and what the last
-// step has changed.
+// addHeldDetails adds the held writes of a paused controller and the changes of
+// the last step.
 func (m model) addHeldDetails(s *detailBuilder, controller string) {
 	if h := m.held; h != nil && h.controller == controller && m.stateOf(controller) == statePaused {
 		switch {
 		case h.err != nil:
 			s.addEntry("held", 0, styledLine(sanitize(h.err.Error()), bad))
 		case h.list.Total == 0:
-			s.addEntry("held", 0, styledLine("nothing yet", faint))
+			s.addEntry("held", 0, styledLine("no writes yet", faint))
 		default:
-			s.addEntry("held", 0, line{{pluralize(int64(h.list.Total), "write"), strong}, {", the oldest first; ", plain}, {"s", strong}, {" lets one through", faint}})
+			s.addEntry("held", 0, line{{ui.CountNoun(h.list.Total, "write"), strong}, {", oldest first; ", plain}, {"s", strong}, {" releases the next", faint}})
 		}
 		for i, w := range h.list.Items[:min(len(h.list.Items), maxHeldShown)] {
 			verb, object, _ := strings.Cut(sanitize(describeWrite(w)), " ")
@@ -55,7 +56,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 			s.addEntry("", 1, line{{mark, highlight}, {alignLeft(verb, 7, ""), verbStyle(verb)}, {object, plain}, {"  for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
 		}
 		if more := h.list.Total - maxHeldShown; more > 0 {
-			s.addEntry("", 1, styledLine("  and "+formatCount(more)+" more", faint))
+			s.addEntry("", 1, styledLine("  and "+ui.GroupDigits(more)+" more", faint))
 		}
 		s.addLine(nil)
 	}
@@ -69,7 +70,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 			s.addEntry("", 1, l)
 		}
 		if more := len(lines) - maxDiffShown; more > 0 {
-			s.addEntry("", 1, line{{formatCount(more) + " lines more, ", faint}, {"d", strong}, {" shows all", faint}})
+			s.addEntry("", 1, line{{ui.CountNoun(more, "more line") + "; ", faint}, {"d", strong}, {" shows all", faint}})
 		}
 		s.addLine(nil)
 	}

@@ -13,26 +13,26 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// interventionTimeout is how long a hand on a controller may take: more than an end.
+// interventionTimeout limits an intervention. Stopping a controller takes less.
 const interventionTimeout = 30 * time.Second
 
 const statePaused = "paused"
 
-// interventionResult is what has come of a hand on a controller.
+// interventionResult is the message that reports the result of an intervention.
 type interventionResult struct {
 	action     action
 	controller string
-	stepped    *control.SteppedWrite // of a step; nil if nothing was held
+	stepped    *control.SteppedWrite // of a step; nil if no write was held
 	err        error
 }
 
-// confirmation is what is done once it is confirmed.
+// confirmation is an intervention that waits for the user to confirm it.
 type confirmation struct {
 	controller string
-	start      bool // or stop
+	start      bool // start if true, otherwise stop
 }
 
-// selectedController is the controller that keys are for; empty if that is none.
+// selectedController returns the controller that keys apply to; empty if none.
 func (m model) selectedController() string {
 	switch s := m.currentScreen(); {
 	case s.kind == controllerScreen:
@@ -43,29 +43,30 @@ func (m model) selectedController() string {
 	return ""
 }
 
-// stateOf is the state that the snapshot tells of a controller.
+// stateOf returns the state of a controller in the latest snapshot.
 func (m model) stateOf(name string) string {
 	c, _ := m.findController(name)
 	return c.State
 }
 
-// requestIntervention answers a key that lays a hand on a controller.
+// requestIntervention handles a key that pauses, resumes, steps, stops or starts
+// the selected controller.
 func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	name := m.selectedController()
 	state := m.stateOf(name)
 	switch {
 	case m.interventions == nil:
-		m.message = "this shows metrics only: pausing, stepping and stopping need ctrlplane's own controllers"
+		m.message = "this source provides metrics only: it cannot pause, step or stop controllers"
 	case name == "":
-		m.message = "choose a controller first, in the list of queues or on its page"
+		m.message = "no controller selected: select one in the list of queues, or open its page"
 	case state == "":
-		m.message = name + " is no controller that can be paused, stepped or stopped"
+		m.message = name + " cannot be paused, stepped or stopped: it is not a controller"
 	case m.inProgress != "":
-		m.message = "wait: " + m.inProgress
+		m.message = "still in progress: " + m.inProgress
 	case a == stepOnce && state != statePaused:
-		m.message = name + " is not paused: p pauses it"
+		m.message = name + " is not paused: press p to pause it"
 	case a == stepOnce && m.stepping:
-		m.message = "wait: nothing is held, a step lets the next write through"
+		m.message = "a step is in progress: no write is held yet, the next one will be released"
 	case a == stepOnce:
 		m.stepping = true
 		return m, m.runIntervention(interventionResult{action: a, controller: name}, m.stepFunc(name))
@@ -79,7 +80,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	return m, nil
 }
 
-// startIntervention begins what takes the name of a controller.
+// startIntervention runs an intervention that needs only the controller's name.
 func (m model) startIntervention(a action, name, verb string, do func(context.Context, []string) ([]string, error)) (model, tea.Cmd) {
 	m.inProgress = verb + " " + name
 	return m, m.runIntervention(interventionResult{action: a, controller: name}, func(ctx context.Context, h *interventionResult) {
@@ -88,11 +89,11 @@ func (m model) startIntervention(a action, name, verb string, do func(context.Co
 }
 
 func (m model) stepFunc(name string) func(context.Context, *interventionResult) {
-	gates := m.interventions
-	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = gates.Step(ctx, name) }
+	interventions := m.interventions
+	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = interventions.Step(ctx, name) }
 }
 
-// runIntervention does something to a controller beside the view.
+// runIntervention returns a command that runs an intervention in the background.
 func (m model) runIntervention(h interventionResult, do func(context.Context, *interventionResult)) tea.Cmd {
 	outer := m.ctx
 	return func() tea.Msg {
@@ -103,7 +104,7 @@ func (m model) runIntervention(h interventionResult, do func(context.Context, *i
 	}
 }
 
-// answerConfirmation takes the answer to the question of x.
+// answerConfirmation handles a key pressed at a stop or start question.
 func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 	i := *m.confirming
 	switch key {
@@ -119,7 +120,7 @@ func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 	return m, nil
 }
 
-// applyIntervention applies what has come of a hand.
+// applyIntervention applies the result of an intervention.
 func (m model) applyIntervention(h interventionResult) model {
 	if h.action == stepOnce {
 		m.stepping = false
@@ -129,13 +130,13 @@ func (m model) applyIntervention(h interventionResult) model {
 	switch {
 	case h.err != nil:
 		m.message = sanitize(h.err.Error())
-	case h.action != stepOnce: // its state tells
+	case h.action != stepOnce: // the next snapshot shows the new state
 	case h.stepped == nil:
-		m.message = h.controller + " holds nothing"
+		m.message = h.controller + " has no held write"
 	default:
 		m.stepped = newSteppedView(h.controller, h.stepped)
 		m.overlayView = viewport{}
-		m.message = m.stepped.title + "; d shows the difference"
+		m.message = m.stepped.title + "; press d for the diff"
 		if m.currentScreen().kind == controllerScreen || m.overlay == stepOverlay {
 			m.message = m.stepped.title
 		}
@@ -143,7 +144,7 @@ func (m model) applyIntervention(h interventionResult) model {
 	return m
 }
 
-// steppedView is a write that was let through, and what it has changed.
+// steppedView shows a write released by a step, and its changes.
 type steppedView struct {
 	controller, title string
 	diff              []line
@@ -161,9 +162,9 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 	case err != nil:
 		seen.diff = []line{styledLine(sanitize(err.Error()), bad)}
 	case s.UnknownReason != "":
-		seen.diff = []line{styledLine("what it has changed is not known: "+sanitize(s.UnknownReason), faint)}
+		seen.diff = []line{styledLine("changes unknown: "+sanitize(s.UnknownReason), faint)}
 	case diff == "":
-		seen.diff = []line{styledLine("nothing has changed", faint)}
+		seen.diff = []line{styledLine("no changes", faint)}
 	default:
 		for i, l := range sanitizeLines(diff) {
 			seen.diff = append(seen.diff, styleDiffLine(i, l))
@@ -172,7 +173,7 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 	return seen
 }
 
-// describeWrite is a write as one would say it.
+// describeWrite returns a write as text, such as "update Pod default/web (status)".
 func describeWrite(h control.HeldWrite) string {
 	text := h.Verb + " " + h.Object.String()
 	if h.Subresource != "" {
@@ -181,7 +182,7 @@ func describeWrite(h control.HeldWrite) string {
 	return text
 }
 
-// diffHeaderLines is how many lines a diff has before what differs.
+// diffHeaderLines is the number of file headers in a unified diff.
 const diffHeaderLines = 2
 
 func styleDiffLine(i int, l string) line {
@@ -195,5 +196,5 @@ func styleDiffLine(i int, l string) line {
 	return styledLine(l, styles[l[0]])
 }
 
-// activeInterventions are what is done to controllers, by hand.
+// activeInterventions returns the interventions in the latest snapshot.
 func (m model) activeInterventions() []ui.Intervention { return ui.Interventions(m.snapshot) }

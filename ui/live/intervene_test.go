@@ -13,9 +13,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// intervenableSource is a source with gates, which note what they are asked.
+// intervenableSource is a source that records the requested interventions.
 type intervenableSource struct {
-	*fixed
+	*fixedSource
 	control.Interventions
 	calls   []string
 	refused error
@@ -50,7 +50,7 @@ func (h *intervenableSource) HeldWrites(_ context.Context, n string, _ int) (con
 	return h.held, h.refused
 }
 
-// pausedSnapshot is a control plane with a hand on three controllers.
+// pausedSnapshot has interventions on three controllers.
 func pausedSnapshot() observe.Snapshot {
 	s := burstSnapshot()
 	for i := range s.Controllers {
@@ -66,9 +66,9 @@ func pausedSnapshot() observe.Snapshot {
 	return s
 }
 
-// sourceWithHeldWrites is a paused control plane whose replicaset-controller holds writes.
+// sourceWithHeldWrites returns a source with held writes of replicaset-controller.
 func sourceWithHeldWrites() *intervenableSource {
-	h := &intervenableSource{fixed: &fixed{snapshot: pausedSnapshot()}}
+	h := &intervenableSource{fixedSource: &fixedSource{snapshot: pausedSnapshot()}}
 	h.held = control.HeldWriteList{Controller: "replicaset-controller", Paused: true, Total: 40}
 	pod := webPod
 	pod.Name = "web-7d4b9c-"
@@ -82,7 +82,7 @@ func sourceWithHeldWrites() *intervenableSource {
 	return h
 }
 
-// pressAndRun presses keys and carries out what the last of them asks for.
+// pressAndRun presses keys and runs the command of the last one.
 func pressAndRun(t *testing.T, m model, keys ...string) model {
 	t.Helper()
 	m = pressKeys(t, m, keys[:len(keys)-1]...)
@@ -93,7 +93,7 @@ func pressAndRun(t *testing.T, m model, keys ...string) model {
 	return m
 }
 
-// modelOnQueue is the view with the cursor on a queue.
+// modelOnQueue returns a model with the cursor on a queue.
 func modelOnQueue(t *testing.T, h observe.Source, queue string) model {
 	t.Helper()
 	return pressKeys(t, newTestModel(t, Options{Source: h, NoColor: true}, 120, 40), append(append([]string{"/"}, strings.Split(queue, "")...), "enter")...)
@@ -101,27 +101,27 @@ func modelOnQueue(t *testing.T, h observe.Source, queue string) model {
 
 func TestInterventionKeys(t *testing.T) {
 	for _, test := range []struct {
-		queue string
-		keys  []string
-		asked []string
-		said  string
+		queue   string
+		keys    []string
+		asked   []string
+		message string
 	}{
 		{"endpoint_slice", []string{"p"}, []string{"pause endpointslice-controller"}, ""},
 		{"replicaset", []string{"p"}, []string{"resume replicaset-controller"}, ""},
-		{"replicaset", []string{"s"}, []string{"step replicaset-controller"}, "update ReplicaSet default/web-7d4b9c (status): 200 OK; d shows the difference"},
-		{"endpoint_slice", []string{"s"}, nil, "endpointslice-controller is not paused: p pauses it"},
-		{"endpoint_slice", []string{"d"}, nil, "no write has been let through from here yet"},
+		{"replicaset", []string{"s"}, []string{"step replicaset-controller"}, "update ReplicaSet default/web-7d4b9c (status): 200 OK; press d for the diff"},
+		{"endpoint_slice", []string{"s"}, nil, "endpointslice-controller is not paused: press p to pause it"},
+		{"endpoint_slice", []string{"d"}, nil, "no step to show: this view has not released a write yet"},
 		{"endpoint_slice", []string{"x"}, nil, ""},
 		{"endpoint_slice", []string{"x", "q"}, nil, ""},
 		{"endpoint_slice", []string{"x", "y"}, []string{"stop endpointslice-controller"}, ""},
 		{"cronjob", []string{"x", "enter"}, []string{"start cronjob-controller"}, ""},
 		{"endpoint_slice", []string{"enter", "p"}, []string{"pause endpointslice-controller"}, ""},
-		{"nosuchqueue", []string{"p"}, nil, "choose a controller first, in the list of queues or on its page"},
+		{"nosuchqueue", []string{"p"}, nil, "no controller selected: select one in the list of queues, or open its page"},
 	} {
 		h := sourceWithHeldWrites()
 		m := pressAndRun(t, modelOnQueue(t, h, test.queue), test.keys...)
-		if !slices.Equal(h.calls, test.asked) || m.message != test.said || m.inProgress != "" || m.leave != Stop {
-			t.Errorf("%s %v: asked %v, said %q, doing %q", test.queue, test.keys, h.calls, m.message, m.inProgress)
+		if !slices.Equal(h.calls, test.asked) || m.message != test.message || m.inProgress != "" || m.leave != Stop {
+			t.Errorf("%s %v: calls %v, message %q, in progress %q", test.queue, test.keys, h.calls, m.message, m.inProgress)
 		}
 	}
 }
@@ -132,45 +132,45 @@ func TestFailedInterventionIsShown(t *testing.T) {
 	for _, key := range []string{"p", "s"} {
 		m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), key)
 		if want := "controller replicaset-controller: it is off"; m.message != want || m.inProgress != "" || m.stepping {
-			t.Errorf("%s: said %q, doing %q", key, m.message, m.inProgress)
+			t.Errorf("%s: message %q, in progress %q", key, m.message, m.inProgress)
 		}
 		m = pullOnce(t, pressKeys(t, m, "enter"))
 		if got := m.View().Content; !strings.Contains(got, "held        controller replicaset-controller: it is off") || m.pullError != "" {
-			t.Errorf("the page does not say why nothing is known of what is held:\n%s", got)
+			t.Errorf("the page does not show why the held writes are unknown:\n%s", got)
 		}
 	}
 	h = sourceWithHeldWrites()
 	h.stepped = nil
-	if m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s"); m.message != "replicaset-controller holds nothing" || m.stepped != nil {
-		t.Errorf("said %q", m.message)
+	if m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s"); m.message != "replicaset-controller has no held write" || m.stepped != nil {
+		t.Errorf("message %q", m.message)
 	}
 }
 
-// A step may wait for long; its controller can be let go meanwhile.
+// A step may wait a long time; the user can resume the controller meanwhile.
 func TestResumeWhileStepWaits(t *testing.T) {
 	h := sourceWithHeldWrites()
 	m := pressKeys(t, modelOnQueue(t, h, "replicaset"), "s", "s")
-	if want := "wait: nothing is held, a step lets the next write through"; m.message != want || !m.stepping {
-		t.Errorf("said %q", m.message)
+	if want := "a step is in progress: no write is held yet, the next one will be released"; m.message != want || !m.stepping {
+		t.Errorf("message %q", m.message)
 	}
 	m = pressKeys(t, m, "p")
 	if m.inProgress != "resume replicaset-controller" {
-		t.Errorf("doing %q", m.inProgress)
+		t.Errorf("in progress %q", m.inProgress)
 	}
-	if m = pressKeys(t, m, "p"); m.message != "wait: resume replicaset-controller" {
-		t.Errorf("said %q", m.message)
+	if m = pressKeys(t, m, "p"); m.message != "still in progress: resume replicaset-controller" {
+		t.Errorf("message %q", m.message)
 	}
 }
 
 func TestMetricsSourceOffersNoInterventions(t *testing.T) {
-	m := modelOnQueue(t, &fixed{snapshot: burstSnapshot()}, "replicaset")
+	m := modelOnQueue(t, &fixedSource{snapshot: burstSnapshot()}, "replicaset")
 	for _, key := range []string{"p", "s", "x"} {
-		if m = pressKeys(t, m, key); !strings.HasPrefix(m.message, "this shows metrics only") || m.confirming != nil {
-			t.Errorf("%s: said %q", key, m.message)
+		if m = pressKeys(t, m, key); !strings.HasPrefix(m.message, "this source provides metrics only") || m.confirming != nil {
+			t.Errorf("%s: message %q", key, m.message)
 		}
 	}
 	if got := m.footerLine(200).plainText(); strings.Contains(got, "pause") {
-		t.Errorf("the footer offers what cannot be: %s", got)
+		t.Errorf("the footer offers an unsupported key: %s", got)
 	}
 }
 
@@ -178,19 +178,19 @@ func TestStepAgainFromDiffOverlay(t *testing.T) {
 	h := sourceWithHeldWrites()
 	m := pressAndRun(t, modelOnQueue(t, h, "replicaset"), "s")
 	if m = pressKeys(t, m, "d"); m.overlay != stepOverlay {
-		t.Fatal("d shows nothing")
+		t.Fatal("d does not open the diff")
 	}
 	h.stepped.Error, h.stepped.Status, h.stepped.Before, h.stepped.After = "no quota", 403, nil, nil
 	m = pressAndRun(t, m, "s")
 	if got := m.View().Content; len(h.calls) != 2 || !strings.Contains(got, "update ReplicaSet default/web-7d4b9c (status): no quota") {
-		t.Errorf("asked %v\n%s", h.calls, got)
+		t.Errorf("calls %v\n%s", h.calls, got)
 	}
 	if m = pressKeys(t, m, "d"); m.overlay != noOverlay {
-		t.Error("d does not leave the difference")
+		t.Error("d does not close the diff")
 	}
 }
 
-func TestScreensOfHands(t *testing.T) {
+func TestInterventionScreens(t *testing.T) {
 	page := func(t *testing.T, m model) model {
 		return pullOnce(t, pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter", "enter"))
 	}
@@ -213,8 +213,7 @@ func TestScreensOfHands(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := newTestModel(t, Options{Source: sourceWithHeldWrites(), NoColor: !test.color, Purpose: testPurpose}, test.w, test.h)
 			m = test.do(t, m)
-			expectFits(t, m)
-			golden(t, m)
+			expectScreen(t, "interventions/"+test.name, m)
 		})
 	}
 }

@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// The levels of log lines, as of observe.Logged.
+// Levels of observe.Logged.
 const (
 	levelError = 8
 	levelWarn  = 4
 	levelInfo  = 0
 )
 
-// Marks of lines that went wrong.
+// Marks of failures.
 const (
 	markBad      = "!"
 	markConflict = "~"
 )
 
-// bootSource is who takes the steps of a start.
+// bootSource is shown in place of a controller for the steps of a start.
 const bootSource = "start"
 
-// feedItem is what a line of the feed says.
+// feedItem is the content of a line of the feed.
 type feedItem struct {
 	at         time.Time
 	mark       string // "!" for errors, "~" for conflicts
@@ -35,11 +36,11 @@ type feedItem struct {
 	subject    string
 	status     string
 	took       time.Duration
-	note       string          // what goes on in the line after that
-	object     *observe.Object // what enter opens
+	note       string          // shown last
+	object     *observe.Object // opened by enter
 }
 
-// textStyle is that of the text that says what happened.
+// textStyle returns the style of the subject.
 func (i feedItem) textStyle() style {
 	switch i.mark {
 	case markBad:
@@ -50,12 +51,12 @@ func (i feedItem) textStyle() style {
 	return plain
 }
 
-// filterText is all that the line says, for filters.
+// filterText returns the text that filters match.
 func (i feedItem) filterText() string {
 	return strings.Join([]string{i.mark, i.controller, i.verb, i.subject, i.status, i.note}, " ")
 }
 
-// describeRecord says what a record says. All of it is harmless to a terminal.
+// describeRecord returns the feed item of a record. All its text is sanitized.
 func describeRecord(r observe.Record) feedItem {
 	i := feedItem{at: r.Time}
 	switch e := r.Event.(type) {
@@ -113,14 +114,14 @@ func (i *feedItem) setSync(e *observe.Synced) {
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"
 	case e.Failed():
-		i.mark, i.status = markBad, "again"
+		i.mark, i.status = markBad, "retry"
 	case e.Retried:
-		i.status = "again"
+		i.status = "retry"
 	default:
 		i.status = "ok"
 	}
 	if e.Reads+e.Writes > 0 && i.note == "" {
-		i.note = pluralize(int64(e.Reads), "read") + ", " + pluralize(int64(e.Writes), "write")
+		i.note = ui.CountNoun(e.Reads, "read") + ", " + ui.CountNoun(e.Writes, "write")
 	}
 }
 
@@ -142,7 +143,7 @@ func (i *feedItem) setLog(e *observe.Logged) {
 	i.subject = b.String()
 }
 
-// formatCallTarget is ReplicaSet/status default/web.
+// formatCallTarget returns for example "ReplicaSet/status default/web".
 func formatCallTarget(e *observe.Called) string {
 	o := e.Object
 	if e.Subresource != "" {
@@ -157,7 +158,7 @@ func formatCallTarget(e *observe.Called) string {
 
 func objectName(o observe.Object) string { return sanitize(o.String()) }
 
-// openableObject is the object, if it can be asked for.
+// openableObject returns o if it identifies an object that can be fetched.
 func openableObject(o observe.Object) *observe.Object {
 	if o.Name == "" || o.Resource == "" && o.Kind == "" {
 		return nil
@@ -165,7 +166,7 @@ func openableObject(o observe.Object) *observe.Object {
 	return &o
 }
 
-// formatKey marks a key that is inferred, and one that is not known.
+// formatKey marks inferred and unknown keys.
 func formatKey(k string, b observe.Basis) string {
 	switch {
 	case k == "":
@@ -176,7 +177,7 @@ func formatKey(k string, b observe.Basis) string {
 	return sanitize(k)
 }
 
-// formatQueues says into which queues an event put a key.
+// formatQueues lists the queues to which an event added a key.
 func formatQueues(queues []string) string {
 	if len(queues) == 0 {
 		return "nothing queued"

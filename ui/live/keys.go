@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// action is what a key does.
+// action is an action bound to a key.
 type action int
 
 const (
@@ -43,13 +43,13 @@ const (
 	stopNow
 )
 
-// binding is a row of the table of keys, from which come what a key does, the
-// help and the hints at the bottom.
+// binding binds keys to an action. The help and the hints in the footer come from
+// the bindings, too.
 type binding struct {
 	action      action
-	keys        []string // as bubbletea names them
-	description string   // for the help
-	hint        string   // for the bottom line; empty = none
+	keys        []string // bubbletea's names
+	description string   // shown in the help
+	hint        string   // shown in the footer; empty = none
 	enabled     func(m model) bool
 }
 
@@ -76,49 +76,49 @@ func hasStepped(m model) bool { return m.stepped != nil }
 func keySections() []keySection {
 	return []keySection{
 		{"Move", []binding{
-			{moveDown, []string{"j", "down"}, "one line down", "", nil},
-			{moveUp, []string{"k", "up"}, "one line up", "", nil},
-			{halfDown, []string{"ctrl+d"}, "half a page down", "", nil},
-			{halfUp, []string{"ctrl+u"}, "half a page up", "", nil},
-			{pageDown, []string{"ctrl+f", "pgdown"}, "a page down", "", nil},
-			{pageUp, []string{"ctrl+b", "pgup"}, "a page up", "", nil},
-			{toTop, []string{"g", "home"}, "to the top", "", nil},
-			{toEnd, []string{"G", "end"}, "to the end; in the activity: follow it", "", nil},
-			{open, []string{"enter"}, "open the controller or the object", "open", canOpen},
-			{back, []string{"esc"}, "drop the filter, then go back", "back", onPage},
-			{switchPane, []string{"tab"}, "between the upper pane and the activity", "switch pane", nil},
-			{growUpper, []string{"+", "="}, "a larger upper pane", "", nil},
-			{growFeed, []string{"-"}, "a larger activity", "", nil},
+			{moveDown, []string{"j", "down"}, "move down one line", "", nil},
+			{moveUp, []string{"k", "up"}, "move up one line", "", nil},
+			{halfDown, []string{"ctrl+d"}, "move down half a page", "", nil},
+			{halfUp, []string{"ctrl+u"}, "move up half a page", "", nil},
+			{pageDown, []string{"ctrl+f", "pgdown"}, "move down one page", "", nil},
+			{pageUp, []string{"ctrl+b", "pgup"}, "move up one page", "", nil},
+			{toTop, []string{"g", "home"}, "go to the top", "", nil},
+			{toEnd, []string{"G", "end"}, "go to the end; in Activity: follow it", "", nil},
+			{open, []string{"enter"}, "open the controller or object", "open", canOpen},
+			{back, []string{"esc"}, "clear the filter, or go back", "back", onPage},
+			{switchPane, []string{"tab"}, "switch between upper pane and Activity", "pane", nil},
+			{growUpper, []string{"+", "="}, "enlarge the upper pane", "", nil},
+			{growFeed, []string{"-"}, "enlarge Activity", "", nil},
 		}},
-		{"Look", []binding{
-			{filter, []string{"/"}, "show only lines with these words", "filter", nil},
-			{freeze, []string{"space"}, "hold the screen still, and go on", "hold", nil},
-			{toggleFollow, []string{"f"}, "follow the activity, or not", "follow", inFeed},
-			{toggleAll, []string{"a"}, "all activity: reads and resyncs, too", "all", inFeed},
-			{toggleYAML, []string{"y"}, "an object's YAML, or not", "YAML", onObject},
-			{showWarnings, []string{"w"}, "all warnings", "warnings", hasWarnings},
+		{"Display", []binding{
+			{filter, []string{"/"}, "show only lines that contain all words", "filter", nil},
+			{freeze, []string{"space"}, "freeze the screen, or resume updates", "freeze", nil},
+			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
+			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
+			{toggleYAML, []string{"y"}, "show or hide the YAML of an object", "YAML", onObject},
+			{showWarnings, []string{"w"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Queues", []binding{
-			{sortLeft, []string{"<"}, "sort by the column to the left", "", nil},
-			{sortRight, []string{">"}, "sort by the column to the right", "sort", onQueues},
-			{sortReverse, []string{"r", "S"}, "reverse the order", "", nil},
-			{toggleIdle, []string{"i"}, "hide what is idle, or not", "hide idle", onQueues},
+			{sortLeft, []string{"<"}, "sort by the previous column", "", nil},
+			{sortRight, []string{">"}, "sort by the next column", "sort", onQueues},
+			{sortReverse, []string{"r", "S"}, "reverse the sort order", "", nil},
+			{toggleIdle, []string{"i"}, "hide or show idle queues", "hide idle", onQueues},
 		}},
 		{"Controllers", []binding{
-			{pauseResume, []string{"p"}, "hold what it writes, or let all go", "pause", canIntervene},
-			{stepOnce, []string{"s"}, "let the next held write through", "step", canStep},
-			{showStep, []string{"d"}, "what the last step has changed", "diff", hasStepped},
-			{stopStart, []string{"x"}, "end it, or begin it anew", "stop", canIntervene},
+			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
+			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
+			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
+			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canIntervene},
 		}},
-		{"Leave", []binding{
-			{quit, []string{"q"}, "leave the view", "quit", nil},
-			{stopNow, []string{"ctrl+c"}, "stop at once; if attached, only leave", "", nil},
-			{help, []string{"?"}, "this help", "help", nil},
+		{"Quit", []binding{
+			{quit, []string{"q"}, "quit the view", "quit", nil},
+			{stopNow, []string{"ctrl+c"}, "stop the control plane (in top: quit)", "", nil},
+			{help, []string{"?"}, "show this help", "help", nil},
 		}},
 	}
 }
 
-// actionFor is what a key does.
+// actionFor returns the action bound to a key.
 func actionFor(key string) action {
 	for _, s := range keySections() {
 		for _, b := range s.bindings {
@@ -130,7 +130,7 @@ func actionFor(key string) action {
 	return noAction
 }
 
-// handleKey answers a key press: for the question, the filter, or the screen.
+// handleKey passes a key press to an open question, the filter, or the screen.
 func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	m.message, m.clicked = "", ""
 	key := msg.String()

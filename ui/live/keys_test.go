@@ -28,7 +28,7 @@ func TestEveryKeyIsBoundOnce(t *testing.T) {
 }
 
 func TestHelpDescribesEveryKey(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}}, 140, 80), "?")
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 140, 80), "?")
 	var all strings.Builder
 	for _, l := range m.overlayLines(140) {
 		all.WriteString(l.plainText() + "\n")
@@ -36,16 +36,16 @@ func TestHelpDescribesEveryKey(t *testing.T) {
 	for _, s := range keySections() {
 		for _, b := range s.bindings {
 			if !strings.Contains(all.String(), b.description) {
-				t.Errorf("the help does not say %q", b.description)
+				t.Errorf("the help lacks %q", b.description)
 			}
 		}
 	}
 	if m = pressKeys(t, m, "esc"); m.overlay != noOverlay {
-		t.Error("esc does not leave the help")
+		t.Error("esc does not close the help")
 	}
 }
 
-// firstRows are the names of the first queues of the table.
+// firstRows returns the names of the first n queues in the table.
 func firstRows(m model, n int) []string {
 	var names []string
 	for _, r := range m.rows[:min(n, len(m.rows))] {
@@ -55,7 +55,7 @@ func firstRows(m model, n int) []string {
 }
 
 func TestSort(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 250, 40)
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 250, 40)
 	steps := []struct {
 		keys []string
 		want []string
@@ -65,7 +65,7 @@ func TestSort(t *testing.T) {
 		{[]string{"r"}, []string{"validatingadmissionpolicy-status", "ttl-after-finished"}},
 		{[]string{">", ">", ">"}, []string{"replicaset", "deployment"}}, // depth
 		{[]string{">", ">", ">", ">"}, []string{"deployment"}},          // retries
-		{[]string{"<"}, []string{"replicaset", "deployment"}},           // done a second
+		{[]string{"<"}, []string{"replicaset", "deployment"}},           // done per second
 		{[]string{"S"}, []string{""}},                                   // a controller without a queue
 		{[]string{"<", "<", "<", "<", "<", "<", "<"}, []string{"replicaset", "deployment", "endpoint_slice"}},
 	}
@@ -78,7 +78,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 120, 40)
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 120, 40)
 	all := len(m.rows)
 	m = pressKeys(t, m, "/", "g", "A", "r", "b", "space", "g", "r", "a", "p", "h")
 	if got := firstRows(m, 9); !slices.Equal(got, []string{"garbage_collector_graph_changes"}) {
@@ -86,23 +86,23 @@ func TestFilter(t *testing.T) {
 	}
 	m = pressKeys(t, m, "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
 	if got := len(m.rows); got != 4 || m.typingFilter { // three queues, and a controller without one
-		t.Errorf("%d rows, typing %t; want 4 and not", got, m.typingFilter)
+		t.Errorf("%d rows, typing %t; want 4, not typing", got, m.typingFilter)
 	}
 	if m = pressKeys(t, m, "esc"); len(m.rows) != all {
 		t.Errorf("%d rows after esc, want %d", len(m.rows), all)
 	}
 	m = pressKeys(t, m, "/", "q", "?")
 	if m.askingQuit || m.overlay != noOverlay || m.activeFilter() != "q?" {
-		t.Errorf("keys go elsewhere while a filter is typed: %q", m.activeFilter())
+		t.Errorf("keys are not added to the filter: %q", m.activeFilter())
 	}
 	m = pressKeys(t, m, "esc", "tab", "/", "x")
 	if m.currentScreen().feed.filter != "x" || m.currentScreen().filter != "" {
-		t.Error("the filter is not that of the pane with the focus")
+		t.Error("the filter does not apply to the focused pane")
 	}
 }
 
 func TestHideIdle(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot()}}, 120, 40), "i")
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 120, 40), "i")
 	if got := len(m.rows); got != 3 {
 		t.Errorf("%d rows, want the 3 that are active", got)
 	}
@@ -111,8 +111,8 @@ func TestHideIdle(t *testing.T) {
 	}
 }
 
-func TestFollowLogs(t *testing.T) {
-	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 100)}
+func TestFeedFollowsNewEntries(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 100)}
 	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "tab")
 	last := func(m model, want string) {
 		t.Helper()
@@ -136,24 +136,24 @@ func TestFollowLogs(t *testing.T) {
 		t.Errorf("the cursor is on %+v", describeRecord(e.record))
 	}
 	last(pressKeys(t, m, "f"), "web-49")
-	last(pressKeys(t, m, "f", "f"), "web-49") // it stays where it was
+	last(pressKeys(t, m, "f", "f"), "web-49") // stays at the end
 	m = pressKeys(t, m, "pgdown", "ctrl+d", "ctrl+f", "pgup", "ctrl+u", "ctrl+b")
 	if e, _ := m.currentScreen().feed.currentEntry(10); describeRecord(e.record).subject != "Pod default/web-1" {
-		t.Errorf("pages forth and back end on %+v", describeRecord(e.record).subject)
+		t.Errorf("after paging down and up the cursor is on %+v", describeRecord(e.record).subject)
 	}
 	last(pressKeys(t, m, "end"), "web-49")
 }
 
 func TestMissedRecordsAreShown(t *testing.T) {
-	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 5), missed: 1234}
+	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 5), missed: 1234}
 	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
-	if got := m.View().Content; !strings.Contains(got, "… 1,234 not shown") {
-		t.Errorf("nothing of what was missed in\n%s", got)
+	if got := m.View().Content; !strings.Contains(got, "… 1,234 records not shown") {
+		t.Errorf("the missed records are not shown:\n%s", got)
 	}
 }
 
 func TestBackStack(t *testing.T) {
-	source := &inspectable{&fixed{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	source := &inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
 	m := newTestModel(t, Options{Source: source, Purpose: testPurpose}, 120, 40)
 	kinds := func(m model) (k []screenKind) {
 		for _, s := range m.screens {
@@ -187,18 +187,18 @@ func TestBackStack(t *testing.T) {
 		m = m.openController("job-controller")
 	}
 	if got := len(m.screens); got != maxScreens || m.screens[0].kind != queuesScreen {
-		t.Errorf("%d screens are kept, want %d", got, maxScreens)
+		t.Errorf("%d screens in the history, want %d", got, maxScreens)
 	}
 }
 
 func TestOpenQueueOfUnknownController(t *testing.T) {
 	s := observe.Snapshot{Time: testNow, Queues: []observe.Queue{{Name: "stray", Depth: 1}}}
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: s}, NoColor: true}, 100, 30), "enter")
-	if got := m.View().Content; !strings.Contains(got, "? stray") || !strings.Contains(got, "nothing tells which controller") {
-		t.Errorf("the screen does not say that the owner is unknown:\n%s", got)
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30), "enter")
+	if got := m.View().Content; !strings.Contains(got, "? stray") || !strings.Contains(got, "the controller is unknown") {
+		t.Errorf("the screen does not say that the controller is unknown:\n%s", got)
 	}
 	if m = pressKeys(t, m, "j"); m.message != "" {
-		t.Error("the word stays after the next key")
+		t.Error("the message stays after the next key")
 	}
 }
 
@@ -224,7 +224,7 @@ func TestQuit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.o.Source = &fixed{snapshot: idleSnapshot()}
+			tt.o.Source = &fixedSource{snapshot: idleSnapshot()}
 			m := newTestModel(t, tt.o, 80, 24)
 			var cmd tea.Cmd
 			for _, k := range tt.keys {
@@ -242,8 +242,8 @@ func TestQuit(t *testing.T) {
 }
 
 func TestQuitQuestionReplacesHelp(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}, NoColor: true}, 80, 24), "?", "q")
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 80, 24), "?", "q")
 	if !strings.Contains(m.View().Content, "Stop the control plane?") {
-		t.Error("the question cannot be seen")
+		t.Error("the question is not visible")
 	}
 }

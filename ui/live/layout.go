@@ -1,58 +1,58 @@
 package live
 
-// The smallest terminal in which anything can be read.
+// The minimum terminal size.
 const (
 	minWidth  = 40
 	minHeight = 10
 )
 
-// rect is a part of the screen; x and y are 0 in the top left corner.
+// rect is a part of the screen. The top left corner is 0, 0.
 type rect struct{ x, y, w, h int }
 
 func (r rect) contains(x, y int) bool {
 	return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h
 }
 
-// areas divide the screen. Each pane begins with the line of its title.
+// areas are the parts of the screen. The first line of each pane is its title.
 type areas struct {
 	header, upper, feed, notice, footer rect
-	tooSmall                            bool // nothing fits
+	tooSmall                            bool // the terminal is below the minimum size
 }
 
 // computeLayout divides a screen of w columns and h rows. The upper pane gets share
-// percent of what the two panes have, but no more than it needs; notice asks
-// for a line above the footer.
+// percent of the height of both panes, but at most needs rows. notice reserves a
+// line above the footer.
 func computeLayout(w, h, share, needs int, notice bool) areas {
 	if w < minWidth || h < minHeight {
 		return areas{tooSmall: true}
 	}
-	header, said := 2, 0
+	header, noticeRows := 2, 0
 	if h < 20 {
 		header = 1
 	}
 	if notice {
-		said = 1
+		noticeRows = 1
 	}
-	body := h - header - said - 1
+	body := h - header - noticeRows - 1
 	upper := min(max(min(body*share/100, needs), 3), body-3)
 	a := areas{}
 	y := 0
 	for _, part := range []struct {
 		r *rect
 		h int
-	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, said}, {&a.footer, 1}} {
+	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, noticeRows}, {&a.footer, 1}} {
 		*part.r = rect{0, y, w, part.h}
 		y += part.h
 	}
 	return a
 }
 
-// upperShare is what the upper pane has, in percent.
+// upperShare returns the actual share of the upper pane, in percent.
 func (a areas) upperShare() int { return a.upper.h * 100 / max(a.upper.h+a.feed.h, 1) }
 
-// screenAreas divides this model's screen.
+// screenAreas returns the layout of the current screen.
 func (m model) screenAreas() areas {
-	needs := len(m.order) + 2 // whatever is filtered, so that nothing jumps
+	needs := len(m.order) + 2 // for all rows, so that a filter does not move the panes
 	if !onQueues(m) {
 		needs = len(m.pageDetails(m.width-detailMargin)) + 1
 	}

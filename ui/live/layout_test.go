@@ -74,7 +74,7 @@ func TestColumnsAreDroppedInOrder(t *testing.T) {
 			end = c.x + c.w
 		}
 		if end > w && len(placed) > 1 {
-			t.Errorf("width %d: the columns take %d", w, end)
+			t.Errorf("width %d: the columns are %d wide", w, end)
 		}
 		if placed[0].id != colController {
 			t.Errorf("width %d: the first column is %v", w, placed[0].heading)

@@ -1,6 +1,7 @@
-// Package live is the full-screen view of a control plane: every work queue,
-// what the controllers do, and what is behind a controller or an object. It
-// pulls what it shows, a few times a second, so that nobody ever waits for it.
+// Package live is the full-screen view of a control plane: all work queues, the
+// activity of the controllers, and a page for each controller and object. It
+// polls its source a few times per second, so that it never blocks the control
+// plane.
 package live
 
 import (
@@ -19,42 +20,46 @@ import (
 )
 
 const (
-	// pullsPerSecond is how often what is shown changes by itself at most.
+	// pullsPerSecond is how often the view polls its source.
 	pullsPerSecond = 4
-	// framesPerSecond is how soon a key shows. Nothing is drawn while nothing changes.
+	// framesPerSecond bounds the delay from a key press to the screen. The view
+	// draws nothing while nothing changes.
 	framesPerSecond = 30
 )
 
-// Options are what Run shows, where, and what leaving means.
+// Options configures Run.
 type Options struct {
-	In      io.Reader
-	Out     io.Writer
-	Source  observe.Source // an observe.Inspector shows objects, too; control.Gates let keys lay a hand on controllers
-	Environ []string       // as of os.Environ
+	In  io.Reader
+	Out io.Writer
+	// Source provides the data. If it implements observe.Inspector, the view shows
+	// objects; if it implements control.Interventions, the view can pause, step,
+	// stop and start controllers.
+	Source  observe.Source
+	Environ []string // in the form of os.Environ
 	NoColor bool
 
-	Ephemeral bool // the control plane is not kept: quitting stops it without a question
-	Attached  bool // it belongs to another process: quitting only leaves
+	Ephemeral bool // quitting stops the control plane without a question
+	Attached  bool // the control plane belongs to another process: quitting keeps it running
 
-	// Purpose returns what a controller is for, in two sentences; may be nil.
+	// Purpose describes a controller in two sentences; may be nil.
 	Purpose func(controller string) string
-	// Warnings returns what has to be said so far; may be nil.
+	// Warnings returns all warnings up to now; may be nil.
 	Warnings func() []string
 }
 
-// Leave is what is to become of the control plane when the view has ended.
+// Leave says what to do with the control plane after the view has ended.
 type Leave int
 
-// What the user may want.
+// The choices of the user.
 const (
 	Stop Leave = iota
 	KeepRunning
 )
 
-// Run shows the view until the user leaves it or ctx ends, which is no error.
+// Run shows the view until the user quits or ctx ends, which is not an error.
 func Run(ctx context.Context, o Options) (Leave, error) {
 	view, end := context.WithCancelCause(ctx)
-	defer end(nil) // a pull that is under way is of no use any more
+	defer end(nil) // cancels a pull in progress
 	m := newModel(view, o)
 	options := []tea.ProgramOption{
 		tea.WithContext(view), tea.WithInput(o.In), tea.WithOutput(guardOutput(o.Out, end)), tea.WithEnvironment(o.Environ),
@@ -79,10 +84,11 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 	return m.leaveUnasked(), fmt.Errorf("live view: %w", err)
 }
 
-// closeTimeout is how long a view may take to restore the terminal when ctx ends.
+// closeTimeout is how long the view may take to restore the terminal when ctx ends.
 const closeTimeout = time.Second
 
-// runProgram waits for the program, but not for a terminal that takes no output.
+// runProgram runs the program. When ctx ends, it does not wait longer than
+// closeTimeout for a terminal that does not accept output.
 func runProgram(ctx context.Context, p *tea.Program) (tea.Model, error) {
 	type ending struct {
 		model tea.Model
@@ -106,7 +112,7 @@ func runProgram(ctx context.Context, p *tea.Program) (tea.Model, error) {
 	}
 }
 
-// leaveUnasked is what a user wants who leaves without being asked.
+// leaveUnasked returns the choice for a user who quits without being asked.
 func (m model) leaveUnasked() Leave {
 	if m.attached {
 		return KeepRunning
@@ -114,16 +120,16 @@ func (m model) leaveUnasked() Leave {
 	return Stop
 }
 
-// newModel is the view before its first pull.
+// newModel returns the view before its first pull.
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
-	gates, _ := o.Source.(control.Interventions)
+	interventions, _ := o.Source.(control.Interventions)
 	m := model{
-		ctx: ctx, source: o.Source, inspector: inspector, interventions: gates,
+		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions,
 		purpose: o.Purpose, warn: o.Warnings,
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,
-		pulling: true, // Init begins
+		pulling: true, // Init starts the first pull
 	}
 	first := m.newScreen(queuesScreen)
 	first.feed.stream, m = m.newStream(first)

@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// startView starts a view whose keys are what is written to the returned pipe.
+// startView starts a view that reads its keys from the returned pipe.
 func startView(ctx context.Context, t *testing.T, o Options) (keys *io.PipeWriter, result func() (Leave, error)) {
 	t.Helper()
 	in, keys := io.Pipe()
@@ -48,7 +48,7 @@ func TestRunEndsByKey(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.keys, func(t *testing.T) {
-			tt.o.Source = &fixed{snapshot: burstSnapshot(), records: podCreations(1, 10)}
+			tt.o.Source = &fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 10)}
 			keys, result := startView(t.Context(), t, tt.o)
 			if _, err := io.WriteString(keys, tt.keys); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestBlockedSourceDoesNotBlockTheView(t *testing.T) {
 func TestRunReturnsWriteError(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
-	_, err := Run(t.Context(), Options{In: in, Out: failingWriter{}, Source: &fixed{snapshot: observe.Snapshot{}}})
+	_, err := Run(t.Context(), Options{In: in, Out: failingWriter{}, Source: &fixedSource{snapshot: observe.Snapshot{}}})
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Run: %v", err)
 	}
@@ -106,7 +106,7 @@ func TestRunEndsWhenTerminalIsGone(t *testing.T) {
 	if err := terminal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := Run(t.Context(), Options{In: in, Out: out, Attached: true, Source: &fixed{snapshot: idleSnapshot()}})
+	leave, err := Run(t.Context(), Options{In: in, Out: out, Attached: true, Source: &fixedSource{snapshot: idleSnapshot()}})
 	if err == nil || !strings.Contains(err.Error(), "cannot write to the terminal") || leave != KeepRunning {
 		t.Errorf("Run = %d, %v", leave, err)
 	}
@@ -123,10 +123,10 @@ func TestStuckTerminalDoesNotBlockRun(t *testing.T) {
 		out := stuckWriter{make(chan struct{})}
 		done := make(chan error, 1)
 		go func() {
-			_, err := Run(ctx, Options{In: in, Out: out, Source: &fixed{snapshot: idleSnapshot()}, Environ: []string{"TERM=xterm"}})
+			_, err := Run(ctx, Options{In: in, Out: out, Source: &fixedSource{snapshot: idleSnapshot()}, Environ: []string{"TERM=xterm"}})
 			done <- err
 		}()
-		<-time.After(2 * time.Second / pullsPerSecond) // the first picture is being written
+		<-time.After(2 * time.Second / pullsPerSecond) // the first frame is being written
 		synctest.Wait()
 		cancel()
 		ended := time.Now()
@@ -138,7 +138,7 @@ func TestStuckTerminalDoesNotBlockRun(t *testing.T) {
 	})
 }
 
-// stuckWriter takes no output until it is released.
+// stuckWriter blocks until it is released.
 type stuckWriter struct{ release chan struct{} }
 
 func (s stuckWriter) Write(p []byte) (int, error) {

@@ -11,14 +11,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// model is all that the view knows. It is a value: Update returns a changed
-// copy, and what its slices hold is never changed in place.
+// model is the complete state of the view. It is a value: Update returns a modified
+// copy, and the elements of its slices are never modified in place.
 type model struct {
-	// What it was given.
-	ctx                 context.Context // of what commands ask the source
+	// From the options.
+	ctx                 context.Context // for requests to the source
 	source              observe.Source
-	inspector           observe.Inspector     // nil = objects cannot be shown
-	interventions       control.Interventions // nil = no hand can be laid on controllers
+	inspector           observe.Inspector     // nil if the source has no objects
+	interventions       control.Interventions // nil if the source does not support them
 	purpose             func(string) string
 	warn                func() []string
 	ephemeral, attached bool
@@ -28,49 +28,49 @@ type model struct {
 	theme         *theme
 	width, height int
 
-	// What was pulled.
-	now          time.Time // of the latest tick
+	// Data from the source.
+	now          time.Time // time of the latest tick
 	snapshot     observe.Snapshot
-	hasSnapshot  bool // there has been a snapshot
+	hasSnapshot  bool
 	pulling      bool
 	inspecting   bool
-	pullStarted  time.Time // when the pull under way began
-	retryAt      time.Time // no pull before
-	pullError    string    // why the last pull failed
+	pullStarted  time.Time // of the current pull
+	retryAt      time.Time // earliest time of the next pull
+	pullError    string    // of the last pull; empty if it succeeded
 	warnings     []string
-	warningsRead int         // of the warnings
-	held         *heldWrites // of the controller that keys are for; nil unless it is paused
+	warningsRead int         // how many of warnings the user has opened
+	held         *heldWrites // of the selected controller; nil unless it is paused
 
-	// What is shown of it.
-	rows       []row     // in order, filtered
-	order      []string  // of all rows
-	totals     rowTotals // of all rows
+	// Display settings.
+	rows       []row     // ordered and filtered
+	order      []string  // IDs of all rows
+	totals     rowTotals // over all rows
 	arrangedAt time.Time
 	sort       sortOrder
 	hideIdle   bool
-	showAll    bool // also what only reads
+	showAll    bool // with reads and resyncs
 	frozen     bool
-	screens    []screen // what esc goes back through; the last is shown
+	screens    []screen // the last is shown; esc goes back
 
-	// What the next key is for.
-	askingQuit   bool          // whether to stop
-	typingFilter bool          // a filter
-	confirming   *confirmation // what x asks; nil = nothing
+	// Input state.
+	askingQuit   bool // the quit question is open
+	typingFilter bool
+	confirming   *confirmation // open stop or start question; nil if none
 	overlay      overlay
-	overlayView  viewport // of the overlay
-	message      string   // why the last key did nothing
-	clicked      string   // what a second click opens
+	overlayView  viewport
+	message      string // response to the last key
+	clicked      string // what a second click on it opens
 
-	// What is done to controllers.
-	inProgress string       // to one of them now; empty = nothing
-	stepping   bool         // a step waits, or is under way
-	stepped    *steppedView // the last one; nil if there was none
+	// Interventions.
+	inProgress string       // the running intervention, other than a step; empty if none
+	stepping   bool         // a step is in progress
+	stepped    *steppedView // the last step; nil if none
 
-	streams int // IDs given
+	streams int // last stream ID
 	leave   Leave
 }
 
-// overlay covers the screen until it is left.
+// overlay covers the whole screen until the user closes it.
 type overlay int
 
 const (
@@ -96,32 +96,32 @@ const (
 	objectScreen
 )
 
-// screen is what fills the terminal: the queues, or what is known of a
-// controller or an object, and below it the feed of what concerns it.
+// screen is the content of the terminal: in the upper pane the queues, a
+// controller or an object, and in the lower pane the related activity.
 type screen struct {
 	kind         screenKind
 	controller   string
 	purpose      string
 	object       observe.Object
-	inspection   *observe.Inspection // nil before the first answer
-	inspectError string              // why there is none, or not all
+	inspection   *observe.Inspection // nil before the first response
+	inspectError string              // why inspection is nil or incomplete
 	inspectedAt  time.Time
-	stale        bool // something happened to the object since
-	yaml         bool
-	manifest     []line // the object's YAML
+	stale        bool // there are newer records of the object
+	yaml         bool // show the manifest
+	manifest     []line
 
 	view       viewport // of the upper pane
-	pickedRow  string   // ID of the row that the list's cursor is to follow
+	pickedRow  string   // ID of the row that the cursor follows
 	filter     string   // of the upper pane
 	feed       feed
 	focus      pane
 	upperShare int // of the upper pane, in percent
 }
 
-// maxScreens bounds what esc goes back through, and with it the memory.
+// maxScreens bounds the history of screens and with it the memory.
 const maxScreens = 12
 
-// Init asks for the background and begins to pull.
+// Init queries the background colour and starts the first pull.
 func (m model) Init() tea.Cmd {
 	return tea.Batch(tea.RequestBackgroundColor, m.pullCmd(m.neededPull()), nextTick())
 }
@@ -130,7 +130,7 @@ func (m model) newScreen(k screenKind) screen {
 	return screen{kind: k, upperShare: 60, feed: feed{following: true}}
 }
 
-// currentScreen is the screen that is shown.
+// currentScreen returns the screen that is shown.
 func (m model) currentScreen() screen { return m.screens[len(m.screens)-1] }
 
 // withCurrentScreen replaces the screen that is shown.
@@ -154,10 +154,10 @@ func (m model) pushScreen(s screen) model {
 	return m
 }
 
-// openController shows what is known of a controller.
+// openController opens the page of a controller.
 func (m model) openController(name string) model {
 	if name == "" {
-		m.message = "nothing tells which controller this belongs to"
+		m.message = "the controller is unknown"
 		return m
 	}
 	s := m.newScreen(controllerScreen)
@@ -169,7 +169,7 @@ func (m model) openController(name string) model {
 	return m.pushScreen(s)
 }
 
-// openObject shows an object and what happened to it.
+// openObject opens the page of an object.
 func (m model) openObject(o observe.Object) model {
 	s := m.newScreen(objectScreen)
 	s.object, s.stale = o, true

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// wheelStep is how many lines a turn of the wheel scrolls.
+// wheelStep is how many lines one wheel event scrolls.
 const wheelStep = 3
 
 // handleWheel scrolls the pane under the pointer.
@@ -38,7 +38,8 @@ func (m model) handleWheel(e tea.Mouse) model {
 	return m.withCurrentScreen(s)
 }
 
-// handleClick selects a line, and a second one opens it; on a heading it sorts.
+// handleClick selects a line, opens a line that is selected already, or sorts by
+// the clicked heading.
 func (m model) handleClick(e tea.Mouse) model {
 	if e.Button != tea.MouseLeft || m.askingQuit || m.confirming != nil || m.overlay != noOverlay {
 		return m
@@ -82,7 +83,7 @@ func (m model) handleClick(e tea.Mouse) model {
 	return m
 }
 
-// sortAt sorts by the column at x, or the other way round if it is sorted by.
+// sortAt sorts by the column at x, or reverses the order if it is the sort column.
 func (m model) sortAt(x int) model {
 	for _, c := range m.placedColumns() {
 		if c.compare == nil || x < tableMargin+c.x-columnGap+1 || x >= tableMargin+c.x+c.w {

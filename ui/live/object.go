@@ -2,15 +2,15 @@ package live
 
 import "github.com/ctrlplane/ctrlplane/observe"
 
-// addObjectDetails tells what the API server says of an object.
+// addObjectDetails adds the details of an object as the API server returned them.
 func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	found := sc.inspection
 	switch {
 	case m.inspector == nil:
-		s.addField("", "Nothing but its activity is known here.")
+		s.addField("", "This source provides no objects, only activity.")
 		return
 	case found == nil && sc.inspectError == "":
-		s.addField("", "asking for it"+m.theme.ellipsis())
+		s.addField("", "loading"+m.theme.ellipsis())
 		return
 	case sc.inspectError != "":
 		s.addEntry("", 0, styledLine(sc.inspectError, bad))
@@ -19,7 +19,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 		return
 	}
 	if found.Gone {
-		s.addEntry("", 0, styledLine("there is no such object now", caution))
+		s.addEntry("", 0, styledLine("the object does not exist now", caution))
 	}
 	o := found.Object
 	s.addField("resource", sanitize(groupResource(o)))
@@ -28,7 +28,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	m.addLinks(s, "dependents", found.Dependents)
 	if !sc.yaml {
 		if found.YAML != "" {
-			s.addEntry("YAML", 0, line{{"y", strong}, {" shows it", faint}})
+			s.addEntry("YAML", 0, line{{"press ", faint}, {"y", strong}, {" to show", faint}})
 		}
 		return
 	}
@@ -46,7 +46,7 @@ func yamlLines(yaml string) []line {
 	return lines
 }
 
-// addLinks adds objects that enter opens.
+// addLinks adds objects that the user can open.
 func (m model) addLinks(s *detailBuilder, label string, objects []observe.Object) {
 	if len(objects) == 0 {
 		s.addEntry(label, 0, styledLine("none", faint))
@@ -57,7 +57,7 @@ func (m model) addLinks(s *detailBuilder, label string, objects []observe.Object
 	}
 }
 
-// styleYAMLLine sets the key of a line apart from its value.
+// styleYAMLLine highlights the key of a line.
 func styleYAMLLine(l string) line {
 	for i := range len(l) {
 		if l[i] == ':' && (i+1 == len(l) || l[i+1] == ' ') {
@@ -70,7 +70,7 @@ func styleYAMLLine(l string) line {
 	return styledLine(l, plain)
 }
 
-// groupResource is RESOURCE.GROUP.
+// groupResource returns RESOURCE.GROUP.
 func groupResource(o observe.Object) string {
 	if o.Group == "" {
 		return o.Resource

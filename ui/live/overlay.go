@@ -1,15 +1,18 @@
 package live
 
-import "strings"
+import (
+	"strings"
 
-// overlayScreen draws what covers the screen: a title, a window of lines, and
-// how to leave.
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// overlayScreen draws the overlay: a title, the visible lines, and the keys.
 func (m model) overlayScreen() []string {
 	all, h := m.overlayLines(m.width), m.overlayHeight()
 	l := m.overlayView.clamp(len(all), h)
 	state := ""
 	if len(all) > h {
-		state = formatCount(min(l.top+h, len(all))) + " of " + formatCount(len(all))
+		state = ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
 	title := "Help"
 	switch m.overlay {
@@ -30,7 +33,7 @@ func (m model) overlayScreen() []string {
 	return append(lines, m.theme.renderLine(keys, m.width, false))
 }
 
-// overlayHeight is how many rows are between the title and the footer.
+// overlayHeight returns the number of rows between title and footer.
 func (m model) overlayHeight() int { return max(m.height-2, 1) }
 
 func (m model) overlayLines(w int) []line {
@@ -53,8 +56,7 @@ func (m model) overlayLines(w int) []line {
 	return m.helpLines(w)
 }
 
-// helpLines are the table of keys and what the marks mean, in two columns where
-// there is room.
+// helpLines returns the key bindings and the legend, in two columns if they fit.
 func (m model) helpLines(w int) []line {
 	const half = 60
 	keys, marks := m.keyLines(), m.markLines()
@@ -93,7 +95,7 @@ func (m model) keyLines() []line {
 	return lines
 }
 
-// markLines explain what is not said in words elsewhere.
+// markLines returns the legend of marks and columns.
 func (m model) markLines() []line {
 	explain := func(mark, words string) line {
 		return line{{"   " + alignLeft(mark, 14, "") + " ", highlight}, {words, plain}}
@@ -101,30 +103,30 @@ func (m model) markLines() []line {
 	cut := m.theme.ellipsis()
 	return []line{
 		styledLine(" Marks", strong),
-		explain(markBad, "an error: a call or a sync that failed"),
-		explain(markConflict, "a conflict: the object had changed meanwhile"),
-		explain("~KEY", "likely this key: inferred from calls or events"),
-		explain("?", "not known"),
-		explain("again", "a sync that put its key back for later"),
-		explain(m.theme.zeroMark(), "nothing"),
-		explain(cut, "cut, or not shown"),
+		explain(markBad, "an error: a call or sync failed"),
+		explain(markConflict, "a conflict: the object had been modified"),
+		explain("~KEY", "likely key, inferred from calls or events"),
+		explain("?", "unknown"),
+		explain("retry", "the sync will be retried"),
+		explain("none", "the call got no response"),
+		explain(m.theme.zeroMark(), "zero, or not measured"),
+		explain(cut, "truncated, or not shown"),
 		nil,
 		styledLine(" Columns", strong),
-		explain("DEPTH", "keys that wait, and a bar that grows with its"),
-		explain("", "logarithm"),
-		explain("IN FLIGHT", "keys that are worked on, and workers"),
-		explain("ADDS/S DONE/S", "over the last 5 s"),
-		explain("RETRIES", "keys put back after a failure"),
-		explain("WAIT", "in the queue, over the last minute"),
-		explain("WORK", "on a key, over the last minute"),
-		explain("LAST MINUTE", "depth, each row to its own scale"),
+		explain("DEPTH", "keys waiting; the bar is logarithmic"),
+		explain("IN FLIGHT", "keys being processed / workers"),
+		explain("ADDS/S DONE/S", "keys added and finished, last 5 s"),
+		explain("RETRIES", "keys requeued after a failure"),
+		explain("WAIT", "time in the queue, last minute"),
+		explain("WORK", "time to process a key, last minute"),
+		explain("LAST MINUTE", "depth over time, each row has its scale"),
 		nil,
 		styledLine(" Order", strong),
-		explain("", "The busiest are on top, until a column is"),
-		explain("", "chosen. Rows keep their places for 2 s."),
+		explain("", "Busiest first, until you sort by a column."),
+		explain("", "Rows keep their places for 2 s."),
 		nil,
 		styledLine(" Mouse", strong),
-		explain("", "The wheel scrolls; a click on a heading sorts,"),
-		explain("", "on a line selects it, and again opens it."),
+		explain("", "Scroll with the wheel. Click a heading to"),
+		explain("", "sort, a line to select it, again to open it."),
 	}
 }

@@ -16,21 +16,21 @@ const (
 	pullInterval     = time.Second / pullsPerSecond
 	retryDelay       = time.Second
 	pullTimeout      = 10 * time.Second
-	silenceThreshold = 3 * time.Second // a pull that takes so long is worth a word
-	inspectInterval  = 5 * time.Second // an object to which nothing seems to happen
+	silenceThreshold = 3 * time.Second // the view reports a pull that takes longer
+	inspectInterval  = 5 * time.Second // for an object without new records
 )
 
-// tickMsg comes four times a second.
+// tickMsg arrives pullsPerSecond times per second.
 type tickMsg time.Time
 
 func nextTick() tea.Cmd {
 	return tea.Tick(pullInterval, func(t time.Time) tea.Msg { return tickMsg(t) })
 }
 
-// pullRequest is what a pull is to bring.
+// pullRequest selects the data to pull.
 type pullRequest struct {
 	snapshot bool
-	held     string // the controller whose held writes are wanted; empty = none
+	held     string // controller whose held writes to get; empty if none
 	queries  []streamQuery
 }
 
@@ -39,7 +39,7 @@ type streamQuery struct {
 	query  observe.Query
 }
 
-// pullResult is what a pull has brought. What came before an error is of use.
+// pullResult is the result of a pull. Data received before an error is valid.
 type pullResult struct {
 	snapshot *observe.Snapshot
 	held     *heldWrites
@@ -53,9 +53,9 @@ type streamPage struct {
 	page   observe.Page
 }
 
-// neededPull is what the screen that is shown needs now, besides the first screen's
-// records, so that none are missed there. A frozen view asks only for what it
-// has never had.
+// neededPull returns what to pull: the data of the current screen, and the records
+// of the first screen, which must not have gaps. A frozen view pulls only data
+// that it has never loaded.
 func (m model) neededPull() pullRequest {
 	w := pullRequest{snapshot: !m.frozen || !m.hasSnapshot}
 	if w.snapshot {
@@ -75,9 +75,9 @@ func (m model) neededPull() pullRequest {
 
 func (w pullRequest) isEmpty() bool { return !w.snapshot && len(w.queries) == 0 }
 
-// pullCmd asks the source.
+// pullCmd returns a command that pulls from the source.
 func (m model) pullCmd(w pullRequest) tea.Cmd {
-	outer, source, gates, warn := m.ctx, m.source, m.interventions, m.warn
+	outer, source, interventions, warn := m.ctx, m.source, m.interventions, m.warn
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
@@ -94,7 +94,7 @@ func (m model) pullCmd(w pullRequest) tea.Cmd {
 			p.snapshot = &s
 		}
 		if w.held != "" {
-			p.held = fetchHeld(ctx, gates, w.held)
+			p.held = fetchHeld(ctx, interventions, w.held)
 		}
 		for _, q := range w.queries {
 			page, err := source.Records(ctx, q.query)
@@ -108,7 +108,7 @@ func (m model) pullCmd(w pullRequest) tea.Cmd {
 	}
 }
 
-// handleTick begins the next pull, unless one is under way.
+// handleTick starts the next pull, unless one is in progress.
 func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 	m.now = now
 	cmds := []tea.Cmd{nextTick()}
@@ -126,13 +126,13 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 	return m, tea.Batch(cmds...)
 }
 
-// applyPull takes what a pull has brought.
+// applyPull applies the result of a pull.
 func (m model) applyPull(p pullResult) model {
 	m.pulling, m.pullError = false, ""
 	if p.err != nil {
 		m.pullError = sanitize(p.err.Error())
 		if errors.Is(p.err, context.DeadlineExceeded) {
-			m.pullError = fmt.Sprintf("no answer in %s", pullTimeout)
+			m.pullError = fmt.Sprintf("no response within %s", pullTimeout)
 		}
 		m.retryAt = m.now.Add(retryDelay)
 	}
@@ -141,7 +141,7 @@ func (m model) applyPull(p pullResult) model {
 	}
 	if s := p.snapshot; s != nil {
 		if was := m.snapshot.Process.Started; !was.IsZero() && !s.Process.Started.Equal(was) {
-			m = m.restartStreams() // it is another one, whose records begin anew
+			m = m.restartStreams() // the process restarted and numbers its records from 1 again
 			p.pages = nil
 		}
 		m.snapshot, m.hasSnapshot, m.held = *s, true, p.held
@@ -163,14 +163,14 @@ func (m model) applyPull(p pullResult) model {
 	return m
 }
 
-// inspectResult is an object, or why there is none.
+// inspectResult is the result of inspecting an object.
 type inspectResult struct {
 	object     observe.Object
 	inspection observe.Inspection
 	err        error
 }
 
-// needsInspection says whether the object that is shown should be asked for.
+// needsInspection reports whether to inspect the current object now.
 func (m model) needsInspection() bool {
 	s := m.currentScreen()
 	if s.kind != objectScreen || m.inspector == nil || m.inspecting {
@@ -193,8 +193,8 @@ func (m model) inspectCmd(o observe.Object) tea.Cmd {
 	}
 }
 
-// applyInspection applies an inspection to the screens of its object. An error that comes
-// alone leaves what was seen before.
+// applyInspection applies an inspection to the screens of its object. An error
+// without an inspection keeps the previous one.
 func (m model) applyInspection(i inspectResult) model {
 	m.inspecting = false
 	m.screens = slices.Clone(m.screens)
@@ -207,7 +207,7 @@ func (m model) applyInspection(i inspectResult) model {
 		if i.err != nil {
 			s.inspectError = sanitize(i.err.Error())
 			if i.inspection.Object.Name == "" {
-				s.inspectError = "cannot be shown: " + s.inspectError
+				s.inspectError = "cannot get the object: " + s.inspectError
 				continue
 			}
 		}

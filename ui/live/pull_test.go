@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// countCommands runs what a batch holds, but not the timer of the next tick.
+// countCommands returns the number of commands in a batch.
 func countCommands(cmd tea.Cmd) (n int) {
 	if cmd == nil {
 		return 0
@@ -27,36 +27,36 @@ func countCommands(cmd tea.Cmd) (n int) {
 }
 
 func TestOnePullAtATime(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}}, 80, 24)
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 80, 24)
 	m, cmd := m.handleTick(testNow)
 	if got := countCommands(cmd); got != 2 || !m.pulling {
-		t.Fatalf("%d commands and pulling %t, want a tick and a pull", got, m.pulling)
+		t.Fatalf("%d commands, pulling %t; want a tick and a pull", got, m.pulling)
 	}
 	for range 20 {
 		now := m.now.Add(pullInterval)
 		if m, _ = m.handleTick(now); m.pullStarted == now {
-			t.Fatal("a pull began while one was under way")
+			t.Fatal("a pull started while another was in progress")
 		}
 	}
 	m = sendMsgs(t, m, pullResult{})
 	if m, _ = m.handleTick(m.now.Add(pullInterval)); m.pullStarted != m.now {
-		t.Error("no pull began after the answer")
+		t.Error("no pull started after the response")
 	}
 }
 
 func TestPullErrorIsShownAndRetried(t *testing.T) {
-	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 3)}
+	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}
 	m := newTestModel(t, Options{Source: source, NoColor: true}, 120, 24)
 	source.err = errors.New("connection\nrefused\x1b[2J")
 	m = pullOnce(t, m)
-	if got := m.View().Content; !strings.Contains(got, "lost the control plane: connection refused[2J; retrying") {
-		t.Errorf("the error is not said:\n%s", got)
+	if got := m.View().Content; !strings.Contains(got, "cannot reach the control plane: connection refused[2J; retrying") {
+		t.Errorf("the error is not shown:\n%s", got)
 	}
 	if m, _ = m.handleTick(m.now.Add(pullInterval)); m.pulling {
-		t.Error("the next try comes at once")
+		t.Error("the view retries without a delay")
 	}
 	if m, _ = m.handleTick(m.now.Add(retryDelay)); !m.pulling {
-		t.Error("there is no next try")
+		t.Error("the view does not retry")
 	}
 	source.err = nil
 	m = pullOnce(t, m)
@@ -64,13 +64,13 @@ func TestPullErrorIsShownAndRetried(t *testing.T) {
 		t.Errorf("the view does not recover:\n%s", got)
 	}
 	m = sendMsgs(t, m, pullResult{err: context.DeadlineExceeded})
-	if want := "no answer in 10s"; m.pullError != want {
-		t.Errorf("said %q, want %q", m.pullError, want)
+	if want := "no response within 10s"; m.pullError != want {
+		t.Errorf("error %q, want %q", m.pullError, want)
 	}
 }
 
 func TestScreenIsStableWithoutNewData(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixed{snapshot: burstSnapshot(), records: podCreations(1, 30)}}, 120, 40)
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 30)}}, 120, 40)
 	before := m.View().Content
 	for i := range 20 {
 		m, _ = m.handleTick(m.now.Add(pullInterval))
@@ -83,7 +83,7 @@ func TestScreenIsStableWithoutNewData(t *testing.T) {
 
 func TestRowsKeepTheirOrder(t *testing.T) {
 	s := burstSnapshot()
-	source := &fixed{snapshot: s}
+	source := &fixedSource{snapshot: s}
 	m := newTestModel(t, Options{Source: source}, 120, 40)
 	m = pressKeys(t, m, "j") // picks the deployments
 	order := firstRows(m, 3)
@@ -93,7 +93,7 @@ func TestRowsKeepTheirOrder(t *testing.T) {
 	source.snapshot = swap
 	m = pullOnce(t, m)
 	if got := firstRows(m, 3); strings.Join(got, " ") != strings.Join(order, " ") {
-		t.Errorf("the rows have moved to %v within %v", got, orderHoldTime)
+		t.Errorf("the rows moved to %v within %v", got, orderHoldTime)
 	}
 	source.snapshot.Time = testNow.Add(orderHoldTime)
 	m = pullOnce(t, m)
@@ -101,12 +101,12 @@ func TestRowsKeepTheirOrder(t *testing.T) {
 		t.Errorf("%v is first, want the busiest", got)
 	}
 	if got := m.screens[0].view.cursor; m.rows[got].name != "deployment" {
-		t.Errorf("the cursor went to %v", m.rows[got].name)
+		t.Errorf("the cursor moved to %v", m.rows[got].name)
 	}
 }
 
 func TestNewlyActiveRowMovesUpImmediately(t *testing.T) {
-	source := &fixed{snapshot: idleSnapshot()}
+	source := &fixedSource{snapshot: idleSnapshot()}
 	m := newTestModel(t, Options{Source: source}, 120, 40)
 	source.snapshot = burstSnapshot() // in the same second
 	if m = pullOnce(t, m); firstRows(m, 1)[0] != "replicaset" {
@@ -115,26 +115,26 @@ func TestNewlyActiveRowMovesUpImmediately(t *testing.T) {
 }
 
 func TestFrozenViewPullsNothing(t *testing.T) {
-	source := &inspectable{&fixed{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
+	source := &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
 	m := pressKeys(t, newTestModel(t, Options{Source: source}, 120, 40), "space")
 	if !m.neededPull().isEmpty() {
-		t.Errorf("a view on hold asks for %+v", m.neededPull())
+		t.Errorf("a frozen view pulls %+v", m.neededPull())
 	}
 	m = pressKeys(t, m, "tab", "enter")
 	if w := m.neededPull(); w.snapshot || len(w.queries) != 1 {
-		t.Errorf("a page opened on hold asks for %+v", w)
+		t.Errorf("a page opened in a frozen view pulls %+v", w)
 	}
 	m = pullOnce(t, m)
 	if !m.neededPull().isEmpty() || m.currentScreen().inspection == nil {
-		t.Errorf("the page has not been filled: %+v", m.neededPull())
+		t.Errorf("the page is not loaded: %+v", m.neededPull())
 	}
 	if w := pressKeys(t, m, "space").neededPull(); !w.snapshot || len(w.queries) != 2 {
-		t.Errorf("after the hold it asks for %+v", w)
+		t.Errorf("a resumed view pulls %+v", w)
 	}
 }
 
 func TestRestartedControlPlaneResetsFeed(t *testing.T) {
-	source := &fixed{snapshot: idleSnapshot(), records: podCreations(1, 100)}
+	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 100)}
 	m := newTestModel(t, Options{Source: source}, 120, 40)
 	source.snapshot.Process.Started = testNow
 	source.records = podCreations(1, 2)
@@ -145,28 +145,28 @@ func TestRestartedControlPlaneResetsFeed(t *testing.T) {
 }
 
 func TestInspectionErrorIsShown(t *testing.T) {
-	source := &inspectable{&fixed{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
+	source := &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
 	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter")
 	source.err = errors.New("forbidden")
 	object := m.currentScreen().object
 	m = sendMsgs(t, m, inspectResult{object: object, err: source.err})
-	if got := m.View().Content; !strings.Contains(got, "cannot be shown: forbidden") {
-		t.Errorf("the error is not said:\n%s", got)
+	if got := m.View().Content; !strings.Contains(got, "cannot get the object: forbidden") {
+		t.Errorf("the error is not shown:\n%s", got)
 	}
 	source.found.Dependents = source.found.Dependents[:0:0]
 	m = sendMsgs(t, m, m.inspectCmd(object)()) // an inspection and an error
-	if got := m.View().Content; strings.Contains(got, "cannot be shown") || !strings.Contains(got, "forbidden") || len(m.currentScreen().inspection.Dependents) != 0 {
-		t.Errorf("what was found in spite of an error is not shown:\n%s", got)
+	if got := m.View().Content; strings.Contains(got, "cannot get the object") || !strings.Contains(got, "forbidden") || len(m.currentScreen().inspection.Dependents) != 0 {
+		t.Errorf("the partial inspection is not shown:\n%s", got)
 	}
 	source.err = nil
 	m.now = m.now.Add(inspectInterval)
 	if m = pullOnce(t, m); m.currentScreen().inspection == nil || m.currentScreen().inspectError != "" {
-		t.Error("it is not asked for again")
+		t.Error("the inspection is not repeated")
 	}
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	m := newTestModel(t, Options{Source: &fixed{snapshot: idleSnapshot()}}, 120, 40)
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 120, 40)
 	id := m.currentScreen().feed.stream.id
 	var page weak.Pointer[observe.Record]
 	for i := range 5 {
@@ -176,21 +176,21 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	entries := m.currentScreen().feed.entries
 	if got := len(entries); got != feedLimit+1 || cap(entries) > 2*feedLimit {
-		t.Errorf("%d entries in room for %d, want %d and a note", got, cap(entries), feedLimit)
+		t.Errorf("%d entries with capacity %d, want %d and a gap", got, cap(entries), feedLimit)
 	}
 	if entries[0].missed != 45_000 {
-		t.Errorf("the note says that %d are not shown", entries[0].missed)
+		t.Errorf("the gap has %d records", entries[0].missed)
 	}
 	runtime.GC()
 	if page.Value() != nil {
-		t.Error("the pages that were pulled are kept")
+		t.Error("the pulled pages stay in memory")
 	}
 	if last := entries[feedLimit].record.Seq; last != 250_000 {
-		t.Errorf("the newest is %d", last)
+		t.Errorf("the newest record is %d", last)
 	}
 }
 
-// blockedSource is a source that never answers.
+// blockedSource is a source that never responds.
 type blockedSource struct{ asked chan struct{} }
 
 func (b *blockedSource) Snapshot(ctx context.Context) (observe.Snapshot, error) {
@@ -207,7 +207,7 @@ func (b *blockedSource) Records(ctx context.Context, _ observe.Query) (observe.P
 func TestSlowPullIsShown(t *testing.T) {
 	m := newModel(t.Context(), Options{Source: &blockedSource{}, NoColor: true})
 	m = sendMsgs(t, m, tea.WindowSizeMsg{Width: 80, Height: 24}, tickMsg(testNow), tickMsg(testNow.Add(silenceThreshold+2*time.Second)))
-	if got := m.View().Content; !strings.Contains(got, "no answer from the control plane for 5s; waiting") {
-		t.Errorf("the silence is not said:\n%s", got)
+	if got := m.View().Content; !strings.Contains(got, "no response from the control plane for 5s; waiting") {
+		t.Errorf("the slow pull is not shown:\n%s", got)
 	}
 }

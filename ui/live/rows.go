@@ -10,14 +10,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// row is a line of the table: a queue, or a controller that has none.
+// row is a row of the table: a queue, or a controller without a queue.
 type row struct {
 	controller, name, state string
-	queue                   *observe.Queue // nil if it has none
-	shared                  bool           // its controller has several queues
+	queue                   *observe.Queue // nil for a controller without a queue
+	shared                  bool           // the controller has several queues
 }
 
-// The states of controllers that matter here.
+// States of controllers; see also statePaused.
 const (
 	stateOff     = "off"
 	stateFailed  = "failed"
@@ -26,14 +26,14 @@ const (
 
 func (r row) id() string { return r.controller + "\x00" + r.name }
 
-// isActive says whether the queue has, or had within the last seconds, anything
-// to do: its rates are those of 5 s.
+// isActive reports whether the queue has, or had in the last 5 s (the period of
+// its rates), any work.
 func (r row) isActive() bool {
 	q := r.queue
 	return q != nil && (q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0)
 }
 
-// loadLevel is how busy the queue is, coarsely, so that rows do not swap for a key.
+// loadLevel returns a coarse load, so that rows do not swap places for a single key.
 func (r row) loadLevel() int {
 	if r.queue == nil {
 		return 0
@@ -41,7 +41,7 @@ func (r row) loadLevel() int {
 	return bits.Len64(uint64(max(0, r.queue.Depth))) + bits.Len64(uint64(max(0, r.queue.DoneRate)))
 }
 
-// groupRank groups the rows of the default order.
+// groupRank returns the position of the row's group in the default order.
 func (r row) groupRank() int {
 	switch {
 	case r.isActive():
@@ -62,7 +62,7 @@ func compareName(a, b row) int {
 	return cmp.Or(cmp.Compare(a.controller, b.controller), cmp.Compare(a.name, b.name))
 }
 
-// rowsOf returns a row for every queue, and for every controller without one.
+// rowsOf returns a row for every queue and every controller without a queue.
 func rowsOf(s observe.Snapshot) []row {
 	states := make(map[string]string, len(s.Controllers))
 	for _, c := range s.Controllers {
@@ -88,10 +88,10 @@ func rowsOf(s observe.Snapshot) []row {
 	return rows
 }
 
-// rowTotals is what is known of all rows together.
+// rowTotals aggregates all rows.
 type rowTotals struct {
 	queues, active, failed int
-	controllerWidth        int // the widest names
+	controllerWidth        int // of the widest name
 	queueWidth             int
 }
 
@@ -113,13 +113,13 @@ func totalsOf(rows []row) rowTotals {
 	return t
 }
 
-// sortOrder is how the table is ordered: by a column, or by activity.
+// sortOrder is the order of the table: by a column, or by activity.
 type sortOrder struct {
 	column   columnID
 	reversed bool
 }
 
-// compareFunc returns how two rows compare in this order.
+// compareFunc returns the comparison function of this order.
 func (s sortOrder) compareFunc() func(a, b row) int {
 	by, sign := compareActivity, 1
 	for _, c := range tableColumns() {
@@ -133,12 +133,12 @@ func (s sortOrder) compareFunc() func(a, b row) int {
 	return func(a, b row) int { return cmp.Or(sign*by(a, b), compareName(a, b)) }
 }
 
-// orderHoldTime is how long rows keep their places, whatever their numbers do.
+// orderHoldTime is how long rows keep their places even if their order changes.
 const orderHoldTime = 2 * time.Second
 
-// arrangeRows brings the rows of the snapshot into order, filters them, and keeps
-// the cursor on its row. The order of before is kept for a while, unless that is
-// forced or a row begins to be active below the first that is not.
+// arrangeRows sorts and filters the rows of the snapshot and keeps the cursor on
+// its row. It keeps the previous order for orderHoldTime, unless force is set or a
+// row below an idle one becomes active.
 func (m model) arrangeRows(force bool) model {
 	all := rowsOf(m.snapshot)
 	place := make(map[string]int, len(m.order))
@@ -174,7 +174,7 @@ func (m model) arrangeRows(force bool) model {
 	return m.followPickedRow()
 }
 
-// followPickedRow puts the cursor of the table on the row that was picked.
+// followPickedRow moves the cursor of the table to the picked row.
 func (m model) followPickedRow() model {
 	s := m.screens[0]
 	s.view.cursor = 0
@@ -192,7 +192,7 @@ func (r row) matchesFilter(filter string) bool {
 	return filter == "" || containsWords(r.controller+" "+r.name+" "+r.state, filter)
 }
 
-// containsWords says whether s has all words of the filter, in any case of letters.
+// containsWords reports whether s contains all words of the filter, ignoring case.
 func containsWords(s, filter string) bool {
 	s = strings.ToLower(s)
 	for _, word := range strings.Fields(strings.ToLower(filter)) {

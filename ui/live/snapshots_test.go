@@ -7,8 +7,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// controllerNames are some of the real ones; the first three have work to do in
-// the burst.
+// controllerNames are some of the real controllers; the first three have work in
+// burstSnapshot.
 var controllerNames = []string{
 	"deployment-controller", "replicaset-controller", "endpointslice-controller",
 	"bootstrap-signer-controller", "certificatesigningrequest-approving-controller", "cronjob-controller",
@@ -19,7 +19,7 @@ var controllerNames = []string{
 	"ttl-after-finished-controller", "validatingadmissionpolicy-status-controller",
 }
 
-// queueNames are those of a controller.
+// queueNames returns the queues of a controller.
 func queueNames(controller string) []string {
 	switch controller {
 	case "endpointslice-controller":
@@ -32,7 +32,7 @@ func queueNames(controller string) []string {
 	return []string{strings.TrimSuffix(controller, "-controller")}
 }
 
-// idleSnapshot is a control plane that has settled.
+// idleSnapshot is a settled control plane.
 func idleSnapshot() observe.Snapshot {
 	s := observe.Snapshot{
 		Time: testNow,
@@ -55,7 +55,7 @@ func idleSnapshot() observe.Snapshot {
 	return s
 }
 
-// burstSnapshot is a control plane that has just been given 500 deployments.
+// burstSnapshot is a control plane in which 500 Deployments were just created.
 func burstSnapshot() observe.Snapshot {
 	s := idleSnapshot()
 	s.Process.Settled, s.Process.RequestRate, s.Process.CPUPercent = false, 1432, 173
@@ -84,15 +84,15 @@ func burstSnapshot() observe.Snapshot {
 	return s
 }
 
-// setRisingHistory gives a queue a history of that many seconds up to a depth.
+// setRisingHistory gives a queue a history that rises to a depth.
 func setRisingHistory(q *observe.Queue, to int64, seconds int) {
 	for i := range seconds {
 		q.History[historySamples-seconds+i].Depth = to * int64(i+1) / int64(seconds)
 	}
 }
 
-// troubledSnapshot is a control plane in which one controller is off, one has failed,
-// and one has a key that fails.
+// troubledSnapshot has a stopped controller, a failed one, and one with a failing
+// key.
 func troubledSnapshot() observe.Snapshot {
 	s := idleSnapshot()
 	s.Process.Settled, s.Process.Busy = false, []string{"job-controller"}

@@ -6,30 +6,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// How many records are kept, and asked for at once: of the first screen, and of
-// any other.
+// Limits of the records kept, and requested at once, for the first screen and for
+// pages.
 const (
 	feedLimit = 5000
 	pageLimit = 1000
 )
 
-// feedEntry is a record that is kept, or a number of records that are not.
+// feedEntry is a record, or a gap of missed records.
 type feedEntry struct {
 	id     uint64 // ascending
 	record observe.Record
-	missed uint64 // if the record is none; 0 = nobody knows how many
+	missed uint64 // size of the gap, if record has no event; 0 = unknown
 }
 
-// stream is what is kept of the records that a query selects.
+// stream holds the latest records that a query selects.
 type stream struct {
-	id      int // 0 = it asks for nothing
+	id      int
 	query   observe.Query
-	loaded  bool // there has been an answer
+	loaded  bool // there has been a response
 	entries []feedEntry
-	last    uint64 // entry ID
+	last    uint64 // last entry ID
 }
 
-// newStream begins the records of a screen.
+// newStream returns an empty stream for a screen.
 func (m model) newStream(s screen) (stream, model) {
 	m.streams++
 	st := stream{id: m.streams, query: observe.Query{
@@ -50,7 +50,8 @@ func (m model) newStream(s screen) (stream, model) {
 	return st, m
 }
 
-// restartStreams empties the streams of all screens, for what is selected has changed.
+// restartStreams replaces the streams of all screens, because their queries have
+// changed.
 func (m model) restartStreams() model {
 	m.screens = slices.Clone(m.screens)
 	for i := range m.screens {
@@ -61,7 +62,7 @@ func (m model) restartStreams() model {
 	return m
 }
 
-// addPage adds a page. What goes beyond the limit goes from the old end.
+// addPage appends a page of records. Beyond the limit it drops the oldest entries.
 func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	limit := s.query.Limit
 	fresh := make([]feedEntry, 0, min(len(p.Records), limit)+1)
@@ -73,7 +74,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	}
 	skip := max(0, shown-limit)
 	missed += uint64(skip)
-	cut := len(p.Records) >= limit && s.query.After > 0 // by the limit of the query
+	cut := len(p.Records) >= limit && s.query.After > 0 // the limit of the query cut the page
 	if missed > 0 || cut {
 		s.last++
 		fresh = append(fresh, feedEntry{id: s.last, missed: missed})
@@ -98,7 +99,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	return s
 }
 
-// recordFilter returns what of a screen's records is shown.
+// recordFilter returns a function that selects the records a screen shows.
 func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 	page, all := k != queuesScreen, m.showAll
 	return func(e observe.Event) bool {

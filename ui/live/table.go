@@ -6,15 +6,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// tableMargin is the column of the cursor's mark.
+// tableMargin is the width of the cursor mark.
 const tableMargin = 1
 
-// placedColumns are the columns of the table at this width.
+// placedColumns returns the columns of the table at the current width.
 func (m model) placedColumns() []placedColumn {
 	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.controllerWidth, m.totals.queueWidth)
 }
 
-// tableLines draws the queues in w columns and h rows.
+// tableLines draws the table in w columns and h rows.
 func (m model) tableLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
@@ -34,7 +34,7 @@ func (m model) tableLines(w, h int) []string {
 	return lines
 }
 
-// tableState is what the title says of the table.
+// tableState returns the status text in the title of the table.
 func (m model) tableState() string {
 	if !m.hasSnapshot {
 		return ""
@@ -61,10 +61,10 @@ func (m model) emptyTableText() string {
 	case m.hideIdle:
 		return "every queue is idle"
 	}
-	return "there are no queues yet"
+	return "no work queues yet"
 }
 
-// headingLine name the columns and mark the one that is sorted by.
+// headingLine draws the headings and marks the sort column.
 func (m model) headingLine(shown []placedColumn) line {
 	l := styledLine(spaces(tableMargin), plain)
 	for i, c := range shown {
@@ -91,7 +91,7 @@ func (m model) headingLine(shown []placedColumn) line {
 // rowLine draws a row.
 func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 	l := m.cursorMark(selected)
-	named := false // the queue has a column
+	named := false // the queue name has a column of its own
 	for _, c := range shown {
 		named = named || c.id == colQueue
 	}
@@ -135,8 +135,8 @@ func (m model) cellText(r row, c placedColumn, named bool) (string, style) {
 	return c.cell(r.queue, m.theme)
 }
 
-// controllerCell names the queue too, where it has no column of its own and the
-// controller does not tell which it is.
+// controllerCell returns the controller name. It includes the queue name if the
+// queue has no column and the controller has several queues.
 func controllerCell(r row, named bool) string {
 	switch {
 	case r.controller == "":

@@ -7,13 +7,13 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// span is text in one style. Its text holds neither controls nor escapes.
+// span is text in one style, without control characters.
 type span struct {
 	text  string
 	style style
 }
 
-// line is one row of the screen, or a part of one.
+// line is a row of the screen or a part of it.
 type line []span
 
 func styledLine(s string, st style) line { return line{{s, st}} }
@@ -26,7 +26,7 @@ func (l line) width() int {
 	return n
 }
 
-// plainText is the line without its styles.
+// plainText returns the line without styles.
 func (l line) plainText() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -35,7 +35,7 @@ func (l line) plainText() string {
 	return b.String()
 }
 
-// truncate returns the line in at most w columns.
+// truncate cuts the line to at most w columns.
 func (l line) truncate(w int, tail string) line {
 	if l.width() <= w {
 		return l
@@ -52,8 +52,8 @@ func (l line) truncate(w int, tail string) line {
 	return out
 }
 
-// justify puts left and right at the two ends of w columns; right goes first
-// where there is no room for both.
+// justify places left and right at the two ends of w columns. Where both do not
+// fit, it cuts left first.
 func justify(left, right line, w int, tail string) line {
 	room := w - right.width()
 	if room < 0 {
@@ -64,7 +64,7 @@ func justify(left, right line, w int, tail string) line {
 	return append(append(append(line(nil), left...), gap...), right...)
 }
 
-// textWidth is how many columns s takes.
+// textWidth returns the width of s in columns.
 func textWidth(s string) int {
 	if isASCII(s) {
 		return len(s)
@@ -81,7 +81,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// truncate cuts s to at most w columns and marks that with tail, which is one.
+// truncate cuts s to at most w columns and marks the cut with tail, which is one
+// column wide.
 func truncate(s string, w int, tail string) string {
 	if textWidth(s) <= w {
 		return s
@@ -92,13 +93,13 @@ func truncate(s string, w int, tail string) string {
 	if isASCII(s) {
 		return s[:w-1] + tail
 	}
-	if w == 1 { // 0 is no limit to lipgloss
+	if w == 1 { // lipgloss treats width 0 as unlimited
 		return tail
 	}
 	return lipgloss.NewStyle().Inline(true).MaxWidth(w-1).Render(s) + tail
 }
 
-// alignLeft and right make s exactly w columns wide.
+// alignLeft and alignRight make s exactly w columns wide.
 func alignLeft(s string, w int, tail string) string {
 	s = truncate(s, w, tail)
 	return s + spaces(w-textWidth(s))
@@ -111,8 +112,8 @@ func alignRight(s string, w int, tail string) string {
 
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// sanitize makes text that came from elsewhere one harmless line: no controls, no
-// marks that turn the direction of writing.
+// sanitize turns untrusted text into one line without control and formatting
+// characters, such as those that change the text direction.
 func sanitize(s string) string {
 	if isPlainText(s) {
 		return s
@@ -120,7 +121,7 @@ func sanitize(s string) string {
 	return stripControls(strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "))
 }
 
-// sanitizeLines is clean for text of several lines, whose indentation counts.
+// sanitizeLines sanitizes text of several lines and keeps the indentation.
 func sanitizeLines(s string) []string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\t", "    ")
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
@@ -148,7 +149,7 @@ func isPlainText(s string) bool {
 	return !strings.Contains(s, "  ") && strings.TrimSpace(s) == s
 }
 
-// wrapWords breaks s between words into lines of at most w columns.
+// wrapWords wraps s between words into lines of at most w columns.
 func wrapWords(s string, w int) []string {
 	var lines []string
 	current := ""

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func TestSanitize(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSanitize(t *testing.T) {
 	}
 	for in, want := range tests {
 		if got := sanitize(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -33,7 +34,7 @@ func TestTruncate(t *testing.T) {
 	for _, s := range []string{"", "a", "deployment", "日本語のテキスト", "a日b本c", "👩‍👩‍👧‍👦 family", "é"} {
 		for w := range 12 {
 			if got := textWidth(truncate(sanitize(s), w, "…")); got > w {
-				t.Errorf("shorten(%q, %d) is %d wide", s, w, got)
+				t.Errorf("truncate(%q, %d) is %d wide", s, w, got)
 			}
 		}
 	}
@@ -44,7 +45,7 @@ func TestLineTruncate(t *testing.T) {
 	want := []string{"", "…", "a…", "ab…", "abc…", "abcd…", "abcde…", "abcdef…", "abcdefg…", "abcdefghi", "abcdefghi"}
 	for w, s := range want {
 		if got := l.truncate(w, "…").plainText(); got != s {
-			t.Errorf("cut(%d) = %q, want %q", w, got, s)
+			t.Errorf("truncate(%d) = %q, want %q", w, got, s)
 		}
 	}
 }
@@ -70,7 +71,7 @@ func TestRenderSelected(t *testing.T) {
 func TestFormatNumbers(t *testing.T) {
 	second := time.Second
 	got := []string{
-		formatCount(0), formatCount(1234), formatCount(int64(-1234567)), formatCount(uint64(999)),
+		ui.GroupDigits(0), ui.GroupDigits(1234), ui.GroupDigits(int64(-1234567)), ui.GroupDigits(uint64(999)),
 		formatShort(0), formatShort(9999), formatShort(10_000), formatShort(12_345), formatShort(1_200_000), formatShort(999_600_000),
 		formatRate(0), formatRate(0.04), formatRate(0.1), formatRate(99.9), formatRate(100.2), formatRate(9999), formatRate(12_345), formatRate(3e6),
 		formatSize(0), formatSize(999), formatSize(1500), formatSize(222_000_000), formatSize(5 << 30),
@@ -79,7 +80,7 @@ func TestFormatNumbers(t *testing.T) {
 		formatDuration(1234*time.Microsecond, false), formatDuration(45*time.Millisecond, false), formatDuration(999*time.Millisecond, false),
 		formatDuration(1200*time.Millisecond, false), formatDuration(45*second, false), formatDuration(125*second, false),
 		formatDuration(30*time.Minute, false), formatDuration(3*time.Hour+4*time.Minute, false), formatDuration(50*time.Hour, false),
-		pluralize(1, "read"), pluralize(2000, "read"),
+		ui.CountNoun(1, "read"), ui.CountNoun(2000, "read"),
 	}
 	want := []string{
 		"0", "1,234", "-1,234,567", "999",
@@ -103,10 +104,10 @@ func TestBar(t *testing.T) {
 	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40} {
 		for w := range 10 {
 			if got := textWidth(th.depthBar(depth, w)); got > w {
-				t.Errorf("bar(%d, %d) is %d wide", depth, w, got)
+				t.Errorf("depthBar(%d, %d) is %d wide", depth, w, got)
 			}
 			if got := ascii.depthBar(depth, w); len(got) > w || depth > 0 && w > 0 && got == "" {
-				t.Errorf("bar(%d, %d) in ASCII is %q", depth, w, got)
+				t.Errorf("depthBar(%d, %d) in ASCII is %q", depth, w, got)
 			}
 		}
 	}

@@ -7,31 +7,32 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// style is what a piece of text is, from which its look follows. No style says
-// anything that the text does not say as well.
+// style is the role of a piece of text, which determines its look. The text never
+// depends on the style alone.
 type style int
 
 const (
 	plain      style = iota
-	faint            // what is there but need not be read
+	faint            // secondary text
 	strong           // headings, names
 	good             // settled, running, created
 	bad              // failures
 	caution          // conflicts, retries, warnings
-	accent           // what works at the moment
+	accent           // activity
 	deletion         // deletions
-	highlight        // the heading of what has the focus
-	styleCount       // how many there are
+	highlight        // focus, keys
+	styleCount       // number of styles
 )
 
-// theme is how styles and marks look on a terminal. It never changes.
+// theme defines the look of styles and marks on a terminal. It is immutable.
 type theme struct {
 	color, dark, ascii bool
 	on, off            [styleCount]string
 	selOn, selOff      [styleCount]string
 }
 
-// newTheme suits the background. Without color it uses no escapes at all.
+// newTheme returns a theme for a dark or light background. Without color it uses
+// no escapes.
 func newTheme(color, dark, ascii bool) *theme {
 	t := &theme{color: color, dark: dark, ascii: ascii}
 	if !color {
@@ -53,7 +54,7 @@ func newTheme(color, dark, ascii bool) *theme {
 	}
 	for i, look := range looks {
 		t.on[i], t.off[i] = splitStyle(look)
-		if i == int(faint) { // faint text would vanish on the selection
+		if i == int(faint) { // faint text has too little contrast on the selection
 			look = base
 		}
 		t.selOn[i], t.selOff[i] = splitStyle(look.Background(shade("254", "237")))
@@ -63,7 +64,7 @@ func newTheme(color, dark, ascii bool) *theme {
 
 type colour = color.Color
 
-// splitStyle is what a style writes before and after a text.
+// splitStyle returns the escapes that a style writes before and after text.
 func splitStyle(s lipgloss.Style) (on, off string) {
 	on, off, _ = strings.Cut(s.Render("x"), "x")
 	return on, off
@@ -80,7 +81,7 @@ func (t *theme) renderLine(l line, w int, selected bool) string {
 	var b, run strings.Builder
 	for i := 0; i < len(l); {
 		st := l[i].style
-		for ; i < len(l) && (l[i].style == st || isBlank(l[i].text)); i++ { // blanks look alike in any style
+		for ; i < len(l) && (l[i].style == st || isBlank(l[i].text)); i++ { // blanks look the same in all styles
 			run.WriteString(l[i].text)
 		}
 		s := run.String()
@@ -97,7 +98,7 @@ func (t *theme) renderLine(l line, w int, selected bool) string {
 
 func isBlank(s string) bool { return strings.Trim(s, " ") == "" }
 
-// pickGlyph is the mark for this terminal.
+// pickGlyph returns the glyph that the terminal can display.
 func (t *theme) pickGlyph(unicode, ascii string) string {
 	if t.ascii {
 		return ascii
@@ -105,8 +106,8 @@ func (t *theme) pickGlyph(unicode, ascii string) string {
 	return unicode
 }
 
-// ellipsis marks that text was cut.
+// ellipsis marks truncated text.
 func (t *theme) ellipsis() string { return t.pickGlyph("…", ">") }
 
-// zeroMark stands for a number that is nothing, quietly.
+// zeroMark stands for zero.
 func (t *theme) zeroMark() string { return t.pickGlyph("·", ".") }

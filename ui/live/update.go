@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Update answers a message.
+// Update handles a message.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:

@@ -6,8 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// View draws the screen. It is a function of the model, so a model that has not
-// changed gives the same content, of which the terminal is sent nothing.
+// View draws the screen. It is a function of the model: an unchanged model gives
+// the same content, of which bubbletea sends nothing to the terminal.
 func (m model) View() tea.View {
 	v := tea.NewView(strings.Join(m.drawScreen(), "\n"))
 	v.AltScreen = true
@@ -19,7 +19,7 @@ func (m model) View() tea.View {
 // drawScreen returns the lines of the screen.
 func (m model) drawScreen() []string {
 	if m.width <= 0 || m.height <= 0 {
-		return nil // the size is not known yet
+		return nil // the size is unknown yet
 	}
 	a := m.screenAreas()
 	if a.tooSmall {
@@ -45,7 +45,7 @@ func (m model) upperLines(w, h int) []string {
 	return m.detailLines(w, h)
 }
 
-// titleLine is the first line of a pane. The mark shows which pane has the focus.
+// titleLine draws the first line of a pane. A mark shows which pane has the focus.
 func (m model) titleLine(name, state string, focused bool, w int) string {
 	mark, st := " ", strong
 	if focused {
@@ -70,7 +70,7 @@ func (m model) cursorMark(selected bool) line {
 	return styledLine(" ", plain)
 }
 
-// padLines makes lines exactly h.
+// padLines returns exactly h lines.
 func padLines(lines []string, h int) []string {
 	if len(lines) > h {
 		return lines[:h]

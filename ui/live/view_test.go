@@ -3,20 +3,22 @@ package live
 import (
 	"errors"
 	"image/color"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// testSources are what the golden screens show.
+// testSources returns the sources of the golden screens.
 func testSources() (still, busy, trouble observe.Source) {
-	return &fixed{snapshot: idleSnapshot()},
-		&fixed{snapshot: burstSnapshot(), records: podCreations(1, 40), missed: 1234},
-		&inspectable{&fixed{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
+	return &fixedSource{snapshot: idleSnapshot()},
+		&fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 40), missed: 1234},
+		&inspectableSource{&fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}, webInspection()}
 }
 
 func webInspection() observe.Inspection {
@@ -40,7 +42,7 @@ func TestScreens(t *testing.T) {
 		{"before", plain(still), 100, 20, func(t *testing.T, m model) model {
 			return sendMsgs(t, newModel(t.Context(), plain(still)), tea.WindowSizeMsg{Width: 100, Height: 20})
 		}},
-		{"starting", plain(&fixed{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
+		{"starting", plain(&fixedSource{snapshot: bootingSnapshot(), records: sampleRecords()[:2]}), 120, 20, nil},
 		{"idle", plain(still), 140, 40, nil},
 		{"burst", plain(busy), 120, 30, nil},
 		{"failing", plain(trouble), 120, 40, nil},
@@ -58,7 +60,7 @@ func TestScreens(t *testing.T) {
 		{"question", plain(still), 80, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
 		{"question narrow", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "q") }},
 		{"filter", plain(trouble), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "/", "j", "o", "b") }},
-		{"hold", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
+		{"frozen", plain(busy), 100, 24, func(t *testing.T, m model) model { return pressKeys(t, m, "space") }},
 		{"all", plain(trouble), 120, 40, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "tab", "a", "-", "-")) }},
 		{"controller", plain(trouble), 120, 50, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
 		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
@@ -85,8 +87,7 @@ func TestScreens(t *testing.T) {
 			if tt.do != nil {
 				m = tt.do(t, m)
 			}
-			expectFits(t, m)
-			golden(t, m)
+			expectScreen(t, tt.name, m)
 		})
 	}
 }
@@ -96,14 +97,14 @@ func optionsWithWarnings(o Options, warnings ...string) Options {
 	return o
 }
 
-// openReplicaSet opens the object that the deployment controller has created.
+// openReplicaSet opens the ReplicaSet that the deployment controller created.
 func openReplicaSet(t *testing.T, m model) model {
 	t.Helper()
 	m = pressKeys(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter")
 	return pullOnce(t, m)
 }
 
-// bootingSnapshot is a control plane that has just begun.
+// bootingSnapshot is a control plane at the beginning of its start.
 func bootingSnapshot() observe.Snapshot {
 	s := observe.Snapshot{Time: startTime.Add(300 * time.Millisecond)}
 	s.Process = observe.Process{Name: "dev", Version: "v0.3.0", State: observe.Starting, Started: startTime, MemoryBytes: 90_000_000, CPUPercent: 140}
@@ -111,7 +112,14 @@ func bootingSnapshot() observe.Snapshot {
 	return s
 }
 
-// expectFits fails if the content is wider or higher than the screen.
+// expectScreen compares the screen with a golden file.
+func expectScreen(t *testing.T, name string, m model) {
+	t.Helper()
+	expectFits(t, m)
+	testutil.Golden(t, "testdata/"+strings.ReplaceAll(name, " ", "_")+".golden", []byte(m.View().Content+"\n"))
+}
+
+// expectFits fails if the content exceeds the screen.
 func expectFits(t *testing.T, m model) {
 	t.Helper()
 	lines := m.drawScreen()

@@ -1,10 +1,10 @@
 package live
 
-// viewport is a cursor in a list, and the first line of it that is shown.
+// viewport is the cursor in a list, and the first visible line.
 type viewport struct{ cursor, top int }
 
-// clamp moves the list's window so that it shows its cursor, and no more
-// beyond the end of n lines than need be, in h rows.
+// clamp adjusts the viewport to n lines in h rows, so that the cursor is visible
+// and no row is unused unless n < h.
 func (l viewport) clamp(n, h int) viewport {
 	l.cursor = min(max(l.cursor, 0), max(n-1, 0))
 	l.top = min(max(l.top, l.cursor-h+1), l.cursor)
@@ -12,7 +12,7 @@ func (l viewport) clamp(n, h int) viewport {
 	return l
 }
 
-// moveCursor answers a key that moves the cursor.
+// moveCursor moves the cursor.
 func (l viewport) moveCursor(a action, n, h int) viewport {
 	l = l.clamp(n, h)
 	by := stepSize(a, n, h)
@@ -23,14 +23,14 @@ func (l viewport) moveCursor(a action, n, h int) viewport {
 	return l.clamp(n, h)
 }
 
-// panBy scrolls where there is no cursor to see.
+// panBy scrolls a list without a visible cursor.
 func (l viewport) panBy(by, n, h int) viewport {
 	l.top = max(0, min(l.top+by, n-h))
 	l.cursor = l.top
 	return l
 }
 
-// stepSize is how far a key moves in n lines of which h are seen.
+// stepSize returns how far an action moves in n lines of which h are visible.
 func stepSize(a action, n, h int) int {
 	switch a {
 	case moveUp:
@@ -53,7 +53,7 @@ func stepSize(a action, n, h int) int {
 	return 0
 }
 
-// scrollBy moves the window and keeps the cursor in it.
+// scrollBy scrolls the viewport and keeps the cursor visible.
 func (l viewport) scrollBy(by, n, h int) viewport {
 	l = l.clamp(n, h)
 	l.top = max(0, min(l.top+by, n-h))

@@ -13,30 +13,31 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
-// testCase is one of junit.xml: an object that is to be healthy at the end.
+// testCase is a test case in junit.xml: an object that should be healthy at the end.
 type testCase struct {
 	suite, name string
-	failure     string // why it is not; empty = it is
-	skipped     string // why nobody can tell
+	failure     string // why the object is not healthy; empty if it is
+	skipped     string // why its health is unknown
 	seconds     float64
 }
 
-// systemNamespaces hold what a control plane has for itself.
+// systemNamespaces hold objects of the control plane itself.
 var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"}
 
-// ancillaryKinds are kinds that say something of other objects, and are never waited for.
+// ancillaryKinds describe other objects. No user waits for them.
 var ancillaryKinds = map[schema.GroupKind]bool{
 	{Kind: "Event"}: true, {Kind: "Endpoints"}: true, {Group: "discovery.k8s.io", Kind: "EndpointSlice"}: true,
 	{Group: "coordination.k8s.io", Kind: "Lease"}: true, {Group: "apps", Kind: "ControllerRevision"}: true,
 }
 
-// builtinObjects are objects that every namespace has, or that the API server makes.
+// builtinObjects exist in every namespace, or the API server creates them.
 var builtinObjects = map[string]bool{
 	"ConfigMap kube-root-ca.crt": true, "ServiceAccount default": true, "Service kubernetes": true,
 }
 
-// objectCases are the objects of manifests, and those in the namespaces of users that
-// no other object controls. reasons says why objects are not healthy.
+// objectCases returns a test case for each object of the manifests and for each
+// object in a user namespace that no other object controls. reasons maps UIDs of
+// unhealthy objects to the reason.
 func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string) []testCase {
 	var all []testCase
 	done := map[types.UID]bool{}
@@ -57,7 +58,7 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 		u := findObject(there, withoutVersion(health.RefOf(m.Unstructured)))
 		switch {
 		case u == nil:
-			all = append(all, testCase{suite: "manifests", name: m.String(), skipped: "it is not there any more"})
+			all = append(all, testCase{suite: "manifests", name: m.String(), skipped: "the object no longer exists"})
 		case !done[u.GetUID()]:
 			add("manifests", u)
 		}
@@ -71,7 +72,7 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 	return all
 }
 
-// isUserObject tells whether an object is one that somebody made and waits for.
+// isUserObject reports whether a user created the object and may wait for it.
 func isUserObject(u *unstructured.Unstructured) bool {
 	return u.GetNamespace() != "" && !slices.Contains(systemNamespaces, u.GetNamespace()) &&
 		metav1.GetControllerOf(u) == nil && !ancillaryKinds[u.GroupVersionKind().GroupKind()] &&
@@ -83,7 +84,7 @@ func withoutVersion(r health.Ref) health.Ref {
 	return r
 }
 
-// findObject looks up an object of a manifest, whose namespace may be left out.
+// findObject looks up an object of a manifest, which may omit the namespace.
 func findObject(there map[health.Ref]*unstructured.Unstructured, r health.Ref) *unstructured.Unstructured {
 	if u := there[r]; u != nil || r.Namespace != "" {
 		return u

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// publishToCI puts the summary where a CI service shows it: what goes into its log goes
-// to log. getenv is os.Getenv.
+// publishToCI publishes the summary where the CI service shows it. log is the job's
+// log; getenv is os.Getenv.
 func (s *runSummary) publishToCI(log io.Writer, getenv func(string) string) error {
 	var errs []error
 	if getenv("GITHUB_ACTIONS") == "true" {
@@ -38,8 +38,8 @@ func (s *runSummary) appendToFile(path string) error {
 	return nil
 }
 
-// artifactURL is where GitLab shows the page, if the job keeps the folder as an
-// artifact: empty if it cannot, for the folder is not in the project.
+// artifactURL returns where GitLab shows the page if the job keeps the folder as an
+// artifact. It is empty if the folder is outside the project.
 func artifactURL(folder, project, job string) string {
 	rel, err := filepath.Rel(project, folder)
 	if project == "" || job == "" || err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	maxWaits  = 200000 // waits that are remembered, of all queues
-	maxPoints = 1500   // of a queue's curve
+	maxWaits  = 200000 // recorded waits, over all queues
+	maxPoints = 1500   // points per curve
 )
 
-// depthTracker are how many keys waited in each queue over time.
+// depthTracker computes the depth of each queue over time.
 //
-// They are exact, from when each key came and was taken, for a queue that is
-// empty in the end; else, or if there have been too many keys, they are what
-// was counted once a second.
+// For a queue that is empty at the end, the depth is exact: it follows from the
+// times when keys were added and taken. Otherwise, or with too many keys, it is
+// sampled once per second.
 type depthTracker struct {
 	queues map[queueID]*depthHistory
 	waits  int
@@ -26,17 +26,17 @@ type depthTracker struct {
 type queueID struct{ controller, queue string }
 
 type depthHistory struct {
-	waits     []waitSpan // nil if there were too many
+	waits     []waitSpan // nil if too many
 	partial   bool
 	samples   []depthPoint
-	remaining int64 // keys that wait, by the last sample
+	remaining int64 // waiting keys in the last sample
 	max       int64
 }
 
-// waitSpan is the time of a key in a queue.
+// waitSpan is the time that a key waited in a queue.
 type waitSpan struct{ from, to time.Time }
 
-// depthPoint says how deep a queue is from a time on.
+// depthPoint is the depth of a queue from a time on.
 type depthPoint struct {
 	at    time.Time
 	depth int64
@@ -65,13 +65,13 @@ func (d *depthTracker) addSync(at time.Time, s *observe.Synced) {
 func (d *depthTracker) addChange(at time.Time, c *observe.QueueChanged) {
 	q := d.queueOf(c.Controller, c.Queue)
 	q.remaining, q.max = c.Depth, max(q.max, c.MaxDepth)
-	if n := len(q.samples); n > 0 { // the highest was some time before
+	if n := len(q.samples); n > 0 { // the maximum was reached since the last sample
 		q.samples = append(q.samples, depthPoint{q.samples[n-1].at.Add(at.Sub(q.samples[n-1].at) / 2), c.MaxDepth})
 	}
 	q.samples = append(q.samples, depthPoint{at, c.Depth})
 }
 
-// depthPoints is the depth over time, and whether it is exact.
+// depthPoints returns the depth over time and whether it is exact.
 func (q *depthHistory) depthPoints() (points []depthPoint, exact bool) {
 	exact = !q.partial && q.remaining == 0 && len(q.waits) > 0
 	points = q.samples
@@ -81,9 +81,9 @@ func (q *depthHistory) depthPoints() (points []depthPoint, exact bool) {
 	return thinPoints(points), exact
 }
 
-// countWaits counts the waits that are under way at each time.
+// countWaits returns the number of simultaneous waits over time.
 func countWaits(waits []waitSpan) []depthPoint {
-	var turns []depthPoint // with the change as depth
+	var turns []depthPoint // depth is the change
 	for _, w := range waits {
 		turns = append(turns, depthPoint{w.from, 1}, depthPoint{w.to, -1})
 	}
@@ -97,8 +97,8 @@ func countWaits(waits []waitSpan) []depthPoint {
 	return points
 }
 
-// thinPoints makes a curve of maxPoints at most: the highest and the last of each
-// slice of time.
+// thinPoints reduces a curve to at most maxPoints: the maximum and the last point of
+// each time slice.
 func thinPoints(points []depthPoint) []depthPoint {
 	if len(points) <= maxPoints {
 		return points
@@ -123,7 +123,7 @@ func thinPoints(points []depthPoint) []depthPoint {
 	return thinned
 }
 
-// maxDepth is the most keys that waited at once.
+// maxDepth returns the maximum depth.
 func maxDepth(points []depthPoint) int64 {
 	var most int64
 	for _, p := range points {

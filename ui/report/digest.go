@@ -9,28 +9,28 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-const maxSlow = 50 // of the slowest syncs
+const maxSlow = 50 // slowest syncs to keep
 
-// digest is what a page shows of the records. Its size is bounded, its counts
-// are exact.
+// digest aggregates the records for the page. Its size is bounded; its counts are
+// exact.
 type digest struct {
 	records uint64
 	stages  []Stage
 	marks   marks
 	depths  *depthTracker
-	slow    []slowSync // the slowest first
+	slow    []slowSync // slowest first
 	groups  *errorGroups
 }
 
-// Stage is a span of time of the run as a whole.
+// Stage is a phase of the run.
 type Stage struct {
 	Name  string
-	At    time.Time // when it began
+	At    time.Time // start
 	Took  time.Duration
 	Error string
 }
 
-// slowSync is a sync and when it began.
+// slowSync is a sync with its start time.
 type slowSync struct {
 	*observe.Synced
 	At time.Time
@@ -67,8 +67,8 @@ func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) 
 	d.marks.add(m)
 }
 
-// addCall takes writes, and reads that failed. Leases and events are left out
-// unless they fail: nothing follows from them.
+// addCall adds writes and failed reads. It ignores successful writes of leases and
+// events, which have no consequences.
 func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	if !e.Failed() && (!e.IsWrite() || e.IsRoutine()) {
 		return
@@ -87,7 +87,7 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	case e.Failed():
 		m.tone = toneFailed
 		if m.note == "" {
-			m.note = "there was no answer"
+			m.note = "no response"
 		}
 		d.groups.add("Failed call", e.Controller, m.what, m.note, m)
 	}
@@ -118,7 +118,7 @@ func (d *digest) keepSlowest(s slowSync) {
 	d.slow = d.slow[:min(len(d.slow), maxSlow)]
 }
 
-// addLog takes warnings, and errors unless the failed sync has them, too.
+// addLog adds warnings, and errors that no failed sync repeats.
 func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	if e.Level < 4 || e.Level >= 8 && e.Sync != 0 {
 		return
@@ -134,8 +134,7 @@ func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	d.marks.add(m)
 }
 
-// formatKey names what a sync was about: "~" is before what is likely, "?" is for
-// what is not known.
+// formatKey returns the key of a sync: "~" marks a likely key, "?" an unknown one.
 func formatKey(e *observe.Synced) string {
 	switch {
 	case e.Key == "":
@@ -146,7 +145,7 @@ func formatKey(e *observe.Synced) string {
 	return e.Key
 }
 
-// resourceName is RESOURCE[.GROUP][/SUBRESOURCE].
+// resourceName returns RESOURCE[.GROUP][/SUBRESOURCE].
 func resourceName(e *observe.Called) string {
 	name := e.Object.Resource
 	if e.Object.Group != "" {

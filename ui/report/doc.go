@@ -1,17 +1,17 @@
-// Package report writes down a run of a control plane in a folder: a page to
-// look at, and files for other programs.
+// Package report writes a report of a control plane run to a folder: an HTML page
+// for people, and files for other programs.
 //
-//	report.html    what every controller did, and what is not healthy and why; one file that fetches nothing
-//	events.jsonl   everything that was observed, in the form of docs/json.md
-//	junit.xml      a case for the command, and one an object that was to be healthy
-//	objects.yaml   the objects at the end, without managed fields and the values of Secrets
-//	ctrlplane.log  what the control plane logged meanwhile
+//	report.html    the activity of all controllers, unhealthy objects and why; a single self-contained file
+//	events.jsonl   all records, in the format of docs/json.md
+//	junit.xml      one test case for the command and one per object that should be healthy
+//	objects.yaml   the objects at the end, without managed fields and Secret values
+//	ctrlplane.log  the log of the control plane during the run
 //
-// Its promises:
+// Guarantees:
 //
-//   - A file has its name when it is whole, and not before.
-//   - The records are written as they come. Those that went before they could be
-//     read are counted, and the files say how many.
-//   - Names and messages are somebody else's text: none of them is taken for
-//     markup, a command of a CI service, or a control sequence of a terminal.
+//   - A file appears under its name only when it is complete.
+//   - Records are written as they arrive. Records that the observer dropped before
+//     they could be read are counted, and the files say how many.
+//   - Names and messages are untrusted text. They never act as markup, as a command
+//     of a CI service, or as a control sequence of a terminal.
 package report

@@ -19,18 +19,18 @@ import (
 
 var runStart = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// hostileTexts are names and messages that nobody should take for more than text.
+// hostileTexts are names and messages that no output format may interpret.
 var hostileTexts = []string{
 	`</script><script>document.title="broken"</script>`, `<img src=x onerror=alert(1)>`, `"quoted" 'and' &amp; <!-- `, `${7*7} {{.}} ]]>`,
 	"control \x00\x07\x1b[31m red\nnext line\r", "right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8",
 	"a-name-that-is-very-long-" + fmt.Sprintf("%0400d", 7), "עברית and العربية", "::error::injected %0A | `pipe` *bold* [link](http://example.com/)",
 }
 
-// fakeJournal is a source with records of our own.
+// fakeJournal is a source with records from the test.
 type fakeJournal struct {
 	mu      sync.Mutex
 	records []observe.Record
-	first   uint64 // Seq of the oldest that is kept
+	first   uint64 // Seq of the oldest kept record
 	wake    chan struct{}
 	now     observe.Snapshot
 }
@@ -92,8 +92,8 @@ func (j *fakeJournal) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// rolloutJournal is a run of some seconds with many syncs of several controllers, some
-// of which fail.
+// rolloutJournal returns a run of a few seconds with many syncs of several
+// controllers, some of which fail.
 func rolloutJournal(syncs int) *fakeJournal {
 	j := newFakeJournal()
 	at := time.Duration(0)
@@ -152,7 +152,7 @@ func rolloutJournal(syncs int) *fakeJournal {
 	return j
 }
 
-// parseObject reads YAML. One that has no UID gets one from its name.
+// parseObject parses YAML. An object without a UID gets one derived from its name.
 func parseObject(t testing.TB, manifest string) unstructured.Unstructured {
 	t.Helper()
 	u := unstructured.Unstructured{}
@@ -167,7 +167,7 @@ func parseObject(t testing.TB, manifest string) unstructured.Unstructured {
 
 func emptyEnv(string) string { return "" }
 
-// writeReport writes a report of a journal, and returns its folder.
+// writeReport writes a report of a journal and returns its folder.
 func writeReport(t testing.TB, j *fakeJournal, s *finalState, o Outcome) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
@@ -185,7 +185,7 @@ func writeReport(t testing.TB, j *fakeJournal, s *finalState, o Outcome) string 
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("leftover files: %v, %v", left, err)
 	}
 	return dir
 }

@@ -19,8 +19,8 @@ const (
 	LogFile     = "ctrlplane.log"
 )
 
-// folder is where a report goes. Its files are made in a folder of their own in
-// it, and put into place when they are whole.
+// folder is the folder of a report. Files are written to a staging folder inside it
+// and moved into place when they are complete.
 type folder struct {
 	path    string // absolute
 	staging string
@@ -36,12 +36,12 @@ func openFolder(path string) (*folder, error) {
 		f.staging, err = os.MkdirTemp(abs, ".unfinished-*")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write a report to %s: %w: name another folder", path, withoutPath(err))
+		return nil, fmt.Errorf("cannot write a report to %s: %w: use another folder", path, withoutPath(err))
 	}
 	return f, nil
 }
 
-// withoutPath leaves out of err the system call and the paths.
+// withoutPath strips the system call and the paths from err.
 func withoutPath(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
@@ -52,12 +52,12 @@ func withoutPath(err error) error {
 	return err
 }
 
-// createStaged begins a file.
+// createStaged creates a file in the staging folder.
 func (f *folder) createStaged(name string) (*os.File, error) {
 	return os.Create(filepath.Join(f.staging, name))
 }
 
-// writeFile makes a file whole.
+// writeFile writes and publishes a file.
 func (f *folder) writeFile(name string, content func(io.Writer) error) error {
 	file, err := f.createStaged(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *folder) writeFile(name string, content func(io.Writer) error) error {
 	return f.publishFile(name)
 }
 
-// publishFile gives a whole file its name.
+// publishFile moves a complete file into place.
 func (f *folder) publishFile(name string) error {
 	if err := os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)); err != nil {
 		return fmt.Errorf("%s: %w", name, withoutPath(err))
@@ -78,5 +78,5 @@ func (f *folder) publishFile(name string) error {
 	return nil
 }
 
-// close removes what has no place.
+// close removes the staging folder.
 func (f *folder) close() error { return os.RemoveAll(f.staging) }

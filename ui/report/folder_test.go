@@ -43,8 +43,8 @@ func TestCopySince(t *testing.T) {
 	check(later, "")
 	write(path, "new ")
 	check(later, "new ")
-	for range 2 { // it is set aside twice
-		_ = os.Rename(path+".1", path+".2") // there is none the first time
+	for range 2 { // rotate twice
+		_ = os.Rename(path+".1", path+".2") // does not exist the first time
 		if err := os.Rename(path, path+".1"); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestCopySince(t *testing.T) {
 	check(later, "more more ")
 }
 
-// TestWriteReportsRemovedFolder removes it while the report is under way.
+// TestWriteReportsRemovedFolder removes the folder before Write.
 func TestWriteReportsRemovedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	r, err := Open(dir, nil)
@@ -72,13 +72,13 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv)
-	want := "the report in " + dir + " is not complete: events.jsonl: "
+	want := "the report in " + dir + " is incomplete: events.jsonl: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
-func TestResourcePrefix(t *testing.T) {
+func TestFolderPublishesOnlyCompleteFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -98,12 +98,12 @@ func TestResourcePrefix(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.path, "x")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("half a file has its name: %v", err)
+		t.Errorf("an incomplete file was published: %v", err)
 	}
 	if err := f.close(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(f.path); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("leftover files: %v, %v", left, err)
 	}
 }

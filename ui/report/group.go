@@ -9,26 +9,26 @@ import (
 
 const maxGroups = 300
 
-// errorGroups are errors and conflicts, those of a kind together.
+// errorGroups collects errors and conflicts and groups similar ones.
 type errorGroups struct {
 	known   map[groupKey]*Group
-	dropped uint64 // errors for which there was no group any more
+	dropped uint64 // errors beyond maxGroups groups
 }
 
 type groupKey struct{ kind, controller, what, pattern string }
 
-// Group is a kind of error that one controller met, maybe more than once.
+// Group is a set of similar errors of one controller.
 type Group struct {
 	Kind, Controller, What string
-	Message                string // of the last one
-	About                  string // of the last one
+	Message                string // of the last error
+	About                  string // object or key of the last error
 	Count                  uint64
 	First, Last            time.Time
 }
 
 func newGroups() *errorGroups { return &errorGroups{known: map[groupKey]*Group{}} }
 
-// variablePart is what differs from one error to the next of its kind.
+// variablePart matches the parts of a message that differ between similar errors.
 var variablePart = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 
 func (g *errorGroups) add(kind, controller, what, message string, m mark) {
@@ -46,8 +46,8 @@ func (g *errorGroups) add(kind, controller, what, message string, m mark) {
 	one.Last, one.Message, one.About = m.at, message, m.about
 }
 
-// sortedGroups has those that failed before conflicts, which are a matter of course,
-// and then those that came most often.
+// sortedGroups returns failures before conflicts, which are normal, and frequent
+// errors first.
 func (g *errorGroups) sortedGroups() []Group {
 	all := make([]Group, 0, len(g.known))
 	for _, one := range g.known {

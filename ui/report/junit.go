@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The elements of junit.xml, in the form that Jenkins' xunit plugin has a schema
-// of (junit-10.xsd) and that other CI services read.
+// The elements of junit.xml, according to the schema of Jenkins' xunit plugin
+// (junit-10.xsd), which other CI services read as well.
 type (
 	xmlSuites struct {
 		XMLName  xml.Name   `xml:"testsuites"`
@@ -43,12 +43,12 @@ type (
 	}
 )
 
-// writeJUnit writes a suite for the command, and one for the manifests and each
-// namespace.
+// writeJUnit writes one test suite for the command, one for the manifests, and one
+// per namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	command := testCase{suite: "command", name: o.commandLine(), seconds: o.Took.Seconds()}
 	if o.hasFailed() {
-		command.failure = o.verdict() + ": " + o.reasonLine()
+		command.failure = o.explain()
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
 	for _, c := range append([]testCase{command}, objects...) {
@@ -92,5 +92,5 @@ func (s *xmlSuite) addCase(c testCase) {
 	s.Cases = append(s.Cases, one)
 }
 
-// formatSeconds is never in digits that the schema has not.
+// formatSeconds avoids the exponent notation, which the schema does not allow.
 func formatSeconds(s float64) string { return fmt.Sprintf("%.3f", s) }

@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const maxConcurrentLists = 4 // lists under way
+const maxConcurrentLists = 4
 
-// objectLister lists what an API server has.
+// objectLister lists all objects of an API server.
 type objectLister struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
@@ -29,7 +29,7 @@ type objectLister struct {
 func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // of what is deprecated: nobody asked for that
+	cfg.WarningHandlerWithContext = rest.NoWarnings{} // deprecation warnings do not concern the user here
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 	return &objectLister{kinds, objects}, nil
 }
 
-// listAll returns every object that is stored, in the order of [before]. The error
-// says what could not be listed; the rest is returned all the same.
+// listAll returns all stored objects, sorted by compareObjects. The error lists the
+// resources that could not be listed; the other objects are returned anyway.
 func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured, error) {
 	resources, err := r.listableResources(ctx)
 	errs := []error{err}
@@ -65,18 +65,18 @@ func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured
 			return nil
 		})
 	}
-	_ = lists.Wait() // failures has them
+	_ = lists.Wait() // the errors are in failures
 	objects := dropDuplicates(slices.Concat(found...))
 	slices.SortFunc(objects, compareObjects)
 	return objects, errors.Join(append(errs, failures...)...)
 }
 
-// listableResources names the resources that can be listed, in the versions that the
-// server prefers, the core's first.
+// listableResources returns the resources that support list, in the server's
+// preferred versions, the core group first.
 func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, r.kinds)
 	if err != nil {
-		err = fmt.Errorf("ask what the API server serves: %w", err)
+		err = fmt.Errorf("discover the API resources: %w", err)
 	}
 	var all []schema.GroupVersionResource
 	for _, list := range lists {
@@ -84,6 +84,9 @@ func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVer
 		if parseErr != nil {
 			err = errors.Join(err, parseErr)
 			continue
+		}
+		if gv.Group == "events.k8s.io" {
+			continue // serves the Events of the core group in another form
 		}
 		for _, resource := range list.APIResources {
 			if slices.Contains(resource.Verbs, "list") && !strings.Contains(resource.Name, "/") {
@@ -97,8 +100,8 @@ func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVer
 	return all, err
 }
 
-// dropDuplicates leaves out what is made up for the answer, which has no UID, and what
-// has come before from another group.
+// dropDuplicates removes objects without a UID, which are computed and not stored,
+// and objects that another group serves as well.
 func dropDuplicates(objects []unstructured.Unstructured) []unstructured.Unstructured {
 	known := map[types.UID]bool{"": true}
 	return slices.DeleteFunc(objects, func(u unstructured.Unstructured) bool {
@@ -108,8 +111,8 @@ func dropDuplicates(objects []unstructured.Unstructured) []unstructured.Unstruct
 	})
 }
 
-// compareObjects puts namespaces and definitions before what needs them, and what has
-// no namespace before what is in one.
+// compareObjects sorts namespaces and CustomResourceDefinitions before the objects
+// that need them, and cluster-scoped objects before namespaced ones.
 func compareObjects(a, b unstructured.Unstructured) int {
 	return cmp.Or(
 		cmp.Compare(sortRank(a), sortRank(b)), cmp.Compare(a.GetNamespace(), b.GetNamespace()),

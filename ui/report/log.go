@@ -8,16 +8,16 @@ import (
 	"os"
 )
 
-// maxRotatedLogs is how many older files of a log are looked for: Path.1 is the newest.
+// maxRotatedLogs is the number of rotated log files to search. PATH.1 is the newest.
 const maxRotatedLogs = 9
 
-// logPosition is where a log was when a run began.
+// logPosition is the end of a log when the run began.
 type logPosition struct {
 	path string
-	file os.FileInfo // nil if there was none
+	file os.FileInfo // nil if there was no log
 }
 
-// currentLogPosition remembers where a log is now.
+// currentLogPosition returns the current end of a log.
 func currentLogPosition(path string) logPosition {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -26,10 +26,10 @@ func currentLogPosition(path string) logPosition {
 	return logPosition{path, info}
 }
 
-// copySince writes what the log has got since, from its older files, too. It is
-// the whole of them if the file of then is gone.
+// copySince writes what was logged since the position, including rotated files. If
+// the original file is gone, it writes all files.
 func (m logPosition) copySince(w io.Writer) error {
-	var paths []string // the oldest first
+	var paths []string // oldest first
 	from := int64(0)
 	for n := range maxRotatedLogs + 1 {
 		path := m.path
@@ -63,7 +63,7 @@ func copyFrom(w io.Writer, path string, from int64) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // it was only read
+	defer file.Close() // only read: the error does not matter
 	if _, err := file.Seek(from, io.SeekStart); err != nil {
 		return err
 	}

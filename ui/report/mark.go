@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// maxMarks is how many marks a page has at most: what a browser draws at once.
+// maxMarks is the maximum number of marks on a page, which a browser can draw fast
+// enough.
 const maxMarks = 20000
 
-// markKind is what a mark of the timeline stands for.
+// markKind is the kind of record that a mark represents.
 type markKind int
 
 const (
 	syncKind markKind = iota
 	writeKind
-	readKind // only those that failed
+	readKind // only failed reads
 	stateKind
 	logKind // only warnings and errors
 )
 
-// markTone is how it went.
+// markTone is the result that a mark represents.
 type markTone int
 
 const (
@@ -30,11 +31,11 @@ const (
 	toneFailed
 )
 
-// mark is one thing that a controller did, on the timeline.
+// mark is one action of a controller on the timeline.
 type mark struct {
 	kind       markKind
 	controller string
-	at         time.Time // when it began
+	at         time.Time // start
 	took       time.Duration
 	tone       markTone
 	what       string // the queue, the verb and resource, the state
@@ -43,22 +44,23 @@ type mark struct {
 	seq        uint64
 }
 
-// markRow is a mark for the page: kind, lane, start and duration in milliseconds,
-// tone, what, about, note, seq.
+// markRow is a mark in the data of the page: kind, lane, start and duration in
+// milliseconds, tone, what, about, note, seq.
 type markRow [9]any
 
 func (m *mark) pageRow(lane int, zero time.Time) markRow {
 	return markRow{m.kind, lane, toMillis(m.at.Sub(zero)), toMillis(m.took), m.tone, m.what, m.about, m.note, m.seq}
 }
 
-// toMillis is a duration in milliseconds, to the microsecond.
+// toMillis converts a duration to milliseconds, rounded to microseconds.
 func toMillis(d time.Duration) float64 { return math.Round(float64(d)/1e3) / 1e3 }
 
-// marks keeps those that matter most when there are too many for a page.
+// marks holds at most 2*max marks. When there are too many, it drops the least
+// important.
 type marks struct {
 	list    []mark
 	max     int
-	dropped uint64 // out
+	dropped uint64
 }
 
 func (m *marks) add(one mark) {
@@ -68,7 +70,7 @@ func (m *marks) add(one mark) {
 	}
 }
 
-// prune leaves out the least: short syncs that went well first, failures last.
+// prune drops all but max marks: short successful syncs first, failures last.
 func (m *marks) prune() {
 	if len(m.list) <= m.max {
 		return
@@ -93,7 +95,7 @@ func (m *mark) importance() int {
 	return 0
 }
 
-// laneNames names the controllers of the marks, the busiest first.
+// laneNames returns the controllers of the marks, busiest first.
 func (m *marks) laneNames() []string {
 	counts := map[string]int{}
 	for i := range m.list {

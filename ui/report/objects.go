@@ -10,18 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-// writeObjects writes documents of YAML. incomplete says what is not among them.
+// writeObjects writes the objects as YAML documents. incomplete says which are
+// missing.
 func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete error) error {
-	if _, err := fmt.Fprintf(w, "# %s. Values of Secrets are masked, managed fields left out.\n", pluralize(len(objects), "object")); err != nil {
+	if _, err := fmt.Fprintf(w, "# %s. Secret values are masked, managed fields are omitted.\n", ui.CountNoun(len(objects), "object")); err != nil {
 		return err
 	}
 	if incomplete != nil {
 		for line := range strings.SplitSeq(incomplete.Error(), "\n") {
-			if _, err := fmt.Fprintf(w, "# Not complete: %s\n", sanitizeText(line)); err != nil {
+			if _, err := fmt.Fprintf(w, "# Incomplete: %s\n", sanitizeText(line)); err != nil {
 				return err
 			}
 		}
@@ -38,7 +41,7 @@ func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete e
 	return nil
 }
 
-// redactObject is a copy without managed fields and, of a Secret, without its values.
+// redactObject returns a copy without managed fields and without Secret values.
 func redactObject(u unstructured.Unstructured) *unstructured.Unstructured {
 	c := u.DeepCopy()
 	unstructured.RemoveNestedField(c.Object, "metadata", "managedFields")
@@ -48,10 +51,10 @@ func redactObject(u unstructured.Unstructured) *unstructured.Unstructured {
 	return c
 }
 
-// maskSecret replaces the values of a Secret by how long they are, so that it still
-// is one.
+// maskSecret replaces the values of a Secret by their length. The result is a valid
+// Secret.
 func maskSecret(u *unstructured.Unstructured) {
-	delete(u.Object, "stringData") // the server never answers with it
+	delete(u.Object, "stringData") // write-only: responses do not contain it
 	values, ok := u.Object["data"].(map[string]any)
 	if !ok {
 		delete(u.Object, "data")
@@ -64,7 +67,7 @@ func maskSecret(u *unstructured.Unstructured) {
 		}
 		values[key] = base64.StdEncoding.EncodeToString([]byte(maskedValue(n)))
 	}
-	// It holds the values once more.
+	// This annotation repeats the values.
 	annotations := u.GetAnnotations()
 	if applied, ok := annotations[corev1.LastAppliedConfigAnnotation]; ok {
 		annotations[corev1.LastAppliedConfigAnnotation] = maskedValue(len(applied))
@@ -72,4 +75,4 @@ func maskSecret(u *unstructured.Unstructured) {
 	}
 }
 
-func maskedValue(n int) string { return fmt.Sprintf("*** (%d bytes)", n) }
+func maskedValue(n int) string { return fmt.Sprintf("*** (%s)", ui.CountNoun(n, "byte")) }

@@ -4,21 +4,24 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// Outcome is how a run went.
+// Outcome is the result of a run.
 type Outcome struct {
 	Command []string
-	Code    int   // the exit code
-	Err     error // what ctrlplane has to say about it; nil if nothing
+	Code    int   // exit code
+	Err     error // reported by ctrlplane, such as a timeout; nil if only the command failed
 	Began   time.Time
 	Took    time.Duration
-	Stages  []Stage // of the run besides the start: the command, the end
+	Stages  []Stage // stages after the start: the command, the end
 }
 
 func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
 
-// signalNumber is the one that an exit code stands for, 0 if for none.
+// signalNumber returns the signal that the exit code stands for; 0 if none.
 func (o *Outcome) signalNumber() int {
 	if n := o.Code - 128; 0 < n && n < 32 {
 		return n
@@ -26,7 +29,7 @@ func (o *Outcome) signalNumber() int {
 	return 0
 }
 
-// verdict is a few words.
+// verdict summarizes the outcome in a few words.
 func (o *Outcome) verdict() string {
 	switch {
 	case !o.hasFailed():
@@ -39,27 +42,27 @@ func (o *Outcome) verdict() string {
 	return fmt.Sprintf("failed with exit code %d", o.Code)
 }
 
-// reasonLine is more of it, in a line; empty if the command passed.
+// reasonLine returns Err in one line; empty if there is none.
 func (o *Outcome) reasonLine() string {
-	switch {
-	case o.Err != nil:
-		return oneLine(o.Err.Error())
-	case o.Code != 0:
-		return fmt.Sprintf("the command ended with exit code %d", o.Code)
+	if o.Err == nil {
+		return ""
 	}
-	return ""
+	return words.OneLine(o.Err.Error())
 }
 
-// commandLine is the command as one would write it.
+// explain returns the verdict with the reason, if there is one.
+func (o *Outcome) explain() string {
+	if reason := o.reasonLine(); reason != "" {
+		return o.verdict() + ": " + reason
+	}
+	return o.verdict()
+}
+
+// commandLine returns the command with shell quoting.
 func (o *Outcome) commandLine() string {
-	words := make([]string, len(o.Command))
+	quoted := make([]string, len(o.Command))
 	for i, w := range o.Command {
-		if w == "" || strings.ContainsAny(w, " \t\n\"'\\$`|&;<>()*?[]#~!{}") {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		words[i] = w
+		quoted[i] = ui.QuotePOSIX(w)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(quoted, " ")
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's script, in this order.
+// scripts are the parts of the page's script, in load order.
 var scripts = []string{"model", "span", "draw", "timeline", "overview", "queues", "records", "tables", "main"}
 
 var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
-	"span": formatDuration, "n": groupDigits[uint64], "i": groupDigits[int64], "count": func(n int, what string) string { return pluralize(n, what) },
+	"span": formatDuration, "n": ui.GroupDigits[uint64], "i": ui.GroupDigits[int64], "count": func(n int, what string) string { return ui.CountNoun(n, what) },
 }).ParseFS(assets, "assets/report.html"))
 
-// page is what the template is given.
+// page is the data of the template.
 type page struct {
 	Policy string
 	Style  template.CSS
@@ -35,7 +36,7 @@ type page struct {
 	Verdict, CommandLine, Reason, Kubernetes, Version string
 	Failed                                            bool
 	Facts                                             []fact
-	Warnings                                          []string // of the report itself
+	Warnings                                          []string // about the report itself
 	Unhealthy                                         []unhealthyObject
 	Objects, Cases                                    int
 	Slow                                              []slowSync
@@ -46,7 +47,7 @@ type page struct {
 	Files                                             []string
 }
 
-// fact is a number and what it is.
+// fact is a number with its name.
 type fact struct {
 	Value, Name string
 	Bad         bool
@@ -56,46 +57,43 @@ func newPage(o *Outcome, r *Report) *page {
 	d, s := r.digest, r.final
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
-		Outcome: o, Verdict: o.verdict(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
+		Outcome: o, Verdict: o.verdict(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
 		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
 		Timeline: newTimeline(d, o),
 		Files:    []string{EventsFile, ObjectsFile, JUnitFile, LogFile},
 	}
-	if o.Err != nil { // else the verdict says it
-		p.Reason = o.reasonLine()
-	}
 	p.Policy = contentPolicy(string(p.Style), string(p.Script))
 	p.Warnings = reportWarnings(r)
 	return p
 }
 
-// At is a time on the timeline.
+// At formats a time on the timeline.
 func (p *page) At(t time.Time) string { return fmt.Sprintf("%.3f s", t.Sub(p.Began).Seconds()) }
 
-// Millis is a time on the timeline, as the script counts it.
+// Millis returns a time on the timeline in the unit of the script.
 func (p *page) Millis(t time.Time) float64 { return toMillis(t.Sub(p.Began)) }
 
-// Day is a time for people.
+// Day formats a date and time.
 func (p *page) Day(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
 
 func (p *page) Key(s slowSync) string { return formatKey(s.Synced) }
 
-// reportWarnings say what the report lacks.
+// reportWarnings lists what the report lacks.
 func reportWarnings(r *Report) []string {
 	var all []string
 	if n := r.missedRecords(); n > 0 {
-		all = append(all, pluralize(n, "record")+" went before they could be read: raise --observe-records.")
+		all = append(all, fmt.Sprintf("Missed %s: dropped before they could be read. Raise --observe-records.", ui.CountNoun(n, "record")))
 	}
 	if n := r.digest.marks.dropped; n > 0 {
-		all = append(all, fmt.Sprintf("The timeline leaves out %s: short syncs that went well first. All are in %s.", pluralize(n, "record"), EventsFile))
+		all = append(all, fmt.Sprintf("The timeline omits %s, short successful syncs first. %s has all records.", ui.CountNoun(n, "record"), EventsFile))
 	}
 	if n := r.digest.groups.dropped; n > 0 {
-		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", pluralize(n, "further error"), EventsFile))
+		all = append(all, fmt.Sprintf("The list of errors omits %s. %s has all records.", ui.CountNoun(n, "error"), EventsFile))
 	}
 	if n := r.final.droppedEvents; n > 0 {
-		all = append(all, fmt.Sprintf("%s are not listed. All are in %s.", pluralize(n, "older Event"), ObjectsFile))
+		all = append(all, fmt.Sprintf("The list of Events omits %s. %s has all Events.", ui.CountNoun(n, "older Event"), ObjectsFile))
 	}
 	if r.final.incomplete != nil {
 		for line := range strings.SplitSeq(r.final.incomplete.Error(), "\n") {
@@ -107,16 +105,19 @@ func reportWarnings(r *Report) []string {
 
 func runFacts(d *digest, s *finalState) []fact {
 	t := sumControllers(s.snapshot.Controllers)
-	bad := func(n int64, what string) fact { return fact{groupDigits(n), what, n > 0} }
+	number := func(n int64, what string, bad bool) fact {
+		value, name, _ := strings.Cut(ui.CountNoun(n, what), " ")
+		return fact{value, name, bad && n > 0}
+	}
 	return []fact{
-		{groupDigits(int64(len(s.objects))), "objects at the end", false},
-		bad(int64(len(s.unhealthy)), "not healthy"),
-		{groupDigits(t.Syncs), "syncs", false},
-		bad(t.Failures, "failed syncs"),
-		{groupDigits(t.Changes), "writes", false},
-		{groupDigits(t.Conflicts), "conflicts", false},
-		bad(t.Errors, "failed calls"),
-		{groupDigits(d.records), "records", false},
+		number(int64(len(s.objects)), "object", false),
+		{ui.GroupDigits(len(s.unhealthy)), "not healthy", len(s.unhealthy) > 0},
+		number(t.Syncs, "sync", false),
+		number(t.Failures, "failed sync", true),
+		number(t.Changes, "write", false),
+		number(t.Conflicts, "conflict", false),
+		number(t.Errors, "failed call", true),
+		number(int64(d.records), "record", false),
 	}
 }
 
@@ -132,7 +133,8 @@ func sumControllers(controllers []observe.Controller) observe.Controller {
 	return t
 }
 
-// activeControllers are the controllers that did anything, or failed, the busiest first.
+// activeControllers returns the controllers with any activity or a failure, busiest
+// first.
 func activeControllers(all []observe.Controller) []observe.Controller {
 	list := slices.DeleteFunc(slices.Clone(all), func(c observe.Controller) bool {
 		return c.Syncs+c.Changes+c.Delivered+c.Reads == 0 && c.State != "failed"
@@ -143,7 +145,7 @@ func activeControllers(all []observe.Controller) []observe.Controller {
 	return list
 }
 
-// summarizeRun is the page in short.
+// summarizeRun returns a summary of the page.
 func (r *Report) summarizeRun(o *Outcome) *runSummary {
 	s := &runSummary{Outcome: o, unhealthy: r.final.unhealthy, folder: r.folder.path}
 	s.numbers = append(s.numbers, formatDuration(o.Took))
@@ -151,18 +153,19 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)
 	}
 	if n := r.missedRecords(); n > 0 {
-		s.numbers = append(s.numbers, pluralize(n, "record")+" missed")
+		s.numbers = append(s.numbers, ui.CountNoun(n, "record")+" missed")
 	}
 	return s
 }
 
 func writePage(w io.Writer, p *page) error { return pageTemplate.Execute(w, p) }
 
-// readAsset is a file of ours as a browser reads it: its hash counts.
+// readAsset returns an embedded file with normalized line ends, because the content
+// policy contains its hash.
 func readAsset(name string) string {
 	data, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic("report: " + err.Error()) // it is in the binary, or the binary does not build
+		panic("report: " + err.Error()) // cannot happen: the file is embedded
 	}
 	return strings.ReplaceAll(string(data), "\r\n", "\n")
 }
@@ -177,7 +180,7 @@ func joinScripts() template.JS {
 	return template.JS(b.String())
 }
 
-// contentPolicy lets the page use what is in it, and nothing else.
+// contentPolicy allows the page to use its own style and script, and nothing else.
 func contentPolicy(style, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))

@@ -9,53 +9,41 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
-	formatVersion  = 1                     // of docs/json.md
-	gatherInterval = 20 * time.Millisecond // from the first new record to the next look
-	drainTimeout   = time.Second           // for records whose writer is not done yet
+	gatherInterval = 20 * time.Millisecond // between reads, so that each gets several records
+	drainTimeout   = time.Second           // for records that are still being appended
 )
 
-// Source is what can be followed: an [observe.Observer].
+// Source is a source that can be followed, such as an [observe.Observer].
 type Source interface {
 	observe.Source
 	// Wait returns when there is a record after the given Seq, or ctx ends.
 	Wait(ctx context.Context, after uint64) error
 }
 
-// recorder writes down every record of a source.
+// recorder writes every record of a source to a file.
 type recorder struct {
 	src    Source
 	file   *os.File
 	out    *bufio.Writer
 	digest *digest
 
-	after  uint64 // Seq of the last record that is written
+	after  uint64 // Seq of the last written record
 	missed uint64
-	err    error // why no more is written; the digest goes on
+	err    error // the first write error; the digest continues after it
 
 	stop  context.CancelFunc
 	ended chan struct{}
 }
 
-type headerLine struct {
-	Kind    string    `json:"kind"`
-	Version int       `json:"version"`
-	Time    time.Time `json:"time"`
-}
-
-type missedLine struct {
-	Kind   string    `json:"kind"`
-	Time   time.Time `json:"time"`
-	Missed uint64    `json:"missed"`
-}
-
-// startRecorder follows src until close is called.
+// startRecorder starts a recorder that follows src until close.
 func startRecorder(src Source, file *os.File, d *digest) *recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &recorder{src: src, file: file, out: bufio.NewWriterSize(file, 64<<10), digest: d, stop: stop, ended: make(chan struct{})}
-	r.writeLine(headerLine{"ctrlplane", formatVersion, time.Now()})
+	r.writeLine(ui.NewHeaderLine(time.Now()))
 	go func() {
 		defer close(r.ended)
 		for src.Wait(ctx, r.after) == nil {
@@ -75,7 +63,7 @@ func sleepContext(ctx context.Context, d time.Duration) {
 	}
 }
 
-// writeNew writes what is new.
+// writeNew writes the new records.
 func (r *recorder) writeNew() {
 	page, err := r.src.Records(context.Background(), observe.Query{After: r.after, Reads: true})
 	if err != nil {
@@ -84,7 +72,7 @@ func (r *recorder) writeNew() {
 	}
 	if page.Missed > 0 {
 		r.missed += page.Missed
-		r.writeLine(missedLine{"missed", time.Now(), page.Missed})
+		r.writeLine(ui.Notice{Kind: "missed", Time: time.Now(), Missed: page.Missed})
 	}
 	for _, rec := range page.Records {
 		r.writeLine(rec)
@@ -110,7 +98,8 @@ func (r *recorder) keepError(err error) {
 	}
 }
 
-// close writes what is left. It returns the first error of all the writing.
+// close stops following and writes the remaining records. It returns the first
+// write error.
 func (r *recorder) close() error {
 	r.stop()
 	<-r.ended
@@ -118,7 +107,7 @@ func (r *recorder) close() error {
 	return errors.Join(r.err, r.out.Flush(), r.file.Close())
 }
 
-// drain writes the records up to the last that there is now.
+// drain writes the records up to the current last one.
 func (r *recorder) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -129,6 +118,6 @@ func (r *recorder) drain() {
 	}
 	if r.after < now.Journal.Last {
 		r.missed += now.Journal.Last - r.after
-		r.writeLine(missedLine{"missed", time.Now(), now.Journal.Last - r.after})
+		r.writeLine(ui.Notice{Kind: "missed", Time: time.Now(), Missed: now.Journal.Last - r.after})
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// recordLines is what is written of a journal while do is done.
+// recordLines returns what a recorder writes of src while do runs.
 func recordLines(t *testing.T, src Source, do func()) (lines []string, missed uint64) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), EventsFile))
@@ -38,14 +38,15 @@ func recordLines(t *testing.T, src Source, do func()) (lines []string, missed ui
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.missed
 }
 
-// TestEventsMatchFollowJSON compares with what "--ui json" writes of the same records.
+// TestEventsMatchFollowJSON compares the file with the output of "--ui json" for the
+// same records.
 func TestEventsMatchFollowJSON(t *testing.T) {
 	j := rolloutJournal(300)
 	got, _ := recordLines(t, j, func() {})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var b bytes.Buffer
-	followed := writerFunc(func(data []byte) (int, error) { // one write a turn
+	followed := writerFunc(func(data []byte) (int, error) { // one write per poll
 		n, err := b.Write(data)
 		cancel()
 		return n, err
@@ -58,7 +59,7 @@ func TestEventsMatchFollowJSON(t *testing.T) {
 		t.Errorf("(-followed +written):\n%s", diff)
 	}
 	if headerOf(t, want[0]) != headerOf(t, got[0]) {
-		t.Errorf("the first line is %s, want that of %s", got[0], want[0])
+		t.Errorf("the first line is %s, want the kind and version of %s", got[0], want[0])
 	}
 }
 
@@ -66,7 +67,7 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
 
-// recordLinesOf are the lines that have a seq.
+// recordLinesOf returns the lines that have a seq.
 func recordLinesOf(t *testing.T, lines []string) (records []string) {
 	t.Helper()
 	for _, line := range lines {
@@ -93,8 +94,8 @@ func headerOf(t *testing.T, line string) string {
 	return fmt.Sprintf("%s %d", h.Kind, h.Version)
 }
 
-// TestEveryRecordIsWrittenOrCounted has a ring of 1000 and many more records, as fast as an
-// observer takes them.
+// TestEveryRecordIsWrittenOrCounted appends records to an observer that keeps 1000,
+// as fast as possible.
 func TestEveryRecordIsWrittenOrCounted(t *testing.T) {
 	o := observe.New(observe.Options{Records: 1000})
 	defer o.Close()
@@ -129,7 +130,7 @@ func TestWriteErrorDoesNotStopDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Close(); err != nil { // so that nothing can be written
+	if err := file.Close(); err != nil { // so that writes fail
 		t.Fatal(err)
 	}
 	d := newDigest()
@@ -153,21 +154,21 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 	m.prune()
 	if len(m.list) != 100 || m.dropped != 9900 {
-		t.Errorf("%d kept, %d left out", len(m.list), m.dropped)
+		t.Errorf("%d kept, %d dropped", len(m.list), m.dropped)
 	}
 	bad := 0
 	for i, one := range m.list {
 		if one.tone == toneFailed {
 			bad++
 		} else if one.took < 900 {
-			t.Errorf("a sync of %d was kept", one.took)
+			t.Errorf("a sync that took %d was kept", one.took)
 		}
 		if i > 0 && one.seq < m.list[i-1].seq {
 			t.Error("out of order")
 		}
 	}
 	if bad != 10 {
-		t.Errorf("%d failures of 10 are kept", bad)
+		t.Errorf("%d of 10 failures are kept", bad)
 	}
 }
 
@@ -199,7 +200,7 @@ func TestCurvesAreThinned(t *testing.T) {
 	points[77777].depth = 1234
 	thinned := thinPoints(points)
 	if len(thinned) > maxPoints || len(thinned) < maxPoints/4 || maxDepth(thinned) != 1234 {
-		t.Errorf("%d points, the highest %d", len(thinned), maxDepth(thinned))
+		t.Errorf("%d points, maximum %d", len(thinned), maxDepth(thinned))
 	}
 }
 
@@ -214,7 +215,7 @@ func TestErrorGroups(t *testing.T) {
 	}
 	list := g.sortedGroups()
 	if len(list) != maxGroups || g.dropped != maxGroups+2 {
-		t.Errorf("%d groups, %d left out", len(list), g.dropped)
+		t.Errorf("%d groups, %d errors dropped", len(list), g.dropped)
 	}
 	if list[0].Kind != "Failed sync" {
 		t.Errorf("the first is %+v", list[0])

@@ -13,11 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// Report is that of one run: Open it before, Follow as soon as there is
-// something to follow, Read at the end while the API server still answers, and
-// Write when all has ended.
+// Report is the report of one run. Call Open before the run, Follow as soon as there
+// is a source, ReadState at the end while the API server is still running, and
+// Write after the run.
 type Report struct {
 	folder   *folder
 	applied  []manifests.Object
@@ -31,8 +32,8 @@ type Report struct {
 	err      error
 }
 
-// Open makes the folder, if there is none, and checks that it can be written.
-// applied are the objects that the control plane begins with.
+// Open creates the folder, if it does not exist, and checks that it is writable.
+// applied are the objects that the control plane starts with.
 func Open(path string, applied []manifests.Object) (*Report, error) {
 	f, err := openFolder(path)
 	if err != nil {
@@ -41,17 +42,18 @@ func Open(path string, applied []manifests.Object) (*Report, error) {
 	return &Report{folder: f, applied: applied, digest: newDigest(), final: &finalState{}}, nil
 }
 
-// Path is that of a file of the report, by its name.
+// Path returns the path of a file of the report.
 func (r *Report) Path(name string) string { return filepath.Join(r.folder.path, name) }
 
-// FallbackLogPath is a place for the log of a control plane that keeps none itself.
+// FallbackLogPath returns a path for the log of a control plane without a log file
+// of its own.
 func (r *Report) FallbackLogPath() string { return filepath.Join(r.folder.staging, "spare-"+LogFile) }
 
-// SetLog says where the control plane is going to log. What is there already is
-// not the report's.
+// SetLog sets the path of the control plane's log. The report contains only what is
+// logged after this call.
 func (r *Report) SetLog(path string) { r.logStart = currentLogPosition(path) }
 
-// Follow begins to write down what src observes. Only its first call counts.
+// Follow starts recording src. Only the first call has an effect.
 func (r *Report) Follow(src Source) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,12 +68,12 @@ func (r *Report) Follow(src Source) error {
 	return nil
 }
 
-// ReadState takes down what is there now: objects, and what is known of the
-// controllers. What it cannot read, the report says.
+// ReadState reads the current objects and controllers. The report says what could
+// not be read.
 func (r *Report) ReadState(ctx context.Context, cfg *rest.Config) {
 	s, err := readFinalState(ctx, cfg, r.applied)
 	if err != nil {
-		s.incomplete = fmt.Errorf("not all that was there at the end could be read: %w", err)
+		s.incomplete = fmt.Errorf("the objects at the end are incomplete: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,9 +85,9 @@ func (r *Report) ReadState(ctx context.Context, cfg *rest.Config) {
 	r.final = s
 }
 
-// Write ends the following and writes the files. Then it tells the CI service
-// that getenv (os.Getenv) says it runs in; what that has in its log goes to log.
-// Only its first call counts: others wait for it.
+// Write stops following and writes the files. If getenv (os.Getenv) shows that it
+// runs in a supported CI service, it also publishes a summary there; log is the
+// job's log. Only the first call has an effect; concurrent calls wait for it.
 func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) error {
 	r.once.Do(func() {
 		r.mu.Lock()
@@ -96,7 +98,7 @@ func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) err
 	return r.err
 }
 
-// ensureSnapshot asks what is known of the controllers, if nobody has while they ran.
+// ensureSnapshot takes a snapshot, unless ReadState has taken one.
 func (r *Report) ensureSnapshot() {
 	if r.recorder == nil || !r.final.snapshot.Time.IsZero() {
 		return
@@ -118,21 +120,21 @@ func (r *Report) writeFiles(o *Outcome) error {
 		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.final.cases) }},
 		{PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }},
 	} {
-		if writeErr := r.folder.writeFile(f.name, f.content); err == nil { // the first says enough
+		if writeErr := r.folder.writeFile(f.name, f.content); err == nil { // the first error is enough
 			err = writeErr
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the report in %s is not complete: %w", r.folder.path, err)
+		return fmt.Errorf("the report in %s is incomplete: %w", r.folder.path, err)
 	}
 	return nil
 }
 
-// finishEvents ends the following.
+// finishEvents stops following and publishes the file of events.
 func (r *Report) finishEvents() error {
 	if r.recorder == nil {
 		return r.folder.writeFile(EventsFile, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(headerLine{"ctrlplane", formatVersion, time.Now()})
+			return json.NewEncoder(w).Encode(ui.NewHeaderLine(time.Now()))
 		})
 	}
 	if err := r.recorder.close(); err != nil {

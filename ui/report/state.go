@@ -20,30 +20,30 @@ import (
 )
 
 const (
-	maxReasons = 200  // objects that are asked why they are not healthy
-	maxEvents  = 1000 // the newest
+	maxReasons = 200  // unhealthy objects to diagnose
+	maxEvents  = 1000 // newest Events to list
 )
 
-// finalState is what there was at the end.
+// finalState is the state of the control plane at the end of the run.
 type finalState struct {
 	snapshot      observe.Snapshot
 	objects       []unstructured.Unstructured
 	unhealthy     []unhealthyObject
-	events        []apiEvent // the oldest first
+	events        []apiEvent // oldest first
 	droppedEvents int
-	cases         []testCase // of objects
-	incomplete    error      // what could not be read
+	cases         []testCase // one per object
+	incomplete    error      // says what could not be read
 }
 
-// unhealthyObject is an object that is not healthy and why. Objects that it controls
-// and that are not healthy either are only counted.
+// unhealthyObject is an object that is not healthy, with the reason. Below counts
+// the unhealthy objects that it controls; they have no entry of their own.
 type unhealthyObject struct {
 	health.State
 	Reason string
 	Below  int
 }
 
-// apiEvent is an Event of the API.
+// apiEvent is an Event object.
 type apiEvent struct {
 	At                            time.Time
 	Warning                       bool
@@ -51,8 +51,8 @@ type apiEvent struct {
 	Count                         int32
 }
 
-// readFinalState looks at all that an API server has. It may return a state and an error:
-// then it is not complete.
+// readFinalState reads all objects of an API server. If it returns an error, the
+// state is valid but incomplete.
 func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.Object) (*finalState, error) {
 	r, err := newObjectLister(cfg)
 	if err != nil {
@@ -64,7 +64,7 @@ func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.O
 	}
 	s := &finalState{}
 	s.objects, err = r.listAll(ctx)
-	if ctx.Err() != nil { // and so for each of what has not been listed
+	if ctx.Err() != nil { // replaces one error per resource
 		err = context.Cause(ctx)
 	}
 	s.collectEvents()
@@ -73,7 +73,7 @@ func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.O
 	return s, err
 }
 
-// findUnhealthy finds what is not healthy and, by UID, why.
+// findUnhealthy finds the unhealthy objects and returns the reasons by UID.
 func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) map[types.UID]string {
 	reasons := map[types.UID]string{}
 	below := map[types.UID]int{}
@@ -106,7 +106,7 @@ func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) 
 	return reasons
 }
 
-// collectEvents takes the newest Events from among the objects.
+// collectEvents collects the newest Events from the objects.
 func (s *finalState) collectEvents() {
 	for i := range s.objects {
 		if u := &s.objects[i]; u.GetKind() == "Event" {
@@ -135,7 +135,7 @@ func newEvent(e *corev1.Event) apiEvent {
 		At: e.CreationTimestamp.Time, Warning: e.Type == corev1.EventTypeWarning, Reason: e.Reason, Message: e.Message,
 		Object: fmt.Sprintf("%s %s", o.Kind, name), From: cmp.Or(e.ReportingController, e.Source.Component), Count: max(e.Count, 1),
 	}
-	switch { // old and new recorders tell it in different fields
+	switch { // old and new event recorders use different fields
 	case e.Series != nil:
 		found.At, found.Count = e.Series.LastObservedTime.Time, e.Series.Count
 	case !e.LastTimestamp.IsZero():

@@ -82,7 +82,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "Namespace shop"},
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: why"},
 		{suite: "manifests", name: "Pod default/alone", failure: "Failed: why"},
-		{suite: "manifests", name: "Pod gone", skipped: "it is not there any more"},
+		{suite: "manifests", name: "Pod gone", skipped: "the object no longer exists"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
 	if diff := cmp.Diff(want, objectCases(s.objects, applied, reasons), cmp.AllowUnexported(testCase{})); diff != "" {
@@ -102,7 +102,7 @@ func TestCollectEvents(t *testing.T) {
 	s.objects = append(s.objects, series, odd)
 	s.collectEvents()
 	if len(s.events) != maxEvents || s.droppedEvents != 7 {
-		t.Errorf("%d events, %d left out", len(s.events), s.droppedEvents)
+		t.Errorf("%d events, %d dropped", len(s.events), s.droppedEvents)
 	}
 	want := apiEvent{At: runStart.Add(9 * time.Second), Object: "Node node-1", From: "scheduler", Count: 7}
 	got := s.events[len(s.events)-1]
@@ -115,7 +115,7 @@ func TestCollectEvents(t *testing.T) {
 	}
 }
 
-// fakeLister is one made of fakes.
+// fakeLister returns an objectLister with fake clients.
 func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.FakeDynamicClient) {
 	t.Helper()
 	kinds := &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}
@@ -129,6 +129,7 @@ func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.Fa
 	serve(schema.GroupVersion{Version: "v1"}, "configmaps", "ConfigMap", "get", "list")
 	serve(schema.GroupVersion{Group: "example.com", Version: "v1"}, "widgets", "Widget", "list")
 	serve(schema.GroupVersion{Group: "copy.example.com", Version: "v1"}, "configmaps", "ConfigMap", "list")
+	serve(schema.GroupVersion{Group: "events.k8s.io", Version: "v1"}, "events", "Event", "list")
 	serve(schema.GroupVersion{Group: "authorization.k8s.io", Version: "v1"}, "subjectaccessreviews", "SubjectAccessReview", "create")
 	var there []runtime.Object
 	for _, text := range objects {
@@ -142,6 +143,7 @@ func fakeLister(t *testing.T, objects ...string) (*objectLister, *dynamicfake.Fa
 func TestListAll(t *testing.T) {
 	r, client := fakeLister(t, settings, ofSystem,
 		`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: a, name: w}}`,
+		`{apiVersion: events.k8s.io/v1, kind: Event, metadata: {namespace: a, name: e}}`,
 		`{apiVersion: copy.example.com/v1, kind: ConfigMap, metadata: {namespace: shop, name: settings, uid: uid-of-settings}}`)
 	names := func(list []unstructured.Unstructured) (names []string) {
 		for _, u := range list {
@@ -155,13 +157,13 @@ func TestListAll(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	client.PrependReactor("list", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New("the conversion webhook is away")
+		return true, nil, errors.New("the conversion webhook is not available")
 	})
 	list, err = r.listAll(t.Context())
 	if diff := cmp.Diff(want[1:], names(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err == nil || !strings.Contains(err.Error(), "list widgets.example.com: the conversion webhook is away") {
+	if err == nil || !strings.Contains(err.Error(), "list widgets.example.com: the conversion webhook is not available") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -171,10 +173,10 @@ func TestReadStateWithoutServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no answer within 100ms"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no response within 100ms"))
 	defer cancel()
 	r.ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"})
-	if err := r.final.incomplete; err == nil || !strings.Contains(err.Error(), "not all that was there at the end could be read") {
+	if err := r.final.incomplete; err == nil || !strings.Contains(err.Error(), "the objects at the end are incomplete") {
 		t.Errorf("got %v", err)
 	}
 	if err := r.folder.close(); err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxNamed is how many objects a summary and annotations name.
+// maxNamed is how many unhealthy objects a summary names.
 const maxNamed = 10
 
-// runSummary is what is said of a run in short.
+// runSummary is the summary of a run for CI services.
 type runSummary struct {
 	*Outcome
 	numbers   []string
@@ -17,7 +17,7 @@ type runSummary struct {
 	folder    string
 }
 
-// writeMarkdown is the summary as GitHub shows it.
+// writeMarkdown writes the summary for a GitHub job summary.
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.verdict())
@@ -41,7 +41,7 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 	return err
 }
 
-// escapeMarkdown is text that Markdown takes for nothing else.
+// escapeMarkdown escapes text for Markdown.
 func escapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range truncateText(sanitizeText(text), 500) {
@@ -54,11 +54,11 @@ func escapeMarkdown(text string) string {
 	return b.String()
 }
 
-// writeAnnotations are commands to GitHub Actions, which shows them with the run.
+// writeAnnotations writes GitHub Actions commands that annotate the job.
 func (s *runSummary) writeAnnotations(w io.Writer) error {
 	var b strings.Builder
 	if s.hasFailed() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.verdict()), escapeData(s.commandLine()+": "+s.reasonLine()))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.verdict()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
 	}
 	for i, u := range s.unhealthy {
 		if i == maxNamed {
@@ -82,7 +82,7 @@ func escapeProperty(text string) string {
 	return propertyEscapes.Replace(truncateText(sanitizeText(text), 200))
 }
 
-// writeSection is the summary in the log of a GitLab job, where it can be folded.
+// writeSection writes the summary as a collapsible section of a GitLab job log.
 // now is in Unix seconds.
 func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 	var b strings.Builder

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// sanitizeText is a text in one line without what terminals, and readers of a log,
-// could take for more than text.
+// sanitizeText turns untrusted text into one line without control or formatting
+// characters.
 func sanitizeText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -21,7 +21,7 @@ func sanitizeText(s string) string {
 	}, s)
 }
 
-// truncateText cuts a text after n runes.
+// truncateText cuts text to at most n runes.
 func truncateText(s string, n int) string {
 	if runes := []rune(s); len(runes) > n {
 		return string(runes[:n-1]) + "…"
@@ -29,24 +29,7 @@ func truncateText(s string, n int) string {
 	return s
 }
 
-// pluralize is "1 object" or "2 objects".
-func pluralize[N int | int64 | uint64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return groupDigits(n) + " " + what + "s"
-}
-
-// groupDigits is a number with its digits in groups of three.
-func groupDigits[N int | int64 | uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// formatDuration is a duration for people: three digits.
+// formatDuration formats a duration with three digits.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d >= time.Minute:

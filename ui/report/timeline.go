@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// timeline is what the page draws. Times are milliseconds from the beginning of
-// the run.
+// timeline is the data that the page draws. Times are in milliseconds since the
+// beginning of the run.
 type timeline struct {
 	End    float64      `json:"end"`
 	Stages []stageRow   `json:"stages"`
 	Lanes  []string     `json:"lanes"` // controllers
-	Marks  []markRow    `json:"marks"` // in the order of what happened
+	Marks  []markRow    `json:"marks"` // in recording order
 	Queues []queueCurve `json:"queues"`
 }
 
-// stageRow is name, start, duration and error.
+// stageRow contains name, start, duration and error.
 type stageRow [4]any
 
 // queueCurve is the depth of a queue over time.
@@ -24,7 +24,7 @@ type queueCurve struct {
 	Controller string       `json:"controller"`
 	Queue      string       `json:"queue"`
 	Max        int64        `json:"max"`
-	Exact      bool         `json:"exact"` // else counted once a second
+	Exact      bool         `json:"exact"` // otherwise sampled once per second
 	Points     [][2]float64 `json:"points"`
 }
 
@@ -50,7 +50,8 @@ func newTimeline(d *digest, o *Outcome) timeline {
 	return t
 }
 
-// queueCurves are those of all queues that ever had a key, the deepest first.
+// queueCurves returns the curves of all queues that had a waiting key, deepest
+// first.
 func (d *depthTracker) queueCurves(zero time.Time) []queueCurve {
 	curves := []queueCurve{}
 	for name, q := range d.queues {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func timedOutOutcome() *Outcome {
@@ -34,16 +35,16 @@ func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
 	err := writeJUnit(&b, timedOutOutcome(), []testCase{
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: Pod shop/web-1 fits on no node: <2 & \"3\""},
-		{suite: "manifests", name: "Job gone", skipped: "it is not there any more"},
+		{suite: "manifests", name: "Job gone", skipped: "the object no longer exists"},
 		{suite: "namespace shop", name: "ConfigMap shop/c"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "junit.xml", b.String())
+	testutil.Golden(t, "testdata/junit.xml.golden", b.Bytes())
 }
 
-// TestJUnitEscapesHostileText reads back what nobody should be able to break.
+// TestJUnitEscapesHostileText parses junit.xml with hostile names.
 func TestJUnitEscapesHostileText(t *testing.T) {
 	var cases []testCase
 	for _, text := range hostileTexts {
@@ -83,11 +84,11 @@ func TestSummary(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		testutil.Golden(t, "testdata/"+name+".golden", b.Bytes())
 	}
 }
 
-// TestNamesAreNotCICommands looks for what a CI service would take for its own.
+// TestNamesAreNotCICommands checks that hostile names add no commands of CI services.
 func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
@@ -99,18 +100,18 @@ func TestNamesAreNotCICommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := strings.Count(actions.String(), "\n"); n != 2 {
-			t.Errorf("%q makes %d lines of annotations", text, n)
+			t.Errorf("%q gives %d lines of annotations", text, n)
 		}
 		if n := strings.Count(job.String(), "\x1b"); n != 4 {
-			t.Errorf("%q makes %d escapes in a job's log", text, n)
+			t.Errorf("%q gives %d escapes in a job log", text, n)
 		}
 		for _, r := range page.String() {
 			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-				t.Errorf("%q leaves %q in Markdown", text, r)
+				t.Errorf("%q gives %q in Markdown", text, r)
 			}
 		}
 		if strings.Contains(page.String(), "<script") || strings.Contains(page.String(), "<img") {
-			t.Errorf("%q is markup in Markdown: %s", text, &page)
+			t.Errorf("%q gives markup in Markdown: %s", text, &page)
 		}
 	}
 }
@@ -131,7 +132,7 @@ func TestPublishToCI(t *testing.T) {
 		return log.String()
 	}
 	if got := tell(nil); got != "" {
-		t.Errorf("nobody asked for %q", got)
+		t.Errorf("without a CI service: %q", got)
 	}
 	if got := tell(map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": file}); !strings.HasPrefix(got, "::error title=ctrlplane run timed out::") {
 		t.Errorf("on GitHub: %q", got)
@@ -146,10 +147,10 @@ func TestPublishToCI(t *testing.T) {
 	}
 	env["CI_PROJECT_DIR"] = t.TempDir()
 	if got := tell(env); strings.Contains(got, "artifacts") {
-		t.Errorf("the folder is not in the project: %q", got)
+		t.Errorf("link to a folder outside the project: %q", got)
 	}
 	if err := s.publishToCI(io.Discard, func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": project}[name] }); err == nil {
-		t.Error("no error for a summary that cannot be written")
+		t.Error("no error for an unwritable summary")
 	}
 }
 
@@ -171,14 +172,14 @@ stringData: {password: hunter2}`)
 	if err := writeObjects(&b, []unstructured.Unstructured{secret, config, odd}, errors.New("list widgets: no\nanswer")); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "objects.yaml", b.String())
+	testutil.Golden(t, "testdata/objects.yaml.golden", b.Bytes())
 	for _, value := range []string{"hunter2", "aHVudGVyMg", "not base64"} {
 		if strings.Contains(b.String(), value) {
-			t.Errorf("the value %s is there", value)
+			t.Errorf("the value %s is not masked", value)
 		}
 	}
 	if secret.GetManagedFields() == nil && secret.Object["stringData"] == nil {
-		t.Error("the object itself was changed")
+		t.Error("writeObjects modified the object")
 	}
 	path := filepath.Join(t.TempDir(), ObjectsFile)
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -186,7 +187,7 @@ stringData: {password: hunter2}`)
 	}
 	loaded, err := manifests.Load([]string{path})
 	if err != nil || len(loaded) != 3 {
-		t.Errorf("%d objects are read back: %v", len(loaded), err)
+		t.Errorf("%d objects loaded: %v", len(loaded), err)
 	}
 }
 

@@ -1,9 +1,10 @@
-// Command generate starts a control plane without the seed on an empty folder
-// and takes down the seed that upstream makes there.
+// Command generate records the seed: it starts a control plane without a seed on an
+// empty folder and reads what upstream has created there.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -46,8 +47,8 @@ func generateSeed(ctx context.Context, out string) (err error) {
 	return os.WriteFile(out, data, 0o644)
 }
 
-// runControlPlane runs a control plane, of which any flag of upstream's keeps the seed
-// out, until it has settled.
+// runControlPlane runs a control plane until it is settled. A control plane with flags
+// for the API server does not use the seed.
 func runControlPlane(ctx context.Context, dir string) error {
 	server := &ctrlplane.Server{
 		Dir:       dir,
@@ -60,7 +61,7 @@ func runControlPlane(ctx context.Context, dir string) error {
 	for {
 		s, err := server.Observer().Snapshot(ctx)
 		if err != nil || s.Process.Settled {
-			return server.Close()
+			return errors.Join(err, server.Close())
 		}
 	}
 }

@@ -1,10 +1,10 @@
-// Package earlystderr takes the standard error away from packages that take
-// hold of it while they are initialised. The API server's etcd client does so:
-// it writes its warnings there, and has no option to write them elsewhere.
+// Package earlystderr captures the standard error of packages that keep os.Stderr while
+// they are initialized. The API server's etcd client does so: it writes its warnings
+// there, and has no option to write them elsewhere.
 //
-// Go initialises packages in the order of their import paths, once what they
-// import is ready. This one imports little and sorts before k8s.io, so it comes
-// first; TestEarlyStderrIsInitializedFirst fails if that ever changes.
+// Go initializes packages in the order of their import paths, once their imports are
+// initialized. This package imports little and sorts before k8s.io, so it comes first;
+// TestEarlyStderrIsInitializedFirst in test/command fails if that changes.
 package earlystderr
 
 import (
@@ -21,13 +21,13 @@ var (
 func init() {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return // then what they say is seen: no harm is worth failing for
+		return // without a pipe the warnings are shown, which is harmless
 	}
 	os.Stderr = w
 	go forward(r)
 }
 
-// forward reads for ever: a writer must never wait.
+// forward reads until the process exits, so that a writer never blocks.
 func forward(r *os.File) {
 	lines := bufio.NewReader(r)
 	for {
@@ -41,11 +41,10 @@ func forward(r *os.File) {
 	}
 }
 
-// Release gives the standard error back to everybody else.
+// Release gives os.Stderr back to the rest of the program.
 func Release() { os.Stderr = original }
 
-// SendTo sends what was taken away to f, a line at a time; nil drops it, as before
-// the first call.
+// SendTo sends captured lines to f. nil discards them, which is the default.
 func SendTo(f func(line string)) {
 	if f == nil {
 		lineSink.Store(nil)

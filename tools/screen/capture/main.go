@@ -1,5 +1,5 @@
-// Command capture writes a picture of the live view while a control plane works
-// on a dozen Deployments, for the documentation.
+// Command capture writes a picture of the live view for the documentation, taken while a
+// control plane works on a dozen Deployments.
 package main
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
-// stepTimeout is how long each step may take.
+// stepTimeout bounds each step.
 const stepTimeout = time.Minute
 
 func main() {
-	program := flag.String("ctrlplane", "bin/ctrlplane", "the program to show")
-	out := flag.String("o", "docs/live.svg", "the file to write")
-	before := flag.Duration("before", 10*time.Second, "how long to wait before creating the Deployments, so that the start is off the screen")
+	program := flag.String("ctrlplane", "bin/ctrlplane", "path of the `program`")
+	out := flag.String("o", "docs/live.svg", "`file` to write")
+	before := flag.Duration("before", 10*time.Second, "time between the start, which should not be visible, and the Deployments")
 	flag.Parse()
 	if err := run(*program, *out, *before); err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
@@ -49,7 +49,7 @@ func run(program, out string, before time.Duration) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.Await(ctx, containsText("● settled")); err != nil {
-		return fmt.Errorf("it does not settle: %w", err)
+		return fmt.Errorf("waiting until settled: %w", err)
 	}
 	<-time.After(before)
 	create := exec.CommandContext(ctx, program, "--data-dir", data, "kubectl", "create", "-f", "-")
@@ -71,7 +71,7 @@ func run(program, out string, before time.Duration) (err error) {
 	case <-s.Done():
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("it does not stop: %w", ctx.Err())
+		return fmt.Errorf("waiting for the end: %w", ctx.Err())
 	}
 }
 
@@ -79,8 +79,8 @@ func containsText(words string) func(string) bool {
 	return func(text string) bool { return strings.Contains(text, words) }
 }
 
-// captureBusiest watches for some seconds and returns the picture of the screen that shows
-// the most of what the live view is for.
+// captureBusiest watches the screen for some seconds and returns the picture with the
+// most activity.
 func captureBusiest(ctx context.Context, s *screen.Screen) (picture string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -92,13 +92,13 @@ func captureBusiest(ctx context.Context, s *screen.Screen) (picture string, err 
 		return false
 	})
 	if picture == "" {
-		return "", fmt.Errorf("the ReplicaSets were never seen at work: %w", err)
+		return "", fmt.Errorf("no picture shows busy workers: %w", err)
 	}
 	return picture, nil
 }
 
-// countNewPods counts the Pods in the feed that were made just now, if workers of the
-// replicaset queue are seen at work.
+// countNewPods counts the Pods in the activity pane, if workers of the replicaset queue
+// are busy.
 func countNewPods(text string) int {
 	if !regexp.MustCompile(`(?m)^.replicaset-controller .* [1-5]/5 `).MatchString(text) {
 		return 0
@@ -106,7 +106,7 @@ func countNewPods(text string) int {
 	return strings.Count(text, "create  Pod ")
 }
 
-// deploymentManifest is a manifest of n Deployments with some replicas each.
+// deploymentManifest returns a manifest of n Deployments.
 func deploymentManifest(n, replicas int) string {
 	names := []string{"web", "api", "cart", "search", "mail", "media", "login", "orders", "stock", "prices", "reviews", "reports"}
 	var b strings.Builder

@@ -1,5 +1,5 @@
-// Command record writes a film of a terminal in which a controller is paused,
-// stepped and asked why, for the documentation.
+// Command record writes an animation for the documentation of a terminal in which a
+// controller is paused, stepped and queried.
 package main
 
 import (
@@ -18,34 +18,33 @@ import (
 )
 
 const (
-	stepTimeout  = time.Minute             // for each step
+	stepTimeout  = time.Minute             // of each step
 	keyInterval  = 35 * time.Millisecond   // between keys
 	readingPause = 1200 * time.Millisecond // between commands
 )
 
-// scriptLine is what is typed, and what has to be seen before the next one; empty if
-// there is nothing to be read.
+// scriptLine is a command to type and a pattern that its output must match; "" = none.
 type scriptLine struct{ input, want string }
 
-// script is what the film tells.
+// script is the content of the animation.
 var script = []scriptLine{
 	{"ctrlplane controllers pause replicaset", `(?m)^paused: replicaset-controller$`},
 	{"kubectl create deployment web --image=nginx --replicas=2", `deployment.apps/web created`},
-	{"kubectl get pods  # nobody makes them", `No resources found`},
+	{"kubectl get pods  # none are created", `No resources found`},
 	{"ctrlplane controllers held replicaset", `(?m)^create  Pod default/web-\S+- +\S+$`},
-	{"ctrlplane controllers step replicaset | head -20  # let one write through", `create Pod default/web-\S+: 201 Created`},
+	{"ctrlplane controllers step replicaset | head -20  # release one write", `create Pod default/web-\S+: 201 Created`},
 	{"kubectl get pods", `(?m)^web-\S+ +1/1 +Running`},
 	{"clear", ""},
 	{"ctrlplane controllers step replicaset --until settled | tail -25", `\+  readyReplicas: 2`},
 	{"kubectl get pods", `(?s)web-\S+ +1/1 +Running.*web-\S+ +1/1 +Running`},
 	{"clear", ""},
 	{"ctrlplane controllers resume replicaset", `(?m)^resumed: replicaset-controller$`},
-	{"ctrlplane why $(kubectl get pods -o name | tail -1)", `created Deployment web .*from outside`},
+	{"ctrlplane why $(kubectl get pods -o name | tail -1)", `created Deployment web .*by a client outside`},
 }
 
 func main() {
-	program := flag.String("ctrlplane", "bin/ctrlplane", "the program to show")
-	out := flag.String("o", "docs/hands.svg", "the file to write")
+	program := flag.String("ctrlplane", "bin/ctrlplane", "path of the `program`")
+	out := flag.String("o", "docs/hands.svg", "`file` to write")
 	flag.Parse()
 	if err := run(*program, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
@@ -85,7 +84,7 @@ func run(program, out string) (err error) {
 	return os.WriteFile(out, []byte(film.SVG()), 0o644)
 }
 
-// installCommands makes the program, and the kubectl in it, commands of their own.
+// installCommands makes ctrlplane and kubectl available as commands.
 func installCommands(program, bin string) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return err
@@ -95,7 +94,7 @@ func installCommands(program, bin string) error {
 		os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755))
 }
 
-// recordScript tells the story in a shell.
+// recordScript runs the script in a shell.
 func recordScript(env []string, dir string) (film *screen.Recording, err error) {
 	shell := exec.Command("sh", "-i")
 	shell.Env, shell.Dir = env, dir
@@ -118,7 +117,7 @@ func recordScript(env []string, dir string) (film *screen.Recording, err error) 
 	return film, nil
 }
 
-// typeLine types a line as a person does, and waits for its end: the next prompt.
+// typeLine types a command and waits for its output and the next prompt.
 func typeLine(ctx context.Context, s *screen.Screen, l scriptLine) error {
 	for _, key := range strings.Split(l.input+"\r", "") {
 		if err := s.Send(key); err != nil {
@@ -138,7 +137,7 @@ func typeLine(ctx context.Context, s *screen.Screen, l scriptLine) error {
 	return nil
 }
 
-// awaitScreen waits until the screen's text matches.
+// awaitScreen waits until the text of the screen matches a pattern.
 func awaitScreen(ctx context.Context, s *screen.Screen, pattern string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTimeout, fmt.Errorf("no %s", pattern))
 	defer cancel()

@@ -1,4 +1,4 @@
-// What all canvases have in common.
+// Shared by all canvases.
 const font = "12px system-ui, sans-serif";
 let colours = {};
 
@@ -9,7 +9,7 @@ function readColours() {
   }
 }
 
-// begin makes a canvas as large as it is seen, and returns what to draw with.
+// begin resizes a canvas to its displayed size and returns the drawing context.
 function begin(canvas, height) {
   const scale = devicePixelRatio || 1;
   const width = canvas.clientWidth;
@@ -23,13 +23,13 @@ function begin(canvas, height) {
   return { pen, width, height, gutter: gutter(width) };
 }
 
-// gutter is the room for names on the left; on a small screen they are above.
+// gutter is the width of the names on the left; on a small screen they are above.
 const gutter = (width) => (width < 700 ? 0 : 210);
 
 const toX = (ms, view) => view.gutter + ((ms - span.from) / (span.to - span.from)) * (view.width - view.gutter);
 const toTime = (x, view) => span.from + ((x - view.gutter) / (view.width - view.gutter)) * (span.to - span.from);
 
-// ticks are round times, so far apart that their labels fit.
+// ticks returns round times, far enough apart for their labels.
 function ticks(view) {
   const rough = ((span.to - span.from) * 90) / (view.width - view.gutter);
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,7 +1,7 @@
-// What people do with the page.
+// User input.
 let waiting = 0;
 
-// redraw draws once, however often it is asked before the next frame.
+// redraw draws at most once per frame.
 function redraw() {
   if (waiting) return;
   waiting = requestAnimationFrame(() => {
@@ -24,7 +24,7 @@ function useSearch() {
   const field = byId("search");
   field.addEventListener("input", () => {
     shown.terms = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    choose();
+    filterMarks();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input")) return;
@@ -34,12 +34,12 @@ function useSearch() {
   for (const box of document.querySelectorAll("[data-kind]")) {
     box.addEventListener("change", () => {
       shown[box.dataset.kind] = box.checked;
-      choose();
+      filterMarks();
     });
   }
   byId("trouble").addEventListener("change", (event) => {
     shown.trouble = event.target.checked;
-    choose();
+    filterMarks();
   });
   byId("more").addEventListener("click", () => {
     limit += batch;
@@ -49,7 +49,7 @@ function useSearch() {
 
 const keys = {
   "+": zooms.in, "=": zooms.in, "-": zooms.out, "−": zooms.out, ArrowLeft: zooms.left, ArrowRight: zooms.right, 0: zooms.all, Home: zooms.all,
-  n: () => step(1), p: () => step(-1), Escape: () => pick(null),
+  n: () => step(1), p: () => step(-1), Escape: () => select(null),
 };
 
 function useZoom() {
@@ -64,22 +64,22 @@ function useZoom() {
   }
   for (const button of document.querySelectorAll("button[data-at]")) {
     button.addEventListener("click", () => {
-      see(Number(button.dataset.at), Number(button.dataset.took || 0) * 1000);
+      showTime(Number(button.dataset.at), Number(button.dataset.took || 0) * 1000);
       byId("timeline").scrollIntoView();
       byId("scroll").focus({ preventScroll: true });
     });
   }
 }
 
-// usePointer lets a canvas be dragged, zoomed and pointed at.
-function usePointer(canvas, viewOf, say, click) {
+// usePointer adds dragging, zooming and tooltips to a canvas.
+function usePointer(canvas, viewOf, describe, click) {
   let last = null, moved = 0;
   canvas.addEventListener("pointerdown", (event) => {
     [last, moved] = [event.clientX, 0];
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (last === null) return tip(event, say(event.offsetX, event.offsetY));
+    if (last === null) return tip(event, describe(event.offsetX, event.offsetY));
     const by = last - event.clientX, view = viewOf();
     moved += Math.abs(by);
     last = event.clientX;
@@ -114,7 +114,7 @@ function tip(event, text) {
   bubble.style.top = Math.min(event.clientY + 16, innerHeight - bubble.offsetHeight - 8) + "px";
 }
 
-function sayMark(x, y) {
+function describeMark(x, y) {
   const m = markAt(x, y);
   if (!m) return "";
   return [m.kind === "sync" ? `sync of ${m.what}` : m.what, m.about, m.took ? duration(m.took) : "", m.note].filter(Boolean).join(" · ");
@@ -142,13 +142,13 @@ bubble.hidden = true;
 document.body.append(bubble);
 readColours();
 shown.listeners.push(layOut, searchTables, () => (limit = batch));
-span.listeners.push(tellRange, redraw, () => (limit = batch));
+span.listeners.push(showRange, redraw, () => (limit = batch));
 useSearch();
 useZoom();
 useOverview();
-usePointer(byId("lanes"), () => lanes.view, sayMark, (x, y) => pick(markAt(x, y)));
-usePointer(byId("depths"), () => depths.view, depthAt, () => {});
+usePointer(byId("lanes"), () => lanes.view, describeMark, (x, y) => select(markAt(x, y)));
+usePointer(byId("depths"), () => depths.view, describeDepth, () => {});
 useTheme();
 addEventListener("resize", layOut);
 setSpan(0, span.end);
-choose();
+filterMarks();

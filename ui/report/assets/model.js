@@ -1,4 +1,4 @@
-// The data of the page, and what of it is shown.
+// The data of the page and the filter.
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const kinds = ["sync", "write", "read", "state", "log"];
@@ -14,8 +14,8 @@ const shown = { terms: [], sync: true, write: true, other: true, trouble: false,
 
 const matches = (text) => shown.terms.every((term) => text.includes(term));
 
-// choose works out which marks are shown, and tells all who draw them.
-function choose() {
+// filterMarks applies the filter and notifies the listeners.
+function filterMarks() {
   shown.marks = marks.filter((m) => {
     const kind = m.kind === "sync" ? "sync" : m.kind === "write" || m.kind === "read" ? "write" : "other";
     return shown[kind] && (!shown.trouble || m.tone !== "fine") && matches(m.text);
@@ -23,7 +23,7 @@ function choose() {
   for (const listener of shown.listeners) listener();
 }
 
-// seconds is a time of the run, with as many digits as a step needs.
+// seconds formats a time of the run with the precision of a step.
 function seconds(ms, step) {
   const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(step) + 1e-9)));
   return (ms / 1000).toFixed(digits) + " s";
@@ -35,7 +35,7 @@ function duration(ms) {
   return Math.round(ms * 1000) + " µs";
 }
 
-// element makes one with text, never with markup.
+// element creates an element with text, never with markup.
 function element(name, text, className) {
   const e = document.createElement(name);
   if (text !== undefined) e.textContent = text;

@@ -1,5 +1,5 @@
-// The strip above the lanes: how much happened when, and what of it is shown.
-// Its right end is that of the lanes.
+// The strip above the lanes: the activity over the whole run, and the visible time
+// range. Its right end is aligned with the lanes.
 const scrollbar = () => byId("scroll").offsetWidth - byId("scroll").clientWidth;
 
 function drawOverview() {
@@ -12,7 +12,7 @@ function drawOverview() {
     all[column]++;
     if (m.tone !== "fine") bad[column]++;
   }
-  const most = Math.sqrt(Math.max(...all, 1)); // roots, so that little is seen beside much
+  const most = Math.sqrt(Math.max(...all, 1)); // square roots, so that small values stay visible
   for (let i = 0; i < columns; i++) {
     for (const [counts, colour] of [[all, colours.sync], [bad, colours.bad]]) {
       if (!counts[i]) continue;

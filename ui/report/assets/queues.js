@@ -1,4 +1,4 @@
-// The depth of each queue, as steps over the time that the lanes show.
+// The depth of each queue as a step chart, in the time range of the lanes.
 const depths = { list: [], view: null };
 const depthHeight = 34, depthHead = 18;
 
@@ -14,7 +14,7 @@ function layQueues() {
 function drawQueues() {
   const view = (depths.view = begin(byId("depths"), depths.height));
   grid(view, 0);
-  if (depths.list.length === 0) label(view, data.queues.length ? "No queue matches." : "No key waited in any queue.", 10, 15, view.width, colours.faint);
+  if (depths.list.length === 0) label(view, data.queues.length ? "No matching queue." : "No key waited in any queue.", 10, 15, view.width, colours.faint);
   for (const q of depths.list) drawQueue(view, q);
 }
 
@@ -24,7 +24,7 @@ function drawQueue(view, q) {
   const text = `${q.queue}  ${q.max}`;
   if (view.gutter) {
     label(view, q.queue, 10, top + 10, view.gutter - 20, colours.text);
-    label(view, `most ${q.max}${q.exact ? "" : ", once a second"} · ${q.controller || "owner unknown"}`, 10, top + 26, view.gutter - 20, colours.faint);
+    label(view, `max ${q.max}${q.exact ? "" : ", sampled"} · ${q.controller || "unknown controller"}`, 10, top + 26, view.gutter - 20, colours.faint);
   } else label(view, text, 6, q.y + 9, view.width - 12, colours.text);
   const toY = (depth) => floor - (depth / q.max) * (depthHeight - 4);
   pen.beginPath();
@@ -51,11 +51,11 @@ function drawQueue(view, q) {
   pen.fillRect(0, floor, view.width, 1);
 }
 
-// depthAt tells of the queue at a point.
-function depthAt(x, y) {
+// describeDepth describes the queue at a point.
+function describeDepth(x, y) {
   const q = depths.list.find((one) => y >= one.y && y < one.y + one.head + depthHeight);
   if (!q || x < depths.view.gutter) return "";
   const time = toTime(x, depths.view);
   const before = q.points.filter(([at]) => at <= time).at(-1);
-  return `${q.queue} of ${q.controller || "nobody known"} at ${seconds(time, (span.to - span.from) / 10)}: ${before ? before[1] : 0} waiting`;
+  return `${q.queue} of ${q.controller || "unknown controller"} at ${seconds(time, (span.to - span.from) / 10)}: ${before ? before[1] : 0} waiting`;
 }

@@ -1,11 +1,11 @@
-// The marks of the time that is shown, as a table.
+// The table of the marks in the visible time range.
 const batch = 100;
 let limit = batch;
 
 function drawRecords() {
   const within = shown.marks.filter((m) => m.at + m.took >= span.from && m.at <= span.to);
   const count = byId("records-count");
-  count.textContent = within.length > limit ? `${within.length.toLocaleString("en")}, the first ${limit} shown` : within.length.toLocaleString("en");
+  count.textContent = within.length > limit ? `${within.length.toLocaleString("en")}, first ${limit} shown` : within.length.toLocaleString("en");
   count.dataset.records = within.length;
   byId("more").hidden = within.length <= limit;
   byId("records-body").replaceChildren(...within.sort((a, b) => a.at - b.at).slice(0, limit).map(recordRow));
@@ -13,11 +13,11 @@ function drawRecords() {
 
 function recordRow(m) {
   const row = element("tr", undefined, m.tone === "fine" ? "" : m.tone);
-  if (m === lanes.chosen) row.classList.add("chosen");
+  if (m === lanes.selected) row.classList.add("selected");
   const at = element("td", undefined, "number");
   const go = element("button", seconds(m.at, 1), "go");
   go.type = "button";
-  go.addEventListener("click", () => pick(m));
+  go.addEventListener("click", () => select(m));
   at.append(go);
   row.append(at);
   for (const [text, className] of [[m.controller, ""], [m.kind === "sync" ? `sync ${m.what}` : m.what, ""], [m.about, "name"], [m.took ? duration(m.took) : "", "number"], [m.note, "text"]]) {

@@ -1,4 +1,4 @@
-// The search in the tables that are part of the page.
+// Search in the static tables.
 const rows = [...document.querySelectorAll("section tbody tr")].map((row) => ({ row, text: row.textContent.toLowerCase() }));
 const counts = [...document.querySelectorAll("[data-count]")].map((count) => {
   const body = count.closest("section").querySelector("tbody");

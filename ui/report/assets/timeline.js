@@ -1,10 +1,10 @@
-// The lanes: a row a stage of the run, then a lane a controller, with its syncs
-// as bars and its writes below them.
-const lanes = { list: [], view: null, height: 0, chosen: null };
+// The lanes: one row per stage of the run, then one lane per controller, with syncs
+// as bars and writes below them.
+const lanes = { list: [], view: null, height: 0, selected: null };
 const bar = 6, gap = 1, writeRoom = 8, padding = 5, stageHeight = 17, mostRows = 5;
 
-// layLanes gives every controller that has a mark a place, and syncs that
-// overlap rows of their own.
+// layLanes computes the position of each controller with visible marks. Overlapping
+// syncs get separate rows.
 function layLanes() {
   const narrow = gutter(byId("lanes").clientWidth) === 0;
   const list = data.lanes.map((name) => ({ name, marks: [], ends: [], busy: false }));
@@ -36,7 +36,7 @@ function drawLanes() {
   grid(view, 0);
   drawStages(view);
   for (const lane of lanes.list) drawLane(view, lane);
-  if (lanes.list.length === 0) label(view, "Nothing that is shown matches.", view.gutter + 10, lanes.height - 20, view.width, colours.faint);
+  if (lanes.list.length === 0) label(view, "No matching records.", view.gutter + 10, lanes.height - 20, view.width, colours.faint);
   pen.fillStyle = colours.line;
   if (view.gutter) pen.fillRect(view.gutter - 1, 0, 1, view.height);
 }
@@ -71,7 +71,7 @@ function drawLane(view, lane) {
   }
 }
 
-// boxOf is where a mark is seen; null if it is not.
+// boxOf returns the rectangle of a mark; null if it is outside the view.
 function boxOf(m, lane, view) {
   const from = toX(m.at, view), to = toX(m.at + m.took, view);
   if (to < view.gutter || from > view.width) return null;
@@ -87,14 +87,14 @@ function drawMark(pen, m, box) {
   pen.globalAlpha = m.tone === "fine" ? 0.85 : 1;
   pen.fillRect(box.x, box.y, box.w, box.h);
   pen.globalAlpha = 1;
-  if (m === lanes.chosen) {
+  if (m === lanes.selected) {
     pen.strokeStyle = colours.text;
     pen.lineWidth = 2;
     pen.strokeRect(box.x - 2, box.y - 2, box.w + 4, box.h + 4);
   }
 }
 
-// markAt finds the mark at a point, or near it.
+// markAt finds the mark at or near a point.
 function markAt(x, y) {
   const lane = lanes.list.find((l) => y >= l.y && y < l.y + l.height);
   let best = null, least = 5;
@@ -107,14 +107,14 @@ function markAt(x, y) {
   return best;
 }
 
-// pick shows one mark in full.
-function pick(m) {
-  lanes.chosen = m;
+// select shows the details of one mark.
+function select(m) {
+  lanes.selected = m;
   const details = byId("details");
   details.hidden = !m;
   if (m) {
     const list = element("dl");
-    const rows = [["Controller", m.controller], [m.kind === "sync" ? "Sync of queue" : "What", m.what], ["About", m.about], ["Began", seconds(m.at, 1)],
+    const rows = [["Controller", m.controller], [m.kind === "sync" ? "Sync of queue" : "Action", m.what], ["Key or object", m.about], ["Started", seconds(m.at, 1)],
       ["Took", duration(m.took)], [m.tone === "fine" ? "Note" : "Error", m.note], ["Record", String(m.seq)]];
     for (const [name, value] of rows) {
       if (!value) continue;
@@ -127,13 +127,13 @@ function pick(m) {
   redraw();
 }
 
-// step picks the next mark that is shown, or the previous one.
+// step selects the next or previous visible mark.
 function step(by) {
   const list = shown.marks.filter((m) => m.at + m.took >= span.from && m.at <= span.to).sort((a, b) => a.at - b.at);
   if (list.length === 0) return;
-  const i = list.indexOf(lanes.chosen);
+  const i = list.indexOf(lanes.selected);
   const next = list[i < 0 ? (by > 0 ? 0 : list.length - 1) : (i + by + list.length) % list.length];
-  pick(next);
+  select(next);
   const lane = lanes.list.find((l) => l.marks.includes(next));
   const scroll = byId("scroll");
   if (lane) scroll.scrollTop = Math.min(Math.max(scroll.scrollTop, lane.y + lane.height + 24 - scroll.clientHeight), lane.y);

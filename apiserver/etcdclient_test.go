@@ -1,0 +1,88 @@
+package apiserver
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+)
+
+// The linker compares neither the name nor the type of a variable that is linked by
+// name, so this test reads them in upstream's source.
+func TestUpstreamHasTheEtcdClientVariable(t *testing.T) {
+	const (
+		pkg  = "k8s.io/apiserver/pkg/storage/storagebackend/factory"
+		want = "func(c storagebackend.TransportConfig) (*kubernetes.Client, error)"
+	)
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		t.Skipf("the source of %s cannot be found: %v", pkg, err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			vars, ok := decl.(*ast.GenDecl)
+			if !ok || vars.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range vars.Specs {
+				v := spec.(*ast.ValueSpec)
+				if v.Names[0].Name != "newETCD3Client" {
+					continue
+				}
+				if got := types.ExprString(v.Values[0].(*ast.FuncLit).Type); got != want {
+					t.Errorf("newETCD3Client is %s, want %s", got, want)
+				}
+				return
+			}
+		}
+	}
+	t.Errorf("%s has no variable newETCD3Client", pkg)
+}
+
+func TestEtcdClientReplacement(t *testing.T) {
+	upstream := newETCD3Client
+	defer func() { newETCD3Client = upstream }()
+	connect := func() (*clientv3.Client, error) { return clientv3.NewCtxClient(t.Context()), nil }
+
+	replaced, err := replaceEtcdClient(connect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replaced.check(); err == nil {
+		t.Error("not used: got no error")
+	}
+	client, err := newETCD3Client(storagebackend.TransportConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := client.Watcher.(bookmarkWatcher); !ok {
+		t.Errorf("watches by a %T", client.Watcher)
+	}
+	if err := replaced.check(); err != nil {
+		t.Error(err)
+	}
+	replaced.restore()
+	if newETCD3Client == nil {
+		t.Fatal("upstream's function was not restored")
+	}
+
+	newETCD3Client = nil // as where upstream has no such variable
+	if _, err := replaceEtcdClient(connect); err == nil {
+		t.Error("no variable: got no error")
+	}
+}

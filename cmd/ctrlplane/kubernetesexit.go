@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+
+	"k8s.io/klog/v2"
+)
+
+// kubernetesFailed is how it is reported that Kubernetes has ended the process.
+const kubernetesFailed = "a Kubernetes component exited with an error"
+
+// onKubernetesExit replaces what Kubernetes does after a fatal error: it logs why and
+// ends the process. exitNow does that here, once stderr says where the log is.
+//
+// While a start is being interrupted only the calling goroutine ends: post-start hooks
+// treat the end of the start as a fatal error. started reports whether the start is over.
+func onKubernetesExit(ctx context.Context, started *atomic.Bool, logPath func() string, exitNow func()) {
+	klog.OsExit = func(int) {
+		if ctx.Err() != nil && !started.Load() {
+			runtime.Goexit()
+		}
+		fmt.Fprintf(os.Stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
+		exitNow()
+	}
+}
+
+// logEarlyStderr logs what a package writes to the stderr that earlystderr captured.
+func logEarlyStderr(line string) { klog.Background().Info("written to stderr", "line", line) }

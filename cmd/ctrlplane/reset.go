@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newResetCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Restore the state that a running control plane had right after its start",
+		Long: `Restore the state that a running control plane had right after its start, including
+the manifests of "up -f" and the objects that the data folder contained. This works in
+the same way as "snapshot restore".`,
+		Args: rejectArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := t.controlClient()
+			if err != nil {
+				return err
+			}
+			done, err := client.Snapshots().Reset(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
+			return err
+		},
+	}
+}

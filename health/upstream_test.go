@@ -1,0 +1,33 @@
+package health
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+)
+
+func TestConstantsMatchTheDeploymentController(t *testing.T) {
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/deployment/util/deployment_util.go")
+	for _, want := range []string{
+		`RevisionAnnotation = "` + revisionAnnotation + `"`,
+		`TimedOutReason = "` + progressDeadlineExceeded + `"`,
+	} {
+		if !strings.Contains(source, want) {
+			t.Errorf("the Deployment controller has no %s", want)
+		}
+	}
+}
+
+func TestNamespaceConditionsHaveThePrefix(t *testing.T) {
+	for _, c := range []corev1.NamespaceConditionType{
+		corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionContentFailure, corev1.NamespaceDeletionGVParsingFailure,
+		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining,
+	} {
+		if !strings.HasPrefix(string(c), namespaceConditions) {
+			t.Errorf("condition %s does not begin with %s", c, namespaceConditions)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package observe
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// syncRun is a sync in flight or a finished one.
+type syncRun struct {
+	id      uint64
+	queue   *queue
+	started time.Time
+	waited  time.Duration // in the queue
+	add     *queueAdd     // that queued the key; nil if unknown
+	lastAdd uint64        // number of the last matching add, if there are several
+	sure    bool          // the cause of add is certain
+	done    atomic.Bool
+
+	key           atomic.Pointer[inferredKey]
+	loggedError   atomic.Pointer[string]    // from its log
+	callError     atomic.Pointer[string]    // of its last failed call
+	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not requeued
+	reads, writes atomic.Int32
+}
+
+// addRunning adds w to the syncs in flight, if there is room.
+func (w *syncRun) addRunning(q *queue) {
+	for i := range q.running {
+		if q.running[i].CompareAndSwap(nil, w) {
+			return
+		}
+	}
+}
+
+type inferredKey struct {
+	key   string
+	basis Basis
+}
+
+// setKey sets the key, unless it is known on the same or a better basis.
+func (w *syncRun) setKey(key string, basis Basis) {
+	if key == "" {
+		return
+	}
+	n := &inferredKey{key, basis}
+	for {
+		old := w.key.Load()
+		if old != nil && basisRank(old.basis) >= basisRank(basis) || w.key.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+func basisRank(b Basis) int {
+	switch b {
+	case BasisLog:
+		return 3
+	case BasisCall:
+		return 2
+	case BasisEvent:
+		return 1
+	}
+	return 0
+}
+
+// bestKey returns the key and how it is known.
+func (w *syncRun) bestKey() (string, Basis) {
+	if n := w.key.Load(); n != nil {
+		return n.key, n.basis
+	}
+	if w.add != nil && w.add.cause != nil {
+		return w.add.cause.object.Key(), BasisEvent
+	}
+	return "", BasisUnknown
+}
+
+func (w *syncRun) event(took time.Duration) *Synced {
+	s := &Synced{
+		Queue:  w.queue.name,
+		ID:     w.id,
+		Waited: w.waited,
+		Took:   took,
+		Reads:  int(w.reads.Load()),
+		Writes: int(w.writes.Load()),
+	}
+	if w.queue.recorder != nil {
+		s.Controller = w.queue.recorder.name
+	}
+	s.Key, s.KeyBasis = w.bestKey()
+	if due := w.retryDue.Load(); due != nil {
+		s.Retried, s.Due = true, *due
+	}
+	if a := w.add; a != nil {
+		s.Add, s.LastAdd, s.Timed, s.CauseSync, s.Sure = a.number, w.lastAdd, a.byTimer, a.sync, w.sure
+		if a.cause != nil {
+			s.Cause = a.cause.seq.Load()
+		}
+	}
+	// A controller may expect a call to fail. It did not if it requeues the key.
+	if f := w.loggedError.Load(); f != nil {
+		s.Error = *f
+	} else if f := w.callError.Load(); f != nil && s.Retried {
+		s.Error = *f
+	}
+	return s
+}

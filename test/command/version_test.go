@@ -1,0 +1,47 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+func TestVersionFlag(t *testing.T) {
+	want, _, code := program.Run(t, program.Command(t, "version"))
+	if code != 0 || !strings.HasPrefix(want, "ctrlplane ") {
+		t.Fatalf("version: exit code %d, stdout %q", code, want)
+	}
+	got, stderr, code := program.Run(t, program.Command(t, "--version"))
+	if code != 0 || stderr != "" || got != want {
+		t.Errorf("--version: exit code %d, stderr %q, stdout %q, want %q", code, stderr, got, want)
+	}
+}
+
+// TestHelpHasOnlyOwnFlags checks that flags that Kubernetes' packages register for the
+// whole process do not show in the help, and are refused.
+func TestHelpHasOnlyOwnFlags(t *testing.T) {
+	for _, verb := range []string{"", "up", "run", "status", "controllers pause", "snapshot save", "trace"} {
+		help, _, code := program.Run(t, program.Command(t, append(strings.Fields(verb), "--help")...))
+		if code != 0 || strings.Contains(help, "reported version") || verb != "" && strings.Contains(help, "--version") {
+			t.Errorf("%q: exit code %d, help:\n%s", verb, code, help)
+		}
+	}
+	program.RequireFailure(t, program.Command(t, "status", "--version"), 2, "unknown flag: --version")
+}
+
+// TestHelpGroups checks that the verbs are grouped, and that old names work but are not
+// shown.
+func TestHelpGroups(t *testing.T) {
+	for args, want := range map[string]string{"--help": "Start and stop:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
+		help, _, code := program.Run(t, program.Command(t, strings.Fields(args)...))
+		if code != 0 || !strings.Contains(help, "\n"+want+"\n") || strings.Contains(help, "Available Commands") || strings.Contains(help, "Additional Commands") {
+			t.Errorf("%q: exit code %d, want %q:\n%s", args, code, want, help)
+		}
+		if strings.Contains(help, "restore ") && args != "--help" {
+			t.Errorf("%q shows the old name of clear:\n%s", args, help)
+		}
+	}
+	program.RequireFailure(t, program.Command(t, "controllers", "restore"), 2, "missing controller name")
+	program.RequireFailure(t, program.Command(t, "controllers", "clear"), 2, "missing controller name")
+}

@@ -1,0 +1,306 @@
+// Package browser_test opens the pages of reports in a headless browser and uses
+// them. Its tests are skipped where there is no Chromium.
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// pagesDir is where writePages writes. TestMain sets it before any test runs.
+var pagesDir string
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	var err error
+	if pagesDir, err = os.MkdirTemp("", "browser-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(pagesDir)
+	return m.Run()
+}
+
+// writePages writes the pages of ui/report's TestWriteBrowserPages.
+var writePages = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "-pages="+pagesDir)
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+})
+
+// browser is a tab of a headless browser that shows a page.
+type browser struct {
+	context.Context
+	t *testing.T
+
+	mu       sync.Mutex
+	requests []string
+	problems []string // messages on the console and uncaught exceptions
+}
+
+// browsers are the names that Chromium has.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skipf("no browser in PATH (%s): the page is not tested", strings.Join(browsers, ", "))
+	return ""
+}
+
+// openPage opens one of the pages in a window of the given size. The test fails if
+// the page requests anything else or reports a problem.
+func openPage(t *testing.T, name string, width, height int) *browser {
+	t.Helper()
+	path := findBrowser(t)
+	if err := writePages(); err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.NoFirstRun, chromedp.WindowSize(width, height),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // starts the browser, which ends with this context
+		t.Fatal(err)
+	}
+	b := &browser{t: t}
+	b.Context, cancel = context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(cancel)
+	page := (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(pagesDir, name+".html"))}).String()
+	b.do(runCommand(network.Enable, network.EnableParams{}), runCommand(log.Enable, struct{}{}), chromedp.EmulateViewport(int64(width), int64(height)))
+	if err := chromedp.Listen(b, b.recordEvent); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(page))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.requests) != 1 || b.requests[0] != page {
+			t.Errorf("requests: %q, want only %q", b.requests, page)
+		}
+		if len(b.problems) > 0 {
+			t.Errorf("the browser reports problems: %q", b.problems)
+		}
+	})
+	return b
+}
+
+// runCommand returns the action that runs a command of the DevTools protocol and
+// ignores its result.
+func runCommand[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, command, params)
+		return err
+	})
+}
+
+func (b *browser) recordEvent(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "data:") {
+			b.requests = append(b.requests, e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, string(e.Type))
+	case *log.EventEntryAdded:
+		b.problems = append(b.problems, e.Entry.Text)
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// runScript returns the action that evaluates a script and waits for its promise.
+func runScript(js string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](js, chromedp.EvalAwaitPromise)
+}
+
+// framesDrawn resolves when two frames have been drawn.
+const framesDrawn = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`
+
+// evaluate returns the value of an expression once the page has been drawn.
+func evaluate[T any](b *browser, js string) T {
+	b.t.Helper()
+	b.do(runScript(framesDrawn))
+	v, err := chromedp.Run(b, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%v: %s", err, js)
+	}
+	return v
+}
+
+// shownMillis returns how much time the timeline shows.
+func (b *browser) shownMillis() float64 {
+	b.t.Helper()
+	return evaluate[float64](b, `(({from, to}) => to - from)(document.getElementById("range").dataset)`)
+}
+
+// recordCount returns how many records the page lists.
+func (b *browser) recordCount() int {
+	b.t.Helper()
+	return evaluate[int](b, `Number(document.getElementById("records-count").dataset.records)`)
+}
+
+// saveScreenshot saves a picture if REPORT_PICTURES names a folder.
+func (b *browser) saveScreenshot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("REPORT_PICTURES")
+	if dir == "" {
+		return
+	}
+	b.do(runScript(framesDrawn))
+	png, err := chromedp.Run(b, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestPageSearchAndZoom(t *testing.T) {
+	b := openPage(t, "failed-3000", 1280, 900)
+	b.saveScreenshot("wide")
+
+	all := b.recordCount()
+	if want := evaluate[int](b, `JSON.parse(document.getElementById("data").textContent).marks.length`); all != want || all < 3000 {
+		t.Errorf("%d records are listed, the page has %d", all, want)
+	}
+	if lit := evaluate[int](b, countPixels("lanes")); lit < 1000 {
+		t.Errorf("%d pixels of the timeline are drawn", lit)
+	}
+	if lit := evaluate[int](b, countPixels("depths")); lit < 1000 {
+		t.Errorf("%d pixels of the queues are drawn", lit)
+	}
+
+	// The search filters every table.
+	b.do(chromedp.SendKeys(chromedp.CSS("#search"), "deployment conflict"))
+	matching := b.recordCount()
+	if matching == 0 || matching >= all {
+		t.Errorf("%d of %d records match", matching, all)
+	}
+	if other := evaluate[int](b, `[...document.querySelectorAll("section tbody tr")].filter((row) => row.offsetParent && !(/deployment/i.test(row.textContent) && /conflict|modified/i.test(row.textContent))).length`); other > 0 {
+		t.Errorf("%d rows that do not match are shown", other)
+	}
+	b.saveScreenshot("search")
+	b.do(runScript(`(() => { const s = document.getElementById("search"); s.value = ""; s.dispatchEvent(new Event("input")); })()`))
+	if got := b.recordCount(); got != all {
+		t.Errorf("%d records after the search, want %d", got, all)
+	}
+
+	// The zoom changes the time span by button, key and mouse, and with it the records.
+	whole := b.shownMillis()
+	b.do(chromedp.Click(chromedp.CSS(`[data-zoom="in"]`)))
+	if got := b.shownMillis(); got > whole*0.51 || got < whole*0.49 {
+		t.Errorf("after the + button %g ms are shown, want half of %g", got, whole)
+	}
+	if got := b.recordCount(); got >= all || got == 0 {
+		t.Errorf("%d records in half of the time, %d in all", got, all)
+	}
+	b.do(chromedp.Focus(chromedp.CSS("#scroll")), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowRight))
+	if got := b.shownMillis(); got > whole*0.26 {
+		t.Errorf("after the + key %g ms of %g are shown", got, whole)
+	}
+	b.do(chromedp.KeyEvent("n"))
+	if chosen := evaluate[string](b, `document.getElementById("details").textContent`); !strings.Contains(chosen, "Controller") {
+		t.Errorf("the key N shows %q", chosen)
+	}
+	b.saveScreenshot("zoom")
+	b.do(chromedp.KeyEvent("0"))
+	if got := b.shownMillis(); got != whole {
+		t.Errorf("after the 0 key %g ms are shown, want %g", got, whole)
+	}
+	b.do(runScript(`document.getElementById("lanes").dispatchEvent(new WheelEvent("wheel", {ctrlKey: true, deltaY: -200, cancelable: true}))`))
+	if got := b.shownMillis(); got > whole*0.51 {
+		t.Errorf("after the wheel %g ms of %g are shown", got, whole)
+	}
+	b.do(chromedp.Click(chromedp.CSS(`#slow button.go`)))
+	if got := b.shownMillis(); got >= whole {
+		t.Errorf("%g ms are shown around the slowest sync, want less than all", got)
+	}
+
+	if title := evaluate[string](b, `document.title`); strings.HasPrefix(title, "broken") {
+		t.Error("the page ran a script in a name")
+	}
+}
+
+// countPixels returns the script that counts the pixels of a canvas that are not empty.
+func countPixels(id string) string {
+	return fmt.Sprintf(`(() => { const c = document.getElementById(%q); const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()`, id)
+}
+
+func TestPageOnSmallScreen(t *testing.T) {
+	b := openPage(t, "failed-800", 400, 800)
+	b.saveScreenshot("narrow")
+	if over := evaluate[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+		t.Errorf("the page is %d pixels wider than the screen", over)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
+	if bg := evaluate[string](b, `getComputedStyle(document.body).backgroundColor`); bg != "rgb(17, 21, 27)" {
+		t.Errorf("in the dark theme the page is %s", bg)
+	}
+	b.saveScreenshot("narrow-dark")
+}
+
+// TestPageWithManyRecords opens a page with as many records as an observer keeps.
+func TestPageWithManyRecords(t *testing.T) {
+	b := openPage(t, "failed-16384", 1280, 900)
+	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
+	b.saveScreenshot("many-dark")
+	took := evaluate[float64](b, `(async () => {
+		const began = performance.now();
+		for (let i = 0; i < 10; i++) {
+			document.querySelector('[data-zoom="in"]').click();
+			await new Promise(requestAnimationFrame);
+		}
+		return (performance.now() - began) / 10;
+	})()`)
+	t.Logf("%.1f ms a frame", took)
+	if took > 1000 {
+		t.Errorf("a zoom takes %.0f ms", took)
+	}
+}
+
+func TestPageOfEmptyReport(t *testing.T) {
+	b := openPage(t, "empty", 1280, 900)
+	b.saveScreenshot("empty")
+	if text := evaluate[string](b, `document.body.innerText`); !strings.Contains(text, "passed") {
+		t.Errorf("the page does not say that the command passed: %s", text)
+	}
+}

@@ -1,0 +1,153 @@
+//go:build !windows
+
+package terminal_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+const ownLesson = `## One
+
+Make a *note*.
+
+` + "```do" + `
+say: Create a ConfigMap called note.
+run: kubectl create configmap note --from-literal=a=b
+hints:
+- Use kubectl.
+until:
+- object: configmap/note
+  say: There is a note.
+` + "```" + `
+
+` + "```ask" + `
+question: How many notes are there?
+measure: {count: configmaps, where: "!none", fields: metadata.name=note}
+wrong:
+- {pattern: "2", why: One is enough.}
+hints:
+- Count them.
+explain: It is *one*.
+` + "```" + `
+
+## Two
+
+` + "```do" + `
+say: Pause the job controller.
+run: ctrlplane controllers pause job
+until:
+- controller: job
+  is: paused
+  say: It is paused.
+` + "```" + `
+
+## Three
+
+` + "```ask" + `
+question: Which letter?
+choices:
+- {text: this, right: true}
+- {text: that, why: It is not that one.}
+` + "```" + `
+`
+
+// TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
+func TestLearnInteractively(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", program.WriteLesson(t, ownLesson))
+	v.awaitText(t, "lesson-mine $")
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "Not yet: configmap/note has to exist; now it does not exist.")
+	v.pressKeys(t, "hint"+keyEnter)
+	v.awaitText(t, "Hint: Use kubectl.")
+	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
+	v.awaitText(t, `configmaps "nothing" not found`)
+
+	// The step is done in another shell.
+	kubectl := program.Command(t, "--data-dir", p.Dir, "kubectl", "-n", "lesson-mine", "create", "configmap", "note")
+	if _, stderr, code := program.Run(t, kubectl); code != 0 {
+		t.Fatal(stderr)
+	}
+	v.awaitText(t, "✓ There is a note.")
+	for _, step := range [][2]string{
+		{"2", "No. One is enough."}, {"many", "Type a number."}, {"hint", "Hint: Count them."},
+		{"! kubectl get configmap note", "note   0 "}, {"1", "It is one."},
+	} {
+		v.pressKeys(t, step[0]+keyEnter)
+		v.awaitText(t, step[1])
+	}
+	v.awaitText(t, "Pause the job controller.")
+	v.pressKeys(t, "skip"+keyEnter)
+	v.awaitText(t, "✓ It is paused.")
+	v.awaitText(t, "Which letter?")
+	v.pressKeys(t, "b"+keyEnter)
+	v.awaitText(t, "No. It is not that one.")
+	v.pressKeys(t, "quit"+keyEnter)
+	v.awaitText(t, "To continue at step 3: ")
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+
+	again := program.Command(t, "--data-dir", p.Dir, "learn", "--resume")
+	again.Env = v.cmd.Env // the same progress
+	again.Stdin = strings.NewReader("b\nA\n")
+	stdout, stderr, code := program.Run(t, again)
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "Repeating the earlier steps") || !strings.Contains(stdout, "It is not that one") || !strings.Contains(stdout, "You have completed lesson") {
+		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+	}
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// TestLearnInterrupted interrupts lessons.
+func TestLearnInterrupted(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
+	t.Run("Ctrl-C", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
+		v.pressKeys(t, keyCtrlC)
+		v.awaitText(t, "To continue at step 1: ")
+		v.requireExit(t)
+		program.RequireLessonCleanedUp(t, p)
+	})
+	t.Run("SIGTERM", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
+		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		v.awaitText(t, "interrupted")
+		<-v.Done()
+		v.requireRestored(t)
+		program.RequireLessonCleanedUp(t, p)
+	})
+	t.Run("Ctrl-C is the command's", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
+		v.pressKeys(t, `echo beg""un; exec sleep 1000`+keyEnter)
+		v.awaitText(t, "begun")
+		v.pressKeys(t, keyCtrlC)
+		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Press Enter to continue. lesson-mine $") == 2 })
+		v.pressKeys(t, "quit"+keyEnter)
+		v.requireExit(t)
+		program.RequireLessonCleanedUp(t, p)
+	})
+	t.Run("end of input", func(t *testing.T) {
+		cmd := program.Command(t, "--data-dir", p.Dir, "learn", file)
+		cmd.Stdin = strings.NewReader("")
+		program.RequireFailure(t, cmd, 1, "the input ended")
+		program.RequireLessonCleanedUp(t, p)
+	})
+	t.Run("end of the control plane", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "Press Enter to continue. lesson-mine $")
+		p.Stop(t, syscall.SIGTERM)
+		v.pressKeys(t, keyEnter)
+		v.awaitText(t, "the control plane has exited")
+		<-v.Done()
+	})
+}
