@@ -47,14 +47,18 @@ func captureFeatureGates(gates featuregate.MutableVersionedFeatureGate) (restore
 	}
 	return func() error {
 		var errs []error
+		explicit := map[string]bool{}
 		for name, was := range before {
 			switch {
 			case read(name) == was:
 			case was.explicit:
-				errs = append(errs, gates.SetFromMap(map[string]bool{string(name): was.enabled}))
+				explicit[string(name)] = was.enabled
 			default:
 				errs = append(errs, gates.ResetFeatureValueToDefault(name))
 			}
+		}
+		if len(explicit) > 0 { // last, because it applies AllAlpha and AllBeta again if they are set
+			errs = append(errs, gates.SetFromMap(explicit))
 		}
 		return errors.Join(errs...)
 	}
