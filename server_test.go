@@ -164,8 +164,9 @@ func TestCloseInterruptsStart(t *testing.T) {
 	srv.OnStage = func(s ctrlplane.Stage) {
 		if s.Name == "certificates" {
 			once.Do(func() {
+				interrupted := srv.StartInterrupted()
 				go func() { closed <- srv.Close() }()
-				time.Sleep(100 * time.Millisecond) // Close interrupts, most likely before the API server starts
+				<-interrupted
 			})
 		}
 	}
