@@ -32,7 +32,7 @@ type APIServerConfig struct {
 // ControllersConfig configures the controllers.
 type ControllersConfig struct {
 	// Select lists the controllers to run in the syntax of upstream's --controllers:
-	// "*", "name" and "-name"; nil = controllers.Default.
+	// "*", "name" and "-name"; nil = controllers.DefaultList.
 	Select []string
 	// LeaderElect makes the controllers run only while this process holds the lease,
 	// for several processes on one etcd cluster.
