@@ -72,13 +72,13 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	return err
 }
 
-// prepareControllers builds the controllers that can be built before the API server answers.
+// prepareControllers builds the controllers that do not need the API server for that.
 func (p *controlPlane) prepareControllers(context.Context) error { return p.supervisor.Prepare() }
 
 func (p *controlPlane) closeControllers() error { return p.supervisor.Close() }
 
-// startControllers runs the controllers or, with leader election, lets them wait for
-// the lease in the background: a process that waits for others is ready.
+// startControllers runs the controllers or, with leader election, starts the campaign
+// for the lease in the background: a process that waits for the lease is ready.
 func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 	if !p.config.Controllers.LeaderElect {
 		return p.supervisor.Start(ctx, p.api)

@@ -16,7 +16,7 @@ import (
 
 var errLeaseLost = errors.New("the controllers' lease was lost to another process or could not be renewed in time")
 
-// leaseConfig is what a lease needs of the other parts.
+// leaseConfig holds what a lease needs from the other parts.
 type leaseConfig struct {
 	Election componentbaseconfig.LeaderElectionConfiguration
 	Client   *rest.Config

@@ -69,7 +69,7 @@ var _ control.Nodes = (*nodeSimulation)(nil)
 
 var errStopping = errors.New("the control plane is stopping")
 
-// ensureStarted returns the nodes, after it has started them if need be.
+// ensureStarted returns the nodes; it starts them if they have not been started.
 func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,8 +66,8 @@ type Server struct {
 	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
 	// process alone: see "Process-wide effects" in the package comment.
 	KeepGCSettings bool
-	// OnWarning is called with one line about what does not stop the start but
-	// matters to the user; nil = it is only logged.
+	// OnWarning receives one line about a problem that does not stop the start;
+	// nil = warnings are only logged.
 	OnWarning func(string)
 	// OnStage is called when a stage of the start begins and when it ends; nil = not
 	// reported. Stages overlap: it is called from several goroutines. It must not call
@@ -87,8 +87,8 @@ type Stage struct {
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes
-// exist, or why not; a Start that fails leaves nothing behind. ctx bounds the start
-// only.
+// exist. If the start fails, it returns the reason and leaves nothing behind. ctx
+// bounds the start only.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// A kind is served a moment after its definition says so. The garbage
-	// collector reads the kinds crdSyncDelay after a change, and then every
-	// crdSyncPeriod until crdSyncTimeout.
+	// The API server serves a kind shortly after the status of its definition says
+	// so. The garbage collector therefore reads the kinds crdSyncDelay after a change,
+	// and then every crdSyncPeriod until crdSyncTimeout.
 	crdSyncDelay   = 250 * time.Millisecond
 	crdSyncPeriod  = time.Second
 	crdSyncTimeout = 3500 * time.Millisecond
@@ -82,7 +82,7 @@ func (gc *crdAwareGC) Run(ctx context.Context) {
 		gc.garbageCollector.Run(ctx)
 		return
 	}
-	defer gc.crds.RemoveEventHandler(registered)
+	defer func() { _ = gc.crds.RemoveEventHandler(registered) }() // fails only for a stopped informer
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { gc.watchCRDs(ctx, changed) })

@@ -21,7 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// session is a control plane that serves clients, and how it is shown.
+// session runs a control plane that serves clients, and shows it.
 type session struct {
 	up       *upCommand
 	view     viewMode

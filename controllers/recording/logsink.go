@@ -103,8 +103,8 @@ func isAboutSync(msg string) bool {
 	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
 }
 
-// isAboutFailure reports whether a line that is no error says that a sync has
-// failed. Some controllers log that at a high verbosity only.
+// isAboutFailure reports whether an info line says that a sync has failed.
+// Some controllers log that at a high verbosity only.
 func isAboutFailure(msg string) bool {
 	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying")
 }

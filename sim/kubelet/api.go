@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,12 +58,12 @@ func handleErrors(handler func(http.ResponseWriter, *http.Request) error) http.H
 		if err == nil {
 			return
 		}
-		code := http.StatusInternalServerError
-		switch err := err.(type) {
-		case abortedError:
+		if _, aborted := errors.AsType[abortedError](err); aborted {
 			panic(http.ErrAbortHandler) // the client must not take the response for complete
-		case statusError:
-			code = err.code
+		}
+		code := http.StatusInternalServerError
+		if status, ok := errors.AsType[statusError](err); ok {
+			code = status.code
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(code)
