@@ -32,7 +32,7 @@ func (p *controlPlane) startObserver() {
 			if !p.ready.Load() {
 				return nil
 			}
-			return p.nodes.timers()
+			return p.nodes.kubeletTimers()
 		},
 		Process: func() observe.Process {
 			if p.ready.Load() {
@@ -44,8 +44,8 @@ func (p *controlPlane) startObserver() {
 	p.onClose(p.observer.Close)
 }
 
-// recorder returns the recorder of what a controller does; nil if observation is off.
-func (p *controlPlane) recorder(name string) *observe.Recorder {
+// recorderFor returns the recorder of what a controller does; nil if observation is off.
+func (p *controlPlane) recorderFor(name string) *observe.Recorder {
 	if p.config.Observe.Records < 0 {
 		return nil
 	}

@@ -103,14 +103,14 @@ func (gc *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
 				return
 			case <-time.After(crdSyncDelay):
 			}
-			again = gc.resync(ctx, changed)
+			again = gc.resyncKinds(ctx, changed)
 		}
 	}
 }
 
-// resync makes upstream read the kinds until crdSyncTimeout, or until the next
+// resyncKinds makes upstream read the kinds until crdSyncTimeout, or until the next
 // change. It reports whether there was one.
-func (gc *crdAwareGC) resync(ctx context.Context, changed <-chan struct{}) (changedAgain bool) {
+func (gc *crdAwareGC) resyncKinds(ctx context.Context, changed <-chan struct{}) (changedAgain bool) {
 	ctx, cancel := context.WithTimeout(ctx, crdSyncTimeout)
 	ended := make(chan struct{})
 	go func() {

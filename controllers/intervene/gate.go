@@ -258,7 +258,7 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 // HeldWrites describes the held writes, the oldest first and at most limit of
 // them, and returns how many there are.
 func (g *Gate) HeldWrites(limit int) ([]control.HeldWrite, int) {
-	held, total := g.oldest(limit)
+	held, total := g.oldestWrites(limit)
 	writes := make([]control.HeldWrite, 0, len(held))
 	for _, h := range held { // without the lock: bodies are decoded
 		writes = append(writes, h.describe())
@@ -266,7 +266,7 @@ func (g *Gate) HeldWrites(limit int) ([]control.HeldWrite, int) {
 	return writes, total
 }
 
-func (g *Gate) oldest(limit int) ([]*heldWrite, int) {
+func (g *Gate) oldestWrites(limit int) ([]*heldWrite, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var all []*heldWrite

@@ -33,8 +33,8 @@ func newHistogram(from *dto.Histogram) histogram {
 
 func (h histogram) add(o histogram) histogram { return h.combine(o, 1) }
 
-// sub returns the values since o. Negative differences become zero.
-func (h histogram) sub(o histogram) histogram { return h.combine(o, -1) }
+// subtract returns the values since o. Negative differences become zero.
+func (h histogram) subtract(o histogram) histogram { return h.combine(o, -1) }
 
 func (h histogram) combine(o histogram, sign float64) histogram {
 	switch {

@@ -79,7 +79,7 @@ func (a *addIndex) resolveByElimination() {
 // follow.
 func (a *addIndex) candidateAdds(q queueName, s *Node) (numbers []uint64) {
 	for n := s.record.Add; n <= s.record.LastAdd; n++ {
-		near := func(at time.Time) bool { return within(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
+		near := func(at time.Time) bool { return isWithin(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
 		if !slices.ContainsFunc(a.followed[addID{q, n}], near) {
 			numbers = append(numbers, n)
 		}
@@ -147,7 +147,7 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 func (a *addIndex) linkTimerAdd(s *Node) bool {
 	var due []delayedKey
 	for _, l := range a.delayed[queueName{s.Controller, s.Queue}] {
-		if l.by != s && !s.hasOtherKey(l.by) && within(s.addedAt(), l.due.Add(-clockGap), l.due.Add(maxTimerDelay)) {
+		if l.by != s && !s.hasOtherKey(l.by) && isWithin(s.addedAt(), l.due.Add(-clockGap), l.due.Add(maxTimerDelay)) {
 			due = append(due, l)
 		}
 	}
