@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // histogram is a histogram of durations in seconds. Its zero value is empty.

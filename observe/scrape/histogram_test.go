@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -156,8 +156,8 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 }
 
 // isKeyOf reports whether the log of s names the object of e as its key.
-func (s *Node) isKeyOf(e *Node) bool {
-	return s.KeyBasis == observe.BasisLog && s.Key == e.Object.Key()
+func (n *Node) isKeyOf(e *Node) bool {
+	return n.KeyBasis == observe.BasisLog && n.Key == e.Object.Key()
 }
 
 // addCountMatches reports whether the number of syncs that match e equals the number of

@@ -126,8 +126,8 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 
 // mayPrecede reports whether c, which seems to have begun after a time, may have begun
 // before: its record was delayed, and its sync had begun by then.
-func (c *Node) mayPrecede(t time.Time) bool {
-	return c.Time.Sub(t) < maxRecordDelay && c.parent != nil && c.parent.Time.Before(t)
+func (n *Node) mayPrecede(t time.Time) bool {
+	return n.Time.Sub(t) < maxRecordDelay && n.parent != nil && n.parent.Time.Before(t)
 }
 
 // isCertain reports whether the only call that was answered with v has certainly made
