@@ -78,13 +78,14 @@ func newControlPlane(config *Server) *controlPlane {
 	}
 }
 
-// startStep is a part of the start, and what undoes it.
+// startStep is one part of the start, with the function that undoes it.
 type startStep struct {
 	stage string                      // its name for OnStage, the log and the Observer; empty = not reported
-	run   func(context.Context) error // nil in a step that waits
+	run   func(context.Context) error // nil in a step that only waits
 	// close undoes the step; it is called, too, if run has failed or was skipped.
 	close func() error
-	// background runs the step beside those that follow, up to the next that waits.
+	// background runs the step concurrently with those that follow, until a step with
+	// wait set, which begins when all background steps have ended.
 	background bool
 	wait       bool
 	skip       bool
@@ -151,7 +152,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	return nil
 }
 
-// runSteps returns the first error of a step when no step runs any more.
+// runSteps runs the steps, and returns the first error once all of them have ended.
 func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err error) {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()

@@ -146,8 +146,8 @@ func (p *controlPlane) closeEtcd() error {
 	return p.etcd.server.Close()
 }
 
-// initializeStore writes what the store holds before anything reads from it: a
-// snapshot, or the seed.
+// initializeStore writes the initial content of the store, a snapshot or the seed,
+// before anything reads from it.
 func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) (fresh bool, err error) {
 	target := p.snapshotTarget()
 	if p.config.FromSnapshot != "" {
@@ -188,8 +188,8 @@ func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error 
 	})
 }
 
-// apiServerEtcd returns how the API server reaches etcd. An embedded etcd may still
-// be starting, and its clients wait; a cluster must have answered.
+// apiServerEtcd returns how the API server connects to etcd. An embedded etcd may
+// still be starting: its clients wait for it. A cluster must already have responded.
 func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error) {
 	cluster := p.config.Etcd
 	if len(cluster.Endpoints) > 0 {

@@ -81,7 +81,7 @@ func TestFirstFailureWins(t *testing.T) {
 	first := errors.New("first")
 	l.end(first)
 	l.end(errClosed)
-	if err := l.failure(); err != first {
+	if err := l.failure(); !errors.Is(err, first) {
 		t.Errorf("failure = %v, want %v", err, first)
 	}
 }

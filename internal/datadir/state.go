@@ -96,7 +96,7 @@ func isHeld(path string) (bool, error) {
 		if pidErr != nil {
 			return false, pidErr
 		}
-		if pid == 0 || !alive(pid) {
+		if pid == 0 || !isProcessAlive(pid) {
 			lock, err = acquireLock(path, false)
 		}
 	}
