@@ -50,6 +50,7 @@ type controlPlane struct {
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
+	placed      bool          // this start has placed its snapshot in dir
 	logFile     *logfile.File // nil without a log
 	etcd        *etcdStarter
 	certs       *pki.Bundle

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
@@ -45,7 +44,11 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := datadir.State{Name: name, Port: port, Server: p.url, StartedAt: time.Now(), KubernetesVersion: KubernetesVersion}
+	state, err := p.dir.State()
+	if err != nil {
+		return err
+	}
+	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = name, port, p.url, time.Now(), KubernetesVersion
 	if err := p.dir.SaveState(state); err != nil {
 		return err
 	}

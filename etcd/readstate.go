@@ -31,6 +31,23 @@ func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
+// ClusterID identifies a cluster. It is empty for an embedded member: all of those have
+// the same, and are known by their folder.
+func (s *Server) ClusterID(ctx context.Context) (id string, err error) {
+	if s.member != nil {
+		return "", nil
+	}
+	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("etcd: cluster ID: %w", err)
+		}
+		id = fmt.Sprintf("%x", r.Header.ClusterId)
+		return nil
+	})
+	return id, err
+}
+
 // ReadState returns the entries below prefix at a revision; 0 = the latest. Older
 // revisions can be read for some minutes, until they are compacted.
 func (s *Server) ReadState(ctx context.Context, prefix string, revision int64) (state snapshot.State, err error) {
