@@ -50,6 +50,7 @@ type controlPlane struct {
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
+	holdsData   bool          // dir has held an embedded etcd's data
 	placed      bool          // this start has placed its snapshot in dir
 	logFile     *logfile.File // nil without a log
 	etcd        *etcdStarter

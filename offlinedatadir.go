@@ -85,7 +85,7 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 	if err != nil {
 		return err
 	}
-	store, err := etcd.Start(ctx, etcd.Config{Dir: dir.Join("etcd")})
+	store, err := etcd.Start(ctx, etcd.Config{Dir: dir.Join("etcd"), HoldsData: state.EmbeddedEtcd})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
@@ -18,14 +19,15 @@ const (
 )
 
 // clearAddress removes the address of the last start from the state, or other
-// commands would try to connect there before the API server is ready.
-func (p *controlPlane) clearAddress() error {
+// commands would try to connect there before the API server is ready. It returns that
+// state.
+func (p *controlPlane) clearAddress() (datadir.State, error) {
 	state, err := p.dir.State()
 	if err != nil || state.Server == "" {
-		return err
+		return state, err
 	}
 	state.Server = ""
-	return p.dir.SaveState(state)
+	return state, p.dir.SaveState(state)
 }
 
 // publishKubeconfig writes into the data folder what other processes need to connect:
@@ -49,6 +51,7 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 		return err
 	}
 	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = name, port, p.url, time.Now(), KubernetesVersion
+	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
 	if err := p.dir.SaveState(state); err != nil {
 		return err
 	}

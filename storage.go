@@ -34,9 +34,11 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	if err := p.clearAddress(); err != nil {
+	state, err := p.clearAddress()
+	if err != nil {
 		return err
 	}
+	p.holdsData = state.EmbeddedEtcd
 	if p.config.FromSnapshot == "" {
 		return nil
 	}
@@ -142,6 +144,7 @@ func (e *etcdStarter) failure() error {
 func (p *controlPlane) startEtcd(ctx context.Context) error {
 	return p.etcd.start(ctx, etcd.Config{
 		Dir:       p.dir.Join("etcd"),
+		HoldsData: p.holdsData && p.config.FromSnapshot == "",
 		NoSync:    p.dir.Ephemeral(),
 		Logger:    logfile.NewZapLogger(p.log, "etcd"),
 		Endpoints: p.config.Etcd.Endpoints,

@@ -68,7 +68,7 @@ func fatalError(msg string, fields []zapcore.Field) error {
 
 // recoverAdvice returns what to do about a damaged data folder.
 func recoverAdvice(dir string) string {
-	return "copy " + dir + " back from a backup or remove it to start empty"
+	return "copy " + dir + " back from a backup, or use another data folder to start empty"
 }
 
 // withAdvice adds what to do about err.

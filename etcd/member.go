@@ -68,6 +68,9 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
+	if cfg.HoldsData && (found.neverBegan || found == raftIndexes{}) {
+		return nil, fmt.Errorf("open: %w", damageError(cfg.Dir, fmt.Errorf("%s holds no data, although a member has written there", cfg.Dir)))
+	}
 	if found.neverBegan {
 		created = filepath.Join(cfg.Dir, "member")
 		if err := os.RemoveAll(created); err != nil {
