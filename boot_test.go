@@ -125,7 +125,11 @@ func TestStartStepsNameEachStageOnce(t *testing.T) {
 			t.Errorf("step %q: a step either runs or waits", step.stage)
 		}
 	}
-	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, kubeconfig, manifests"
+	// Other processes can connect last: a reset undoes what they write.
+	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, manifests, kubeconfig"
+	if steps := newControlPlane(&Server{}).startSteps(); steps[len(steps)-1].stage != "kubeconfig" {
+		t.Errorf("a step follows the kubeconfig: %+v", steps[len(steps)-1])
+	}
 	if got := strings.Join(stages, ", "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

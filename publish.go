@@ -30,12 +30,17 @@ func (p *controlPlane) clearAddress() (datadir.State, error) {
 	return state, p.dir.SaveState(state)
 }
 
+func (p *controlPlane) clusterName() string { return cmp.Or(p.config.Name, "ctrlplane") }
+
+func (p *controlPlane) createKubeconfig(context.Context) error {
+	p.kubeconfig = kubeconfig.New(p.clusterName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
+	return nil
+}
+
 // publishKubeconfig writes into the data folder what other processes need to connect:
 // the kubeconfig, and the state for other commands and for the next start.
 func (p *controlPlane) publishKubeconfig(context.Context) error {
-	name := cmp.Or(p.config.Name, "ctrlplane")
-	cfg := kubeconfig.New(name, p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
-	if err := kubeconfig.Write(p.dir.Join(KubeconfigFile), cfg); err != nil {
+	if err := kubeconfig.Write(p.dir.Join(KubeconfigFile), p.kubeconfig); err != nil {
 		return err
 	}
 	u, err := url.Parse(p.url)
@@ -50,13 +55,9 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = name, port, p.url, time.Now(), KubernetesVersion
+	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.clusterName(), port, p.url, time.Now(), KubernetesVersion
 	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
-	if err := p.dir.SaveState(state); err != nil {
-		return err
-	}
-	p.kubeconfig = cfg
-	return nil
+	return p.dir.SaveState(state)
 }
 
 func (p *controlPlane) loadManifests(context.Context) (err error) {
