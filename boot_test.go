@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -112,6 +113,16 @@ func TestEtcdFailureIsTheCauseOfOthers(t *testing.T) {
 	}}})
 	if err == nil || err.Error() != "etcd: disk full" {
 		t.Errorf("got %v, want etcd's failure", err)
+	}
+}
+
+func TestCloseDoesNotRepeatTheCause(t *testing.T) {
+	failure := errors.New("etcd: disk full")
+	p := newControlPlane(&Server{})
+	p.onClose(func() error { return errors.New("log file: disk full") })
+	p.onClose(func() error { return failure })
+	if err := p.close(fmt.Errorf("etcd ended: %w", failure)); err == nil || err.Error() != "log file: disk full" {
+		t.Errorf("got %v, want only what the cause does not say", err)
 	}
 }
 

@@ -17,8 +17,8 @@ const pageSize = 1000
 // Revision returns the revision of the last write.
 func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	if s.member != nil {
-		revision, _ = s.Size()
-		return revision, nil
+		size, err := abandonable(s.lifetime, s.member.storeSize)
+		return size.revision, err
 	}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
