@@ -49,6 +49,8 @@ type controlPlane struct {
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
+	holdsData   bool          // dir has held an embedded etcd's data
+	placed      bool          // this start has placed its snapshot in dir
 	logFile     *logfile.File // nil without a log
 	etcd        *etcdStarter
 	certs       *pki.Bundle
@@ -130,12 +132,14 @@ func (p *controlPlane) startSteps() []startStep {
 		// Readiness means that the nodes exist.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady},
-		// After readiness: other processes take the kubeconfig as a sign that they can connect.
-		{stage: "kubeconfig", run: p.publishKubeconfig},
+		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
 		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests) == 0},
-		// Last: a reset restores what there is now. Closed first, because it reads from etcd.
+		// A reset restores what there is now. Closed first, because it reads from etcd.
 		{run: p.startSnapshots, close: p.closeSnapshots},
+		// Last: other processes take the files as a sign that they can connect, and a reset
+		// undoes what they write.
+		{stage: "kubeconfig", run: p.publishKubeconfig},
 	}
 }
 
