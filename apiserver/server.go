@@ -103,6 +103,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		}
 	}
 	installBookmarkMarks(front)
+	installWatchFlows(front)
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
 	counter := installRequestCounter(front)
