@@ -30,9 +30,7 @@
 //     another part of the process sets while the Server runs stays.
 //   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There
 //     is no opt-out, because the components log through klog.
-//   - Feature gates, by APIServer.FeatureGates or by an upstream flag. Leave them empty to
-//     opt out. A later Start in the same process sets the last gates again, because
-//     upstream keeps the values of the flag.
+//   - Feature gates, by APIServer.FeatureGates. Leave it empty to opt out.
 //   - The entries of /configz.
 //   - The names of the controllers' and the API server's informers, which client-go
 //     reserves per process.
@@ -52,7 +50,9 @@
 //
 // The warning handler of client-go (rest.SetDefaultWarningHandler) is not changed: clients
 // inside the process receive no warnings. Neither is klog.OsExit: a component that fails
-// fatally exits the process, as upstream does.
+// fatally exits the process, as upstream does. Upstream also does so if a start is
+// interrupted, by its context or by Close, while the API server starts: a program that
+// must survive that sets klog.OsExit to runtime.Goexit meanwhile, as the command does.
 //
 // Goroutines that upstream never ends, such as those of cached transports, may stay for
 // some seconds after Close; their number does not grow with the number of Servers.

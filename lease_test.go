@@ -89,7 +89,10 @@ func startCampaign(t *testing.T, lead func(context.Context) error) (*lease, *lea
 			RenewDeadline: metav1.Duration{Duration: 200 * time.Millisecond},
 			RetryPeriod:   metav1.Duration{Duration: 20 * time.Millisecond},
 		},
-		Client:     &rest.Config{Host: srv.URL, Transport: transport},
+		Client: &rest.Config{
+			Host: srv.URL, Transport: transport,
+			ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
+		},
 		Leadership: &leadership{duration: 300 * time.Millisecond, now: time.Now},
 		Lead:       lead,
 	})
