@@ -125,11 +125,12 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 		src.addRecords(&observe.ControllerChanged{Controller: "a", State: "running"})
 		wait(pollInterval)
 		out.takeLines()
-		src.change(func() { src.err = errors.New("connection\nrefused") })
-		before := src.recordCalls
+		var before, after int
+		src.change(func() { src.err, before = errors.New("connection\nrefused"), src.recordCalls })
 		wait(time.Minute)
+		src.change(func() { after = src.recordCalls })
 		expectLines(t, out, "no response from the control plane, retrying: connection refused")
-		if src.recordCalls == before {
+		if after == before {
 			t.Error("Follow does not retry")
 		}
 		src.change(func() { src.err = nil })

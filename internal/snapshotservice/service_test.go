@@ -49,6 +49,20 @@ func stateOf(keys ...string) (state snapshot.State) {
 	return state
 }
 
+// write is what another client writes.
+func (s *fakeStore) write(state snapshot.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(state)
+}
+
+func (s *fakeStore) readRevisions() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reads)
+}
+
+// set needs the lock.
 func (s *fakeStore) set(state snapshot.State) {
 	state.Revision = int64(len(s.states) + 1)
 	s.states = append(s.states, state)
@@ -324,15 +338,15 @@ func TestStateOfTheStartIsReadLater(t *testing.T) {
 		if err := s.Started(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		store.set(stateOf(configMapB))
+		store.write(stateOf(configMapB))
 		time.Sleep(startStateDelay - time.Nanosecond)
 		synctest.Wait()
-		if len(store.reads) > 0 {
-			t.Errorf("revisions %v were read before the delay was over", store.reads)
+		if reads := store.readRevisions(); len(reads) > 0 {
+			t.Errorf("revisions %v were read before the delay was over", reads)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if diff := cmp.Diff([]int64{1}, store.reads); diff != "" {
+		if diff := cmp.Diff([]int64{1}, store.readRevisions()); diff != "" {
 			t.Errorf("read revisions (-want +got):\n%s", diff)
 		}
 	})
@@ -351,7 +365,7 @@ func TestCloseEndsTheBackgroundRead(t *testing.T) {
 		if err := errors.Join(s.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
-		if len(store.reads) > 0 {
+		if reads := store.readRevisions(); len(reads) > 0 {
 			t.Error("Close has read the state")
 		}
 	})
@@ -368,7 +382,7 @@ func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.set(stateOf(configMapB))
+	store.write(stateOf(configMapB))
 	if _, err := target.Replace(t.Context(), store, file, want); err == nil {
 		t.Fatal("the restore was not interrupted")
 	}
