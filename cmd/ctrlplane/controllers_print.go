@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sigs.k8s.io/yaml"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,9 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // printControllers writes the list as JSON, YAML, a table (format ""), or a table with
@@ -40,7 +40,7 @@ func printControllers(out io.Writer, list []control.Controller, format string) e
 	fmt.Fprintln(w)
 	for _, controller := range list {
 		for i, c := range columns {
-			fmt.Fprint(w, columnSeparator(i)+cmp.Or(c.cell(controller), "-"))
+			fmt.Fprint(w, columnSeparator(i)+cmp.Or(words.OneLine(c.cell(controller)), "-"))
 		}
 		fmt.Fprintln(w)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 // startForLesson starts the control plane; stop stops it.
 func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err error) {
 	s := &u.server
-	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
+	s.OnWarning = printWarning
 	earlystderr.SendTo(logEarlyStderr)
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -139,12 +138,4 @@ func exitCode(err error) int {
 		return 1
 	}
 	return 0
-}
-
-// singleLine is the message of an error without line breaks; empty for nil.
-func singleLine(err error) string {
-	if err == nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
 }

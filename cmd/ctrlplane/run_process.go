@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // commandProcess is the process of a run's command.
@@ -117,7 +119,7 @@ func (c *commandProcess) reportLeftovers(w io.Writer) {
 	var left []string
 	for _, p := range groupMembers(c.groupID) {
 		if !c.groupBefore[p.pid] {
-			left = append(left, fmt.Sprintf("%d (%s)", p.pid, p.name))
+			left = append(left, fmt.Sprintf("%d (%s)", p.pid, words.OneLine(p.name)))
 		}
 	}
 	if len(left) > 0 {

@@ -76,7 +76,7 @@ func (r *runReport) startRecording(s *ctrlplane.Server) {
 		return
 	}
 	if err := r.report.Follow(s.Observer()); err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: warning: --report: %s\n", singleLine(err))
+		printWarning("--report: " + err.Error())
 	}
 }
 
@@ -140,7 +140,7 @@ func (r *runReport) write(code int, err error) (int, error) {
 	o := r.outcome
 	o.Code, o.Err, o.Took = code, err, time.Since(o.Began)
 	if writeErr := r.report.Write(o, os.Stderr, os.Getenv); writeErr != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(writeErr))
+		printError(writeErr)
 		if code == 0 {
 			code = exitFailure
 		}

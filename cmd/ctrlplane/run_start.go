@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -24,7 +23,7 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 		r.report.startRecording(s)
 		p.recordStage(st)
 	}
-	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
+	s.OnWarning = printWarning
 	earlystderr.SendTo(logEarlyStderr)
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, func() string { return r.report.logPath(s) }, func() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sigs.k8s.io/yaml"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // nowName is the name of the current state in a diff.
@@ -106,12 +107,13 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 		return err
 	}
 	for _, d := range list {
-		text := fmt.Sprintf("%s %s\n", d, d.Change)
+		text := words.OneLine(fmt.Sprintf("%s %s", d, d.Change)) + "\n"
 		if output == "" {
-			var err error
-			if text, err = d.UnifiedDiff(from, to); err != nil {
+			diff, err := d.UnifiedDiff(from, to)
+			if err != nil {
 				return err
 			}
+			text = cleanDiff(diff)
 		}
 		if _, err := io.WriteString(out, text); err != nil {
 			return err

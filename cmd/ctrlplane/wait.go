@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // waitCommand has the flags of "ctrlplane wait".
@@ -103,12 +104,14 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	}
 	o := health.Options{Gone: w.forDeletion}
 	if !w.quiet {
-		o.Progress = func(s health.State) { fmt.Fprintf(out, "%s  %s  %s\n", s.Ref, s.Status, s.Message) }
+		o.Progress = func(s health.State) {
+			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message))
+		}
 	}
 	err = waiter.Wait(ctx, append(refs, named...), o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
-			fmt.Fprintf(out, "%s: %s\n", u.Ref, u.Reason)
+			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 		}
 	}
 	return err

@@ -49,6 +49,29 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsHaveNoControlCharacters names files that cannot be read: an error contains
+// text of a user, a file, an API server or a webhook.
+func TestErrorsHaveNoControlCharacters(t *testing.T) {
+	const evil = "a\x1b[2J\x07\u009b31m\u202eb\xff"
+	for _, args := range [][]string{
+		{"up", "--ui", "none", "--ephemeral", "-f", evil},
+		{"run", "-f", evil, "--", "true"},
+		{"wait", "-f", evil},
+		{"snapshot", "delete", evil},
+		{"--data-dir", evil, "status"},
+		{evil},
+	} {
+		cmd := program.Command(t, args...)
+		stdout, stderr, code := program.Run(t, cmd)
+		if code == 0 || !strings.HasPrefix(stderr, "ctrlplane: ") {
+			t.Errorf("%q: exit code %d: %q", args, code, stderr)
+		}
+		if strings.ContainsAny(stdout+stderr, "\x1b\x07\u009b\u202e\xff") {
+			t.Errorf("%q: stdout %q, stderr %q", args, stdout, stderr)
+		}
+	}
+}
+
 func TestStartErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

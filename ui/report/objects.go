@@ -1,6 +1,7 @@
 package report
 
 import (
+	"sigs.k8s.io/yaml"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -9,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -24,7 +25,7 @@ func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete e
 	}
 	if incomplete != nil {
 		for line := range strings.SplitSeq(incomplete.Error(), "\n") {
-			if _, err := fmt.Fprintf(w, "# Incomplete: %s\n", sanitizeText(line)); err != nil {
+			if _, err := fmt.Fprintf(w, "# Incomplete: %s\n", words.OneLine(line)); err != nil {
 				return err
 			}
 		}
