@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sigs.k8s.io/yaml"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // printControllers writes the list as JSON, YAML, a table (format ""), or a table with
@@ -25,7 +25,7 @@ func printControllers(out io.Writer, list []control.Controller, format string) e
 		enc.SetIndent("", "  ")
 		return enc.Encode(control.ControllerList{Items: list})
 	case "yaml":
-		data, err := yaml.Marshal(control.ControllerList{Items: list})
+		data, err := yamltext.Marshal(control.ControllerList{Items: list})
 		if err != nil {
 			return err
 		}

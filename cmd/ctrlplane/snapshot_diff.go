@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sigs.k8s.io/yaml"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // nowName is the name of the current state in a diff.
@@ -99,7 +99,7 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 		enc.SetIndent("", "  ")
 		return enc.Encode(map[string]any{"items": list})
 	case "yaml":
-		text, err := yaml.Marshal(map[string]any{"items": list})
+		text, err := yamltext.Marshal(map[string]any{"items": list})
 		if err != nil {
 			return err
 		}

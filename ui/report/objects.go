@@ -1,7 +1,6 @@
 package report
 
 import (
-	"sigs.k8s.io/yaml"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -31,7 +31,7 @@ func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete e
 		}
 	}
 	for _, u := range objects {
-		data, err := yaml.Marshal(redactObject(u).Object)
+		data, err := yamltext.Marshal(redactObject(u).Object)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}
