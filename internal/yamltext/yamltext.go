@@ -4,9 +4,9 @@
 package yamltext
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -22,24 +22,25 @@ func Marshal(v any) ([]byte, error) {
 
 // FromJSON converts JSON to YAML.
 func FromJSON(text []byte) ([]byte, error) {
-	return yaml.JSONToYAML([]byte(escapeForYAML(string(text))))
+	return yaml.JSONToYAML(EscapeJSON(text))
 }
 
-// escapeForYAML escapes the characters that YAML does not allow in a document or reads
-// differently. In valid JSON they are only in strings.
-func escapeForYAML(text string) string {
-	if strings.IndexFunc(text, needsEscape) < 0 {
+// EscapeJSON escapes the characters that YAML does not allow in a document or reads
+// differently, so that a parser of YAML can read the JSON. In valid JSON they are only in
+// strings.
+func EscapeJSON(text []byte) []byte {
+	if bytes.IndexFunc(text, needsEscape) < 0 {
 		return text
 	}
-	var b strings.Builder
-	for _, r := range text {
+	var b bytes.Buffer
+	for _, r := range string(text) {
 		if needsEscape(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	return b.Bytes()
 }
 
 func needsEscape(r rune) bool {
