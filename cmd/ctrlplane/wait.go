@@ -67,6 +67,9 @@ func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if len(args)+len(w.files) == 0 {
 		return usage.Errorf(`nothing to wait for: name settled, -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
 	}
+	if err := health.CheckArgs(args); err != nil {
+		return err
+	}
 	return w.validateTimeout()
 }
 
