@@ -29,16 +29,16 @@ func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err error) {
 	s := &u.server
 	s.OnWarning = printWarning
-	earlystderr.SendTo(logEarlyStderr)
+	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
-		earlystderr.SendTo(nil)
+		earlystderr.Release()
 		return nil, err
 	}
 	started.Store(true)
 	return func() error {
-		defer earlystderr.SendTo(nil)
+		defer earlystderr.Release()
 		if err := s.Close(); err != nil {
 			return fmt.Errorf("cannot stop the lesson's control plane: %w", err)
 		}

@@ -12,6 +12,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
+// stderr is the standard error of the process. While a control plane is served, what others
+// write to os.Stderr is captured for the log.
+var stderr = earlystderr.Original()
+
 func main() {
 	earlystderr.Release()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -39,13 +43,13 @@ func printError(err error) {
 		return
 	}
 	if text := words.OneLine(err.Error()); text != "" {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", text)
+		fmt.Fprintf(stderr, "ctrlplane: %s\n", text)
 	}
 }
 
 // printWarning prints a warning as one line.
 func printWarning(msg string) {
-	fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", words.OneLine(msg))
+	fmt.Fprintf(stderr, "ctrlplane: warning: %s\n", words.OneLine(msg))
 }
 
 // exit ends the process. Besides main, only a second signal and Kubernetes' own

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -153,7 +152,7 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 				code = exitFailure
 			}
 		}
-		c.reportLeftovers(os.Stderr)
+		c.reportLeftovers(stderr)
 	}()
 	if ctx.Err() != nil {
 		return r.signals.exitCode(), errors.New("interrupted before the command was started")
@@ -227,7 +226,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	select {
 	case err := <-ended:
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
-			printRemainingWork(os.Stderr, busy.Work)
+			printRemainingWork(stderr, busy.Work)
 		}
 		if err != nil {
 			return exitFailure, err
