@@ -58,7 +58,9 @@ receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
 SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
 has a process group of its own, and ctrlplane forwards all signals to that group.
 Processes of the group that outlive the command are reported on stderr, but not
-stopped. Processes in other groups or sessions are not detected.
+stopped. Processes in other groups or sessions are not detected. If ctrlplane itself
+is killed (SIGKILL), Linux kills the command, too, but not what the command has
+started; on other systems the command continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the command ran; and
