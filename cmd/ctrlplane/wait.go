@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // waitCommand has the flags of "ctrlplane wait".
@@ -39,7 +40,8 @@ expects. Objects that do not exist yet are waited for.
 Progress is written to stderr. If the objects are not healthy in time, or a Job, a
 Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
 one line per object: the Pod that is unschedulable, the quota that is exceeded, the
-image that cannot be pulled.`,
+image that cannot be pulled. It also names controllers that are stopped, paused or
+changed otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -99,9 +101,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	ctx, cancel := w.withTimeout(ctx)
+	bounded, cancel := w.withTimeout(ctx)
 	defer cancel()
-	named, err := waiter.Refs(ctx, w.namespace, args)
+	named, err := waiter.Refs(bounded, w.namespace, args)
 	if err != nil {
 		return err
 	}
@@ -111,14 +113,37 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message))
 		}
 	}
-	err = waiter.Wait(ctx, append(refs, named...), o)
+	err = waiter.Wait(bounded, append(refs, named...), o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 		}
+		w.printInterventions(ctx, out)
 	}
 	return err
 }
+
+// printInterventions prints which controllers are not as they are usually: one of them may
+// be the reason why an object is not healthy.
+func (w *waitCommand) printInterventions(ctx context.Context, out io.Writer) {
+	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
+	defer cancel()
+	client, err := w.target.controlClient()
+	if err != nil {
+		return // the objects' own reasons have been printed
+	}
+	now, err := client.Snapshot(ctx)
+	if err != nil {
+		return
+	}
+	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
+	for _, i := range ui.Interventions(now) {
+		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine("controllers "+undo[i.State]+" "+i.Controller))
+	}
+}
+
+// interventionsTimeout bounds the request for what was changed manually.
+const interventionsTimeout = 3 * time.Second
 
 // fileRefs returns references to the objects in the files.
 func (w *waitCommand) fileRefs() ([]health.Ref, error) {
