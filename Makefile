@@ -86,7 +86,7 @@ seed: ## record the objects that upstream creates in an empty store
 golden: ## rewrite golden files
 	go test ./ui ./ui/explain ./ui/live ./ui/report ./observe/scrape ./observe/trace -update
 	cd tools && go test ./bench ./screen -update
-	go test ./controllers -run TestDocument -update
+	go test ./controllers ./controllers/recording -run "UpToDate|Catalogue|LogTexts" -update
 
 help: ## print this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

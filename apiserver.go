@@ -77,7 +77,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
-	recordAs(p.recorder(apiServerName), func() { p.api, err = apiserver.Start(ctx, cfg) })
+	p.recorder(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
 		cfg.Listener.Close()
 		return err

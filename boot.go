@@ -2,7 +2,6 @@ package ctrlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -215,14 +214,14 @@ func (p *controlPlane) reportStage(s Stage) {
 	}
 }
 
-// explainStartError returns the cause rather than its effect: that etcd has failed,
-// or that the start was interrupted, instead of what this did to the current step.
+// explainStartError returns the cause rather than its effect: that the start was
+// interrupted, or that etcd has failed, instead of what this did to the current step.
 func (p *controlPlane) explainStartError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("the start was interrupted: %w", cause)
+	}
 	if cause := p.etcd.failure(); cause != nil {
 		return cause
-	}
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("the start was interrupted: %w", cause)
 	}
 	return err
 }

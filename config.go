@@ -19,9 +19,8 @@ type EtcdConfig struct {
 // APIServerConfig configures the API server.
 type APIServerConfig struct {
 	// FeatureGates is upstream's flag of that name, as Name=true|false with commas in
-	// between; empty = upstream's defaults. Gates belong to the process: the
-	// controllers and the scheduler have them, too, and what one Start sets the next
-	// one finds.
+	// between; empty = upstream's defaults. Gates belong to the process: they apply to
+	// all components, and Close restores them.
 	FeatureGates string
 	// RuntimeConfig is upstream's flag of that name, as group/version=true|false with
 	// commas in between; empty = upstream's defaults.
@@ -33,7 +32,7 @@ type APIServerConfig struct {
 // ControllersConfig configures the controllers.
 type ControllersConfig struct {
 	// Select lists the controllers to run in the syntax of upstream's --controllers:
-	// "*", "name" and "-name"; nil = controllers.Default.
+	// "*", "name" and "-name"; nil = controllers.DefaultList.
 	Select []string
 	// LeaderElect makes the controllers run only while this process holds the lease,
 	// for several processes on one etcd cluster.

@@ -30,20 +30,18 @@
 //     another part of the process sets while the Server runs stays.
 //   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There
 //     is no opt-out, because the components log through klog.
-//   - Feature gates, by APIServer.FeatureGates or by an upstream flag. Leave them empty to
-//     opt out. A later Start in the same process sets the last gates again, because
-//     upstream keeps the values of the flag.
+//   - Feature gates, by APIServer.FeatureGates. Leave it empty to opt out.
 //   - The entries of /configz.
 //   - The names of the controllers' and the API server's informers, which client-go
 //     reserves per process.
-//   - How upstream's storage connects to etcd, with the embedded etcd. Set Etcd.Endpoints
-//     to opt out.
+//   - How upstream's storage connects to etcd, and the size of the segments of etcd's
+//     write-ahead log (wal.SegmentSizeBytes, 8 MiB), with the embedded etcd. Set
+//     Etcd.Endpoints to opt out.
 //
 // Importing this package changes these settings for the rest of the process. There is no
 // opt-out but not importing it.
 //
 //   - The metrics provider of client-go's work queues (workqueue.SetProvider).
-//   - The size of the segments of etcd's write-ahead log (wal.SegmentSizeBytes): 8 MiB.
 //   - What Kubernetes' packages register when they are imported: API types in client-go's
 //     scheme, metrics, feature gates, admission plugins.
 //
@@ -52,7 +50,9 @@
 //
 // The warning handler of client-go (rest.SetDefaultWarningHandler) is not changed: clients
 // inside the process receive no warnings. Neither is klog.OsExit: a component that fails
-// fatally exits the process, as upstream does.
+// fatally exits the process, as upstream does. Upstream also does so if a start is
+// interrupted, by its context or by Close, while the API server starts: a program that
+// must survive that sets klog.OsExit to runtime.Goexit meanwhile, as the command does.
 //
 // Goroutines that upstream never ends, such as those of cached transports, may stay for
 // some seconds after Close; their number does not grow with the number of Servers.

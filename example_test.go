@@ -89,7 +89,7 @@ func ExampleServer_Observer() {
 			log.Fatal(err)
 		}
 	}
-	// Output: create replicasets.apps
+	// Output: create replicasets
 }
 
 // A paused controller's writes are held until Step releases one, or Resume all.
@@ -119,5 +119,5 @@ func ExampleServer_Interventions() {
 		log.Fatal(err)
 	}
 	fmt.Println(released.Verb, released.Object.Resource)
-	// Output: create replicasets.apps
+	// Output: create replicasets
 }

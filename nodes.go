@@ -86,7 +86,7 @@ func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error
 
 // start needs the lock.
 func (s *nodeSimulation) start(ctx context.Context, config nodes.Config) (err error) {
-	recordAs(s.recorder, func() {
+	s.recorder.Do(func() {
 		var started *nodes.Fleet
 		if started, err = nodes.Start(ctx, config); err == nil {
 			s.running = started

@@ -52,16 +52,6 @@ func (p *controlPlane) recorder(name string) *observe.Recorder {
 	return p.observer.Recorder(name)
 }
 
-// recordAs runs f, and what goroutines it starts, as the work of a recorder's
-// controller; a nil recorder records nothing.
-func recordAs(recorder *observe.Recorder, f func()) {
-	if recorder == nil {
-		f()
-		return
-	}
-	recorder.Do(f)
-}
-
 // observeWrites notes each write to an embedded etcd, so that the observer knows
 // which informers have not received it yet.
 func (p *controlPlane) observeWrites() {

@@ -3,7 +3,9 @@ package ctrlplane
 import (
 	"testing"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/version"
+	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
 )
 
@@ -37,5 +39,41 @@ func TestCaptureFeatureGatesRestoresThem(t *testing.T) {
 		if got, want := gates.ExplicitlySet(name), name == "Chosen"; got != want {
 			t.Errorf("%s: set explicitly: %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestClearFeatureGateFlags(t *testing.T) {
+	gates := featuregate.NewVersionedFeatureGate(version.MustParse("1.37"))
+	if err := gates.Add(map[featuregate.Feature]featuregate.FeatureSpec{"Alpha": {PreRelease: featuregate.Alpha}}); err != nil {
+		t.Fatal(err)
+	}
+	registry := basecompatibility.NewComponentGlobalsRegistry()
+	effective := basecompatibility.NewEffectiveVersionFromString("1.37", "1.36", "1.36")
+	if err := registry.Register(basecompatibility.DefaultKubeComponent, effective, gates); err != nil {
+		t.Fatal(err)
+	}
+	start := func(args ...string) bool {
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		registry.AddFlags(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		if err := registry.Set(); err != nil {
+			t.Fatal(err)
+		}
+		return gates.Enabled("Alpha")
+	}
+	restore := captureFeatureGates(gates)
+	if !start("--feature-gates=Alpha=true") {
+		t.Fatal("the gate was not set")
+	}
+	if err := restore(); err != nil {
+		t.Fatal(err)
+	}
+	if err := clearFeatureGateFlags(registry); err != nil {
+		t.Fatal(err)
+	}
+	if start() {
+		t.Error("the next start has set the gate of the one before")
 	}
 }

@@ -34,7 +34,7 @@ func TestInterventionsResolveNames(t *testing.T) {
 		"":                                 `no controller is named: "ctrlplane controllers" lists them`,
 		"job deploymnt":                    `unknown controller "deploymnt": did you mean "deployment"?`,
 		"service-account-token-controller": `unknown controller "service-account-token-controller": did you mean "serviceaccount-token-controller"?`,
-		"job,cronjob":                      `unknown controller "job,cronjob": did you mean "cronjob"?`,
+		"job,cronjob":                      `unknown controller "job,cronjob": did you mean "job"?`,
 		"* job":                            `unknown controller "*": "ctrlplane controllers" lists them`,
 	} {
 		if _, err := i.resolveNames(strings.Fields(names), all); err == nil || err.Error() != want || !errors.As(err, new(usage.Error)) {

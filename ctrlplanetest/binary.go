@@ -69,9 +69,9 @@ func (b Binary) findProgram() (string, error) {
 	case err == nil:
 		return path, nil
 	case from == "PATH":
-		return "", fmt.Errorf("no program %s in PATH, and $%s is not set: install it with %q", programName, programEnv, installCommand)
+		return "", fmt.Errorf("program %s not found in PATH, and $%s is not set: install it with %q", programName, programEnv, installCommand)
 	}
-	return "", fmt.Errorf("%s is not a program that can be run: %w: install it with %q", from, err, installCommand)
+	return "", fmt.Errorf("%s is not an executable program: %w: install it with %q", from, err, installCommand)
 }
 
 // upFlags returns the flags of "ctrlplane up" for the options.
@@ -126,7 +126,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	}
 	var ready childproc.ReadyMessage
 	if err := json.Unmarshal(line, &ready); err != nil {
-		return fmt.Errorf("%s printed %q, which is not what ctrlplane prints: name another program", p.cmd.Path, truncate(line))
+		return fmt.Errorf("%s: unexpected output %q: is this ctrlplane?", p.cmd.Path, truncate(line))
 	}
 	if ready.Protocol != childproc.ProtocolVersion {
 		return fmt.Errorf("%s is version %s with protocol %d, the tests need protocol %d: install the version of ctrlplane that go.mod requires", p.cmd.Path, ready.Version, ready.Protocol, childproc.ProtocolVersion)

@@ -97,7 +97,7 @@ func (p *ControlPlane) close() error {
 }
 
 func (p *ControlPlane) endedError() error {
-	return fmt.Errorf("the control plane ended during the tests: %w", p.running.Err())
+	return fmt.Errorf("the control plane exited during the tests: %w", p.running.Err())
 }
 
 // RESTConfig returns the administrator's configuration, without a client-side rate limit.

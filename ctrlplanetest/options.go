@@ -71,7 +71,7 @@ func singleOptions(opts []Options) (Options, error) {
 	case 1:
 		o = opts[0]
 	default:
-		return o, fmt.Errorf("%d Options are given: merge them into one", len(opts))
+		return o, fmt.Errorf("%d Options given: pass at most one", len(opts))
 	}
 	for name, timeout := range map[string]*time.Duration{"StartTimeout": &o.StartTimeout, "Timeout": &o.Timeout} {
 		if *timeout < 0 {

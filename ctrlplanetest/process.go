@@ -20,7 +20,7 @@ import (
 const stopTimeout = 20 * time.Second
 
 // errProcessEnded is wrapped by the error of a process that ended by itself.
-var errProcessEnded = errors.New("process ended")
+var errProcessEnded = errors.New("process exited")
 
 // process is a control plane in a child process. It stops when its stdin is closed,
 // which the system does if this process ends in any way.

@@ -100,11 +100,11 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 
 func TestStartOfWrongProgram(t *testing.T) {
 	for _, tc := range []struct{ role, want string }{
-		{"chatterbox", `printed "hello, this is not ctrlplane", which is not what ctrlplane prints: name another program`},
+		{"chatterbox", `: unexpected output "hello, this is not ctrlplane": is this ctrlplane?`},
 		{"newer", "is version v9.9.9 with protocol 99, the tests need protocol 1: install the version of ctrlplane that go.mod requires"},
 		{"older", "is too old for these tests: install the version of ctrlplane that go.mod requires"},
 		{"no file", "kubeconfig of "},
-		{"crashing", "did not start: process ended: exit status 1: ctrlplane: the disk is full"},
+		{"crashing", "did not start: process exited: exit status 1: ctrlplane: the disk is full"},
 	} {
 		t.Run(tc.role, func(t *testing.T) { requireStartError(t, fakeProgram(t, tc.role), tc.want) })
 	}
@@ -114,16 +114,16 @@ func TestStartOfWrongProgram(t *testing.T) {
 		requireStartError(t, o, "is not ready: timed out after 100ms")
 	})
 	t.Run("no such file", func(t *testing.T) {
-		requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is not a program that can be run")
+		requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: "/no/such/ctrlplane"}}, "Binary.Path is not an executable program")
 	})
 	t.Run("environment names a folder", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "testdata")
-		requireStartError(t, ctrlplanetest.Options{}, "$CTRLPLANE is not a program that can be run")
+		requireStartError(t, ctrlplanetest.Options{}, "$CTRLPLANE is not an executable program")
 	})
 	t.Run("none in PATH", func(t *testing.T) {
 		t.Setenv("CTRLPLANE", "")
 		t.Setenv("PATH", t.TempDir())
-		requireStartError(t, ctrlplanetest.Options{}, `no program ctrlplane in PATH, and $CTRLPLANE is not set: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
+		requireStartError(t, ctrlplanetest.Options{}, `program ctrlplane not found in PATH, and $CTRLPLANE is not set: install it with "go install github.com/ctrlplane/ctrlplane/cmd/ctrlplane@latest"`)
 	})
 }
 
@@ -137,7 +137,7 @@ func TestStartWithInvalidOptions(t *testing.T) {
 	requireStartError(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
 	r := newRecorder("Two")
 	r.runTest(func(tb testing.TB) { ctrlplanetest.Start(tb, ctrlplanetest.Options{}, ctrlplanetest.Options{}) })
-	if want := "2 Options are given: merge them into one"; !strings.Contains(r.logged(), want) {
+	if want := "2 Options given: pass at most one"; !strings.Contains(r.logged(), want) {
 		t.Errorf("got %q, want %q", r.logged(), want)
 	}
 }
@@ -191,7 +191,7 @@ func TestControlPlaneDiesDuringTest(t *testing.T) {
 		}()
 		cp.WaitHealthy(tb, object...)
 	})
-	if n := strings.Count(r.logged(), "the control plane ended during the tests: "); n < 2 {
+	if n := strings.Count(r.logged(), "the control plane exited during the tests: "); n < 2 {
 		t.Errorf("it is reported %d times, want by the wait and at the end of the test: %s", n, r.logged())
 	}
 }

@@ -64,7 +64,7 @@ func connectCluster(start context.Context, cfg Config) error {
 		return nil
 	}
 	if start.Err() != nil {
-		return fmt.Errorf("connect: canceled before an endpoint answered: %w", context.Cause(start))
+		return fmt.Errorf("connect: stopped waiting for an endpoint: %w", context.Cause(start))
 	}
 	return &adviceError{
 		err:    fmt.Errorf("connect: %s", strings.Join(reasons, ", ")),

@@ -158,7 +158,7 @@ func (m *member) startError(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("canceled before it was ready: %w", context.Cause(ctx))
+		return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
 	}
 	return nil
 }

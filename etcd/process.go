@@ -53,6 +53,6 @@ func acquireStartSlot(ctx context.Context) (release func(), err error) {
 	case startSlot <- struct{}{}:
 		return func() { <-startSlot }, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("canceled before it was ready: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
 	}
 }

@@ -153,7 +153,7 @@ func TestCloseWithOpenWatch(t *testing.T) {
 		t.Errorf("Err after Close: %v", err)
 	}
 	if conn, err := s.Dialer()(testContext(t), "tcp", ""); err == nil {
-		t.Errorf("dialled %v after Close", conn.RemoteAddr())
+		t.Errorf("dialed %v after Close", conn.RemoteAddr())
 	}
 }
 

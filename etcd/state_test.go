@@ -183,7 +183,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	cancel()
 	if _, err := s.ReplaceState(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 			files: map[string]string{"d": "x"},
 			want:  `data folder DIR is a file: choose another --data-dir`,
 		},
-		"somebody else's": {
+		"foreign files": {
 			files: map[string]string{"d/Documents/": "", "d/letter.txt": "x"},
 			want:  `data folder DIR contains other files, such as Documents: choose a --data-dir that is new, empty or was created by ctrlplane`,
 		},

@@ -4,64 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// sandboxEnv is set in a process that runs in the namespaces of inSandbox.
-const sandboxEnv = "DATADIR_TEST_SANDBOX"
-
-// inSandbox runs the calling test again as the user uid in a new user namespace, and
-// reports whether this is that run. User 0 can mount there; any other user has no
-// privileges, even if root runs the tests.
-func inSandbox(t *testing.T, uid int) bool {
-	t.Helper()
-	if os.Getenv(sandboxEnv) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), sandboxEnv+"=1", "TMPDIR="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
-		t.Skipf("no user namespaces here: %v", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
-
-// setMode changes the mode until the end of the test.
-func setMode(t *testing.T, path string, mode os.FileMode) {
-	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chmod(path, 0o700); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestOpenUnwritableDir(t *testing.T) {
-	if !inSandbox(t, 1000) {
+	if !testutil.InSandbox(t, 1000) {
 		return
 	}
 	parent := t.TempDir()
 	writeFiles(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
 	for name, mode := range map[string]os.FileMode{"ours": 0o500, "empty": 0o500, "hidden": 0, ".": 0o500} {
-		setMode(t, filepath.Join(parent, name), mode)
+		testutil.Chmod(t, filepath.Join(parent, name), mode)
 	}
 	for name, why := range map[string]string{
 		"ours":    `open DIR/lock: permission denied`,
@@ -82,14 +42,14 @@ func TestOpenUnwritableDir(t *testing.T) {
 }
 
 func TestTempReportsCleanupError(t *testing.T) {
-	if !inSandbox(t, 1000) {
+	if !testutil.InSandbox(t, 1000) {
 		return
 	}
 	parent := setTempDir(t)
 	stuck := filepath.Join(parent, tempPrefix+"1")
 	writeFiles(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
 	writeFiles(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
-	setMode(t, filepath.Join(stuck, "etcd"), 0o500)
+	testutil.Chmod(t, filepath.Join(stuck, "etcd"), 0o500)
 	d, err := OpenTemp()
 	if err != nil {
 		t.Fatal(err)
@@ -107,20 +67,11 @@ func TestTempReportsCleanupError(t *testing.T) {
 // mountFullDisk mounts a file system with room for that many files and folders.
 func mountFullDisk(t *testing.T, room int) string {
 	t.Helper()
-	path := t.TempDir()
-	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, fmt.Sprintf("size=64k,nr_inodes=%d", room+1)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(path, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	return path
+	return testutil.MountTmpfs(t, fmt.Sprintf("size=64k,nr_inodes=%d", room+1))
 }
 
-func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
-	if !inSandbox(t, 0) {
+func TestDiskFull(t *testing.T) {
+	if !testutil.InSandbox(t, 0) {
 		return
 	}
 	// The folders a and a/d, and the files lock, pid and ctrlplane.json.

@@ -76,14 +76,14 @@ func TestTempRemovesAbandonedDirs(t *testing.T) {
 		files map[string]string
 		keep  bool
 	}{
-		"died before it locked":        {files: map[string]string{}},
-		"died before the marker":       {files: map[string]string{lockFile: "", pidFile: "1\n", ".new-1": ""}},
-		"the machine died":             {files: map[string]string{lockFile: "", markerFile: "", "etcd/wal": "x"}},
-		"died":                         {files: map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`, "a/b/c": "x"}},
-		"no lock file":                 {files: map[string]string{markerFile: `{"format":0,"ephemeral":true}`}, keep: true},
-		"somebody else's":              {files: map[string]string{"letter.txt": "x"}, keep: true},
-		"somebody else's, with a lock": {files: map[string]string{lockFile: "", "letter.txt": "x"}, keep: true},
-		"a --data-dir":                 {files: map[string]string{lockFile: "", markerFile: `{"format":1}`, "etcd/wal": "x"}, keep: true},
+		"died before it locked":      {files: map[string]string{}},
+		"died before the marker":     {files: map[string]string{lockFile: "", pidFile: "1\n", ".new-1": ""}},
+		"the machine died":           {files: map[string]string{lockFile: "", markerFile: "", "etcd/wal": "x"}},
+		"died":                       {files: map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`, "a/b/c": "x"}},
+		"no lock file":               {files: map[string]string{markerFile: `{"format":0,"ephemeral":true}`}, keep: true},
+		"foreign files":              {files: map[string]string{"letter.txt": "x"}, keep: true},
+		"foreign files, with a lock": {files: map[string]string{lockFile: "", "letter.txt": "x"}, keep: true},
+		"a --data-dir":               {files: map[string]string{lockFile: "", markerFile: `{"format":1}`, "etcd/wal": "x"}, keep: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

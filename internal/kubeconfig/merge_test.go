@@ -162,7 +162,7 @@ func TestUnmergeRestoresCurrentContext(t *testing.T) {
 		"two, the last gone":                   {[]string{"+a", "+b", "-b"}, "a"},
 		"two, back and forth":                  {[]string{"+a", "+b", "+a", "-a", "-b"}, "work"},
 		"two, back and forth, the other way":   {[]string{"+a", "+b", "+a", "-b", "-a"}, "work"},
-		"two, back and forth by hand":          {[]string{"+a", "+b", "a", "+a", "+b", "-b", "-a"}, "work"},
+		"two, switched manually":               {[]string{"+a", "+b", "a", "+a", "+b", "-b", "-a"}, "work"},
 		"three":                                {[]string{"+a", "+b", "+c", "-b", "-c"}, "a"},
 		"three, back and forth":                {[]string{"+a", "+b", "+c", "+a", "+b", "-a", "-c", "-b"}, "work"},
 		"another control plane is not ours":    {[]string{"+a", "-b"}, "a"},

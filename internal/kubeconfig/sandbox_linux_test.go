@@ -4,58 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
-// sandboxEnv is set in a process that runs in the namespaces of inSandbox.
-const sandboxEnv = "KUBECONFIG_TEST_SANDBOX"
-
-// inSandbox runs the calling test again as the user uid in a new user namespace, and
-// reports whether this is that run. User 0 can mount there; any other user has no
-// privileges, even if root runs the tests.
-func inSandbox(t *testing.T, uid int) bool {
-	t.Helper()
-	if os.Getenv(sandboxEnv) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), sandboxEnv+"=1", "TMPDIR="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
-		t.Skipf("no user namespaces here: %v", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
-
-// setMode changes the mode until the end of the test.
-func setMode(t *testing.T, path string, mode os.FileMode) {
-	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chmod(path, 0o700); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestPermissionDenied(t *testing.T) {
-	if !inSandbox(t, 1000) {
+	if !testutil.InSandbox(t, 1000) {
 		return
 	}
 	tests := map[string]struct {
@@ -71,9 +31,9 @@ func TestPermissionDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": usersKubeconfig})
 			path := filepath.Join(dir, test.path)
-			setMode(t, path, test.mode)
+			testutil.Chmod(t, path, test.mode)
 			_, err := Merge("a", sampleConfig("a"))
-			setMode(t, path, 0o700)
+			testutil.Chmod(t, path, 0o700)
 			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG",
 				dir, strings.ReplaceAll(test.want, "DIR", dir)))
 			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, dir)); diff != "" {
@@ -86,7 +46,7 @@ func TestPermissionDenied(t *testing.T) {
 // TestUnmergeIgnoresUnrelatedUnwritableFile has a file in the list that is not writable and
 // has nothing to remove.
 func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
-	if !inSandbox(t, 1000) {
+	if !testutil.InSandbox(t, 1000) {
 		return
 	}
 	dir := setKubeconfigFiles(t, []string{"theirs/config", "config"}, map[string]string{"theirs/config": usersKubeconfig, "config": usersKubeconfig})
@@ -94,31 +54,23 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "config"))
 	mustMerge(t, "a")
 	t.Setenv("KUBECONFIG", filepath.Join(theirs, "config")+":"+filepath.Join(dir, "config"))
-	setMode(t, theirs, 0o500)
+	testutil.Chmod(t, theirs, 0o500)
 	mustUnmerge(t, "a")
 	if got := mustLoad(t, filepath.Join(dir, "config")); got.CurrentContext != "work" || len(got.Contexts) != 2 {
 		t.Errorf("got %+v", got)
 	}
 
-	setMode(t, theirs, 0o700)
+	testutil.Chmod(t, theirs, 0o700)
 	mustMerge(t, "a") // into the user's file, the first in the list
-	setMode(t, theirs, 0o500)
+	testutil.Chmod(t, theirs, 0o500)
 	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
 }
 
-func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
-	if !inSandbox(t, 0) {
+func TestDiskFull(t *testing.T) {
+	if !testutil.InSandbox(t, 0) {
 		return
 	}
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4k"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	disk := testutil.MountTmpfs(t, "size=4k")
 	path := filepath.Join(disk, "config")
 	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o600); err != nil {
 		t.Fatal(err)

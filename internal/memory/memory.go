@@ -78,7 +78,7 @@ type Governor struct {
 // called. If keep is set, or the user has chosen how to collect, the Governor does
 // nothing.
 func Start(keep bool) *Governor {
-	if keep || userHasChosen() {
+	if keep || userHasChosen() || !metricsSupported() {
 		return newGovernor(collector{})
 	}
 	g := newGovernor(collector{debug.SetGCPercent, readHeap, afterCollection, release})
@@ -89,9 +89,32 @@ func Start(keep bool) *Governor {
 // userHasChosen reports whether GOGC, GOMEMLIMIT or their functions in
 // runtime/debug were used.
 func userHasChosen() bool {
-	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
-	metrics.Read(sample)
-	return os.Getenv("GOGC") != "" || sample[0].Value.Uint64() != 100 || sample[1].Value.Uint64() != math.MaxInt64
+	values, _ := readMetrics("/gc/gogc:percent", "/gc/gomemlimit:bytes")
+	return os.Getenv("GOGC") != "" || values[0] != 100 || values[1] != math.MaxInt64
+}
+
+// metricsSupported reports whether this version of Go has the metrics of readHeap.
+func metricsSupported() bool {
+	_, ok := readMetrics(heapMetrics...)
+	return ok
+}
+
+// readMetrics returns 0, and false, for metrics that this version of Go does not have.
+func readMetrics(names ...string) (values []uint64, ok bool) {
+	samples := make([]metrics.Sample, len(names))
+	for i, name := range names {
+		samples[i].Name = name
+	}
+	metrics.Read(samples)
+	ok = true
+	for _, sample := range samples {
+		if sample.Value.Kind() != metrics.KindUint64 {
+			values, ok = append(values, 0), false
+			continue
+		}
+		values = append(values, sample.Value.Uint64())
+	}
+	return values, ok
 }
 
 func newGovernor(c collector) *Governor {
@@ -226,11 +249,11 @@ func governedPercent(live uint64, busy bool) int {
 	return int(100 * headroom / max(live, 1))
 }
 
+var heapMetrics = []string{"/gc/heap/live:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes"}
+
 func readHeap() heap {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
-	metrics.Read(sample)
-	live := sample[0].Value.Uint64()
-	return heap{live: live, base: live + sample[1].Value.Uint64() + sample[2].Value.Uint64()}
+	values, _ := readMetrics(heapMetrics...)
+	return heap{live: values[0], base: values[0] + values[1] + values[2]}
 }
 
 func afterCollection(f func()) {

@@ -232,6 +232,15 @@ func TestStartBoundsNextCollection(t *testing.T) {
 	runtime.KeepAlive(alive)
 }
 
+func TestReadMetrics(t *testing.T) {
+	if !metricsSupported() {
+		t.Errorf("this version of Go lacks one of %q: the Governor does nothing", heapMetrics)
+	}
+	if values, ok := readMetrics("/gc/gogc:percent", "/no/such:metric"); ok || values[0] == 0 || values[1] != 0 {
+		t.Errorf("got %v, %v for a metric that exists and one that does not", values, ok)
+	}
+}
+
 func TestRealCollector(t *testing.T) {
 	t.Setenv("GOGC", "")
 	collected := make(chan struct{})

@@ -59,7 +59,7 @@ func TestDecodeRefusesDamagedFiles(t *testing.T) {
 			bad := bytes.Clone(file)
 			bad[i] ^= 1 << bit
 			if _, _, err := Decode(bad); err == nil {
-				t.Fatalf("bit %d of byte %d of %d is wrong, and nobody cares", bit, i, len(file))
+				t.Fatalf("bit %d of byte %d of %d is flipped, and the file is accepted", bit, i, len(file))
 			}
 		}
 		if _, _, err := Decode(file[:i]); err == nil {
@@ -84,7 +84,7 @@ func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	nowhere.Entries[0].TTL = 3
 	for name, file := range map[string][]byte{
 		"no header":           signed("ctrlplane snapshot 1\n"),
-		"header is no JSON":   signed("ctrlplane snapshot 1\nx\n"),
+		"header is not JSON":  signed("ctrlplane snapshot 1\nx\n"),
 		"no entries":          signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
 		"format 0":            signed("ctrlplane snapshot 0\n{}\n"),
 		"format not a number": signed("ctrlplane snapshot 1x\n{}\n"),

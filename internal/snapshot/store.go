@@ -40,7 +40,7 @@ func UserStore() (Store, error) {
 
 // CheckName rejects names that a snapshot cannot have.
 func CheckName(name string) error {
-	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) { // "con" is no file name on Windows
+	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) { // "con" is not a valid file name on Windows
 		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxNameLength)
 	}
 	return nil

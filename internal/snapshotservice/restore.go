@@ -43,11 +43,22 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 	// Controllers resume before the nodes do, as at a start.
 	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes(ctx))
 	done.Took = time.Since(began)
-	s.cfg.Restored(fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %v",
-		done.Total(), done.Took.Round(time.Millisecond)))
+	s.cfg.Restored(describeRestore(done, err))
 	s.cfg.Logger.Info("restore", "changed", done.Total(), "revision", done.Revision, "err", err,
 		"took", done.Took, "stop", stopped, "write", written-stopped, "start", done.Took-written)
 	return done, err
+}
+
+// describeRestore returns the sentence for Config.Restored.
+func describeRestore(done control.RestoreResult, err error) string {
+	took := done.Took.Round(time.Millisecond)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("a snapshot could not be restored, controllers restarted after %v: %v", took, err)
+	case done.Total() == 1:
+		return fmt.Sprintf("a snapshot was restored: 1 object changed, controllers restarted after %v", took)
+	}
+	return fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %v", done.Total(), took)
 }
 
 // writeState writes the state while all other writes are blocked, and returns when

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
@@ -257,6 +258,21 @@ func TestRestoreRollsBackAfterFailure(t *testing.T) {
 				t.Errorf("calls %q, want that all parts were resumed", p.calls)
 			}
 		})
+	}
+}
+
+func TestDescribeRestore(t *testing.T) {
+	done := func(created int) control.RestoreResult {
+		return control.RestoreResult{ObjectCounts: control.ObjectCounts{Created: created}, Took: 42 * time.Millisecond}
+	}
+	for want, got := range map[string]string{
+		"a snapshot was restored: 1 object changed, controllers restarted after 42ms":       describeRestore(done(1), nil),
+		"a snapshot was restored: 2 objects changed, controllers restarted after 42ms":      describeRestore(done(2), nil),
+		"a snapshot could not be restored, controllers restarted after 42ms: no space left": describeRestore(done(0), errors.New("no space left")),
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }
 

@@ -124,10 +124,10 @@ func (f *podFeed) Add(obj any) error {
 	return nil
 }
 
-// processPod updates the registry and passes the Pod to kwok. again means that the
+// processPod updates the registry and passes the Pod to kwok. listed means that the
 // Pod comes from a list, because its node became live after the watch delivered it.
-func (f *podFeed) processPod(pod *corev1.Pod, again bool) {
-	seen := f.registry.updatePod(pod, again, nil)
+func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
+	seen := f.registry.updatePod(pod, listed, nil)
 	if !seen.accepted {
 		return
 	}

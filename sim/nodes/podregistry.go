@@ -27,14 +27,14 @@ type podUpdate struct {
 	rejected        *rejection // by its node as the watch knows it: check the current Node
 }
 
-// updatePod stores the state of a Pod. With again, the Pod comes from a list and may be
+// updatePod stores the state of a Pod. With listed, the Pod comes from a list and may be
 // out of date. fresh is the current Node of the Pod, or nil: only that can reject the
 // Pod finally.
-func (r *podRegistry) updatePod(pod *corev1.Pod, again bool, fresh *corev1.Node) podUpdate {
+func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node) podUpdate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[pod.UID]
-	if again && (e == nil || e.resourceVersion != pod.ResourceVersion) {
+	if listed && (e == nil || e.resourceVersion != pod.ResourceVersion) {
 		return podUpdate{} // deleted or newer: the watch is ahead of the list
 	}
 	if e == nil {

@@ -69,7 +69,13 @@ func TestChild(t *testing.T) {
 
 func TestChildUsageErrors(t *testing.T) {
 	program.RequireFailure(t, program.Command(t, "child", "extra"), 2, "takes no arguments")
-	program.RequireFailure(t, program.Command(t, "child", "--pod-cidr=zz"), 2, "zz")
+	cmd := program.Command(t, "child", "--pod-cidr=zz")
+	stdin, err := cmd.StdinPipe() // its end would interrupt the start
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	program.RequireFailure(t, cmd, 2, "zz")
 }
 
 // TestRunSelectsItsControlPlane starts a run within a run: the verbs that the inner

@@ -172,7 +172,7 @@ func TestStartErrors(t *testing.T) {
 	}
 	for _, tc := range []struct{ args, says string }{
 		{"up --ephemeral --port " + port, "port " + port + " is in use"},
-		{"up --ephemeral --bind-address 192.0.2.1", "192.0.2.1 is not one of this machine"},
+		{"up --ephemeral --bind-address 192.0.2.1", "this machine has no address 192.0.2.1"},
 		{"up --data-dir " + file, "is a file"},
 		{"up --data-dir " + filepath.Dir(file), "contains other files"},
 		{"up --ephemeral --etcd-endpoints http://127.0.0.1:1", "http://127.0.0.1:1"},

@@ -29,7 +29,7 @@ func TestViewUsageErrors(t *testing.T) {
 		{"top --insecure-skip-tls-verify", 2, "need --metrics"},
 		{"--name demo top --metrics http://127.0.0.1:1", 2, "use one of them"},
 		{"top --metrics localhost:8080", 2, "http://localhost:8080"},
-		{"top --metrics ftp://localhost", 2, "only http:// and https://"},
+		{"top --metrics ftp://localhost", 2, "use http:// or https://"},
 		{"top --metrics http://127.0.0.1:1 --token-file nowhere", 2, "nowhere"},
 		{"top --metrics http://127.0.0.1:1 --cert-file x", 2, "--key-file"},
 		{"up --observe-records=many", 2, "--observe-records"},

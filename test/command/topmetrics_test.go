@@ -45,9 +45,9 @@ func TestTopMetricsErrors(t *testing.T) {
 	defer secure.Close()
 	for name, tc := range map[string]struct{ url, says string }{
 		"no server":     {gone.URL, "connection refused"},
-		"a page":        {serveResponse(t, 200, "<!DOCTYPE html><html><body>Hello</body></html>"), "not with metrics"},
+		"a page":        {serveResponse(t, 200, "<!DOCTYPE html><html><body>Hello</body></html>"), "not metrics"},
 		"no work queue": {serveResponse(t, 200, "# TYPE up gauge\nup 1\n"), "workqueue_"},
-		"nothing":       {serveResponse(t, 200, ""), "answers with nothing"},
+		"nothing":       {serveResponse(t, 200, ""), "the answer is empty"},
 		"unauthorized":  {serveResponse(t, 401, "Unauthorized"), "--token-file"},
 		"forbidden":     {serveResponse(t, 403, "Forbidden"), "--token-file"},
 		"not found":     {serveResponse(t, 404, "not found"), "404"},

@@ -44,18 +44,18 @@ func TestInterventions(t *testing.T) {
 }
 
 // beginIntervention starts each of them.
-func beginIntervention(t *testing.T) (ns string, gates control.Interventions) {
+func beginIntervention(t *testing.T) (ns string, interventions control.Interventions) {
 	t.Helper()
 	if os.Getenv(interventionsEnv) == "" {
 		t.Skip("run by TestInterventions in a process of its own")
 	}
-	gates = newRemoteClient(t).Interventions()
+	interventions = newRemoteClient(t).Interventions()
 	t.Cleanup(func() {
 		if t.Failed() { // its faults would fail the other tests, too
-			mustSucceed(t)(gates.Clear(context.Background(), []string{control.AllControllers}))
+			mustSucceed(t)(interventions.Clear(context.Background(), []string{control.AllControllers}))
 		}
 	})
-	return createNamespace(t), gates
+	return createNamespace(t), interventions
 }
 
 // awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted.
@@ -129,18 +129,18 @@ func queueDepth(queue string) func(context.Context) (int64, error) {
 // A paused controller creates no Pods while its queue grows; three steps create three
 // Pods; after it resumes, all 200 × 5 Pods exist.
 func TestInterventionPauseStepResume(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	all := numberedDeployments(0, 200)
 	createDeployments(t, ns, all[:100])
 	await(t, "first Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) >= 20 })
-	if names := mustSucceed(t)(gates.Pause(ctx, []string{"replicaset", "replicaset-controller"})); !slices.Equal(names, []string{"replicaset-controller"}) {
+	if names := mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset", "replicaset-controller"})); !slices.Equal(names, []string{"replicaset-controller"}) {
 		t.Errorf("paused: %v", names)
 	}
 	paused := countPods(t, ns)
 	createDeployments(t, ns, all[100:])
 	await(t, "growing queue", queueDepth("replicaset"), func(n int64) bool { return n >= 95 })
-	held, err := gates.HeldWrites(ctx, "replicaset", 50)
+	held, err := interventions.HeldWrites(ctx, "replicaset", 50)
 	if err != nil || held.Total == 0 || !slices.ContainsFunc(held.Items, func(h control.HeldWrite) bool {
 		return h.Verb == "create" && h.Object.Kind == "Pod" && h.Object.Namespace == ns && strings.HasPrefix(h.Object.Name, "web-") && len(h.Body) > 0
 	}) {
@@ -154,7 +154,7 @@ func TestInterventionPauseStepResume(t *testing.T) {
 	}
 
 	for made := 0; made < 3; { // Events are writes, too
-		s, err := gates.Step(ctx, "replicaset")
+		s, err := interventions.Step(ctx, "replicaset")
 		if err != nil || s == nil || s.Status >= 400 {
 			t.Fatalf("step: %+v, %v", s, err)
 		}
@@ -170,7 +170,7 @@ func TestInterventionPauseStepResume(t *testing.T) {
 		}
 	}
 
-	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
 	await(t, "all Pods", listPods(ns), func(l []corev1.Pod) bool {
 		return len(l) == 1000 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	})
@@ -192,7 +192,7 @@ const interventionRoundsEnv = "CTRLPLANE_E2E_INTERVENTION_ROUNDS"
 // Stopped controllers do nothing. After a start they catch up, and nothing of their
 // earlier run is left: no goroutine, no event handler, no queue.
 func TestInterventionStopAndStart(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	awaitNamespacesDeleted(t)
 	ctx := t.Context()
 	rounds := 20
@@ -201,11 +201,11 @@ func TestInterventionStopAndStart(t *testing.T) {
 	}
 	round := func() {
 		t.Helper()
-		stopped := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers}))
+		stopped := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers}))
 		if len(stopped) < 45 || !slices.Contains(stopped, "replicaset-controller") {
 			t.Errorf("stopped: %v", stopped)
 		}
-		if again := mustSucceed(t)(gates.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
+		if again := mustSucceed(t)(interventions.Stop(ctx, []string{control.AllControllers})); len(again) != 0 { // a second time changes nothing
 			t.Errorf("stopped again: %v", again)
 		}
 		if c := controllerState(t, "deployment-controller"); c.State != "off" || c.Reason != "stopped" {
@@ -216,10 +216,10 @@ func TestInterventionStopAndStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if started := mustSucceed(t)(gates.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
+		if started := mustSucceed(t)(interventions.Start(ctx, []string{control.AllControllers})); !slices.Equal(started, stopped) {
 			t.Errorf("started: %v", started)
 		}
-		mustSucceed(t)(gates.Start(ctx, []string{"deployment", "replicaset"}))
+		mustSucceed(t)(interventions.Start(ctx, []string{"deployment", "replicaset"}))
 		awaitPods(t, ns, "app=web", 3)
 		if d := getObject(t, deployments(ns), "web"); d.UID != created.UID {
 			t.Errorf("the Deployment was replaced: %s", toYAML(d))
@@ -247,31 +247,31 @@ func TestInterventionStopAndStart(t *testing.T) {
 // Stopping a paused controller discards its held writes. After it starts again, it
 // makes its writes itself.
 func TestInterventionStopWhilePaused(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "held write", func(ctx context.Context) (control.HeldWriteList, error) {
-		return gates.HeldWrites(ctx, "replicaset", 10)
+		return interventions.HeldWrites(ctx, "replicaset", 10)
 	},
 		func(l control.HeldWriteList) bool { return l.Total > 0 })
-	mustSucceed(t)(gates.Stop(ctx, []string{"replicaset"}))
-	if held, err := gates.HeldWrites(ctx, "replicaset", 10); err != nil || held.Total != 0 || countPods(t, ns) != 0 {
+	mustSucceed(t)(interventions.Stop(ctx, []string{"replicaset"}))
+	if held, err := interventions.HeldWrites(ctx, "replicaset", 10); err != nil || held.Total != 0 || countPods(t, ns) != 0 {
 		t.Errorf("%v; held: %s; %d Pods", err, toYAML(held), countPods(t, ns))
 	}
-	if _, err := gates.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
+	if _, err := interventions.Pause(ctx, []string{"replicaset"}); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is off: start it first") {
 		t.Errorf("pause of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Start(ctx, []string{"replicaset"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
 func TestInterventionFailAndClear(t *testing.T) {
 	for _, f := range []control.Fault{{Rate: 1, Code: "500"}, {Rate: 1, Code: "409", Verb: "create", Resource: "pods"}, {Rate: 1, Code: "timeout"}} {
 		t.Run(f.Code, func(t *testing.T) {
-			ns, gates := beginIntervention(t)
+			ns, interventions := beginIntervention(t)
 			ctx := t.Context()
-			mustSucceed(t)(gates.Fail(ctx, []string{"replicaset"}, f))
+			mustSucceed(t)(interventions.Fail(ctx, []string{"replicaset"}, f))
 			createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 			q := observe.Query{Controller: "replicaset-controller", Object: &observe.Object{Resource: "pods", Namespace: ns}}
 			await(t, "failing creations", fetchRecords[*observe.Called](newRemoteClient(t), q), func(l []*observe.Called) bool {
@@ -286,7 +286,7 @@ func TestInterventionFailAndClear(t *testing.T) {
 			if c := controllerState(t, "replicaset-controller"); c.State != "running" || !strings.HasSuffix(c.Reason, "fail: "+f.Code) {
 				t.Errorf("state: %+v", c)
 			}
-			mustSucceed(t)(gates.Clear(ctx, []string{control.AllControllers}))
+			mustSucceed(t)(interventions.Clear(ctx, []string{control.AllControllers}))
 			awaitPods(t, ns, "app=web", 3)
 			if c := controllerState(t, "replicaset-controller"); c.Reason != "" {
 				t.Errorf("state: %+v", c)
@@ -296,10 +296,10 @@ func TestInterventionFailAndClear(t *testing.T) {
 }
 
 func TestInterventionDelay(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	awaitNamespacesDeleted(t) // all waiting work is of this test
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "waiting work", func(ctx context.Context) (n int64, err error) {
 		s, err := controlPlane.server.Observer().Snapshot(ctx)
@@ -310,22 +310,22 @@ func TestInterventionDelay(t *testing.T) {
 		}
 		return n, err
 	}, func(n int64) bool { return n == 1 })
-	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
+	mustSucceed(t)(interventions.Clear(ctx, []string{"deployment"}))
 	awaitPods(t, ns, "app=web", 3)
 }
 
 func TestInterventionErrors(t *testing.T) {
-	_, gates := beginIntervention(t)
+	_, interventions := beginIntervention(t)
 	ctx := t.Context()
-	_, unknown := gates.Stop(ctx, []string{"job", "deploymnt"})
-	_, step := gates.Step(ctx, "job")
-	_, resource := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
-	_, kind := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
-	_, none := gates.Pause(ctx, nil)
-	_, all := gates.HeldWrites(ctx, control.AllControllers, 1)
-	_, rate := gates.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
-	_, delay := gates.Delay(ctx, []string{"job"}, -time.Second)
-	_, off := gates.Start(ctx, []string{"kube-scheduler"})
+	_, unknown := interventions.Stop(ctx, []string{"job", "deploymnt"})
+	_, step := interventions.Step(ctx, "job")
+	_, resource := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
+	_, kind := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
+	_, none := interventions.Pause(ctx, nil)
+	_, all := interventions.HeldWrites(ctx, control.AllControllers, 1)
+	_, rate := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
+	_, delay := interventions.Delay(ctx, []string{"job"}, -time.Second)
+	_, off := interventions.Start(ctx, []string{"kube-scheduler"})
 	for want, err := range map[string]error{
 		`unknown controller "deploymnt": did you mean "deployment"?`:                  unknown,
 		"controller job-controller: it is not paused: pause it first":                 step,
@@ -348,17 +348,17 @@ func TestInterventionErrors(t *testing.T) {
 
 // Each step shows the change: how an object is created, updated and deleted.
 func TestInterventionStepsShowChanges(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	awaitNamespacesDeleted(t)
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	seen := map[string]string{}
 	until := func() {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 		defer cancel()
-		err := stepping.UntilSettled(ctx, gates, controlPlane.server.Observer(), "replicaset", func(s *control.SteppedWrite) error {
+		err := stepping.UntilSettled(ctx, interventions, controlPlane.server.Observer(), "replicaset", func(s *control.SteppedWrite) error {
 			diff, err := objectdiff.Unified(s)
 			if err != nil || s.Error != "" || s.UnknownReason != "" {
 				t.Errorf("%s %s: %s %s, %v", s.Verb, s.Object, s.Error, s.UnknownReason, err)
@@ -393,7 +393,7 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 			}
 		}
 	}
-	mustSucceed(t)(gates.Resume(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
 }
 
 // Two clients intervene in one controller: a second pause changes nothing, and a
@@ -406,9 +406,9 @@ func TestInterventionByTwoClients(t *testing.T) {
 	mustSucceed(t)(two.Pause(ctx, []string{"replicaset-controller"}))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	stepped := make(chan string)
-	for _, gates := range []control.Interventions{one, two} {
+	for _, interventions := range []control.Interventions{one, two} {
 		go func() {
-			s, err := gates.Step(ctx, "replicaset")
+			s, err := interventions.Step(ctx, "replicaset")
 			if err != nil || s == nil {
 				t.Errorf("%+v, %v", s, err)
 				s = &control.SteppedWrite{}
@@ -429,10 +429,10 @@ func TestInterventionByTwoClients(t *testing.T) {
 
 // A scaled controller has the new number of workers and keeps its other interventions.
 func TestInterventionScale(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
-	if names := mustSucceed(t)(gates.Scale(ctx, []string{"deployment", "garbagecollector"}, 3)); len(names) != 2 {
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
+	if names := mustSucceed(t)(interventions.Scale(ctx, []string{"deployment", "garbagecollector"}, 3)); len(names) != 2 {
 		t.Errorf("scaled: %v", names)
 	}
 	createDeployments(t, ns, numberedDeployments(0, 8))
@@ -446,17 +446,17 @@ func TestInterventionScale(t *testing.T) {
 	if c := controllerState(t, "garbage-collector-controller"); c.Workers["garbage_collector_attempt_to_delete"] != 3 {
 		t.Errorf("%+v", c)
 	}
-	mustSucceed(t)(gates.Clear(ctx, []string{"deployment"}))
+	mustSucceed(t)(interventions.Clear(ctx, []string{"deployment"}))
 	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 40 })
-	mustSucceed(t)(gates.Scale(ctx, []string{"garbagecollector"}, 20))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"garbagecollector"}, 20))
 	deleteObject(t, deployments(ns), "web-3")
 	awaitPods(t, ns, "app=web-3", 0)
-	mustSucceed(t)(gates.Scale(ctx, []string{"deployment"}, 5))
-	mustSucceed(t)(gates.Stop(ctx, []string{"job"}))
-	if _, err := gates.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
+	mustSucceed(t)(interventions.Scale(ctx, []string{"deployment"}, 5))
+	mustSucceed(t)(interventions.Stop(ctx, []string{"job"}))
+	if _, err := interventions.Scale(ctx, []string{"deployment", "job"}, 2); err == nil || !strings.HasSuffix(err.Error(), "controller job-controller: it is off: start it first") {
 		t.Errorf("scale of a stopped controller: %v", err)
 	}
-	mustSucceed(t)(gates.Start(ctx, []string{"job"}))
+	mustSucceed(t)(interventions.Start(ctx, []string{"job"}))
 	if c := controllerState(t, "deployment-controller"); c.Workers["deployment"] != 5 || c.Reason != "" {
 		t.Errorf("one of two scales failed, want neither applied: %+v", c)
 	}
@@ -464,16 +464,16 @@ func TestInterventionScale(t *testing.T) {
 
 // holdThousandWrites makes the replicaset controller hold a thousand writes, one for
 // each worker, by deleting its Pods.
-func holdThousandWrites(t *testing.T, ns string, gates control.Interventions) {
+func holdThousandWrites(t *testing.T, ns string, interventions control.Interventions) {
 	t.Helper()
 	ctx := t.Context()
-	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 1000))
-	mustSucceed(t)(gates.Pause(ctx, []string{"replicaset"}))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 1000))
+	mustSucceed(t)(interventions.Pause(ctx, []string{"replicaset"}))
 	if err := pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "thousand held writes", func(ctx context.Context) (int, error) {
-		held, err := gates.HeldWrites(ctx, "replicaset", 1)
+		held, err := interventions.HeldWrites(ctx, "replicaset", 1)
 		return held.Total, err
 	}, func(n int) bool { return n == 1000 })
 	if c := controllerState(t, "replicaset-controller"); c.Held != 1000 || c.Workers["replicaset"] != 1000 || c.InFlight != 1000 ||
@@ -498,24 +498,24 @@ func singleReplicaSets(n int) (all []*appsv1.ReplicaSet) {
 // left so: the Close of TestMain must succeed all the same. It must be the last test
 // in this file.
 func TestInterventionHoldsThousandWrites(t *testing.T) {
-	ns, gates := beginIntervention(t)
+	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
 	for _, rs := range singleReplicaSets(1000) {
 		createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), rs)
 	}
 	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
-	holdThousandWrites(t, ns, gates)
+	holdThousandWrites(t, ns, interventions)
 	first := listObjects(t, pods(ns), "").Items
 	if len(first) != 0 {
 		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
-	mustSucceed(t)(gates.Resume(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Resume(ctx, []string{control.AllControllers}))
 	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
-	mustSucceed(t)(gates.Scale(ctx, []string{"replicaset"}, 5))
+	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 5))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
-	holdThousandWrites(t, ns, gates)
-	mustSucceed(t)(gates.Pause(ctx, []string{control.AllControllers}))
-	mustSucceed(t)(gates.Delay(ctx, []string{"deployment"}, time.Hour))
+	holdThousandWrites(t, ns, interventions)
+	mustSucceed(t)(interventions.Pause(ctx, []string{control.AllControllers}))
+	mustSucceed(t)(interventions.Delay(ctx, []string{"deployment"}, time.Hour))
 }

@@ -203,7 +203,7 @@ func TestRecordsQueryErrors(t *testing.T) {
 		"after=x":      "parameter after: ",
 		"kind=boiled":  `parameter kind: \"boiled\" is not one of [bootStep`,
 		"limit=1.5":    "parameter limit: ",
-		"colour=green": "parameter colour: no such parameter",
+		"colour=green": "parameter colour: unknown parameter",
 	} {
 		if a := httpGet(t, controlPlane.config, controlrest.RecordsPath+"?"+query); a.Code != http.StatusBadRequest || !strings.Contains(a.Body, want) {
 			t.Errorf("%s: got %d %s, want 400 %s", query, a.Code, a.Body, want)

@@ -199,12 +199,12 @@ type randomIntervention struct {
 	removedAt     time.Time     // when undoing it began
 }
 
-func newRandomIntervention(random *rand.Rand, gates control.Interventions) *randomIntervention {
+func newRandomIntervention(random *rand.Rand, interventions control.Interventions) *randomIntervention {
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
 	h := &randomIntervention{
 		action:        pick("", "pause", "pause", "stop", "delay", "delay", "fail", "fail"),
 		controller:    pick("deployment", "replicaset", "job", "statefulset", "endpointslice", "garbagecollector", "scheduler", "namespace", "daemonset"),
-		interventions: gates,
+		interventions: interventions,
 		delay:         time.Duration(20+random.IntN(150)) * time.Millisecond,
 		fault:         control.Fault{Rate: 0.2 + 0.5*random.Float64(), Code: pick("409", "500", "timeout")},
 	}

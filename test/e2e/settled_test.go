@@ -165,7 +165,7 @@ func uintFromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 // Random workloads are changed while they start, with controllers paused, delayed,
 // failing, stopped and started. Once the control plane has settled, nothing writes.
 func TestSettleRandomWorkloads(t *testing.T) {
-	src, gates := beginSettled(t)
+	src, interventions := beginSettled(t)
 	seed := uintFromEnv(t, settledSeedEnv, uint64(time.Now().UnixNano()))
 	rounds := int(uintFromEnv(t, settledRoundsEnv, 12))
 	t.Logf("%s=%d", settledSeedEnv, seed)
@@ -174,7 +174,7 @@ func TestSettleRandomWorkloads(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, uint64(round)))
 			s := &randomWorkloads{ns: createNamespace(t), random: random}
-			h := newRandomIntervention(random, gates)
+			h := newRandomIntervention(random, interventions)
 			t.Logf("%v, in namespace %s", h, s.ns)
 			h.apply(t)
 			t.Cleanup(func() {
@@ -279,20 +279,24 @@ func awaitSettled(t *testing.T, src settled.Source) {
 
 // A timeout lists the busy controllers with key, failures and error.
 func TestSettleReportsBusyControllers(t *testing.T) {
-	src, gates := beginSettled(t)
+	src, interventions := beginSettled(t)
 	ns := createNamespace(t)
 	t.Run("failing", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Fail(t.Context(), []string{"replicaset"}, control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
-		defer func() { mustSucceed(t)(gates.Clear(context.WithoutCancel(t.Context()), []string{"replicaset"})) }()
+		mustSucceed(t)(interventions.Fail(t.Context(), []string{"replicaset"}, control.Fault{Rate: 1, Code: "500", Verb: "create", Resource: "pods"}))
+		defer func() {
+			mustSucceed(t)(interventions.Clear(context.WithoutCancel(t.Context()), []string{"replicaset"}))
+		}()
 		createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 		_, err := waitUntilSettled(t, src, 400*time.Millisecond)
 		requireBusy(t, err, "replicaset-controller: ", ns+"/web-", "failed ", "fault injected by ctrlplane")
 	})
 	t.Run("paused", func(t *testing.T) {
 		awaitSettled(t, src)
-		mustSucceed(t)(gates.Pause(t.Context(), []string{"deployment"}))
-		defer func() { mustSucceed(t)(gates.Resume(context.WithoutCancel(t.Context()), []string{"deployment"})) }()
+		mustSucceed(t)(interventions.Pause(t.Context(), []string{"deployment"}))
+		defer func() {
+			mustSucceed(t)(interventions.Resume(context.WithoutCancel(t.Context()), []string{"deployment"}))
+		}()
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = "held"
 		createObject(t, deployments(ns), d)

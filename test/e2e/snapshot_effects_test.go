@@ -18,9 +18,9 @@ import (
 // Interventions stay in effect after a restore.
 func TestSnapshotKeepsInterventions(t *testing.T) {
 	ns := createSnapshotNamespace(t)
-	gates := newRemoteClient(t).Interventions()
-	mustSucceed(t)(gates.Pause(t.Context(), []string{"replicaset"}))
-	mustSucceed(t)(gates.Stop(t.Context(), []string{"cronjob"}))
+	interventions := newRemoteClient(t).Interventions()
+	mustSucceed(t)(interventions.Pause(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(interventions.Stop(t.Context(), []string{"cronjob"}))
 	restoreSnapshot(t, saveSnapshot(t))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	await(t, "ReplicaSet", listBySelector(controlPlane.client.AppsV1().ReplicaSets(ns), ""), func(l *appsv1.ReplicaSetList) bool { return len(l.Items) == 1 })
@@ -33,8 +33,8 @@ func TestSnapshotKeepsInterventions(t *testing.T) {
 	if n := countPods(t, ns); n != 0 {
 		t.Errorf("%d Pods, want none from a paused controller", n)
 	}
-	mustSucceed(t)(gates.Resume(t.Context(), []string{"replicaset"}))
-	mustSucceed(t)(gates.Start(t.Context(), []string{"cronjob"}))
+	mustSucceed(t)(interventions.Resume(t.Context(), []string{"replicaset"}))
+	mustSucceed(t)(interventions.Start(t.Context(), []string{"cronjob"}))
 	awaitRunning(t, ns, "app=web", 3)
 }
 

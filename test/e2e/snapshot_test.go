@@ -28,10 +28,10 @@ func TestSnapshots(t *testing.T) {
 	if os.Getenv(snapshotEnv) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshotAndRestore[A-Z]", "-test.v", "-test.parallel=1")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshot[A-Z]", "-test.v", "-test.parallel=1")
 	cmd.Env = append(os.Environ(), snapshotEnv+"=1", workloadsEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestSnapshotAndRestore")
+	ran := strings.Count(string(out), "\n--- PASS: TestSnapshot")
 	if err != nil || ran < 11 || strings.Contains(string(out), "--- SKIP") {
 		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
 	}

@@ -87,7 +87,7 @@ func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, 
 	got.pods = time.Since(began)
 	if err != nil {
 		cancel(err)
-		<-settled
+		<-settled //nolint:errcheck // it fails because of the cancel
 		return got, fmt.Errorf("%s: Pods: %w", b, err)
 	}
 	if err := <-settled; err != nil {

@@ -72,7 +72,7 @@ func pollUntil(ctx context.Context, every time.Duration, try func(context.Contex
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w (last error: %v)", context.Cause(ctx), err)
+			return fmt.Errorf("%w (last error: %w)", context.Cause(ctx), err)
 		case <-time.After(every):
 		}
 	}

@@ -64,7 +64,7 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 		return err
 	case <-ctx.Done():
 		killGroup(cmd.Process)
-		<-ended
+		<-ended //nolint:errcheck // it was killed
 		return context.Cause(ctx)
 	}
 }

@@ -104,7 +104,7 @@ func (o options) takeStartProfile(ctx context.Context, r *workDir) (*startProfil
 	if got.cpu, err = p.cpuUsed(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	go io.Copy(io.Discard, out) // keeps the pipe from filling up; ends with the process
+	go func() { _, _ = io.Copy(io.Discard, out) }() // keeps the pipe from filling up; ends with the process
 	_, err = p.stop(ctx)
 	return got, err
 }

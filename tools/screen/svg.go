@@ -85,7 +85,7 @@ func rowY(y int) float64    { return margin + float64(y)*cellHeight }
 // are runs of their own.
 func splitRuns(e *vt.Emulator, y int) []cellRun {
 	var result []cellRun
-	for x := 0; x < e.Width(); x++ {
+	for x := range e.Width() {
 		c := e.CellAt(x, y)
 		if c == nil || c.Width == 0 { // the second cell of a wide character
 			continue

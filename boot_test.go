@@ -1,0 +1,132 @@
+package ctrlplane
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// journal records what steps do.
+type journal struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+func (j *journal) add(entry string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = append(j.entries, entry)
+}
+
+// step returns a step that records its run and its close.
+func (j *journal) step(name string) startStep {
+	return startStep{
+		run:   func(context.Context) error { j.add("run " + name); return nil },
+		close: func() error { j.add("close " + name); return nil },
+	}
+}
+
+func TestStepsRunInOrderAndCloseBackwards(t *testing.T) {
+	j, p := &journal{}, newControlPlane(&Server{})
+	skipped := j.step("b")
+	skipped.skip = true
+	if err := p.runSteps(t.Context(), []startStep{j.step("a"), skipped, j.step("c")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.close(nil), p.close(nil)); err != nil {
+		t.Error(err)
+	}
+	want := []string{"run a", "run c", "close c", "close b", "close a"}
+	if diff := cmp.Diff(want, j.entries); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBackgroundStepOverlapsUntilTheNextWait(t *testing.T) {
+	j, p := &journal{}, newControlPlane(&Server{})
+	other := make(chan struct{})
+	background := j.step("background")
+	background.background = true
+	background.run = func(context.Context) error { <-other; j.add("run background"); return nil }
+	beside := j.step("beside")
+	beside.run = func(context.Context) error { j.add("run beside"); close(other); return nil }
+	err := p.runSteps(t.Context(), []startStep{background, beside, {wait: true}, j.step("after")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.close(nil)
+	want := []string{"run beside", "run background", "run after", "close after", "close beside", "close background"}
+	if diff := cmp.Diff(want, j.entries); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFirstFailureEndsTheStart(t *testing.T) {
+	failure := errors.New("no")
+	failing := func(context.Context) error { return failure }
+	waiting := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("Ctrl-C"))
+	for _, tt := range []struct {
+		name  string
+		ctx   context.Context
+		steps []startStep
+		want  string
+	}{
+		{"in the foreground", t.Context(), []startStep{{run: waiting, background: true}, {run: failing}}, "no"},
+		{"in the background", t.Context(), []startStep{{run: failing, background: true}, {run: waiting}}, "no"},
+		{"at the wait", t.Context(), []startStep{{run: failing, background: true}, {wait: true}}, "no"},
+		{"at the end", t.Context(), []startStep{{run: failing, background: true}}, "no"},
+		{"interrupted", interrupted, []startStep{{run: waiting}}, "the start was interrupted: Ctrl-C"},
+		{"interrupted between steps", interrupted, []startStep{{skip: true}}, "the start was interrupted: Ctrl-C"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := &journal{}
+			last := j.step("last")
+			steps := tt.steps
+			if tt.name != "at the end" {
+				steps = append(slices.Clone(steps), last)
+			}
+			err := newControlPlane(&Server{}).runSteps(tt.ctx, steps)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if len(j.entries) > 0 {
+				t.Errorf("%q, want that no step follows the failure", j.entries)
+			}
+		})
+	}
+}
+
+func TestEtcdFailureIsTheCauseOfOthers(t *testing.T) {
+	p := newControlPlane(&Server{})
+	err := p.runSteps(t.Context(), []startStep{{run: func(context.Context) error {
+		p.etcd.err = errors.New("etcd: disk full")
+		close(p.etcd.started)
+		return errors.New("the API server cannot connect")
+	}}})
+	if err == nil || err.Error() != "etcd: disk full" {
+		t.Errorf("got %v, want etcd's failure", err)
+	}
+}
+
+func TestStartStepsNameEachStageOnce(t *testing.T) {
+	var stages []string
+	for _, step := range newControlPlane(&Server{Manifests: []string{"x"}}).startSteps() {
+		if step.stage != "" {
+			stages = append(stages, step.stage)
+		}
+		if (step.run == nil) != step.wait {
+			t.Errorf("step %q: a step either runs or waits", step.stage)
+		}
+	}
+	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, kubeconfig, manifests"
+	if got := strings.Join(stages, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,131 @@
+package ctrlplane
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	componentbaseconfig "k8s.io/component-base/config"
+)
+
+// leaseServer stores one Lease as an API server does, until it is broken.
+type leaseServer struct {
+	mu     sync.Mutex
+	lease  []byte
+	broken bool
+}
+
+func (s *leaseServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	body, err := io.ReadAll(req.Body)
+	switch {
+	case err != nil || s.broken:
+		http.Error(w, "broken", http.StatusInternalServerError)
+		return
+	case len(body) > 0:
+		s.lease = body
+	case s.lease == nil:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(s.lease)
+}
+
+func (s *leaseServer) breakDown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = true
+}
+
+func (s *leaseServer) holder() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.lease)
+}
+
+// startCampaign starts a campaign at a server, and fails the test if it leaves goroutines.
+func startCampaign(t *testing.T, lead func(context.Context) error) (*lease, *leaseServer) {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	server := &leaseServer{}
+	srv := httptest.NewServer(server)
+	t.Cleanup(srv.Close)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	l, err := campaign(leaseConfig{
+		Election: componentbaseconfig.LeaderElectionConfiguration{
+			ResourceNamespace: "kube-system", ResourceName: "kube-controller-manager",
+			LeaseDuration: metav1.Duration{Duration: 300 * time.Millisecond},
+			RenewDeadline: metav1.Duration{Duration: 200 * time.Millisecond},
+			RetryPeriod:   metav1.Duration{Duration: 20 * time.Millisecond},
+		},
+		Client: &rest.Config{
+			Host: srv.URL, Transport: transport,
+			ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
+		},
+		Lead: lead,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.close() })
+	return l, server
+}
+
+func TestLeaseCloseWaitsForLead(t *testing.T) {
+	leading, ended := make(chan struct{}), false
+	l, server := startCampaign(t, func(ctx context.Context) error {
+		close(leading)
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond)
+		ended = true
+		return ctx.Err()
+	})
+	<-leading
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
+	if !ended {
+		t.Error("close returned before Lead")
+	}
+	if holder := server.holder(); !strings.Contains(holder, `"holderIdentity":""`) {
+		t.Errorf("lease %s, want that it was released", holder)
+	}
+	select {
+	case err := <-l.failed:
+		t.Errorf("failure %v, want none after close", err)
+	default:
+	}
+}
+
+func TestLeaseReportsLoss(t *testing.T) {
+	leading := make(chan struct{})
+	l, server := startCampaign(t, func(ctx context.Context) error { close(leading); return nil })
+	<-leading
+	server.breakDown()
+	if err := <-l.failed; !errors.Is(err, errLeaseLost) {
+		t.Errorf("got %v, want %v", err, errLeaseLost)
+	}
+}
+
+func TestLeaseReportsFailureOfLead(t *testing.T) {
+	failure := errors.New("no")
+	l, _ := startCampaign(t, func(context.Context) error { return failure })
+	if err := <-l.failed; !errors.Is(err, failure) {
+		t.Errorf("got %v, want %v", err, failure)
+	}
+}
