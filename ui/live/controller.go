@@ -62,9 +62,15 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 			writes[i] = strings.Replace(writes[i], "×", "x", 1)
 		}
 	}
+	syncs := ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)"
+	if c.Changes < 0 { // the source has no calls and events
+		s.addField("writes", "?")
+		s.addField("totals", syncs)
+		return
+	}
 	s.addField("writes", words.OneLine(cmp.Or(strings.Join(writes, ", "), "none yet")))
 	s.addField("totals", strings.Join([]string{
-		ui.CountNoun(c.Delivered, "event"), ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)", ui.CountNoun(c.Reads, "read"),
+		ui.CountNoun(c.Delivered, "event"), syncs, ui.CountNoun(c.Reads, "read"),
 		ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict"),
 	}, ", "))
 }

@@ -137,10 +137,15 @@ func (m model) numberFields() []headerField {
 	if requests == "" {
 		requests = m.theme.zeroMark()
 	}
-	fields := []headerField{
-		labelledField("API", alignRight(requests, 5, "")+"/s", 2),
-		labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4),
-		labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5),
+	var fields []headerField // without what is unknown
+	if p.RequestRate >= 0 {
+		fields = append(fields, labelledField("API", alignRight(requests, 5, "")+"/s", 2))
+	}
+	if p.MemoryBytes > 0 {
+		fields = append(fields, labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4))
+	}
+	if p.CPU > 0 || p.CPUPercent > 0 {
+		fields = append(fields, labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5))
 	}
 	if p.EtcdRevision > 0 {
 		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
