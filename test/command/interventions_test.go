@@ -37,7 +37,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
 		{"scale --workers 3", 2, "missing controller name"},
 		{"scale replicaset --workers few", 2, "--workers"},
-		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
+		{"scale replicaset --workers 0", 2, "--workers 0: not a number of workers"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
 		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
