@@ -77,7 +77,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
-	p.recorder(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
+	p.recorderFor(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
 		cfg.Listener.Close()
 		return err
@@ -95,8 +95,8 @@ func (p *controlPlane) closeAPIServer() error {
 
 func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
 
-// clientConfig returns a client configuration for callers inside the process, whose
-// requests wait until there is an API server.
+// clientConfig returns a client configuration for callers inside the process. Their
+// requests wait until the API server is built.
 func (p *controlPlane) clientConfig(who user.Info) *rest.Config {
 	return loopback.ClientConfig(p.apiHandler, who)
 }
@@ -112,7 +112,7 @@ func (p *controlPlane) startKubelets(context.Context) error {
 
 func (p *controlPlane) closeKubelets() error { return p.kubelets.Close() }
 
-// serveControl serves what other processes may ask of this one.
+// serveControl serves ctrlplane's own API to other processes.
 func (p *controlPlane) serveControl(context.Context) error {
 	p.snapshots = p.newSnapshotService()
 	p.api.Handle(controllers.DebugPath, p.supervisor)

@@ -49,6 +49,8 @@ type controlPlane struct {
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
+	holdsData   bool          // dir has held an embedded etcd's data
+	placed      bool          // this start has placed its snapshot in dir
 	logFile     *logfile.File // nil without a log
 	etcd        *etcdStarter
 	certs       *pki.Bundle
@@ -78,13 +80,14 @@ func newControlPlane(config *Server) *controlPlane {
 	}
 }
 
-// startStep is a part of the start, and what undoes it.
+// startStep is one part of the start, with the function that undoes it.
 type startStep struct {
 	stage string                      // its name for OnStage, the log and the Observer; empty = not reported
-	run   func(context.Context) error // nil in a step that waits
+	run   func(context.Context) error // nil in a step that only waits
 	// close undoes the step; it is called, too, if run has failed or was skipped.
 	close func() error
-	// background runs the step beside those that follow, up to the next that waits.
+	// background runs the step concurrently with those that follow, until a step with
+	// wait set, which begins when all background steps have ended.
 	background bool
 	wait       bool
 	skip       bool
@@ -129,12 +132,14 @@ func (p *controlPlane) startSteps() []startStep {
 		// Readiness means that the nodes exist.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady},
-		// After readiness: other processes take the kubeconfig as a sign that they can connect.
-		{stage: "kubeconfig", run: p.publishKubeconfig},
+		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
 		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests) == 0},
-		// Last: a reset restores what there is now. Closed first, because it reads from etcd.
+		// A reset restores what there is now. Closed first, because it reads from etcd.
 		{run: p.startSnapshots, close: p.closeSnapshots},
+		// Last: other processes take the files as a sign that they can connect, and a reset
+		// undoes what they write.
+		{stage: "kubeconfig", run: p.publishKubeconfig},
 	}
 }
 
@@ -151,7 +156,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	return nil
 }
 
-// runSteps returns the first error of a step when no step runs any more.
+// runSteps runs the steps, and returns the first error once all of them have ended.
 func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err error) {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()

@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -115,6 +116,16 @@ func TestEtcdFailureIsTheCauseOfOthers(t *testing.T) {
 	}
 }
 
+func TestCloseDoesNotRepeatTheCause(t *testing.T) {
+	failure := errors.New("etcd: disk full")
+	p := newControlPlane(&Server{})
+	p.onClose(func() error { return errors.New("log file: disk full") })
+	p.onClose(func() error { return failure })
+	if err := p.close(fmt.Errorf("etcd ended: %w", failure)); err == nil || err.Error() != "log file: disk full" {
+		t.Errorf("got %v, want only what the cause does not say", err)
+	}
+}
+
 func TestStartStepsNameEachStageOnce(t *testing.T) {
 	var stages []string
 	for _, step := range newControlPlane(&Server{Manifests: []string{"x"}}).startSteps() {
@@ -125,7 +136,11 @@ func TestStartStepsNameEachStageOnce(t *testing.T) {
 			t.Errorf("step %q: a step either runs or waits", step.stage)
 		}
 	}
-	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, kubeconfig, manifests"
+	// Other processes can connect last: a reset undoes what they write.
+	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, manifests, kubeconfig"
+	if steps := newControlPlane(&Server{}).startSteps(); steps[len(steps)-1].stage != "kubeconfig" {
+		t.Errorf("a step follows the kubeconfig: %+v", steps[len(steps)-1])
+	}
 	if got := strings.Join(stages, ", "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // onClose adds what close undoes.
@@ -18,10 +19,12 @@ func (p *controlPlane) close(cause error) error {
 		close(p.closing)
 		var errs []error
 		for _, undo := range slices.Backward(p.closers) {
-			if err := undo(); err != nil {
-				p.log.Error("close", "err", err)
-				errs = append(errs, err)
+			err := undo()
+			if err == nil || cause != nil && strings.Contains(cause.Error(), err.Error()) { // said already
+				continue
 			}
+			p.log.Error("close", "err", err)
+			errs = append(errs, err)
 		}
 		p.closeErr = errors.Join(errs...)
 		close(p.done)

@@ -35,7 +35,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}
-	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorder(kubeletName)}
+	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName)}
 	if err := p.nodes.config.Check(); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Standby:           c.LeaderElect,
 		SingleAPIServer:   !c.LeaderElect && len(p.config.Etcd.Endpoints) == 0,
 		Logger:            p.log,
-		Recorder:          p.recorder,
+		Recorder:          p.recorderFor,
 		Connect:           p.clientConfig,
 	})
 	if err == nil {
@@ -65,13 +65,13 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	return err
 }
 
-// prepareControllers builds the controllers that can be built before the API server answers.
+// prepareControllers builds the controllers that do not need the API server for that.
 func (p *controlPlane) prepareControllers(context.Context) error { return p.supervisor.Prepare() }
 
 func (p *controlPlane) closeControllers() error { return p.supervisor.Close() }
 
-// startControllers runs the controllers or, with leader election, lets them wait for
-// the lease in the background: a process that waits for others is ready.
+// startControllers runs the controllers or, with leader election, starts the campaign
+// for the lease in the background: a process that waits for the lease is ready.
 func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 	if !p.config.Controllers.LeaderElect {
 		return p.supervisor.Start(ctx, p.api)
@@ -79,16 +79,16 @@ func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 	if err := p.api.WaitServing(ctx); err != nil {
 		return err
 	}
-	p.lease, err = campaign(leaseConfig{
+	p.lease, err = startCampaign(leaseConfig{
 		Election: p.supervisor.LeaderElection(),
 		Client:   p.supervisor.ManagerConfig("leader-election"),
-		Lead:     p.lead,
+		Lead:     p.startLeading,
 	})
 	return err
 }
 
-// lead starts what runs only in the process that holds the lease.
-func (p *controlPlane) lead(ctx context.Context) error {
+// startLeading starts what runs only in the process that holds the lease.
+func (p *controlPlane) startLeading(ctx context.Context) error {
 	if err := p.supervisor.Start(ctx, p.api); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 		Args:       c.Args,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
-			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorder(scheduler.Name))
+			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorderFor(scheduler.Name))
 		},
 	}
 	if _, err := scheduler.New(cfg); err != nil { // reports wrong flags before anything is served

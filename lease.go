@@ -16,7 +16,7 @@ import (
 
 var errLeaseLost = errors.New("the controllers' lease was lost to another process or could not be renewed in time")
 
-// leaseConfig is what a lease needs of the other parts.
+// leaseConfig holds what a lease needs from the other parts.
 type leaseConfig struct {
 	Election componentbaseconfig.LeaderElectionConfiguration
 	Client   *rest.Config
@@ -31,8 +31,8 @@ type lease struct {
 	failed  chan error // receives why the lease was lost, or why Lead has failed
 }
 
-// campaign takes part in the election, in the background, until close.
-func campaign(cfg leaseConfig) (*lease, error) {
+// startCampaign takes part in the election, in the background, until close.
+func startCampaign(cfg leaseConfig) (*lease, error) {
 	elected := make(chan context.Context)
 	elector, err := newElector(cfg, func(ctx context.Context) {
 		select {

@@ -56,8 +56,8 @@ func (s *leaseServer) holder() string {
 	return string(s.lease)
 }
 
-// startCampaign starts a campaign at a server, and fails the test if it leaves goroutines.
-func startCampaign(t *testing.T, lead func(context.Context) error) (*lease, *leaseServer) {
+// startTestCampaign starts a campaign at a server, and fails the test if it leaves goroutines.
+func startTestCampaign(t *testing.T, lead func(context.Context) error) (*lease, *leaseServer) {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
@@ -66,7 +66,7 @@ func startCampaign(t *testing.T, lead func(context.Context) error) (*lease, *lea
 	t.Cleanup(srv.Close)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	l, err := campaign(leaseConfig{
+	l, err := startCampaign(leaseConfig{
 		Election: componentbaseconfig.LeaderElectionConfiguration{
 			ResourceNamespace: "kube-system", ResourceName: "kube-controller-manager",
 			LeaseDuration: metav1.Duration{Duration: 300 * time.Millisecond},
@@ -88,7 +88,7 @@ func startCampaign(t *testing.T, lead func(context.Context) error) (*lease, *lea
 
 func TestLeaseCloseWaitsForLead(t *testing.T) {
 	leading, ended := make(chan struct{}), false
-	l, server := startCampaign(t, func(ctx context.Context) error {
+	l, server := startTestCampaign(t, func(ctx context.Context) error {
 		close(leading)
 		<-ctx.Done()
 		time.Sleep(20 * time.Millisecond)
@@ -114,7 +114,7 @@ func TestLeaseCloseWaitsForLead(t *testing.T) {
 
 func TestLeaseReportsLoss(t *testing.T) {
 	leading := make(chan struct{})
-	l, server := startCampaign(t, func(ctx context.Context) error { close(leading); return nil })
+	l, server := startTestCampaign(t, func(ctx context.Context) error { close(leading); return nil })
 	<-leading
 	server.breakDown()
 	if err := <-l.failed; !errors.Is(err, errLeaseLost) {
@@ -124,7 +124,7 @@ func TestLeaseReportsLoss(t *testing.T) {
 
 func TestLeaseReportsFailureOfLead(t *testing.T) {
 	failure := errors.New("no")
-	l, _ := startCampaign(t, func(context.Context) error { return failure })
+	l, _ := startTestCampaign(t, func(context.Context) error { return failure })
 	if err := <-l.failed; !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}

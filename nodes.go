@@ -40,7 +40,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
 	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorder(kubeletName))
+	return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorderFor(kubeletName))
 }
 
 // startNodes creates the nodes that the configuration asks for.
@@ -69,7 +69,7 @@ var _ control.Nodes = (*nodeSimulation)(nil)
 
 var errStopping = errors.New("the control plane is stopping")
 
-// ensureStarted returns the nodes, after it has started them if need be.
+// ensureStarted returns the nodes; it starts them if they have not been started.
 func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +130,8 @@ func (s *nodeSimulation) close() error {
 	return s.running.Close()
 }
 
-// timers returns what the simulated kubelets will do next; nothing while they start.
-func (s *nodeSimulation) timers() []observe.Timer {
+// kubeletTimers returns what the simulated kubelets will do next; nothing while they start.
+func (s *nodeSimulation) kubeletTimers() []observe.Timer {
 	if !s.mu.TryLock() {
 		return nil
 	}
@@ -171,25 +171,25 @@ func (s *nodeSimulation) Add(ctx context.Context, n int) ([]string, error) {
 
 // Remove implements control.Nodes.
 func (s *nodeSimulation) Remove(ctx context.Context, names ...string) error {
-	return s.change(ctx, (*nodes.Fleet).Remove, names)
+	return s.changeNodes(ctx, (*nodes.Fleet).Remove, names)
 }
 
 // Terminate implements control.Nodes.
 func (s *nodeSimulation) Terminate(ctx context.Context, names ...string) error {
-	return s.change(ctx, (*nodes.Fleet).Terminate, names)
+	return s.changeNodes(ctx, (*nodes.Fleet).Terminate, names)
 }
 
 // Fail implements control.Nodes.
 func (s *nodeSimulation) Fail(ctx context.Context, names ...string) error {
-	return s.change(ctx, (*nodes.Fleet).Fail, names)
+	return s.changeNodes(ctx, (*nodes.Fleet).Fail, names)
 }
 
 // Recover implements control.Nodes.
 func (s *nodeSimulation) Recover(ctx context.Context, names ...string) error {
-	return s.change(ctx, (*nodes.Fleet).Recover, names)
+	return s.changeNodes(ctx, (*nodes.Fleet).Recover, names)
 }
 
-func (s *nodeSimulation) change(ctx context.Context, verb func(*nodes.Fleet, context.Context, ...string) error, names []string) error {
+func (s *nodeSimulation) changeNodes(ctx context.Context, verb func(*nodes.Fleet, context.Context, ...string) error, names []string) error {
 	fleet, err := s.ensureStarted(ctx)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (p *controlPlane) startObserver() {
 			if !p.ready.Load() {
 				return nil
 			}
-			return p.nodes.timers()
+			return p.nodes.kubeletTimers()
 		},
 		Process: func() observe.Process {
 			if p.ready.Load() {
@@ -44,16 +44,16 @@ func (p *controlPlane) startObserver() {
 	p.onClose(p.observer.Close)
 }
 
-// recorder returns the recorder of what a controller does; nil if observation is off.
-func (p *controlPlane) recorder(name string) *observe.Recorder {
+// recorderFor returns the recorder of what a controller does; nil if observation is off.
+func (p *controlPlane) recorderFor(name string) *observe.Recorder {
 	if p.config.Observe.Records < 0 {
 		return nil
 	}
 	return p.observer.Recorder(name)
 }
 
-// observeWrites notes each write to an embedded etcd, so that the observer knows
-// which informers have not received it yet.
+// observeWrites reports each write in an embedded etcd to the observer, which then
+// knows which informers have not received it yet.
 func (p *controlPlane) observeWrites() {
 	prefix := p.etcdPrefix()
 	err := p.etcd.server.ObserveWrites(func(key []byte, revision int64, deleted bool) {
@@ -74,7 +74,7 @@ func (p *controlPlane) observeWrites() {
 
 const crdResource = "customresourcedefinitions.apiextensions.k8s.io"
 
-// unobservedResources are written all the time, and no controller acts on it.
+// unobservedResources are written all the time, and no controller reacts to that.
 var unobservedResources = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
 
 // processStatus returns what is known of the control plane as a whole.

@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,9 @@ func (d OfflineDataDir) Restore(ctx context.Context, file []byte) (done control.
 		if err != nil {
 			return err
 		}
+		if err := target.CheckPending(ctx, store); err != nil {
+			return err
+		}
 		written, err := target.Replace(ctx, store, file, want)
 		if err == nil {
 			done.ObjectCounts, done.Revision = control.ObjectCounts(written.Counts), written.Revision
@@ -77,10 +81,14 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	store, err := etcd.Start(ctx, etcd.Config{Dir: dir.Join("etcd")})
+	state, err := dir.State()
+	if err != nil {
+		return err
+	}
+	store, err := etcd.Start(ctx, etcd.Config{Dir: dir.Join("etcd"), HoldsData: state.EmbeddedEtcd})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return do(snapshotTarget(dir, storekeys.DefaultPrefix, d.Name), store)
+	return do(snapshotTarget(dir, cmp.Or(state.EtcdPrefix, storekeys.DefaultPrefix), d.Name), store)
 }

@@ -25,8 +25,8 @@ import (
 // processClaimed reports whether a Server runs: Kubernetes' process-wide state serves one.
 var processClaimed atomic.Bool
 
-// claimProcess makes this Server the only one of the process, and returns what
-// restores the process-wide state. The package comment lists all of that state.
+// claimProcess makes this Server the only one of the process. It returns a function
+// that restores the process-wide state, which the package comment lists.
 func claimProcess() (release func() error, err error) {
 	if !processClaimed.CompareAndSwap(false, true) {
 		return nil, ErrRunning

@@ -19,22 +19,28 @@ const (
 )
 
 // clearAddress removes the address of the last start from the state, or other
-// commands would try to connect there before the API server is ready.
-func (p *controlPlane) clearAddress() error {
+// commands would try to connect there before the API server is ready. It returns that
+// state.
+func (p *controlPlane) clearAddress() (datadir.State, error) {
 	state, err := p.dir.State()
 	if err != nil || state.Server == "" {
-		return err
+		return state, err
 	}
 	state.Server = ""
-	return p.dir.SaveState(state)
+	return state, p.dir.SaveState(state)
+}
+
+func (p *controlPlane) clusterName() string { return cmp.Or(p.config.Name, "ctrlplane") }
+
+func (p *controlPlane) createKubeconfig(context.Context) error {
+	p.kubeconfig = kubeconfig.New(p.clusterName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
+	return nil
 }
 
 // publishKubeconfig writes into the data folder what other processes need to connect:
 // the kubeconfig, and the state for other commands and for the next start.
 func (p *controlPlane) publishKubeconfig(context.Context) error {
-	name := cmp.Or(p.config.Name, "ctrlplane")
-	cfg := kubeconfig.New(name, p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
-	if err := kubeconfig.Write(p.dir.Join(KubeconfigFile), cfg); err != nil {
+	if err := kubeconfig.Write(p.dir.Join(KubeconfigFile), p.kubeconfig); err != nil {
 		return err
 	}
 	u, err := url.Parse(p.url)
@@ -45,12 +51,13 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := datadir.State{Name: name, Port: port, Server: p.url, StartedAt: time.Now(), KubernetesVersion: KubernetesVersion}
-	if err := p.dir.SaveState(state); err != nil {
+	state, err := p.dir.State()
+	if err != nil {
 		return err
 	}
-	p.kubeconfig = cfg
-	return nil
+	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.clusterName(), port, p.url, time.Now(), KubernetesVersion
+	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
+	return p.dir.SaveState(state)
 }
 
 func (p *controlPlane) loadManifests(context.Context) (err error) {

@@ -66,8 +66,8 @@ type Server struct {
 	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
 	// process alone: see "Process-wide effects" in the package comment.
 	KeepGCSettings bool
-	// OnWarning is called with one line about what does not stop the start but
-	// matters to the user; nil = it is only logged.
+	// OnWarning receives one line about a problem that does not stop the start;
+	// nil = warnings are only logged.
 	OnWarning func(string)
 	// OnStage is called when a stage of the start begins and when it ends; nil = not
 	// reported. Stages overlap: it is called from several goroutines. It must not call
@@ -87,8 +87,8 @@ type Stage struct {
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes
-// exist, or why not; a Start that fails leaves nothing behind. ctx bounds the start
-// only.
+// exist. If the start fails, it returns the reason and leaves nothing behind. ctx
+// bounds the start only.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -127,7 +127,7 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 // Close ends the control plane and returns when all of it has ended. It interrupts a
 // Start that is running, is idempotent, and does nothing before Start.
 func (s *Server) Close() error {
-	p := s.instance()
+	p := s.currentInstance()
 	if p == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-func (s *Server) instance() *controlPlane {
+func (s *Server) currentInstance() *controlPlane {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
@@ -146,7 +146,7 @@ func (s *Server) instance() *controlPlane {
 
 // readyInstance returns nil before Start has succeeded.
 func (s *Server) readyInstance() *controlPlane {
-	if p := s.instance(); p != nil && p.ready.Load() {
+	if p := s.currentInstance(); p != nil && p.ready.Load() {
 		return p
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s *Server) readyInstance() *controlPlane {
 // Done is closed when the control plane has ended, because of Close or of a failure.
 // It is nil before Start.
 func (s *Server) Done() <-chan struct{} {
-	if p := s.instance(); p != nil {
+	if p := s.currentInstance(); p != nil {
 		return p.done
 	}
 	return nil
@@ -164,7 +164,7 @@ func (s *Server) Done() <-chan struct{} {
 // Err returns the failure that has ended the control plane; nil while it runs and
 // after Close.
 func (s *Server) Err() error {
-	p := s.instance()
+	p := s.currentInstance()
 	if p == nil {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (s *Server) URL() string {
 // DataDir returns the folder that holds the control plane's files; empty until
 // the start has opened it.
 func (s *Server) DataDir() string {
-	if p := s.instance(); p != nil {
+	if p := s.currentInstance(); p != nil {
 		return p.dataDirPath()
 	}
 	return ""
@@ -236,7 +236,7 @@ func (s *Server) DataDir() string {
 // LogPath returns the file that all components log to; empty without a log, and
 // until the start has opened the data folder.
 func (s *Server) LogPath() string {
-	if p := s.instance(); p != nil && p.config.Log != nil && p.dataDirPath() != "" {
+	if p := s.currentInstance(); p != nil && p.config.Log != nil && p.dataDirPath() != "" {
 		return p.logPath()
 	}
 	return ""
@@ -254,7 +254,7 @@ func (s *Server) ControllerStatuses() []controllers.Status {
 // Observer returns what is known of this control plane and of what happened in it;
 // nil before Start. It can be read after Close.
 func (s *Server) Observer() *observe.Observer {
-	if p := s.instance(); p != nil {
+	if p := s.currentInstance(); p != nil {
 		return p.observer
 	}
 	return nil

@@ -28,8 +28,8 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 	})
 }
 
-// startSnapshots lets snapshots be saved and restored. Only a reset needs the state
-// of this moment: the control plane is usable without.
+// startSnapshots enables snapshots, and saves the current state for Reset. Without that
+// state the control plane is usable, except for Reset.
 func (p *controlPlane) startSnapshots(ctx context.Context) error {
 	if err := p.snapshots.Started(ctx); err != nil {
 		p.warn("reset will not work: " + err.Error())

@@ -1,7 +1,9 @@
 package ctrlplane
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"path"
 	"strings"
@@ -32,24 +34,36 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	if err := p.clearAddress(); err != nil {
+	state, err := p.clearAddress()
+	if err != nil {
 		return err
 	}
-	if p.config.FromSnapshot != "" {
-		return p.snapshotTarget().PlaceInitial(p.config.FromSnapshot)
+	p.holdsData = state.EmbeddedEtcd
+	if p.config.FromSnapshot == "" {
+		return nil
 	}
-	return nil
+	if !p.usesEmbeddedEtcd() {
+		_, err := p.snapshotTarget().ReadInitial(p.config.FromSnapshot) // before anything is started
+		return err
+	}
+	err = p.snapshotTarget().PlaceInitial(p.config.FromSnapshot)
+	p.placed = err == nil
+	return err
 }
 
+func (p *controlPlane) usesEmbeddedEtcd() bool { return len(p.config.Etcd.Endpoints) == 0 }
+
 // closeDataDir removes what a failed start has created.
-func (p *controlPlane) closeDataDir() error {
+func (p *controlPlane) closeDataDir() (err error) {
 	switch {
 	case p.dir == nil:
 		return nil
-	case !p.ready.Load():
-		return p.dir.Discard()
+	case p.ready.Load():
+		return p.dir.Close()
+	case p.placed: // or the next start would begin with that snapshot without being told to
+		err = p.snapshotTarget().WithdrawInitial()
 	}
-	return p.dir.Close()
+	return errors.Join(err, p.dir.Discard())
 }
 
 func (p *controlPlane) dataDirPath() string {
@@ -130,6 +144,7 @@ func (e *etcdStarter) failure() error {
 func (p *controlPlane) startEtcd(ctx context.Context) error {
 	return p.etcd.start(ctx, etcd.Config{
 		Dir:       p.dir.Join("etcd"),
+		HoldsData: p.holdsData && p.config.FromSnapshot == "",
 		NoSync:    p.dir.Ephemeral(),
 		Logger:    logfile.NewZapLogger(p.log, "etcd"),
 		Endpoints: p.config.Etcd.Endpoints,
@@ -146,22 +161,40 @@ func (p *controlPlane) closeEtcd() error {
 	return p.etcd.server.Close()
 }
 
-// initializeStore writes what the store holds before anything reads from it: a
-// snapshot, or the seed.
+// initializeStore writes the initial content of the store, a snapshot or the seed,
+// before anything reads from it.
 func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) (fresh bool, err error) {
 	target := p.snapshotTarget()
-	if p.config.FromSnapshot != "" {
-		if err := target.RequireEmpty(ctx, store); err != nil {
-			return false, err
-		}
-	}
-	if err := target.FinishPending(ctx, store); err != nil || !store.IsEmpty() {
+	if err := target.CheckPending(ctx, store); err != nil {
 		return false, err
+	}
+	if err := p.recordEtcdPrefix(); err != nil {
+		return false, err
+	}
+	if err := target.FinishPending(ctx, store); err != nil {
+		return false, err
+	}
+	if p.config.FromSnapshot != "" && !p.usesEmbeddedEtcd() {
+		return false, target.RestoreInitial(ctx, store, p.config.FromSnapshot)
+	}
+	if !store.IsEmpty() {
+		return false, nil
 	}
 	if p.usesSeed() {
 		err = p.writeSeed(ctx, store)
 	}
 	return true, err
+}
+
+// recordEtcdPrefix records where the API server keeps its keys, before there are any,
+// for OfflineDataDir.
+func (p *controlPlane) recordEtcdPrefix() error {
+	state, err := p.dir.State()
+	if err != nil || !p.usesEmbeddedEtcd() || cmp.Or(state.EtcdPrefix, storekeys.DefaultPrefix) == p.etcdPrefix() {
+		return err
+	}
+	state.EtcdPrefix = p.etcdPrefix()
+	return p.dir.SaveState(state)
 }
 
 // usesSeed reports whether an empty store starts with the seed. With flags that may
@@ -188,11 +221,11 @@ func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error 
 	})
 }
 
-// apiServerEtcd returns how the API server reaches etcd. An embedded etcd may still
-// be starting, and its clients wait; a cluster must have answered.
+// apiServerEtcd returns how the API server connects to etcd. An embedded etcd may
+// still be starting: its clients wait for it. A cluster must already have responded.
 func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error) {
 	cluster := p.config.Etcd
-	if len(cluster.Endpoints) > 0 {
+	if !p.usesEmbeddedEtcd() {
 		if err := p.etcd.wait(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}

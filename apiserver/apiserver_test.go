@@ -58,6 +58,17 @@ func TestBootstrapPolicyIsCreatedOnce(t *testing.T) {
 	}
 }
 
+// Upstream leaves its hook out when --runtime-config turns the group off.
+func TestBootstrapWithoutPriorityClasses(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("*", "priorityclasses", func(a clientgotesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewGenericServerResponse(http.StatusNotFound, a.GetVerb(), a.GetResource().GroupResource(), "", "", 0, true)
+	})
+	if _, err := reconcileBootstrapPolicy(t.Context(), client); err != nil {
+		t.Error(err)
+	}
+}
+
 // The reconciliation restores rules that a user removed, keeps rules that a user added,
 // and leaves a role alone that opts out.
 func TestBootstrapPolicyRestoresRulesAndKeepsAdditions(t *testing.T) {

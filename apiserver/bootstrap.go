@@ -137,6 +137,9 @@ func createPriorityClasses(ctx context.Context, client kubernetes.Interface) err
 		_, err := classes.Get(ctx, pc.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			_, err = classes.Create(ctx, pc, metav1.CreateOptions{})
+			if apierrors.IsNotFound(err) { // --runtime-config turned the resource off
+				return nil
+			}
 		}
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create priority class %s: %w", pc.Name, err)

@@ -13,12 +13,12 @@ import (
 // newETCD3Client is the function by which upstream creates the etcd client of each of
 // about seventy resources. It dials and waits for the connection; upstream's own tests
 // replace it in the same way. The linker reports neither a variable that has gone, which
-// is nil here, nor one that is no longer used: see replaceEtcdClient and check.
+// is nil here, nor one that is no longer used: see replaceEtcdClient and checkUsed.
 //
 //go:linkname newETCD3Client k8s.io/apiserver/pkg/storage/storagebackend/factory.newETCD3Client
 var newETCD3Client func(storagebackend.TransportConfig) (*kubernetes.Client, error)
 
-// etcdClientReplacement makes upstream use other etcd clients until it is restored.
+// etcdClientReplacement makes upstream use other etcd clients until it is undone.
 type etcdClientReplacement struct {
 	upstream func(storagebackend.TransportConfig) (*kubernetes.Client, error)
 	used     atomic.Bool
@@ -45,12 +45,12 @@ func replaceEtcdClient(connect func() (*clientv3.Client, error)) (*etcdClientRep
 	return r, nil
 }
 
-// check fails if upstream has created its storages without the replacement.
-func (r *etcdClientReplacement) check() error {
+// checkUsed fails if upstream has created its storages without the replacement.
+func (r *etcdClientReplacement) checkUsed() error {
 	if !r.used.Load() {
 		return errors.New("apiserver: this version of k8s.io/apiserver creates its etcd clients without factory.newETCD3Client: see docs/upstream-hooks.md")
 	}
 	return nil
 }
 
-func (r *etcdClientReplacement) restore() { newETCD3Client = r.upstream }
+func (r *etcdClientReplacement) undoReplacement() { newETCD3Client = r.upstream }

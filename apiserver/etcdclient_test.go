@@ -63,7 +63,7 @@ func TestEtcdClientReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := replaced.check(); err == nil {
+	if err := replaced.checkUsed(); err == nil {
 		t.Error("not used: got no error")
 	}
 	client, err := newETCD3Client(storagebackend.TransportConfig{})
@@ -73,10 +73,10 @@ func TestEtcdClientReplacement(t *testing.T) {
 	if _, ok := client.Watcher.(bookmarkWatcher); !ok {
 		t.Errorf("watches by a %T", client.Watcher)
 	}
-	if err := replaced.check(); err != nil {
+	if err := replaced.checkUsed(); err != nil {
 		t.Error(err)
 	}
-	replaced.restore()
+	replaced.undoReplacement()
 	if newETCD3Client == nil {
 		t.Fatal("upstream's function was not restored")
 	}

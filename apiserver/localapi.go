@@ -80,8 +80,8 @@ func (r *localAPIRoute) isForeign(path string) bool {
 	return err == nil && service.Spec.Service != nil // the only error of a lister is NotFound
 }
 
-// install adds the group to the server.
-func (r *localAPIRoute) install(front *aggregatorapiserver.APIAggregator, shared informers.SharedInformerFactory) error {
+// installGroup adds the group to the server.
+func (r *localAPIRoute) installGroup(front *aggregatorapiserver.APIAggregator, shared informers.SharedInformerFactory) error {
 	if r.Disabled {
 		return nil
 	}
@@ -93,15 +93,15 @@ func (r *localAPIRoute) install(front *aggregatorapiserver.APIAggregator, shared
 	return nil
 }
 
-// register creates the objects that list and authorize the group. Existing objects
+// createObjects creates the objects that list and authorize the group. Existing objects
 // stay as they are: they may be a user's.
-func (r *localAPIRoute) register(ctx context.Context, config *rest.Config) error {
+func (r *localAPIRoute) createObjects(ctx context.Context, config *rest.Config) error {
 	services, err := aggregator.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	if r.Disabled {
-		return r.unregister(ctx, services)
+		return r.deleteAPIService(ctx, services)
 	}
 	_, err = services.ApiregistrationV1().APIServices().Create(ctx, r.APIService, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -120,9 +120,9 @@ func (r *localAPIRoute) register(ctx context.Context, config *rest.Config) error
 	return nil
 }
 
-// unregister deletes the APIService that an earlier run has created, unless a user
+// deleteAPIService deletes the APIService that an earlier run has created, unless a user
 // has replaced it.
-func (r *localAPIRoute) unregister(ctx context.Context, services aggregator.Interface) error {
+func (r *localAPIRoute) deleteAPIService(ctx context.Context, services aggregator.Interface) error {
 	client, name := services.ApiregistrationV1().APIServices(), r.APIService.Name
 	service, err := client.Get(ctx, name, metav1.GetOptions{})
 	if err == nil && service.Spec.Service == nil {

@@ -81,9 +81,9 @@ func deferOpenAPI(config *app.Config) *openAPIDocuments {
 	return d
 }
 
-// install registers the documents with the aggregator, which merges those of all
+// registerDocuments registers the documents with the aggregator, which merges those of all
 // servers.
-func (d *openAPIDocuments) install(front *aggregatorapiserver.APIAggregator) error {
+func (d *openAPIDocuments) registerDocuments(front *aggregatorapiserver.APIAggregator) error {
 	kinds, ok := front.GenericAPIServer.NextDelegate().(*server.GenericAPIServer)
 	if !ok {
 		return fmt.Errorf("apiserver: OpenAPI: the aggregator delegates to a %T in this version of Kubernetes: see docs/upstream-hooks.md", front.GenericAPIServer.NextDelegate())

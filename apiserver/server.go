@@ -74,8 +74,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 			name.Release()
 			return nil, err
 		}
-		release = func() { replaced.restore(); name.Release() }
-		checkClient = replaced.check
+		release = func() { replaced.undoReplacement(); name.Release() }
+		checkClient = replaced.checkUsed
 	}
 	s, err := assembleServer(cfg, options, release, checkClient)
 	if err != nil {
@@ -117,11 +117,11 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		return nil, err
 	}
 	for _, api := range localAPIs {
-		if err := api.install(aggregator, shared); err != nil {
+		if err := api.installGroup(aggregator, shared); err != nil {
 			return nil, err
 		}
 	}
-	if err := documents.install(aggregator); err != nil {
+	if err := documents.registerDocuments(aggregator); err != nil {
 		return nil, err
 	}
 	aggregator.GenericAPIServer.ShutdownTimeout = connectionDrainTimeout
@@ -158,12 +158,12 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		return nil, err
 	}
 	documents.releaseDefinitions()
-	go s.serve(ctx, prepared.Run)
+	go s.runServers(ctx, prepared.Run)
 	return s, nil
 }
 
-// serve runs the server until Close, or until it or the bootstrap fails.
-func (s *Server) serve(ctx context.Context, run func(context.Context) error) {
+// runServers runs the server until Close, or until it or the bootstrap fails.
+func (s *Server) runServers(ctx context.Context, run func(context.Context) error) {
 	defer close(s.done)
 	defer s.release()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -199,7 +199,7 @@ func (s *Server) establishPolicy(ctx context.Context) error {
 		return err
 	}
 	for _, api := range s.localAPIs {
-		if err := api.register(ctx, s.ClientConfig(apiServerUser())); err != nil {
+		if err := api.createObjects(ctx, s.ClientConfig(apiServerUser())); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func installWriteBarrier(config *server.RecommendedConfig) *writeBarrier {
 				h.ServeHTTP(w, req)
 				return
 			}
-			if !b.admit(req.Context()) {
+			if !b.admitWrite(req.Context()) {
 				responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 				return
 			}
@@ -89,10 +89,10 @@ func isObjectWrite(info *request.RequestInfo) bool {
 		!(info.APIGroup == "coordination.k8s.io" && info.Resource == "leases")
 }
 
-// admit returns true if a write may proceed. If the barrier is closed it waits until it
+// admitWrite returns true if a write may proceed. If the barrier is closed it waits until it
 // opens and returns false: the write must be refused. While the last writes in flight
 // end, it admits the writes that the API server sends on their behalf.
-func (b *writeBarrier) admit(ctx context.Context) bool {
+func (b *writeBarrier) admitWrite(ctx context.Context) bool {
 	own := isAPIServer(ctx)
 	b.mu.Lock()
 	if b.opened == nil || own && !b.sealed {

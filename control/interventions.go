@@ -8,8 +8,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// AllControllers, as the only name, stands for every controller that a method of
-// Interventions applies to.
+// AllControllers stands for every controller that a method of Interventions applies
+// to, if it is the only name.
 const AllControllers = "*"
 
 // Interventions change what controllers do while they run.

@@ -36,10 +36,7 @@ func CheckList(list []string, extra []ExtraController) error {
 
 // suggestController says what to do about an unknown name.
 func suggestController(name string, known []string, aliases map[string]string) string {
-	if near, ok := suggest.Nearest(name, append(slices.Collect(maps.Keys(aliases)), known...)); ok {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return `"ctrlplane controllers" lists them`
+	return suggest.Hint(name, append(slices.Collect(maps.Keys(aliases)), known...), `"ctrlplane controllers" lists them`)
 }
 
 // knownControllers returns the names of all controllers, sorted, and their names by alias.

@@ -33,7 +33,7 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 	}
 	for _, e := range s.cfg.Extra {
 		if e.Name == name {
-			return e.constructor(c)
+			return e.newConstructor(c)
 		}
 	}
 	descriptor := app.NewControllerDescriptors()[name]

@@ -30,7 +30,7 @@ type Environment struct {
 	Metrics *controllersmetrics.ControllerManagerMetrics
 }
 
-func (e ExtraController) constructor(c app.ControllerContext) constructFunc {
+func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
 	return func(ctx context.Context) (app.Controller, error) {
 		run, err := e.Build(ctx, Environment{
 			Informers: c.InformerFactory,

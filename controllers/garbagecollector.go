@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// A kind is served a moment after its definition says so. The garbage
-	// collector reads the kinds crdSyncDelay after a change, and then every
-	// crdSyncPeriod until crdSyncTimeout.
+	// The API server serves a kind shortly after the status of its definition says
+	// so. The garbage collector therefore reads the kinds crdSyncDelay after a change,
+	// and then every crdSyncPeriod until crdSyncTimeout.
 	crdSyncDelay   = 250 * time.Millisecond
 	crdSyncPeriod  = time.Second
 	crdSyncTimeout = 3500 * time.Millisecond
@@ -82,7 +82,7 @@ func (gc *crdAwareGC) Run(ctx context.Context) {
 		gc.garbageCollector.Run(ctx)
 		return
 	}
-	defer gc.crds.RemoveEventHandler(registered)
+	defer func() { _ = gc.crds.RemoveEventHandler(registered) }() // fails only for a stopped informer
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { gc.watchCRDs(ctx, changed) })
@@ -103,14 +103,14 @@ func (gc *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
 				return
 			case <-time.After(crdSyncDelay):
 			}
-			again = gc.resync(ctx, changed)
+			again = gc.resyncKinds(ctx, changed)
 		}
 	}
 }
 
-// resync makes upstream read the kinds until crdSyncTimeout, or until the next
+// resyncKinds makes upstream read the kinds until crdSyncTimeout, or until the next
 // change. It reports whether there was one.
-func (gc *crdAwareGC) resync(ctx context.Context, changed <-chan struct{}) (changedAgain bool) {
+func (gc *crdAwareGC) resyncKinds(ctx context.Context, changed <-chan struct{}) (changedAgain bool) {
 	ctx, cancel := context.WithTimeout(ctx, crdSyncTimeout)
 	ended := make(chan struct{})
 	go func() {

@@ -15,8 +15,8 @@ import (
 )
 
 // handlerBarrier blocks a controller's event handlers while it is being built.
-// Upstream starts informers after the constructors, which therefore add handlers
-// before these can run. Here the informers may be running.
+// Upstream starts the informers after all constructors have returned, so no handler
+// runs during construction. Here the informers may already be running.
 type handlerBarrier struct {
 	mu        sync.RWMutex // held while the controller is being built
 	discarded bool         // the controller was not built: its events are discarded

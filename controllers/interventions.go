@@ -57,12 +57,12 @@ func (i interventions) Start(_ context.Context, names []string) ([]string, error
 
 // Pause implements control.Interventions.
 func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.apply(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
+	return i.applyToGates(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
 }
 
 // Resume implements control.Interventions.
 func (i interventions) Resume(_ context.Context, names []string) ([]string, error) {
-	return i.clear(names, (*intervene.Gate).Resume)
+	return i.clearFromGates(names, (*intervene.Gate).Resume)
 }
 
 // Delay implements control.Interventions.
@@ -70,7 +70,7 @@ func (i interventions) Delay(_ context.Context, names []string, d time.Duration)
 	if d <= 0 {
 		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
 	}
-	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+	return i.applyToGates(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
 }
 
 // Fail implements control.Interventions.
@@ -81,12 +81,12 @@ func (i interventions) Fail(_ context.Context, names []string, f control.Fault) 
 	if err := i.checkResource(f.Resource); err != nil {
 		return nil, err
 	}
-	return i.apply(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+	return i.applyToGates(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
 }
 
 // Clear implements control.Interventions.
 func (i interventions) Clear(_ context.Context, names []string) ([]string, error) {
-	return i.clear(names, (*intervene.Gate).ClearFaults)
+	return i.clearFromGates(names, (*intervene.Gate).ClearFaults)
 }
 
 // Step implements control.Interventions.
@@ -121,9 +121,9 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 	return list, nil
 }
 
-// apply changes the gates of controllers in parallel, and returns the names of
+// applyToGates changes the gates of controllers in parallel, and returns the names of
 // these controllers.
-func (i interventions) apply(names []string, apply func(*intervene.Gate) error) ([]string, error) {
+func (i interventions) applyToGates(names []string, apply func(*intervene.Gate) error) ([]string, error) {
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (i interventions) apply(names []string, apply func(*intervene.Gate) error) 
 	return list, errors.Join(errs...)
 }
 
-// clear removes an intervention from the gates of controllers, and returns the
+// clearFromGates removes an intervention from the gates of controllers, and returns the
 // names of the controllers that had it.
-func (i interventions) clear(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
+func (i interventions) clearFromGates(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err

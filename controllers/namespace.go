@@ -56,9 +56,9 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 		rechecks: map[string]time.Duration{},
 	}
 	_, err = informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
-		AddFunc:    controller.enqueue,
-		UpdateFunc: func(_, obj any) { controller.enqueue(obj) },
-		DeleteFunc: controller.forget,
+		AddFunc:    controller.enqueueNamespace,
+		UpdateFunc: func(_, obj any) { controller.enqueueNamespace(obj) },
+		DeleteFunc: controller.forgetNamespace,
 	}, c.ComponentConfig.NamespaceController.NamespaceSyncPeriod.Duration)
 	if err != nil {
 		return nil, err
@@ -77,13 +77,13 @@ type namespaceController struct {
 	rechecks map[string]time.Duration // the latest delay, by namespace
 }
 
-func (c *namespaceController) enqueue(obj any) {
+func (c *namespaceController) enqueueNamespace(obj any) {
 	if ns := obj.(*v1.Namespace); ns.DeletionTimestamp != nil {
 		c.queue.AddAfter(ns.Name, namespaceGrace)
 	}
 }
 
-func (c *namespaceController) forget(obj any) {
+func (c *namespaceController) forgetNamespace(obj any) {
 	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil { // otherwise it was never queued
 		c.mu.Lock()
 		defer c.mu.Unlock()

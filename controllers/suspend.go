@@ -11,17 +11,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// suspendedUnit is how a suspended controller was, and will be again.
+// suspendedUnit is the state of a controller that resume restores.
 type suspendedUnit struct {
 	intervention intervene.Intervention
 	state        State
 }
 
-// Suspend stops all controllers that run; with them goes what they remember of
-// objects. Controllers cannot be started or stopped until resume, which must be
-// called: it builds and starts them again, with their interventions. The
-// informers keep running, unless resume is told to recreate them: informers of a
-// kind that was not served for a moment retry after up to half a minute only.
+// Suspend stops all running controllers, which discards what they remember of
+// objects. Controllers cannot be started or stopped until the caller calls resume,
+// which builds and starts them again, with their interventions. The informers keep
+// running unless recreateInformers is set: an informer of a kind that was
+// temporarily not served waits up to half a minute before it retries.
 func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err error) {
 	s.mu.Lock()
 	if s.informers == nil || s.closed {

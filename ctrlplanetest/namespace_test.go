@@ -107,7 +107,7 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 		createWidget(t, cp, name, "w", "example.com/stay")
 	})
 	for _, want := range []string{
-		"ctrlplanetest: namespace " + name + " was not deleted: timed out after 4s\n",
+		"ctrlplanetest: namespace " + name + " is not deleted: timed out after 4s\n",
 		"Widget w: being deleted; waiting for finalizer",
 		"example.com/stay",
 		"does the controller that removes the finalizers run until the namespace is deleted?",

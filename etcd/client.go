@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 )
+
+// leaseKeepAliveTimeout is that of etcd's own client of a server in the same process.
+const leaseKeepAliveTimeout = time.Second
 
 // withClient calls do with a client of the store. The context of do also ends when the
 // store ends, because a client would wait for the store forever.
@@ -49,9 +52,14 @@ func (s *Server) Client() (*clientv3.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: client: %w", err)
 	}
-	direct := v3client.New(s.member.etcd.Server)
-	c.KV, c.Lease, c.Maintenance = direct.KV, direct.Lease, direct.Maintenance
-	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(s.member.etcd.Server))
+	srv := s.member.etcd.Server
+	keys := adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))
+	c.KV = clientv3.NewKVFromKVClient(abandonableKV{keys, s.lifetime}, c)
+	leases := adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(srv))
+	c.Lease = clientv3.NewLeaseFromLeaseClient(abandonableLease{leases, s.lifetime}, c, leaseKeepAliveTimeout)
+	maintenance := adapter.MaintenanceServerToMaintenanceClient(v3rpc.NewMaintenanceServer(srv, nil))
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(abandonableMaintenance{maintenance, s.lifetime}, c)
+	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(srv))
 	c.Watcher = clientv3.NewWatchFromWatchClient(queueingWatchClient{watches}, c)
 	return c, nil
 }

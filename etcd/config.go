@@ -12,6 +12,9 @@ type Config struct {
 	// Dir is the data folder of the embedded member. It is created with mode 0700 if it
 	// does not exist. No other process may use it at the same time.
 	Dir string
+	// HoldsData says that a member has written to Dir before: a folder without its data is
+	// refused, instead of starting empty.
+	HoldsData bool
 	// NoSync omits every fsync. This is faster, but a crash of the machine may lose or
 	// damage the last writes.
 	NoSync bool

@@ -9,6 +9,20 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
+// editPage sets a byte in a page of keys of the bucket that holds all objects.
+func editPage(t *testing.T, dir string, offset int64, value byte) {
+	t.Helper()
+	db, err := bolt.Open(dbFile(dir), 0o600, &bolt.Options{ReadOnly: true})
+	must(t, err)
+	var at int64
+	must(t, db.View(func(tx *bolt.Tx) error {
+		at = int64(tx.Bucket(schema.Key.Name()).Root())*int64(db.Info().PageSize) + offset
+		return nil
+	}))
+	must(t, db.Close())
+	editFile(t, dbFile(dir), func(b []byte) []byte { b[at] = value; return b })
+}
+
 func TestRefusesDamagedDatabase(t *testing.T) {
 	runFaultCases(t, map[string]faultCase{
 		"database cut short": {
@@ -33,6 +47,14 @@ func TestRefusesDamagedDatabase(t *testing.T) {
 			func(t *testing.T, dir string) {
 				editFile(t, dbFile(dir), func(b []byte) []byte { clear(b[2*os.Getpagesize():]); return b })
 			},
+			[]string{"snap/db is damaged", backupAdvice},
+		},
+		"page that claims its neighbours": {
+			func(t *testing.T, dir string) { editPage(t, dir, 12, 5) },
+			[]string{"snap/db is damaged", backupAdvice},
+		},
+		"key that claims to be a bucket": {
+			func(t *testing.T, dir string) { editPage(t, dir, 16, 1) },
 			[]string{"snap/db is damaged", backupAdvice},
 		},
 		"database with wrong keys": {

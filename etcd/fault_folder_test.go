@@ -1,8 +1,10 @@
 package etcd
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +20,30 @@ func TestRefusesUnusableFolder(t *testing.T) {
 			[]string{"belongs to a cluster of 2 members", "endpoints"},
 		},
 	})
+
+	for name, damage := range map[string]func(dir string) error{
+		"folder missing":   os.RemoveAll,
+		"member missing":   func(dir string) error { return os.RemoveAll(filepath.Join(dir, "member")) },
+		"contents missing": func(dir string) error { return errors.Join(os.RemoveAll(logDir(dir)), os.Remove(dbFile(dir))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newFilledDir(t, 1)
+			must(t, damage(dir))
+			before := listFiles(t, dir)
+			s, err := Start(testContext(t), Config{Dir: dir, HoldsData: true})
+			if err == nil {
+				t.Fatalf("Start succeeded on an empty store (and Close: %v)", s.Close())
+			}
+			for _, w := range []string{dir + " holds no data, although a member has written there", backupAdvice} {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q does not say %q", err, w)
+				}
+			}
+			if after := listFiles(t, dir); after != before {
+				t.Errorf("the start changed the folder from\n%s to\n%s", before, after)
+			}
+		})
+	}
 
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))

@@ -85,7 +85,7 @@ type faultCase struct {
 	want   []string
 }
 
-const backupAdvice = "back from a backup or remove it to start empty"
+const backupAdvice = "back from a backup, or use another data folder to start empty"
 
 func runFaultCases(t *testing.T, faults map[string]faultCase) {
 	for name, f := range faults {

@@ -56,7 +56,11 @@ func inspectDB(path string) (summary dbSummary, err error) {
 		if tx.Size() > size {
 			return fmt.Errorf("%s is truncated: it has %d of %d bytes", path, size, tx.Size())
 		}
-		if err := tx.ForEach(inspectBucket); err != nil {
+		err := inspectPages(path, tx)
+		if err == nil {
+			err = tx.ForEach(inspectBucket)
+		}
+		if err != nil {
 			return fmt.Errorf("%s is damaged: %w", path, err)
 		}
 		summary.readVersions(tx)
@@ -82,7 +86,10 @@ func inspectBucket(name []byte, b *bolt.Bucket) error {
 	revisions := bytes.Equal(name, schema.Key.Name())
 	var last []byte
 	c := b.Cursor()
-	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if v == nil { // of a bucket; etcd has none in others
+			return fmt.Errorf("bucket %s: %q is not a key", name, k)
+		}
 		if bytes.Compare(last, k) >= 0 {
 			return fmt.Errorf("bucket %s: keys are out of order", name)
 		}

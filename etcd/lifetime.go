@@ -68,7 +68,7 @@ func fatalError(msg string, fields []zapcore.Field) error {
 
 // recoverAdvice returns what to do about a damaged data folder.
 func recoverAdvice(dir string) string {
-	return "copy " + dir + " back from a backup or remove it to start empty"
+	return "copy " + dir + " back from a backup, or use another data folder to start empty"
 }
 
 // withAdvice adds what to do about err.
@@ -79,6 +79,8 @@ func withAdvice(dir string, err error) error {
 		advice = "free space on the disk of " + dir + " and start again"
 	case errors.Is(err, syscall.EDQUOT):
 		advice = "raise the disk quota of " + dir + " and start again"
+	case errors.Is(err, syscall.EFBIG):
+		advice = "raise the limit of file sizes of the process (ulimit -f) and start again; the data is not damaged"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		advice = "make " + dir + " writable and start again"
 	case errors.Is(err, syscall.ENOTDIR):

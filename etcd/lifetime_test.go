@@ -1,7 +1,9 @@
 package etcd
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +25,10 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 		"quota": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EDQUOT)) },
 			"etcd: failed: disk quota exceeded: raise the disk quota of ",
+		},
+		"file size": {
+			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EFBIG)) },
+			"etcd: failed: file too large: raise the limit of file sizes of the process (ulimit -f)",
 		},
 		"files": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Int("n", 1), zap.Error(syscall.EMFILE)) },
@@ -73,6 +79,64 @@ func TestUnexpectedStopIsReported(t *testing.T) {
 	}
 }
 
+// A fatal error may leave the store locked. Calls end all the same, or the API server
+// could not.
+func TestCallsEndWithTheServer(t *testing.T) {
+	s, err := Start(testContext(t), Config{Dir: t.TempDir(), NoSync: true})
+	must(t, err)
+	c, err := s.Client()
+	must(t, err)
+	defer c.Close()
+	batch := s.member.etcd.Server.Backend().BatchTx()
+	batch.LockOutsideApply() // as the commit that failed does
+	failure := errors.New("disk full")
+	put := make(chan error, 1)
+	go func() {
+		_, err := c.Put(context.Background(), "k", "v")
+		put <- err
+	}()
+	s.lifetime.end(failure)
+	if err := <-put; err == nil || !strings.Contains(err.Error(), failure.Error()) {
+		t.Errorf("a put: %v, want %v", err, failure)
+	}
+	if _, err := c.Get(context.Background(), "k"); err == nil || !strings.Contains(err.Error(), failure.Error()) {
+		t.Errorf("a get after the end: %v, want %v", err, failure)
+	}
+	if revision, size := s.Size(); revision != 0 || size != 0 {
+		t.Errorf("size after the end: %d, %d", revision, size)
+	}
+	batch.Unlock()
+	if err := s.Close(); !errors.Is(err, failure) {
+		t.Errorf("Close: %v, want %v", err, failure)
+	}
+}
+
+func TestAbandonable(t *testing.T) {
+	l := newLifetime(t.Context())
+	if n, err := abandonable(l, func() (int, error) { return 7, nil }); n != 7 || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "broken" {
+				t.Errorf("recovered %v, want the panic of the call", r)
+			}
+		}()
+		_, _ = abandonable(l, func() (int, error) { panic("broken") })
+	}()
+	failure, unlock := errors.New("first"), make(chan struct{})
+	defer close(unlock)
+	_, err := abandonable(l, func() (int, error) { l.end(failure); <-unlock; return 0, nil })
+	if err != failure {
+		t.Errorf("a call that hangs: %v, want %v", err, failure)
+	}
+	l = newLifetime(t.Context())
+	_, err = abandonable(l, func() (int, error) { l.end(failure); runtime.Goexit(); return 0, nil })
+	if err != failure {
+		t.Errorf("a call that ends its goroutine: %v, want %v", err, failure)
+	}
+}
+
 func TestFirstFailureWins(t *testing.T) {
 	l := newLifetime(t.Context())
 	if err := l.failure(); err != nil {
@@ -81,7 +145,7 @@ func TestFirstFailureWins(t *testing.T) {
 	first := errors.New("first")
 	l.end(first)
 	l.end(errClosed)
-	if err := l.failure(); err != first {
+	if err := l.failure(); !errors.Is(err, first) {
 		t.Errorf("failure = %v, want %v", err, first)
 	}
 }

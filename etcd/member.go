@@ -68,6 +68,9 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
+	if cfg.HoldsData && (found.neverBegan || found == raftIndexes{}) {
+		return nil, fmt.Errorf("open: %w", damageError(cfg.Dir, fmt.Errorf("%s holds no data, although a member has written there", cfg.Dir)))
+	}
 	if found.neverBegan {
 		created = filepath.Join(cfg.Dir, "member")
 		if err := os.RemoveAll(created); err != nil {
@@ -90,6 +93,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	if err := m.waitReady(ctx, found); err != nil {
+		l.end(err) // bounds the wait in close: a disk that hangs cannot be interrupted
 		stopped = m.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
@@ -97,9 +101,11 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	return m, nil
 }
 
-// storeSize returns the revision of the store and the size of its file in bytes.
-func (m *member) storeSize() (revision, bytes int64) {
-	return m.etcd.Server.KV().Rev(), m.etcd.Server.Backend().Size()
+// storeSize is the revision of a store and the size of its file in bytes.
+type storeSize struct{ revision, bytes int64 }
+
+func (m *member) storeSize() (storeSize, error) {
+	return storeSize{m.etcd.Server.KV().Rev(), m.etcd.Server.Backend().Size()}, nil
 }
 
 // openEtcd starts etcd in a goroutine of its own, because a fatal error ends the

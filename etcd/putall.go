@@ -20,7 +20,8 @@ func (s *Server) PutAll(ctx context.Context, pairs func(yield func(key string, v
 		put := &etcdserverpb.PutRequest{Key: []byte(key), Value: value}
 		txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
 	}
-	if _, err := s.member.etcd.Server.Txn(ctx, txn); err != nil {
+	_, err := abandonable(s.lifetime, func() (*etcdserverpb.TxnResponse, error) { return s.member.etcd.Server.Txn(ctx, txn) })
+	if err != nil {
 		return fmt.Errorf("etcd: put all: %w", err)
 	}
 	return nil

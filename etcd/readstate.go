@@ -17,8 +17,8 @@ const pageSize = 1000
 // Revision returns the revision of the last write.
 func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	if s.member != nil {
-		revision, _ = s.Size()
-		return revision, nil
+		size, err := abandonable(s.lifetime, s.member.storeSize)
+		return size.revision, err
 	}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
@@ -29,6 +29,23 @@ func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 		return nil
 	})
 	return revision, err
+}
+
+// ClusterID identifies a cluster. It is empty for an embedded member: all of those have
+// the same, and are known by their folder.
+func (s *Server) ClusterID(ctx context.Context) (id string, err error) {
+	if s.member != nil {
+		return "", nil
+	}
+	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("etcd: cluster ID: %w", err)
+		}
+		id = fmt.Sprintf("%x", r.Header.ClusterId)
+		return nil
+	})
+	return id, err
 }
 
 // ReadState returns the entries below prefix at a revision; 0 = the latest. Older

@@ -71,11 +71,11 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	if len(plan.Deletes)+len(plan.Puts) == 0 {
 		return true, nil
 	}
-	if err := w.commit(plan.Deletes); err != nil {
+	if err := w.commitChanges(plan.Deletes); err != nil {
 		return false, err
 	}
 	// The keys deleted above have no revision, as their puts expect.
-	if err := w.commit(plan.Puts); err != nil {
+	if err := w.commitChanges(plan.Puts); err != nil {
 		return false, err
 	}
 	w.done.Created += plan.Created
@@ -85,8 +85,8 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	return false, nil
 }
 
-// commit writes in as few transactions as possible.
-func (w *stateWriter) commit(writes []snapshot.KeyChange) error {
+// commitChanges writes in as few transactions as possible.
+func (w *stateWriter) commitChanges(writes []snapshot.KeyChange) error {
 	for len(writes) > 0 {
 		n, size := 0, 0
 		for n < min(len(writes), maxTxnWrites) && (n == 0 || size+len(writes[n].Value) <= maxTxnBytes) {

@@ -50,12 +50,16 @@ func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.C
 }
 
 // Size returns the revision of an embedded member's store and the bytes of its
-// database file. Both are zero for a cluster.
+// database file. Both are zero for a cluster, and after the server has ended.
 func (s *Server) Size() (revision, bytes int64) {
 	if s.member == nil {
 		return 0, 0
 	}
-	return s.member.storeSize()
+	size, err := abandonable(s.lifetime, s.member.storeSize)
+	if err != nil {
+		return 0, 0
+	}
+	return size.revision, size.bytes
 }
 
 // Done is closed when the server has been closed or has failed.

@@ -10,7 +10,7 @@ import (
 // explainClaims says which PersistentVolumeClaim prevents the scheduling of a Pod.
 func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 	var pod corev1.Pod
-	if err := convert(u, &pod); err != nil {
+	if err := convertObject(u, &pod); err != nil {
 		return ""
 	}
 	for _, v := range pod.Spec.Volumes {

@@ -27,7 +27,7 @@ func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*co
 	var newest *corev1.Event
 	for _, item := range s.list(coreResource("events"), namespace, o) {
 		var e corev1.Event
-		if err := convert(&item, &e); err != nil {
+		if err := convertObject(&item, &e); err != nil {
 			s.recordError(err)
 			continue
 		}

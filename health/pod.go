@@ -97,7 +97,7 @@ type problem struct {
 
 func podProblem(u *unstructured.Unstructured) problem {
 	var pod corev1.Pod
-	if err := convert(u, &pod); err != nil {
+	if err := convertObject(u, &pod); err != nil {
 		return problem{text: err.Error()}
 	}
 	if t, ok := containersProblem(&pod); ok {

@@ -56,7 +56,7 @@ func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructu
 	return mine
 }
 
-// convert converts an object to its Go type.
-func convert(u *unstructured.Unstructured, into any) error {
+// convertObject converts an object to its Go type.
+func convertObject(u *unstructured.Unstructured, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }

@@ -76,7 +76,7 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 	switch s.Ref.GroupKind() {
 	case serviceKind:
 		var svc corev1.Service
-		if convert(u, &svc) == nil && svc.Spec.Type == corev1.ServiceTypeLoadBalancer && len(svc.Status.LoadBalancer.Ingress) == 0 {
+		if convertObject(u, &svc) == nil && svc.Spec.Type == corev1.ServiceTypeLoadBalancer && len(svc.Status.LoadBalancer.Ingress) == 0 {
 			s.Status, s.Message = InProgress, "no external address"
 		}
 	case apiServiceKind:
@@ -101,7 +101,7 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 func (s *State) applyJobRules(u *unstructured.Unstructured) {
 	s.Final = s.Status == Failed
 	var job batchv1.Job
-	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convert(u, &job) != nil {
+	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convertObject(u, &job) != nil {
 		return
 	}
 	ready := int32(0)
@@ -115,7 +115,7 @@ func (s *State) applyJobRules(u *unstructured.Unstructured) {
 
 // findCondition returns a condition of status.conditions.
 func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition, bool) {
-	for _, c := range conditions(u) {
+	for _, c := range readConditions(u) {
 		if c.Type == kind {
 			return c, true
 		}
@@ -123,7 +123,7 @@ func findCondition(u *unstructured.Unstructured, kind string) (metav1.Condition,
 	return metav1.Condition{}, false
 }
 
-func conditions(u *unstructured.Unstructured) []metav1.Condition {
+func readConditions(u *unstructured.Unstructured) []metav1.Condition {
 	found, err := status.GetObjectWithConditions(u.Object)
 	if err != nil {
 		return nil // the conditions have an unknown form

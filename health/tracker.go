@@ -62,8 +62,8 @@ func (b *tracker) newWatchers(w *Waiter, changes chan<- objectUpdate) []*objectW
 	return all
 }
 
-// apply stores an update, and reports it if the state has changed.
-func (b *tracker) apply(c objectUpdate) {
+// applyUpdate stores an update, and reports it if the state has changed.
+func (b *tracker) applyUpdate(c objectUpdate) {
 	e := &b.objects[c.entry]
 	s := c.state
 	switch {

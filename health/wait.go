@@ -72,7 +72,7 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 			}
 			return w.notHealthy(ctx, b, context.Cause(ctx))
 		case c := <-changes:
-			b.apply(c)
+			b.applyUpdate(c)
 		}
 		if b.isHopeless() {
 			return w.notHealthy(ctx, b, nil)
@@ -88,7 +88,7 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
-			e.Objects = append(e.Objects, Unhealthy{entry.State, w.why(ctx, entry, b.Gone)})
+			e.Objects = append(e.Objects, Unhealthy{entry.State, w.explainState(ctx, entry, b.Gone)})
 		}
 	}
 	return e

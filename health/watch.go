@@ -33,7 +33,7 @@ func (f *objectWatcher) run(ctx context.Context) {
 		err := f.listAndWatch(ctx, func() { pause = newBackoff() })
 		if s, ok := f.stateForError(err); ok {
 			for name := range f.entries {
-				f.report(ctx, name, nil, s)
+				f.sendState(ctx, name, nil, s)
 			}
 		}
 		sleep(ctx, pause.Step())
@@ -103,7 +103,7 @@ func (f *objectWatcher) reportAll(ctx context.Context, list *unstructured.Unstru
 		found[list.Items[i].GetName()] = &list.Items[i]
 	}
 	for name := range f.entries {
-		f.report(ctx, name, found[name], State{})
+		f.sendState(ctx, name, found[name], State{})
 	}
 }
 
@@ -157,15 +157,15 @@ func (f *objectWatcher) handleEvent(ctx context.Context, event watch.Event) (ver
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.report(ctx, u.GetName(), u, State{})
+		f.sendState(ctx, u.GetName(), u, State{})
 	case watch.Deleted:
-		f.report(ctx, u.GetName(), nil, State{})
+		f.sendState(ctx, u.GetName(), nil, State{})
 	}
 	return u.GetResourceVersion(), nil
 }
 
-// report sends the state of an object if it is one to wait for.
-func (f *objectWatcher) report(ctx context.Context, name string, u *unstructured.Unstructured, s State) {
+// sendState sends the state of an object if it is one to wait for.
+func (f *objectWatcher) sendState(ctx context.Context, name string, u *unstructured.Unstructured, s State) {
 	i, ok := f.entries[name]
 	if !ok {
 		return

@@ -16,11 +16,11 @@ import (
 // owns or needs and its events first, and then the object itself.
 func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
 	e := &trackedObject{State: StateOf(u), object: u}
-	return w.why(ctx, e, false)
+	return w.explainState(ctx, e, false)
 }
 
-// why returns why an object is not healthy or, if gone is set, why it still exists.
-func (w *Waiter) why(ctx context.Context, e *trackedObject, gone bool) string {
+// explainState returns why an object is not healthy or, if gone is set, why it still exists.
+func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool) string {
 	s := &reasonSearch{ctx: ctx, objects: w.objects}
 	reason := words.OneLine(s.findReason(e, gone))
 	switch {
@@ -123,7 +123,7 @@ const namespaceConditions = "Namespace"
 // remainingContent returns what remains in a Namespace according to its conditions.
 func remainingContent(u *unstructured.Unstructured) string {
 	var left []string
-	for _, c := range conditions(u) {
+	for _, c := range readConditions(u) {
 		if strings.HasPrefix(c.Type, namespaceConditions) && c.Status == metav1.ConditionTrue {
 			left = append(left, c.Message)
 		}

@@ -36,10 +36,10 @@ func (l *delayedKeys) add(due time.Time) {
 	}
 }
 
-// pending returns the number of delayed keys and when the first is due; zero if
+// pendingKeys returns the number of delayed keys and when the first is due; zero if
 // there are none. A key delayed twice counts twice: the queue does not report
 // that it merges them.
-func (l *delayedKeys) pending(now time.Time) (n int, first time.Time) {
+func (l *delayedKeys) pendingKeys(now time.Time) (n int, first time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.unsorted.Swap(nil); p != nil {

@@ -208,7 +208,7 @@ type Synced struct {
 }
 
 // Failed reports whether the sync is known to have failed. A requeued key alone
-// is no failure: many controllers check an object again later.
+// is not a failure: many controllers check an object again later.
 func (s *Synced) Failed() bool { return s.Error != "" }
 
 // Logged is a line of a controller's log.

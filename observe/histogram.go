@@ -83,7 +83,7 @@ func (h *histogram) observe(d time.Duration, now time.Time) {
 	slot.add(d)
 }
 
-func (h *histogram) durations(now time.Time) Durations {
+func (h *histogram) summarizeDurations(now time.Time) Durations {
 	var recent []*tally
 	epoch := now.UnixNano() / int64(windowSlot)
 	for i := range h.slots {
@@ -91,10 +91,10 @@ func (h *histogram) durations(now time.Time) Durations {
 			recent = append(recent, &h.slots[i].tally)
 		}
 	}
-	return Durations{Recent: quantiles(recent...), Total: quantiles(&h.total)}
+	return Durations{Recent: mergeQuantiles(recent...), Total: mergeQuantiles(&h.total)}
 }
 
-func quantiles(tallies ...*tally) Quantiles {
+func mergeQuantiles(tallies ...*tally) Quantiles {
 	var q Quantiles
 	var counts [buckets]int64
 	for _, t := range tallies {

@@ -36,7 +36,7 @@ func TestQuantilesAreAccurate(t *testing.T) {
 		h.observe(d, now)
 	}
 	slices.Sort(all)
-	q := h.durations(now).Recent
+	q := h.summarizeDurations(now).Recent
 	for name, c := range map[string]struct{ got, want time.Duration }{
 		"p50": {q.P50, all[5000]}, "p99": {q.P99, all[9900]}, "max": {q.Max, all[9999]},
 	} {
@@ -54,14 +54,14 @@ func TestRecentWindowExpires(t *testing.T) {
 	now := time.Unix(1000, 0)
 	h.observe(time.Second, now)
 	h.observe(time.Millisecond, now.Add(30*time.Second))
-	if d := h.durations(now.Add(40 * time.Second)); d.Recent.Count != 2 || d.Recent.Max != time.Second {
+	if d := h.summarizeDurations(now.Add(40 * time.Second)); d.Recent.Count != 2 || d.Recent.Max != time.Second {
 		t.Errorf("within a minute: %+v", d.Recent)
 	}
-	if d := h.durations(now.Add(70 * time.Second)); d.Recent.Count != 1 || d.Recent.Max != time.Millisecond {
+	if d := h.summarizeDurations(now.Add(70 * time.Second)); d.Recent.Count != 1 || d.Recent.Max != time.Millisecond {
 		t.Errorf("when the first is older: %+v", d.Recent)
 	}
 	h.observe(time.Microsecond, now.Add(time.Hour))
-	if d := h.durations(now.Add(time.Hour)); d.Recent.Count != 1 || d.Total.Count != 3 || d.Total.Max != time.Second {
+	if d := h.summarizeDurations(now.Add(time.Hour)); d.Recent.Count != 1 || d.Total.Count != 3 || d.Total.Max != time.Second {
 		t.Errorf("after an hour: %+v", d)
 	}
 }

@@ -28,14 +28,14 @@ func newJournal(size int) *Journal {
 
 // append adds a record and returns its Seq.
 func (j *Journal) append(e Event, now time.Time) uint64 {
-	r := &Record{Seq: j.all.claim() + 1, Time: now, Event: e}
+	r := &Record{Seq: j.all.reserveSlot() + 1, Time: now, Event: e}
 	notable := isNotable(e)
 	if notable {
-		r.notablePos = j.notable.claim()
+		r.notablePos = j.notable.reserveSlot()
 	}
-	j.all.put(r)
+	j.all.storeRecord(r)
 	if notable {
-		j.notable.put(r)
+		j.notable.storeRecord(r)
 	}
 	if j.readerWaiting.Load() && j.readerWaiting.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))

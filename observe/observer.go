@@ -98,7 +98,7 @@ func (o *Observer) Close() error {
 	<-o.done
 	o.lastProcess.Store(new(o.readProcess()))
 	o.options.Store(nil)
-	o.handlers.clear()
+	o.handlers.removeAll()
 	o.queues.remove(func(q *queue) bool { return q.recorder != nil && q.recorder.observer == o })
 	return nil
 }
@@ -175,7 +175,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
 		s.Queues = append(s.Queues, v)
 	}
-	behind := o.handlers.lags(now)
+	behind := o.handlers.lagsByRecorder(now)
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = running[r.name]

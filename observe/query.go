@@ -36,7 +36,7 @@ func (q *Query) Match(r *Record) bool {
 	if q.Sync != 0 && syncOf(r.Event) != q.Sync {
 		return false
 	}
-	if q.Object != nil && !concerns(r.Event, *q.Object) {
+	if q.Object != nil && !concernsObject(r.Event, *q.Object) {
 		return false
 	}
 	if q.Kinds == nil {
@@ -80,9 +80,9 @@ func syncOf(e Event) uint64 {
 	return 0
 }
 
-// concerns reports whether e is about o: an event or a call of the object, or a
+// concernsObject reports whether e is about o: an event or a call of the object, or a
 // sync or log line that has its key. Syncs and log lines do not know the resource.
-func concerns(e Event, o Object) bool {
+func concernsObject(e Event, o Object) bool {
 	switch e := e.(type) {
 	case *Delivered:
 		return e.Object.Same(o)

@@ -170,11 +170,11 @@ func (q *queue) snapshot(now time.Time) Queue {
 		Gets:     q.gets.Load(),
 		Adds:     q.adds.Load(),
 		Retries:  q.retries.Load(),
-		Wait:     q.wait.durations(now),
-		Work:     q.work.durations(now),
+		Wait:     q.wait.summarizeDurations(now),
+		Work:     q.work.summarizeDurations(now),
 		Waiting:  q.waitingObjects(10),
 	}
-	delayed, due := q.delayed.pending(now)
+	delayed, due := q.delayed.pendingKeys(now)
 	s.Delayed, s.NextDue = int64(delayed), due
 	if q.recorder != nil {
 		s.Controller = q.recorder.name

@@ -14,12 +14,12 @@ func newRing(size int, place func(*Record) uint64) *ring {
 	return &ring{slots: make([]atomic.Pointer[Record], size), place: place}
 }
 
-// claim returns the next position and reserves it.
-func (r *ring) claim() uint64 { return r.next.Add(1) - 1 }
+// reserveSlot returns the next position and reserves it.
+func (r *ring) reserveSlot() uint64 { return r.next.Add(1) - 1 }
 
-// put stores a record at its position. If the ring has wrapped around meanwhile,
+// storeRecord stores a record at its position. If the ring has wrapped around meanwhile,
 // the newer record stays.
-func (r *ring) put(rec *Record) {
+func (r *ring) storeRecord(rec *Record) {
 	at := r.place(rec)
 	slot := &r.slots[at%uint64(len(r.slots))]
 	for {

@@ -97,8 +97,8 @@ func (h *Handler) Close() {
 	}
 }
 
-// lag reports whether the handler lacks the newest version of its resource.
-func (h *Handler) lag(now time.Time) (WatchLag, bool) {
+// currentLag reports whether the handler lacks the newest version of its resource.
+func (h *Handler) currentLag(now time.Time) (WatchLag, bool) {
 	of := h.recorder.observer.versions.get(h.resource)
 	b := WatchLag{Resource: h.resource, Delivered: h.version.Load(), Written: of.version.Load()}
 	if b.Delivered >= b.Written {
@@ -138,20 +138,20 @@ func (s *handlers) remove(h *Handler) {
 	delete(s.all, h)
 }
 
-func (s *handlers) clear() {
+func (s *handlers) removeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = nil
 }
 
-// lags returns the resources whose newest version was not delivered yet, by
+// lagsByRecorder returns the resources whose newest version was not delivered yet, by
 // controller.
-func (s *handlers) lags(now time.Time) map[*Recorder][]WatchLag {
+func (s *handlers) lagsByRecorder(now time.Time) map[*Recorder][]WatchLag {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[*Recorder][]WatchLag{}
 	for h := range s.all {
-		b, is := h.lag(now)
+		b, is := h.currentLag(now)
 		if !is {
 			continue
 		}

@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeSource is a source with a process that the test controls.

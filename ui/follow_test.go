@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func pod(name string) observe.Object {
@@ -125,11 +126,12 @@ func TestFollowRetriesAfterSourceError(t *testing.T) {
 		src.addRecords(&observe.ControllerChanged{Controller: "a", State: "running"})
 		wait(pollInterval)
 		out.takeLines()
-		src.change(func() { src.err = errors.New("connection\nrefused") })
-		before := src.recordCalls
+		var before, after int
+		src.change(func() { src.err, before = errors.New("connection\nrefused"), src.recordCalls })
 		wait(time.Minute)
+		src.change(func() { after = src.recordCalls })
 		expectLines(t, out, "no response from the control plane, retrying: connection refused")
-		if src.recordCalls == before {
+		if after == before {
 			t.Error("Follow does not retry")
 		}
 		src.change(func() { src.err = nil })

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // documentedExamples returns the lines that docs/json.md shows, one of each kind.

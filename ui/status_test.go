@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/testutil"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func testDurations(count int64, p50, p99, longest time.Duration) observe.Durations {

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// CAValidity and LeafValidity are those of kubeadm's certificates.
-	CAValidity   = 10 * 365 * 24 * time.Hour
+	// CAValidity is how long a certificate authority is valid, as kubeadm's.
+	CAValidity = 10 * 365 * 24 * time.Hour
+	// LeafValidity is how long any other certificate is valid, as kubeadm's.
 	LeafValidity = 365 * 24 * time.Hour
 	// RenewBefore is how long before its expiry a certificate is renewed. It is
 	// renewed at a start only, so a control plane has to be restarted at least once

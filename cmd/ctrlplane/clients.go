@@ -55,8 +55,8 @@ func (t *target) controlClient() (*controlrest.Client, error) {
 	return controlrest.NewClient(cfg)
 }
 
-// attach connects to the running control plane and takes a first snapshot of it.
-func (t *target) attach(ctx context.Context) (viewSource, observe.Snapshot, error) {
+// connectView connects to the running control plane and takes a first snapshot of it.
+func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot, error) {
 	cfg, err := t.restConfig()
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err

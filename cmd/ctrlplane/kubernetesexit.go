@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// kubernetesFailed is how it is reported that Kubernetes has ended the process.
+// kubernetesFailed is the error message when a component of Kubernetes ends the process.
 const kubernetesFailed = "a Kubernetes component exited with an error"
 
 // onKubernetesExit replaces what Kubernetes does after a fatal error: it logs why and

@@ -60,10 +60,11 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 
 // withoutLeftError removes the error that the reader has left.
 func withoutLeftError(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
 		var rest []error
 		for _, e := range joined.Unwrap() {
-			if _, left := e.(*learn.LeftError); !left {
+			if _, left := errors.AsType[*learn.LeftError](e); !left {
 				rest = append(rest, e)
 			}
 		}

@@ -138,10 +138,7 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 			known = append(known, c.Name())
 		}
 	}
-	hint := fmt.Sprintf(`see "%s --help"`, cmd.CommandPath())
-	if near, ok := suggest.Nearest(args[0], known); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
+	hint := suggest.Hint(args[0], known, fmt.Sprintf(`see "%s --help"`, cmd.CommandPath()))
 	return usage.Errorf("unknown verb %q: %s", args[0], hint)
 }
 

@@ -223,10 +223,14 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	}
 	bounded, stop := context.WithDeadlineCause(ctx, limit, fmt.Errorf("timed out after %v", within))
 	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- settled.Wait(bounded, r.up.server.Observer(), settleHorizon, nil) }()
+	var err error // final once ended is closed
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = settled.Wait(bounded, r.up.server.Observer(), settleHorizon, nil)
+	}()
 	select {
-	case err := <-ended:
+	case <-ended:
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 			printRemainingWork(stderr, busy.Work)
 		}

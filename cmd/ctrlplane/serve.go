@@ -21,7 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
-// session is a control plane that serves clients, and how it is shown.
+// session runs a control plane that serves clients, and shows it.
 type session struct {
 	up       *upCommand
 	view     viewMode
@@ -135,7 +135,7 @@ func (v *session) runView(ctx context.Context) error {
 			return err
 		}
 	}
-	leave, err := v.view.show(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar})
+	leave, err := v.view.showSource(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar})
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (v *session) runView(ctx context.Context) error {
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
-	_, err = viewPlain.show(ctx, src, now.Journal.Last, live.Options{})
+	_, err = viewPlain.showSource(ctx, src, now.Journal.Last, live.Options{})
 	return err
 }
 

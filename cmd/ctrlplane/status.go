@@ -26,7 +26,7 @@ is idle, half a second otherwise.`,
 			if err := ui.CheckStatusFormat(output); err != nil {
 				return usage.Errorf("--output: %w", err)
 			}
-			_, s, err := t.attach(cmd.Context())
+			_, s, err := t.connectView(cmd.Context())
 			if err != nil {
 				return err
 			}

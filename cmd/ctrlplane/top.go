@@ -63,7 +63,7 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.show(ctx, src, after, live.Options{Attached: true})
+	_, err = l.showSource(ctx, src, after, live.Options{Attached: true})
 	return err
 }
 
@@ -74,7 +74,7 @@ func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, er
 		if m := o.metrics; m != (scrape.Options{}) {
 			return nil, 0, usage.Errorf("--token-file, --ca-file, --cert-file, --key-file and --insecure-skip-tls-verify need --metrics: add it, or leave them out")
 		}
-		src, s, err := o.target.attach(ctx)
+		src, s, err := o.target.connectView(ctx)
 		return src, s.Journal.Last, err
 	}
 	if o.target.named() {

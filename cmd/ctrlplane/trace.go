@@ -183,10 +183,7 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 			known = append(known, name)
 		}
 	}
-	hint := fmt.Sprintf("%q lists them", o.target.commandLine("controllers"))
-	if near, ok := suggest.Nearest(o.options.Controller, known); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
+	hint := suggest.Hint(o.options.Controller, known, fmt.Sprintf("%q lists them", o.target.commandLine("controllers")))
 	return usage.Errorf("--controller: unknown controller %q: %s", o.options.Controller, hint)
 }
 

@@ -39,10 +39,10 @@ func parseViewMode(flag string) (viewMode, error) {
 	return "", usage.Errorf("--ui: unknown mode %q: use auto, plain, json or none", flag)
 }
 
-// show shows a source until ctx ends or the user leaves the live view, and returns
+// showSource shows a source until ctx ends or the user leaves the live view, and returns
 // what to do with the control plane then. It begins after the record with the number
 // after.
-func (l viewMode) show(ctx context.Context, src observe.Source, after uint64, o live.Options) (live.Leave, error) {
+func (l viewMode) showSource(ctx context.Context, src observe.Source, after uint64, o live.Options) (live.Leave, error) {
 	switch l {
 	case viewLive:
 		o.In, o.Out, o.Environ, o.Source, o.Purpose = os.Stdin, os.Stdout, os.Environ(), src, explain.Purpose

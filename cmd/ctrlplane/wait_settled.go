@@ -49,7 +49,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	if w.horizon < 0 {
 		return usage.Errorf("--horizon: %v is negative", w.horizon)
 	}
-	src, _, err := w.target.attach(ctx)
+	src, _, err := w.target.connectView(ctx)
 	if err != nil {
 		return err
 	}

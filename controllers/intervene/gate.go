@@ -19,9 +19,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// Gate is between one run of a controller and the API server. It holds writes,
-// delays calls or makes them fail, as long as an intervention is set. Without
-// one it costs a lock for each write, and nothing for reads.
+// Gate intercepts the API calls of one run of a controller. While an intervention is
+// set, it holds writes, delays calls or makes them fail. Without an intervention it
+// costs a lock for each write, and nothing for reads.
 type Gate struct {
 	random    func() float64
 	objects   ObjectReader  // for steps
@@ -32,7 +32,7 @@ type Gate struct {
 	paused        bool
 	closed        error         // the error of every write; nil until the gate is closed
 	held          list.List     // of *heldWrite, the oldest first
-	inFlight      int           // writes on their way
+	inFlight      int           // writes sent and not yet answered
 	drained       chan struct{} // closed when inFlight is 0; nil unless Pause waits
 	changed       chan struct{} // closed when a write is held or the gate opens
 	delay         time.Duration
@@ -258,7 +258,7 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 // HeldWrites describes the held writes, the oldest first and at most limit of
 // them, and returns how many there are.
 func (g *Gate) HeldWrites(limit int) ([]control.HeldWrite, int) {
-	held, total := g.oldest(limit)
+	held, total := g.oldestWrites(limit)
 	writes := make([]control.HeldWrite, 0, len(held))
 	for _, h := range held { // without the lock: bodies are decoded
 		writes = append(writes, h.describe())
@@ -266,7 +266,7 @@ func (g *Gate) HeldWrites(limit int) ([]control.HeldWrite, int) {
 	return writes, total
 }
 
-func (g *Gate) oldest(limit int) ([]*heldWrite, int) {
+func (g *Gate) oldestWrites(limit int) ([]*heldWrite, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var all []*heldWrite

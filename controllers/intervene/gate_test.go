@@ -156,7 +156,7 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 		for i := range 5 {
 			path := fmt.Sprintf("%s/%d", pods, i)
 			want = append(want, path)
-			go sendRequest(t.Context(), gateTransport{api, g}, "PUT", path, "") //nolint:errcheck // the steps are checked instead
+			go sendRequest(t.Context(), gateTransport{api, g}, "PUT", path, "") // the steps are checked instead
 			synctest.Wait()
 		}
 		for i := range 3 {

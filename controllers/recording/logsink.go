@@ -50,7 +50,7 @@ func isRecorded(level int) bool {
 
 func (s *recordingSink) Info(level int, msg string, kv ...any) {
 	if isRecorded(level) {
-		s.record(-level, nil, msg, kv)
+		s.recordLine(-level, nil, msg, kv)
 	}
 	if s.log.Enabled(level) {
 		s.log.Info(level, msg, kv...)
@@ -58,7 +58,7 @@ func (s *recordingSink) Info(level int, msg string, kv ...any) {
 }
 
 func (s *recordingSink) Error(err error, msg string, kv ...any) {
-	s.record(int(slog.LevelError), err, msg, kv)
+	s.recordLine(int(slog.LevelError), err, msg, kv)
 	s.log.Error(err, msg, kv...)
 }
 
@@ -79,7 +79,7 @@ func (s *recordingSink) WithName(name string) logr.LogSink {
 	return &with
 }
 
-func (s *recordingSink) record(level int, err error, msg string, kv []any) {
+func (s *recordingSink) recordLine(level int, err error, msg string, kv []any) {
 	line := &observe.Logged{Level: level, Message: msg}
 	line.Attrs = append(make([]observe.Attr, 0, len(s.attrs)+len(kv)/2+1), s.attrs...)
 	var key string
@@ -88,7 +88,7 @@ func (s *recordingSink) record(level int, err error, msg string, kv []any) {
 		key = s.key
 	}
 	if err != nil {
-		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: truncate(err.Error())})
+		line.Attrs = append(line.Attrs, observe.Attr{Key: "err", Value: truncateValue(err.Error())})
 	}
 	if len(line.Attrs) == 0 {
 		line.Attrs = nil
@@ -103,8 +103,8 @@ func isAboutSync(msg string) bool {
 	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
 }
 
-// isAboutFailure reports whether a line that is no error says that a sync has
-// failed. Some controllers log that at a high verbosity only.
+// isAboutFailure reports whether an info line says that a sync has failed.
+// Some controllers log that at a high verbosity only.
 func isAboutFailure(msg string) bool {
 	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying")
 }
@@ -123,7 +123,7 @@ func parseAttrs(attrs []observe.Attr, kv []any, aboutSync bool) ([]observe.Attr,
 			continue
 		}
 		text, object := formatValue(kv[i+1])
-		attrs = append(attrs, observe.Attr{Key: name, Value: truncate(text)})
+		attrs = append(attrs, observe.Attr{Key: name, Value: truncateValue(text)})
 		switch {
 		case object == "" || name == "kind" || name == "err":
 		case name == "key":
@@ -155,7 +155,7 @@ func syncFailure(l *observe.Logged) string {
 	return l.Message
 }
 
-func truncate(s string) string {
+func truncateValue(s string) string {
 	if len(s) > maxValueLength {
 		return s[:maxValueLength] + "…"
 	}

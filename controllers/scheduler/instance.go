@@ -55,7 +55,7 @@ func schedulerUser() user.Info {
 
 // startInstance builds the scheduler and starts its informers.
 func (s *Scheduler) startInstance() (*instance, error) {
-	s.recordState(stateBuilding, "")
+	s.recorder.SetState(stateBuilding, "")
 	name, err := cache.NewInformerName(Name)
 	if err != nil {
 		return nil, fmt.Errorf("another scheduler is running in this process: %w", err)

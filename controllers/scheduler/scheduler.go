@@ -62,7 +62,7 @@ func New(cfg Config) (*Scheduler, error) {
 			return nil, cfg.configFileError(err)
 		}
 	}
-	s.recordState(stateOff, "")
+	s.recorder.SetState(stateOff, "")
 	return s, nil
 }
 
@@ -87,7 +87,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	}
 	s.used = true
 	var err error
-	s.runRecorded(func() { s.instance, err = s.startInstance() })
+	s.recorder.Do(func() { s.instance, err = s.startInstance() })
 	inst := s.instance
 	s.mu.Unlock()
 	if err == nil {
@@ -95,7 +95,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	}
 	if err != nil {
 		err = errors.Join(fmt.Errorf("scheduler: start: %w", err), s.Close())
-		s.recordState(stateFailed, err.Error())
+		s.recorder.SetState(stateFailed, err.Error())
 		return err
 	}
 	s.mu.Lock()
@@ -104,8 +104,8 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return errors.New("scheduler: closed while it was starting")
 	}
 	s.synced = true
-	s.recordState(stateRunning, "")
-	s.runRecorded(inst.run)
+	s.recorder.SetState(stateRunning, "")
+	s.recorder.Do(inst.run)
 	go s.watchExit(inst)
 	return nil
 }
@@ -121,7 +121,7 @@ func (s *Scheduler) watchExit(inst *instance) {
 	}
 	s.err = errors.New("scheduler: exited unexpectedly")
 	s.cfg.Logger.Error(s.err.Error())
-	s.recordState(stateFailed, s.err.Error())
+	s.recorder.SetState(stateFailed, s.err.Error())
 	s.closeDone()
 }
 
@@ -135,12 +135,12 @@ func (s *Scheduler) Close() error {
 	if inst == nil {
 		return nil
 	}
-	s.recordState(stateStopping, "")
+	s.recorder.SetState(stateStopping, "")
 	if err := inst.close(); err != nil {
-		s.recordState(stateFailed, err.Error())
+		s.recorder.SetState(stateFailed, err.Error())
 		return err
 	}
-	s.recordState(stateOff, "stopped")
+	s.recorder.SetState(stateOff, "stopped")
 	return nil
 }
 
@@ -172,15 +172,6 @@ func (s *Scheduler) Check() healthz.HealthChecker {
 	})
 }
 
-// runRecorded runs f and attributes its goroutines to the scheduler.
-func (s *Scheduler) runRecorded(f func()) {
-	if s.recorder == nil {
-		f()
-		return
-	}
-	s.recorder.Do(f)
-}
-
 // The states of a scheduler have the names of the states of a controller.
 const (
 	stateOff      = "off"
@@ -189,9 +180,3 @@ const (
 	stateStopping = "stopping"
 	stateFailed   = "failed"
 )
-
-func (s *Scheduler) recordState(state, reason string) {
-	if s.recorder != nil {
-		s.recorder.SetState(state, reason)
-	}
-}

@@ -28,6 +28,7 @@ const (
 	lockFile   = "lock"
 	pidFile    = "pid"
 	stateFile  = "state.json"
+	pkiDir     = "pki"
 )
 
 // Dir is an open data folder. Its lock is held from Open or OpenTemp until Close.
@@ -83,6 +84,9 @@ func (d *Dir) unlockOrRemove() error {
 		}
 		return nil
 	}
+	if d.isReplaced() {
+		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
+	}
 	err := os.Remove(d.Join(pidFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -91,6 +95,17 @@ func (d *Dir) unlockOrRemove() error {
 		return explainError(d.path, "unlock it", err)
 	}
 	return nil
+}
+
+// isReplaced reports whether the folder was removed after it was opened. Another process
+// may have created it again.
+func (d *Dir) isReplaced() bool {
+	held, err := d.lock.Stat()
+	if err != nil {
+		return false
+	}
+	found, err := os.Stat(d.Join(lockFile))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, found)
 }
 
 // removeLockedDir removes a folder whose lock the caller holds, and releases the lock. It

@@ -155,11 +155,22 @@ func checkOwnership(path string) error {
 		}
 	}
 	for _, e := range entries {
-		if !isHousekeepingFile(e.Name()) {
+		if !isHousekeepingFile(e.Name()) && !isCopiedPKI(path, e.Name()) {
 			return fmt.Errorf("data folder %s contains other files, such as %s: choose a --data-dir that is new, empty or was created by ctrlplane", path, e.Name())
 		}
 	}
 	return nil
+}
+
+// isCopiedPKI reports whether an entry of a folder is a copy of another control plane's
+// certificates, which processes on one etcd cluster share. Other programs call their
+// folders pki, too, and have no key for service account tokens there.
+func isCopiedPKI(path, name string) bool {
+	if name != pkiDir {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(path, name, "sa.key"))
+	return err == nil
 }
 
 // restrictPermissions makes the folder inaccessible to other users.

@@ -39,6 +39,28 @@ func TestOpen(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
+// TestCloseReportsThatTheFolderWasRemoved checks that the end of a control plane whose
+// data was removed is not taken for a success.
+func TestCloseReportsThatTheFolderWasRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	d, err := Open(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Skip("the system does not remove a folder that is in use: ", err)
+	}
+	again := mustOpen(t, path) // another process may use a new folder now
+	want := "data folder " + path + " was removed while it was in use: its data is lost unless you have a snapshot or a backup"
+	if got := errorLine(t, d.Close()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if _, err := os.Stat(again.Join(pidFile)); err != nil {
+		t.Errorf("the PID of the new folder: %v", err)
+	}
+	mustClose(t, again)
+}
+
 func TestOpenExisting(t *testing.T) {
 	tests := map[string]struct {
 		files   map[string]string
@@ -48,6 +70,7 @@ func TestOpenExisting(t *testing.T) {
 		"empty":              {version: 1, want: []string{".", markerFile, lockFile, pidFile}},
 		"interrupted open":   {files: map[string]string{lockFile: "", pidFile: "1\n", ".new-1": "{"}, version: 1, want: []string{".", markerFile, lockFile, pidFile}},
 		"ours":               {files: map[string]string{markerFile: `{"format":1}`, "etcd/wal": "x"}, version: 1, want: []string{".", markerFile, lockFile, pidFile, "etcd", "etcd/wal"}},
+		"copied pki":         {files: map[string]string{"pki/sa.key": "x"}, version: 1, want: []string{".", markerFile, lockFile, pidFile, "pki", "pki/sa.key"}},
 		"older":              {files: map[string]string{markerFile: `{"format":1}`}, version: 2, want: []string{".", markerFile, lockFile, pidFile}},
 		"crashed ephemeral":  {files: map[string]string{markerFile: `{"format":0,"ephemeral":true}`}, version: 2, want: []string{".", markerFile, lockFile, pidFile}},
 		"unfinished writing": {files: map[string]string{markerFile: `{"format":1}`, ".new-7": "half"}, version: 1, want: []string{".", markerFile, lockFile, pidFile}},
@@ -99,6 +122,10 @@ func TestOpenRefuses(t *testing.T) {
 		"foreign files": {
 			files: map[string]string{"d/Documents/": "", "d/letter.txt": "x"},
 			want:  `data folder DIR contains other files, such as Documents: choose a --data-dir that is new, empty or was created by ctrlplane`,
+		},
+		"a pki folder of another program": {
+			files: map[string]string{"d/pki/ca.crt": "x"},
+			want:  `data folder DIR contains other files, such as pki: choose a --data-dir that is new, empty or was created by ctrlplane`,
 		},
 		"newer": {
 			files: map[string]string{"d/ctrlplane.json": `{"format":3}`, "d/data": "x"},

@@ -31,13 +31,13 @@ func openLocked(path string, create bool) (*os.File, error) {
 	return lock.File, nil
 }
 
-func alive(pid int) bool {
+func isProcessAlive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// private reports whether the file belongs to this user and no other user can access it.
-func private(info fs.FileInfo) bool {
+// isPrivateFile reports whether the file belongs to this user and no other user can access it.
+func isPrivateFile(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }

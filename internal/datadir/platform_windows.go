@@ -39,7 +39,7 @@ func openLocked(path string, create bool) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-func alive(pid int) bool {
+func isProcessAlive(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false
@@ -47,8 +47,8 @@ func alive(pid int) bool {
 	return process.Release() == nil
 }
 
-// private returns true, because the folder for temporary files belongs to the user.
-func private(fs.FileInfo) bool { return true }
+// isPrivateFile returns true, because the folder for temporary files belongs to the user.
+func isPrivateFile(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {
 	return errors.Is(err, errorDiskFull) || errors.Is(err, errorHandleDiskFull)

@@ -22,6 +22,11 @@ type State struct {
 	Server string `json:"server,omitempty"`
 	// KubernetesVersion is that of the last program that has written to the folder.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// EtcdPrefix is where the API server keeps its keys in the embedded etcd; empty = the
+	// API server's default.
+	EtcdPrefix string `json:"etcdPrefix,omitempty"`
+	// EmbeddedEtcd says that the folder holds the data of an embedded etcd.
+	EmbeddedEtcd bool `json:"embeddedEtcd,omitempty"`
 	// StartedAt is when the last start began.
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	// PID is the process that uses the folder; 0 = none. Open records it, State and Peek
@@ -96,7 +101,7 @@ func isHeld(path string) (bool, error) {
 		if pidErr != nil {
 			return false, pidErr
 		}
-		if pid == 0 || !alive(pid) {
+		if pid == 0 || !isProcessAlive(pid) {
 			lock, err = acquireLock(path, false)
 		}
 	}

@@ -103,7 +103,7 @@ func removeAbandonedDir(path string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || !private(info) {
+	if !info.IsDir() || !isPrivateFile(info) {
 		return nil
 	}
 	// An empty folder's process was killed before it created the lock file, or is about
@@ -174,7 +174,7 @@ func RunningEphemeralDirs() ([]string, error) {
 	var running []string
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || !private(info) {
+		if err != nil || !info.IsDir() || !isPrivateFile(info) {
 			continue // removed meanwhile, or of another user
 		}
 		if held, err := isHeld(path); err == nil && held {

@@ -150,7 +150,7 @@ func (g *Governor) Started(log *slog.Logger) {
 	}
 	g.starting = false
 	if g.setPercent(g.found) {
-		g.loop.Go(func() { g.govern(log) })
+		g.loop.Go(func() { g.watchCollections(log) })
 	}
 }
 
@@ -183,9 +183,9 @@ func (g *Governor) setPercent(percent int) bool {
 	return true
 }
 
-// govern sets the percentage after each collection that soon follows another, and
+// watchCollections sets the percentage after each collection that soon follows another, and
 // releases memory when none has for a while.
-func (g *Governor) govern(log *slog.Logger) {
+func (g *Governor) watchCollections(log *slog.Logger) {
 	collected := make(chan struct{}, 1)
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
@@ -198,14 +198,14 @@ func (g *Governor) govern(log *slog.Logger) {
 			busy := time.Since(last) < busyWithin
 			last = time.Now()
 			if busy {
-				if !g.adjust(true) {
+				if !g.adjustPercent(true) {
 					return
 				}
 				quiet.Reset(quietAfter)
 			}
 			g.notifyAfterCollection(collected)
 		case <-quiet.C:
-			if !g.adjust(false) {
+			if !g.adjustPercent(false) {
 				return
 			}
 			if err := g.collector.release(); err != nil {
@@ -216,7 +216,7 @@ func (g *Governor) govern(log *slog.Logger) {
 	}
 }
 
-func (g *Governor) adjust(busy bool) bool {
+func (g *Governor) adjustPercent(busy bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.setPercent(governedPercent(g.collector.read().live, busy))

@@ -156,6 +156,9 @@ func decodeWithin(data []byte, maxState, maxKeys int64) (Header, State, error) {
 			return h, State{}, errDamaged
 		}
 		remaining -= int64(len(e.Key) + len(e.Value))
+		if !strings.HasPrefix(e.Key, "/") { // it would not lie below the API server's prefix
+			return h, State{}, errDamaged
+		}
 		if n := len(s.Entries); n > 0 && s.Entries[n-1].Key >= e.Key {
 			return h, State{}, errDamaged
 		}

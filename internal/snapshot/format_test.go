@@ -80,16 +80,19 @@ func TestDecodeRefusesMalformedFiles(t *testing.T) {
 	}
 	unsorted := sampleState()
 	unsorted.Entries[0], unsorted.Entries[1] = unsorted.Entries[1], unsorted.Entries[0]
+	outside := sampleState()
+	outside.Entries[0].Key = "-of-another-control-plane/configmaps/a"
 	nowhere := sampleState()
 	nowhere.Entries[0].TTL = 3
 	for name, file := range map[string][]byte{
-		"no header":           signed("ctrlplane snapshot 1\n"),
-		"header is not JSON":  signed("ctrlplane snapshot 1\nx\n"),
-		"no entries":          signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
-		"format 0":            signed("ctrlplane snapshot 0\n{}\n"),
-		"format not a number": signed("ctrlplane snapshot 1x\n{}\n"),
-		"unsorted":            mustEncode(t, Header{}, unsorted),
-		"unknown TTL":         mustEncode(t, Header{}, nowhere),
+		"no header":            signed("ctrlplane snapshot 1\n"),
+		"header is not JSON":   signed("ctrlplane snapshot 1\nx\n"),
+		"no entries":           signed("ctrlplane snapshot 1\n{\"objects\":1}\n"),
+		"format 0":             signed("ctrlplane snapshot 0\n{}\n"),
+		"format not a number":  signed("ctrlplane snapshot 1x\n{}\n"),
+		"unsorted":             mustEncode(t, Header{}, unsorted),
+		"not below the prefix": mustEncode(t, Header{}, outside),
+		"unknown TTL":          mustEncode(t, Header{}, nowhere),
 	} {
 		if _, _, err := Decode(file); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)

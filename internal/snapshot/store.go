@@ -116,13 +116,10 @@ func (s Store) unknownError(name string) error {
 	if err != nil {
 		return err
 	}
-	if near, ok := suggest.Nearest(name, known); ok {
-		return usage.Errorf("unknown snapshot %q: did you mean %q?", name, near)
-	}
 	if len(known) == 0 {
 		return usage.Errorf(`unknown snapshot %q: there are no snapshots yet: "ctrlplane snapshot save %s" creates one`, name, name)
 	}
-	return usage.Errorf(`unknown snapshot %q: "ctrlplane snapshot list" lists them`, name)
+	return usage.Errorf("unknown snapshot %q: %s", name, suggest.Hint(name, known, `"ctrlplane snapshot list" lists them`))
 }
 
 // ListNames returns the names of all snapshots, sorted.

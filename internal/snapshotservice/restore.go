@@ -79,7 +79,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err != nil {
 		return done, false, err
 	}
-	if err := target.writePending(file); err != nil {
+	if err := target.beginPending(ctx, store, file); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
 	written, err := store.ReplaceState(ctx, target.Prefix, want)

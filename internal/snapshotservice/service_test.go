@@ -33,7 +33,10 @@ type fakeStore struct {
 	reads     []int64          // the revisions that were asked for
 	failures  []error          // of the next calls of ReplaceState; nil = succeed
 	onReplace func()
+	cluster   string // its ID; empty = embedded
 }
+
+func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
 
 // newFakeStore returns a store at revision 1.
 func newFakeStore(keys ...string) *fakeStore {
@@ -49,6 +52,20 @@ func stateOf(keys ...string) (state snapshot.State) {
 	return state
 }
 
+// write is what another client writes.
+func (s *fakeStore) write(state snapshot.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(state)
+}
+
+func (s *fakeStore) readRevisions() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reads)
+}
+
+// set needs the lock.
 func (s *fakeStore) set(state snapshot.State) {
 	state.Revision = int64(len(s.states) + 1)
 	s.states = append(s.states, state)
@@ -324,15 +341,15 @@ func TestStateOfTheStartIsReadLater(t *testing.T) {
 		if err := s.Started(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		store.set(stateOf(configMapB))
+		store.write(stateOf(configMapB))
 		time.Sleep(startStateDelay - time.Nanosecond)
 		synctest.Wait()
-		if len(store.reads) > 0 {
-			t.Errorf("revisions %v were read before the delay was over", store.reads)
+		if reads := store.readRevisions(); len(reads) > 0 {
+			t.Errorf("revisions %v were read before the delay was over", reads)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if diff := cmp.Diff([]int64{1}, store.reads); diff != "" {
+		if diff := cmp.Diff([]int64{1}, store.readRevisions()); diff != "" {
 			t.Errorf("read revisions (-want +got):\n%s", diff)
 		}
 	})
@@ -351,7 +368,7 @@ func TestCloseEndsTheBackgroundRead(t *testing.T) {
 		if err := errors.Join(s.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
-		if len(store.reads) > 0 {
+		if reads := store.readRevisions(); len(reads) > 0 {
 			t.Error("Close has read the state")
 		}
 	})
@@ -368,9 +385,22 @@ func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.set(stateOf(configMapB))
+	store.write(stateOf(configMapB))
 	if _, err := target.Replace(t.Context(), store, file, want); err == nil {
 		t.Fatal("the restore was not interrupted")
+	}
+	// Any other store would lose everything that the snapshot does not hold.
+	shared := newFakeStore(configMapB)
+	shared.cluster = "cdf818194e3a8c32"
+	elsewhere := target
+	elsewhere.Prefix = "/other"
+	for _, other := range []error{target.FinishPending(t.Context(), shared), elsewhere.FinishPending(t.Context(), store)} {
+		if other == nil || !strings.Contains(other.Error(), "an interrupted restore into the embedded etcd, below /registry cannot be finished in ") || !strings.Contains(other.Error(), "remove "+target.pendingPath()) {
+			t.Errorf("in another store: got %v", other)
+		}
+	}
+	if diff := cmp.Diff([]string{configMapB}, shared.keys()); diff != "" {
+		t.Errorf("keys of the other store (-want +got):\n%s", diff)
 	}
 	for range 2 { // the second time there is nothing to finish
 		if err := target.FinishPending(t.Context(), store); err != nil {
@@ -388,44 +418,59 @@ func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
 	}
 }
 
-func TestPlaceInitialNeedsANewControlPlane(t *testing.T) {
-	source, empty := newTarget(t), newFakeStore()
-	file, err := source.Save(t.Context(), newFakeStore(configMapA), 0)
+// writeSnapshot returns the path of a snapshot that holds configMapA.
+func writeSnapshot(t *testing.T) (path string) {
+	t.Helper()
+	file, err := newTarget(t).Save(t.Context(), newFakeStore(configMapA), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "file")
+	path = filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
 
-	target := newTarget(t)
-	if err := target.PlaceInitial(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(target.RequireEmpty(t.Context(), empty), target.FinishPending(t.Context(), empty)); err != nil {
+func TestInitialSnapshotOfTheEmbeddedEtcd(t *testing.T) {
+	path, empty, target := writeSnapshot(t), newFakeStore(), newTarget(t)
+	if err := errors.Join(target.PlaceInitial(path), target.FinishPending(t.Context(), empty)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{configMapA}, empty.keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-
-	if err := target.PlaceInitial(path); err != nil {
-		t.Fatal(err)
+	if err := target.PlaceInitial(path + ".missing"); err == nil {
+		t.Error("a missing file was accepted")
 	}
-	if err := target.RequireEmpty(t.Context(), newFakeStore(configMapB)); err == nil || !strings.Contains(err.Error(), "the etcd cluster holds a control plane already") {
-		t.Errorf("cluster with objects: got %v", err)
-	}
-	if _, err := os.Stat(target.pendingPath()); !os.IsNotExist(err) {
-		t.Errorf("pending file: %v, want that it was withdrawn", err)
-	}
-	if err := os.Mkdir(target.Dir.Join("etcd"), 0o700); err != nil {
+	if err := os.MkdirAll(target.Dir.Join("etcd", "member"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "holds a control plane already") {
 		t.Errorf("data folder with etcd: got %v", err)
 	}
-	if err := newTarget(t).PlaceInitial(path + ".missing"); err == nil {
-		t.Error("a missing file was accepted")
+}
+
+func TestInitialSnapshotOfACluster(t *testing.T) {
+	path, target := writeSnapshot(t), newTarget(t)
+	used, empty := newFakeStore(configMapB), newFakeStore()
+	used.cluster, empty.cluster = "1", "2"
+	if err := target.RestoreInitial(t.Context(), used, path); err == nil || !strings.Contains(err.Error(), "the etcd cluster holds a control plane already") {
+		t.Errorf("cluster with objects: got %v", err)
+	}
+	empty.failures = []error{errors.New("killed")}
+	if err := target.RestoreInitial(t.Context(), empty, path); err == nil {
+		t.Fatal("the restore was not interrupted")
+	}
+	if err := target.FinishPending(t.Context(), used); err == nil || !strings.Contains(err.Error(), "into etcd cluster 2, below /registry cannot be finished in etcd cluster 1, below /registry") {
+		t.Errorf("another cluster: got %v", err)
+	}
+	if err := target.FinishPending(t.Context(), empty); err != nil {
+		t.Error(err)
+	}
+	for want, store := range map[string]*fakeStore{configMapA: empty, configMapB: used} {
+		if diff := cmp.Diff([]string{want}, store.keys()); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package suggest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -29,6 +30,15 @@ func Nearest(word string, known []string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Hint returns "did you mean …?" with the name in known that word probably stands for,
+// or otherwise if there is no such name.
+func Hint(word string, known []string, otherwise string) string {
+	if near, ok := Nearest(word, known); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return otherwise
 }
 
 // minPartLength is the number of letters from which on it means something that one name

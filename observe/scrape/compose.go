@@ -149,8 +149,8 @@ func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
 	q.AddRate = perSecond(is.adds-was.adds, took)
 	q.DoneRate = perSecond(is.work.count-was.work.count, took)
 	was = recent.queueOrZero(k)
-	q.Wait.Recent = is.wait.sub(was.wait).quantiles()
-	q.Work.Recent = is.work.sub(was.work).quantiles()
+	q.Wait.Recent = is.wait.subtract(was.wait).quantiles()
+	q.Work.Recent = is.work.subtract(was.work).quantiles()
 }
 
 // queueOrZero returns a queue of the scrape, or a zero queue if there is none.

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 var deployment = key{name: "deployment"}

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // histogram is a histogram of durations in seconds. Its zero value is empty.
@@ -33,8 +34,8 @@ func newHistogram(from *dto.Histogram) histogram {
 
 func (h histogram) add(o histogram) histogram { return h.combine(o, 1) }
 
-// sub returns the values since o. Negative differences become zero.
-func (h histogram) sub(o histogram) histogram { return h.combine(o, -1) }
+// subtract returns the values since o. Negative differences become zero.
+func (h histogram) subtract(o histogram) histogram { return h.combine(o, -1) }
 
 func (h histogram) combine(o histogram, sign float64) histogram {
 	switch {

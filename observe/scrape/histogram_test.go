@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -52,7 +53,7 @@ func TestHistogramSub(t *testing.T) {
 		{"more", histogram{[]float64{1, 2}, []float64{4, 8}, 10, 13}, histogram{[]float64{1, 2}, []float64{0, 0}, 0, 0}},
 		{"other buckets", histogram{[]float64{5}, []float64{1}, 3, 4}, histogram{count: 6, sum: 8}},
 	} {
-		if diff := cmp.Diff(tt.want, h.sub(tt.o), cmp.AllowUnexported(histogram{})); diff != "" {
+		if diff := cmp.Diff(tt.want, h.subtract(tt.o), cmp.AllowUnexported(histogram{})); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}

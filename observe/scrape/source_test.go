@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/testutil"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // golden compares the JSON of got with a file of testdata.

@@ -14,9 +14,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	for i, n := range c.Links {
 		mark := "  "
 		if i > 0 {
-			mark = p.pick("↑ ", "^ ")
+			mark = p.pickGlyph("↑ ", "^ ")
 			if c.Links[i-1].isLikely() {
-				mark = p.pick("⇡ ", "~ ")
+				mark = p.pickGlyph("⇡ ", "~ ")
 				p.likely = true
 			}
 		}
@@ -29,7 +29,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
 	p.writeMissed(c.Missed, c.Links[len(c.Links)-1])
-	p.writeLegend(p.pick("⇡", "~"))
+	p.writeLegend(p.pickGlyph("⇡", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }

@@ -29,8 +29,8 @@ type lane struct {
 	open   []time.Time // ends of the open slices
 }
 
-// claim reports whether a node fits on the lane, and reserves its place.
-func (l *lane) claim(n *Node) bool {
+// reserveSlice reports whether a node fits on the lane, and reserves its place.
+func (l *lane) reserveSlice(n *Node) bool {
 	for len(l.open) > 0 && !l.open[len(l.open)-1].After(n.Time) {
 		l.open = l.open[:len(l.open)-1]
 	}
@@ -84,7 +84,7 @@ func (c *chromeWriter) addSlice(n *Node) {
 	}
 	c.threads[n] = c.threadFor(name, n)
 	e := chromeEvent{
-		Name: c.nodeTitle(n), Category: string(n.Kind), Phase: "X", Time: c.micros(n.Time),
+		Name: c.nodeTitle(n), Category: string(n.Kind), Phase: "X", Time: c.microsSinceStart(n.Time),
 		Duration: max(float64(n.Took.Nanoseconds())/1000, 1), Process: 1, Thread: c.threads[n], Args: map[string]any{"id": n.ID},
 	}
 	for key, value := range nodeDetails(n) {
@@ -95,13 +95,13 @@ func (c *chromeWriter) addSlice(n *Node) {
 
 func (c *chromeWriter) threadFor(name string, n *Node) int {
 	for _, l := range c.lanes[name] {
-		if l.claim(n) {
+		if l.reserveSlice(n) {
 			return l.thread
 		}
 	}
 	c.count++
 	l := &lane{thread: c.count}
-	l.claim(n)
+	l.reserveSlice(n)
 	c.lanes[name] = append(c.lanes[name], l)
 	if i := len(c.lanes[name]); i > 1 {
 		name = fmt.Sprintf("%s (%d)", name, i)
@@ -113,14 +113,14 @@ func (c *chromeWriter) threadFor(name string, n *Node) int {
 // addFlow draws an arrow from the end of a node to the beginning of what it caused.
 func (c *chromeWriter) addFlow(from, to *Node, id int) {
 	name := string(to.Cause.Certainty)
-	leave := c.micros(from.End()) - 0.001                           // within the slice
-	leave = max(min(leave, c.micros(to.Time)), c.micros(from.Time)) // an event may be delivered before its call is answered
+	leave := c.microsSinceStart(from.End()) - 0.001                                     // within the slice
+	leave = max(min(leave, c.microsSinceStart(to.Time)), c.microsSinceStart(from.Time)) // an event may be delivered before its call is answered
 	c.events = append(c.events,
 		chromeEvent{Name: name, Category: "cause", Phase: "s", Time: leave, Process: 1, Thread: c.threads[from], ID: id},
-		chromeEvent{Name: name, Category: "cause", Phase: "f", Time: c.micros(to.Time), Process: 1, Thread: c.threads[to], ID: id, Binding: "e"})
+		chromeEvent{Name: name, Category: "cause", Phase: "f", Time: c.microsSinceStart(to.Time), Process: 1, Thread: c.threads[to], ID: id, Binding: "e"})
 }
 
-func (c *chromeWriter) micros(t time.Time) float64 {
+func (c *chromeWriter) microsSinceStart(t time.Time) float64 {
 	return float64(t.Sub(c.start).Nanoseconds()) / 1000
 }
 

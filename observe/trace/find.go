@@ -14,9 +14,9 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 		var o observe.Object
 		switch e := records[i].Event.(type) {
 		case *observe.Called:
-			o = *canonical(e.Object)
+			o = *canonicalObject(e.Object)
 		case *observe.Delivered:
-			o = *canonical(e.Object)
+			o = *canonicalObject(e.Object)
 		default:
 			continue
 		}

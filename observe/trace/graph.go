@@ -67,7 +67,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	}
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
-		Controller: c.Controller, Verb: c.Verb, Object: canonical(c.Object), Subresource: c.Subresource,
+		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
 	}
 	g.calls = append(g.calls, n)
@@ -94,7 +94,7 @@ func callStart(r *observe.Record, c *observe.Called) time.Time {
 func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
-		Controller: d.Controller, Change: d.Change, Object: canonical(d.Object), ResourceVersion: d.ResourceVersion,
+		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
 		queues: d.Queues, adds: d.Adds, later: d.Later, uid: d.Object.UID,
 	}
 	g.events = append(g.events, n)
@@ -147,9 +147,9 @@ func (g *graph) linkCalls() {
 	}
 }
 
-// canonical returns the identity of an object that is the same everywhere: a request
+// canonicalObject returns the identity of an object that is the same everywhere: a request
 // for a Namespace claims to be in that namespace.
-func canonical(o observe.Object) *observe.Object {
+func canonicalObject(o observe.Object) *observe.Object {
 	if o.Resource == "namespaces" && o.Group == "" {
 		o.Namespace = ""
 	}
@@ -161,5 +161,5 @@ type place struct{ group, resource, namespace, name string }
 
 func placeOf(o *observe.Object) place { return place{o.Group, o.Resource, o.Namespace, o.Name} }
 
-// within reports whether t lies between from and to.
-func within(t, from, to time.Time) bool { return !t.Before(from) && !t.After(to) }
+// isWithin reports whether t lies between from and to.
+func isWithin(t, from, to time.Time) bool { return !t.Before(from) && !t.After(to) }

@@ -156,8 +156,8 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 }
 
 // isKeyOf reports whether the log of s names the object of e as its key.
-func (s *Node) isKeyOf(e *Node) bool {
-	return s.KeyBasis == observe.BasisLog && s.Key == e.Object.Key()
+func (n *Node) isKeyOf(e *Node) bool {
+	return n.KeyBasis == observe.BasisLog && n.Key == e.Object.Key()
 }
 
 // addCountMatches reports whether the number of syncs that match e equals the number of
@@ -179,7 +179,7 @@ func (a *addIndex) addCountMatches(e, s *Node) bool {
 // eventByPosition returns the event that s follows by its position in the queue, if the
 // times match except for a preempted thread.
 func (a *addIndex) eventByPosition(s *Node) *Node {
-	if reported := a.bySeq[s.cause]; reported != nil && within(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
+	if reported := a.bySeq[s.cause]; reported != nil && isWithin(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
 		return reported
 	}
 	return nil
@@ -224,7 +224,7 @@ func endedBy(list []*Node, at time.Time) []*Node {
 func (a *addIndex) addingSync(s *Node) *Node {
 	var last *Node
 	for _, p := range a.syncs[s.Controller] {
-		if p == s || !p.Time.Before(s.Time) || p.Queue == s.Queue && p.Key == s.Key || !within(s.addedAt(), p.Time, p.End().Add(clockGap)) {
+		if p == s || !p.Time.Before(s.Time) || p.Queue == s.Queue && p.Key == s.Key || !isWithin(s.addedAt(), p.Time, p.End().Add(clockGap)) {
 			continue
 		}
 		if last == nil || p.Time.After(last.Time) {

@@ -48,7 +48,7 @@ func (p *painter) strong(s string) string         { return p.color("1", s) }
 func (p *painter) bad(s string) string            { return p.color("31", s) }
 func (p *painter) controllerName(s string) string { return p.color("36", words.OneLine(s)) }
 
-func (p *painter) pick(unicode, ascii string) string {
+func (p *painter) pickGlyph(unicode, ascii string) string {
 	if p.ASCII {
 		return ascii
 	}
@@ -87,7 +87,7 @@ func (p *painter) truncate(line string) string {
 	if columns <= p.Width {
 		return line
 	}
-	line = line[:last] + p.pick("…", "~")
+	line = line[:last] + p.pickGlyph("…", "~")
 	if p.Color {
 		line += "\x1b[0m"
 	}

@@ -79,7 +79,7 @@ func (a *addIndex) resolveByElimination() {
 // follow.
 func (a *addIndex) candidateAdds(q queueName, s *Node) (numbers []uint64) {
 	for n := s.record.Add; n <= s.record.LastAdd; n++ {
-		near := func(at time.Time) bool { return within(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
+		near := func(at time.Time) bool { return isWithin(s.addedAt(), at.Add(-minRestartTime), at.Add(minRestartTime)) }
 		if !slices.ContainsFunc(a.followed[addID{q, n}], near) {
 			numbers = append(numbers, n)
 		}
@@ -120,11 +120,11 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 // nameAffinity says how closely an event's object is related to the key that s logs: 2
 // if it is the object, 1 if its name begins with the key, as the names of created
 // objects do, otherwise 0.
-func (s *Node) nameAffinity(e *Node) int {
+func (n *Node) nameAffinity(e *Node) int {
 	switch {
-	case s.isKeyOf(e):
+	case n.isKeyOf(e):
 		return 2
-	case s.KeyBasis == observe.BasisLog && strings.HasPrefix(e.Object.Key(), s.Key+"-"):
+	case n.KeyBasis == observe.BasisLog && strings.HasPrefix(e.Object.Key(), n.Key+"-"):
 		return 1
 	}
 	return 0
@@ -147,7 +147,7 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 func (a *addIndex) linkTimerAdd(s *Node) bool {
 	var due []delayedKey
 	for _, l := range a.delayed[queueName{s.Controller, s.Queue}] {
-		if l.by != s && !s.hasOtherKey(l.by) && within(s.addedAt(), l.due.Add(-clockGap), l.due.Add(maxTimerDelay)) {
+		if l.by != s && !s.hasOtherKey(l.by) && isWithin(s.addedAt(), l.due.Add(-clockGap), l.due.Add(maxTimerDelay)) {
 			due = append(due, l)
 		}
 	}
@@ -165,16 +165,16 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 }
 
 // hasSameKey reports whether the log of s names the key or the object of n.
-func (s *Node) hasSameKey(n *Node) bool {
-	if n.Kind == Event {
-		return s.isKeyOf(n)
+func (n *Node) hasSameKey(other *Node) bool {
+	if other.Kind == Event {
+		return n.isKeyOf(other)
 	}
-	return s.KeyBasis == observe.BasisLog && n.KeyBasis == observe.BasisLog && s.Key == n.Key
+	return n.KeyBasis == observe.BasisLog && other.KeyBasis == observe.BasisLog && n.Key == other.Key
 }
 
 // hasOtherKey reports whether the logs of two syncs name different keys.
-func (s *Node) hasOtherKey(n *Node) bool {
-	return n.Kind == Sync && s.KeyBasis == observe.BasisLog && n.KeyBasis == observe.BasisLog && s.Key != n.Key
+func (n *Node) hasOtherKey(other *Node) bool {
+	return other.Kind == Sync && n.KeyBasis == observe.BasisLog && other.KeyBasis == observe.BasisLog && n.Key != other.Key
 }
 
 func delayRule(by *Node) Rule {

@@ -21,7 +21,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	for _, n := range t.Roots {
 		p.writeBranch(item{n, n}, "", "")
 	}
-	p.writeLegend(p.pick("╌", "~"))
+	p.writeLegend(p.pickGlyph("╌", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
@@ -89,7 +89,7 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
-	bar, end := p.pick("│  ", "|  "), "   "
+	bar, end := p.pickGlyph("│  ", "|  "), "   "
 	for i, note := range notes {
 		dot := bar
 		if len(items) == 0 && i == len(notes)-1 {
@@ -126,13 +126,13 @@ func (p *painter) branchMark(it item, last bool) string {
 	p.likely = p.likely || likely
 	switch {
 	case last && likely:
-		return p.pick("└╌ ", "`~ ")
+		return p.pickGlyph("└╌ ", "`~ ")
 	case last:
-		return p.pick("└─ ", "`- ")
+		return p.pickGlyph("└─ ", "`- ")
 	case likely:
-		return p.pick("├╌ ", "|~ ")
+		return p.pickGlyph("├╌ ", "|~ ")
 	}
-	return p.pick("├─ ", "|- ")
+	return p.pickGlyph("├─ ", "|- ")
 }
 
 func (n *Node) isLikely() bool { return n.Cause != nil && n.Cause.Certainty == Likely }

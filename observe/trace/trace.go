@@ -42,7 +42,7 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // Build traces an object forward: each write to it that does not follow from another
 // one, and its effects. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
-	about = *canonical(about)
+	about = *canonicalObject(about)
 	g := newGraph(records, about, o.All)
 	g.breakCycles()
 	mine := map[*Node]bool{}

@@ -34,7 +34,7 @@ type Chain struct {
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
-	about = *canonical(about)
+	about = *canonicalObject(about)
 	g := newGraph(records, about, o.All)
 	g.breakCycles()
 	last := map[What]*Node{}
@@ -44,7 +44,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 			continue
 		}
 		touched = true
-		if w := n.effect(); w != "" {
+		if w := n.writeEffect(); w != "" {
 			last[w] = n
 		}
 	}
@@ -72,9 +72,9 @@ func missedNote(missed uint64) string {
 	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
-// effect returns what a write did to its object, "" for a failed one and for other
+// writeEffect returns what a write did to its object, "" for a failed one and for other
 // nodes.
-func (n *Node) effect() What {
+func (n *Node) writeEffect() What {
 	if !n.isWrite() || n.failed() {
 		return ""
 	}

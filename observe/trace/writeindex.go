@@ -126,8 +126,8 @@ func (m *writeIndex) answeringCall(v *version) (*Node, Certainty) {
 
 // mayPrecede reports whether c, which seems to have begun after a time, may have begun
 // before: its record was delayed, and its sync had begun by then.
-func (c *Node) mayPrecede(t time.Time) bool {
-	return c.Time.Sub(t) < maxRecordDelay && c.parent != nil && c.parent.Time.Before(t)
+func (n *Node) mayPrecede(t time.Time) bool {
+	return n.Time.Sub(t) < maxRecordDelay && n.parent != nil && n.parent.Time.Before(t)
 }
 
 // isCertain reports whether the only call that was answered with v has certainly made
@@ -140,7 +140,7 @@ func (m *writeIndex) isCertain(c *Node, v *version) bool {
 		return false
 	}
 	for _, end := range m.deletions[v.place] {
-		if m.overlaps(c, end) { // it may have removed the last finalizer
+		if m.overlapsCall(c, end) { // it may have removed the last finalizer
 			return false
 		}
 	}
@@ -154,15 +154,15 @@ func (m *writeIndex) matchingDeletes(v *version) []*Node {
 	var list []*Node
 	for _, c := range m.byPlace[v.place] {
 		other := c.uid != "" && v.uid() != "" && c.uid != v.uid() // an earlier object of the same name
-		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && !other && m.overlaps(c, v) {
+		if c.Verb == "delete" && c.Subresource == "" && c.ResourceVersion == "" && !other && m.overlapsCall(c, v) {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-func (m *writeIndex) overlaps(c *Node, v *version) bool {
-	return within(v.first, c.Time, c.End().Add(maxEventDelay))
+func (m *writeIndex) overlapsCall(c *Node, v *version) bool {
+	return isWithin(v.first, c.Time, c.End().Add(maxEventDelay))
 }
 
 // concurrentCall returns the call that may have made v although its answer has another
@@ -172,7 +172,7 @@ func (m *writeIndex) concurrentCall(v *version) *Node {
 	collection.name = ""
 	var last *Node
 	for _, c := range slices.Concat(m.byPlace[v.place], m.byPlace[collection]) {
-		if m.overlaps(c, v) && m.canProduce(c, v) && (last == nil || c.Time.After(last.Time)) {
+		if m.overlapsCall(c, v) && m.canProduce(c, v) && (last == nil || c.Time.After(last.Time)) {
 			last = c
 		}
 	}

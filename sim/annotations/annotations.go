@@ -19,8 +19,10 @@ const (
 
 // Annotations of a Node.
 const (
-	// KwokNode is kwok's: the value KwokFake makes a node a simulated one.
-	KwokNode, KwokFake = "kwok.x-k8s.io/node", "fake"
+	// KwokNode is kwok's annotation of a simulated node.
+	KwokNode = "kwok.x-k8s.io/node"
+	// KwokFake is the value of KwokNode that makes a node a simulated one.
+	KwokFake = "fake"
 	// Failed stops the heartbeat of a simulated node while it is True.
 	Failed = prefix + "failed"
 	// Terminated says, when it is True, that the machine of the node no longer

@@ -58,8 +58,8 @@ func (a *addressAllocator) release(uid types.UID) {
 	a.setHeld(owner{uid: uid}, nil)
 }
 
-// claim gives an owner those of the wanted addresses that are in a range and free.
-func (a *addressAllocator) claim(o owner, wanted []netip.Addr) {
+// claimAddresses gives an owner those of the wanted addresses that are in a range and free.
+func (a *addressAllocator) claimAddresses(o owner, wanted []netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var got []netip.Addr
@@ -71,10 +71,10 @@ func (a *addressAllocator) claim(o owner, wanted []netip.Addr) {
 	a.setHeld(o, got)
 }
 
-// assign gives an owner one address of each family: the wanted one, or else the one
+// assignAddresses gives an owner one address of each family: the wanted one, or else the one
 // that it holds, or else the lowest free one. A family without a range gets none,
 // unless no family has a range: that is an error. An error changes nothing.
-func (a *addressAllocator) assign(o owner, families []corev1.IPFamily, wanted []netip.Addr) ([]netip.Addr, error) {
+func (a *addressAllocator) assignAddresses(o owner, families []corev1.IPFamily, wanted []netip.Addr) ([]netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range wanted {

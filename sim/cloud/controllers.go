@@ -92,7 +92,7 @@ func (p *Provider) buildServiceController(e Environment) (func(context.Context),
 				klog.FromContext(ctx).Error(err, "cannot list the addresses that Services have")
 				cancel()
 			}
-			p.balancer.adopt(all)
+			p.balancer.adoptAddresses(all)
 		}
 		c.Run(ctx, workers, e.Metrics) // also after ctx has ended: only Run shuts down the queues
 	}, nil

@@ -53,7 +53,7 @@ func (b *loadBalancer) EnsureLoadBalancer(ctx context.Context, _ string, service
 	if len(families) == 0 { // stored before dual stack
 		families = []corev1.IPFamily{corev1.IPv4Protocol}
 	}
-	addrs, err := b.allocator.assign(ownerOf(service), families, wanted)
+	addrs, err := b.allocator.assignAddresses(ownerOf(service), families, wanted)
 	if errors.As(err, new(notFreeError)) {
 		return nil, cloudproviderapi.NewRetryError(err.Error(), retryInterval)
 	}
@@ -73,9 +73,9 @@ func (b *loadBalancer) EnsureLoadBalancerDeleted(_ context.Context, _ string, se
 	return nil
 }
 
-// adopt allocates the addresses that Services have in their status from an earlier
+// adoptAddresses allocates the addresses that Services have in their status from an earlier
 // run. If two Services have the same address, the older one keeps it.
-func (b *loadBalancer) adopt(services []*corev1.Service) {
+func (b *loadBalancer) adoptAddresses(services []*corev1.Service) {
 	b.allocator.reset()
 	byAge := slices.Clone(services)
 	slices.SortFunc(byAge, func(x, y *corev1.Service) int {
@@ -96,7 +96,7 @@ func (b *loadBalancer) adopt(services []*corev1.Service) {
 				addrs = append(addrs, addr.Unmap())
 			}
 		}
-		b.allocator.claim(ownerOf(s), addrs)
+		b.allocator.claimAddresses(ownerOf(s), addrs)
 	}
 }
 

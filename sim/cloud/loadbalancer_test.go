@@ -191,7 +191,7 @@ func TestAdoptAddressesOfEarlierRun(t *testing.T) {
 	other, class := "203.0.113.9", "example.com/other"
 	p := newProvider(t, "203.0.113.0/24")
 	wantIPs(t, p, newService("of an earlier run"), "203.0.113.1")
-	p.balancer.adopt([]*corev1.Service{
+	p.balancer.adoptAddresses([]*corev1.Service{
 		newService("a", withStatusIPs("203.0.113.2")),
 		newService("younger", withStatusIPs("203.0.113.4"), young),
 		newService("older", withStatusIPs("203.0.113.4"), old),

@@ -2,8 +2,8 @@ package kubelet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"k8s.io/client-go/kubernetes"
@@ -30,7 +30,7 @@ func (a *kubeletAPI) routes() http.Handler {
 	mux.HandleFunc("GET /stats/summary", handleErrors(a.serveSummary))
 	mux.HandleFunc("GET /metrics/resource", handleErrors(a.serveResourceMetrics))
 	mux.HandleFunc("GET /configz", handleErrors(serveConfigz))
-	healthz := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }
+	healthz := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /healthz/", healthz)
 	mux.HandleFunc("/", handleErrors(func(_ http.ResponseWriter, r *http.Request) error {
@@ -57,16 +57,16 @@ func handleErrors(handler func(http.ResponseWriter, *http.Request) error) http.H
 		if err == nil {
 			return
 		}
-		code := http.StatusInternalServerError
-		switch err := err.(type) {
-		case abortedError:
+		if _, aborted := errors.AsType[abortedError](err); aborted {
 			panic(http.ErrAbortHandler) // the client must not take the response for complete
-		case statusError:
-			code = err.code
+		}
+		code := http.StatusInternalServerError
+		if status, ok := errors.AsType[statusError](err); ok {
+			code = status.code
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(code)
-		io.WriteString(w, err.Error()) // without a newline: clients quote it
+		fmt.Fprint(w, err.Error()) // without a newline: clients quote it
 	}
 }
 

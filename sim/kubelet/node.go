@@ -3,7 +3,6 @@ package kubelet
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +61,7 @@ func (a *kubeletAPI) serveResourceMetrics(w http.ResponseWriter, r *http.Request
 		return err
 	}
 	var b bytes.Buffer
-	io.WriteString(&b, "# HELP container_start_time_seconds [STABLE] Start time of the container since unix epoch in seconds\n# TYPE container_start_time_seconds gauge\n")
+	b.WriteString("# HELP container_start_time_seconds [STABLE] Start time of the container since unix epoch in seconds\n# TYPE container_start_time_seconds gauge\n")
 	for i := range pods {
 		for _, c := range containerStatuses(&pods[i]) {
 			if c.State.Running != nil {
@@ -70,7 +69,7 @@ func (a *kubeletAPI) serveResourceMetrics(w http.ResponseWriter, r *http.Request
 			}
 		}
 	}
-	io.WriteString(&b, "# HELP resource_scrape_error [STABLE] 1 if there was an error while getting container metrics, 0 otherwise\n# TYPE resource_scrape_error gauge\nresource_scrape_error 0\n")
+	b.WriteString("# HELP resource_scrape_error [STABLE] 1 if there was an error while getting container metrics, 0 otherwise\n# TYPE resource_scrape_error gauge\nresource_scrape_error 0\n")
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return abortedError{err}

@@ -66,7 +66,7 @@ func TestDeprecatedAnnotationsAreLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
 	warnings := newDeprecationLog(slog.New(slog.NewTextHandler(&out, nil)))
 	for range 3 {
-		warnings.check("Pod", &testPod(func(p *corev1.Pod) {
+		warnings.warnOnce("Pod", &testPod(func(p *corev1.Pod) {
 			p.Annotations = map[string]string{"ctrlplane/run-for": "1s", "ctrlplane/log": "x", "ctrlplane.local/exit-code": "1"}
 		}).ObjectMeta)
 	}

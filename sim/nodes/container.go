@@ -51,9 +51,9 @@ type containerRun struct {
 	wake      time.Time // when the status changes next; zero means never
 }
 
-// advance returns the status that follows s. It never takes a start and an exit in
+// advanceStatus returns the status that follows s. It never takes a start and an exit in
 // one step, so that a watch can observe both.
-func (r *containerRun) advance(s corev1.ContainerStatus) corev1.ContainerStatus {
+func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
 	switch {
 	case s.State.Running != nil:
 		s = r.advanceRunning(s)
@@ -175,10 +175,10 @@ func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerSt
 	return s
 }
 
-func (r *containerRun) wakeAt(t time.Time) { r.wake = earlier(r.wake, t) }
+func (r *containerRun) wakeAt(t time.Time) { r.wake = earlierTime(r.wake, t) }
 
-// earlier returns the earlier of two times; zero means never.
-func earlier(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times; zero means never.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

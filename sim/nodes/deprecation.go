@@ -22,8 +22,8 @@ func newDeprecationLog(log *slog.Logger) *deprecationLog {
 	return &deprecationLog{log: log, warned: map[string]bool{}}
 }
 
-// check warns of the annotations of an object of that kind.
-func (d *deprecationLog) check(kind string, meta *metav1.ObjectMeta) {
+// warnOnce warns of the annotations of an object of that kind.
+func (d *deprecationLog) warnOnce(kind string, meta *metav1.ObjectMeta) {
 	for _, name := range annotations.DeprecatedIn(meta.Annotations) {
 		d.mu.Lock()
 		warned := d.warned[name]

@@ -45,7 +45,7 @@ func (f *nodeFeed) Add(obj any) error {
 		kind = informer.Added
 	}
 	if is {
-		f.warnings.check("Node", &node.ObjectMeta)
+		f.warnings.warnOnce("Node", &node.ObjectMeta)
 		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
 			what = users
 		}
@@ -131,7 +131,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	if !seen.accepted {
 		return
 	}
-	f.warnings.check("Pod", &pod.ObjectMeta)
+	f.warnings.warnOnce("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
 		f.recordWarning(pod, "InvalidAnnotation", seen.annotationError.Error())
 	}

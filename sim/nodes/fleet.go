@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -177,7 +177,7 @@ func (f *Fleet) deleteCreated(ctx context.Context, names []string, made []bool) 
 
 // getSimulated returns a simulated node.
 func (f *Fleet) getSimulated(ctx context.Context, name string) (*corev1.Node, error) {
-	if name == "" || len(path.IsValidPathSegmentName(name)) > 0 { // client-go does not send such a request
+	if name == "" || len(content.IsPathSegmentName(name)) > 0 { // client-go does not send such a request
 		return nil, usage.Errorf("there is no node %q", name)
 	}
 	node, err := f.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

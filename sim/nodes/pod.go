@@ -52,12 +52,12 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	wake := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
 	if setResizeCondition(pod, &st, at.resizeRejected, now); at.resizeRejected != nil {
-		wake = earlier(wake, now.Add(resizeRetryInterval))
+		wake = earlierTime(wake, now.Add(resizeRetryInterval))
 	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		return st, time.Time{}
 	}
-	return st, earlier(wake, deadline)
+	return st, earlierTime(wake, deadline)
 }
 
 func setAddresses(st *corev1.PodStatus, at placement) {
@@ -80,8 +80,8 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
 		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, resized: at.resizeRejected == nil, now: now}
-		s := r.advance(containerStatusOf(was, c.Name))
-		wake = earlier(wake, r.wake)
+		s := r.advanceStatus(containerStatusOf(was, c.Name))
+		wake = earlierTime(wake, r.wake)
 		return s
 	}
 	initialized := true
@@ -107,7 +107,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		s := (&containerRun{pod: pod, container: &c, resized: true, now: now}).advance(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
+		s := (&containerRun{pod: pod, container: &c, resized: true, now: now}).advanceStatus(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
 		s.Ready, s.Started = false, nil // ephemeral containers have no probes
 		extras = append(extras, s)
 	}

@@ -21,6 +21,9 @@ import (
 )
 
 // ignoreServerFields ignores the fields that the fake server sets.
+// deprecatedDriver stands for the driver name of earlier releases.
+const deprecatedDriver = deprecatedDriverPrefix + "test"
+
 var ignoreServerFields = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields"),

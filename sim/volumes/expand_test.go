@@ -98,7 +98,7 @@ func TestExpandNeverShrinks(t *testing.T) {
 func TestExpandVolumeOfDeprecatedDriver(t *testing.T) {
 	claim, v := newBoundClaim("a", "1Gi")
 	claim.Spec.Resources.Requests = storageList("2Gi")
-	v.Spec.CSI.Driver = deprecatedDriverName
+	v.Spec.CSI.Driver = deprecatedDriver
 	runInCluster(t, func(c *testCluster) {
 		c.runProvisioner()
 		if diff := cmp.Diff(storageList("2Gi"), c.listVolumes()[0].Spec.Capacity); diff != "" {

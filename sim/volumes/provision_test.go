@@ -63,7 +63,7 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 	later := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
 	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: DriverName}
 	deprecated := newImmediateClass("deprecated")
-	deprecated.Provisioner = deprecatedDriverName
+	deprecated.Provisioner = deprecatedDriver
 	source := func(kind string) func(*claim) {
 		return func(c *claim) {
 			c.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: kind, Name: "s"}
@@ -81,7 +81,7 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": DriverName}
 		}), true, "Successfully"},
 		"deprecated driver": {newClaim("a", "deprecated", func(c *claim) {
-			c.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": deprecatedDriverName}
+			c.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": deprecatedDriver}
 		}), true, "Successfully"},
 		"node selected":     {newClaim("a", ClassName, withSelectedNode("anywhere")), true, "Successfully"},
 		"no node selected":  {newClaim("a", ClassName), false, ""},

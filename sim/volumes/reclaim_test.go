@@ -30,7 +30,7 @@ func TestReleasedVolumesAreDeleted(t *testing.T) {
 		"released":          {newReleasedVolume(), false},
 		"created manually":  {newReleasedVolume(func(v *volume) { v.Annotations = nil }), false},
 		"retained":          {newReleasedVolume(func(v *volume) { v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain }), true},
-		"deprecated driver": {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = deprecatedDriverName }), false},
+		"deprecated driver": {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = deprecatedDriver }), false},
 		"bound":             {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumeBound }), true},
 		"not yet bound":     {newReleasedVolume(func(v *volume) { v.Status.Phase = corev1.VolumePending }), true},
 		"of another":        {newReleasedVolume(func(v *volume) { v.Spec.CSI.Driver = "example.com" }), true},

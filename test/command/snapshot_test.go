@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -94,6 +95,52 @@ func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 		t.Errorf("%d ConfigMaps", n)
 	}
 	p.Stop(t, syscall.SIGTERM)
+}
+
+// TestSnapshotOfStoppedControlPlaneWithPrefix checks that the verbs find the objects of
+// a control plane that keeps them elsewhere.
+func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
+	k := newSnapshotFixture(t)
+	up := []string{"--nodes", "0", "--kube-apiserver-arg", "etcd-prefix=/custom"}
+	p := k.startUp(up...)
+	k.createConfigMap("one")
+	p.Stop(t, syscall.SIGTERM)
+	requireContains(t, k.mustRun("snapshot", "save", "one"), "one saved: ")
+	p = k.startUp(up...)
+	k.createConfigMap("two")
+	p.Stop(t, syscall.SIGTERM)
+	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
+	k.startUp(up...)
+	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
+		t.Errorf("%d ConfigMaps", n)
+	}
+}
+
+// TestFailedStartFromSnapshotLeavesNothing fails a start in a folder that exists: the
+// next one must not begin with the snapshot.
+func TestFailedStartFromSnapshotLeavesNothing(t *testing.T) {
+	k := newSnapshotFixture(t)
+	p := k.startUp("--nodes", "0")
+	k.createConfigMap("one")
+	k.mustRun("snapshot", "save", "one")
+	p.Stop(t, syscall.SIGTERM)
+
+	other := k
+	other.dir = t.TempDir()
+	manifest := filepath.Join(t.TempDir(), "rejected.yaml")
+	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: UPPER, namespace: default}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--pod-cidr", "zz"}, {"-f", manifest}} {
+		cmd := other.command(append([]string{"up", "--ui", "none", "--nodes", "0", "--from", "one"}, args...)...)
+		if _, stderr, code := program.Run(t, cmd); code == 0 || !strings.Contains(stderr, args[1]) && !strings.Contains(stderr, "UPPER") {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+	}
+	other.startUp("--nodes", "0")
+	if _, err := other.newClient().CoreV1().ConfigMaps("default").Get(t.Context(), "one", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("get an object of the snapshot: %v, want that it is not found", err)
+	}
 }
 
 func TestSnapshotErrors(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Write writes the entry as text for people.
@@ -127,10 +128,10 @@ func (w *entryWriter) writeQueue(q Queue) {
 		numbers = append(numbers, "cannot be observed")
 	}
 	if q.Workers > 0 {
-		numbers = append(numbers, countNoun(int64(q.Workers), "worker"))
+		numbers = append(numbers, words.Count(q.Workers, "worker"))
 	}
 	if q.observed {
-		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), countNoun(q.Adds, "add"), fmt.Sprintf("retries %d", q.Retries))
+		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), words.Count(q.Adds, "add"), fmt.Sprintf("retries %d", q.Retries))
 	}
 	w.writeLine(strings.TrimRight("  "+w.bold(name)+"  "+w.faint(strings.Join(numbers, ", ")), " "))
 	if q.Key != "" {
@@ -221,11 +222,4 @@ func (w *entryWriter) writeSources(files []Source) {
 		}
 		w.writeLine("    " + f.Path)
 	}
-}
-
-func countNoun(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

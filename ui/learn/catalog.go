@@ -46,9 +46,6 @@ func Find(list []*Lesson, word string) (*Lesson, error) {
 		}
 		names = append(names, name)
 	}
-	hint := `"ctrlplane learn --list" lists them; the name of a file has to end in .md`
-	if near, ok := suggest.Nearest(word, names); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
+	hint := suggest.Hint(word, names, `"ctrlplane learn --list" lists them; the name of a file has to end in .md`)
 	return nil, fmt.Errorf("unknown lesson %q: %s", word, hint)
 }

@@ -68,10 +68,7 @@ func (p *controlPlane) resolveController(name string) (string, error) {
 	for n := range p.controllerNames {
 		known = append(known, n)
 	}
-	hint := `"ctrlplane controllers" lists them`
-	if near, ok := suggest.Nearest(name, known); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
+	hint := suggest.Hint(name, known, `"ctrlplane controllers" lists them`)
 	return "", fmt.Errorf("unknown controller %q: %s", name, hint)
 }
 

@@ -22,7 +22,7 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 		}
 	}
 	if !r.replaying {
-		r.printf("%s\n", r.wrap(r.cue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))))
+		r.printf("%s\n", r.wrap(r.formatCue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))))
 	}
 	if r.Auto || r.replaying {
 		return r.performDo(ctx, d)
@@ -77,7 +77,7 @@ func (t *task) readCommand(ctx context.Context) error {
 		defer close(ended)
 		t.watchChecks(watch, stop)
 	}()
-	line, err := t.readLine(watch, t.prompt())
+	line, err := t.readLine(watch, t.shellPrompt())
 	stop(nil)
 	<-ended
 	if err != nil {
@@ -152,11 +152,11 @@ func (t *task) checkNow(ctx context.Context) error {
 // printHint prints the next hint; the last one is the solution.
 func (t *task) printHint() {
 	if t.hintsGiven < len(t.Hints) {
-		t.printf("%s", t.wrap(t.cue("Hint: "), "  ", t.renderInline(t.substituteNamespace(t.Hints[t.hintsGiven]))))
+		t.printf("%s", t.wrap(t.formatCue("Hint: "), "  ", t.renderInline(t.substituteNamespace(t.Hints[t.hintsGiven]))))
 		t.hintsGiven++
 		return
 	}
-	t.printf("%s\n", t.cue("Solution:"))
+	t.printf("%s\n", t.formatCue("Solution:"))
 	for _, l := range t.Do.Run {
 		t.printf("  %s\n", t.code(l))
 	}

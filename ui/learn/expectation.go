@@ -20,8 +20,8 @@ func (c *Check) hasExpectation() bool {
 	return c.Is != nil || c.Not != nil || c.Matches != "" || c.AtLeast != nil || c.AtMost != nil || c.Gone
 }
 
-// holds reports whether v is as expected, ignoring spaces at both ends.
-func (c *Check) holds(v value) bool {
+// isMetBy reports whether v is as expected, ignoring spaces at both ends.
+func (c *Check) isMetBy(v value) bool {
 	text := strings.TrimSpace(v.text)
 	if c.Gone {
 		return v.absent || c.Count != "" && text == "0"

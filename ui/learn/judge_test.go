@@ -80,7 +80,7 @@ func TestCheckHolds(t *testing.T) {
 		{"settled", Check{Settled: true}, value{text: "true"}, true},
 		{"not settled", Check{Settled: true}, value{}, false},
 	} {
-		if got := tc.check.holds(tc.is); got != tc.want {
+		if got := tc.check.isMetBy(tc.is); got != tc.want {
 			t.Errorf("%s: got %t", tc.name, got)
 		}
 	}

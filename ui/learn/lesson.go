@@ -146,7 +146,7 @@ func (p *Code) lineNumber() int { return p.Line }
 func (p *Do) lineNumber() int   { return p.Line }
 func (p *Act) lineNumber() int  { return p.Line }
 func (p *Show) lineNumber() int { return p.Line }
-func (p *Ask) lineNumber() int  { return p.Line }
+func (a *Ask) lineNumber() int  { return a.Line }
 
 // ParseError is an error in a lesson's file.
 type ParseError struct {

@@ -199,10 +199,7 @@ func (p *parser) parseBlock(mark, info string) error {
 		part, err = parseCode(begin, word, strings.TrimSpace(rest), body)
 	default:
 		known := append(slices.Clone(textLanguages[1:]), blockNames...)
-		hint := "use one of " + strings.Join(known, ", ")
-		if near, ok := suggest.Nearest(word, known); ok {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
+		hint := suggest.Hint(word, known, "use one of "+strings.Join(known, ", "))
 		return parseErrorf(begin, "unknown block %q: %s", word, hint)
 	}
 	if err != nil {

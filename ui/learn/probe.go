@@ -58,7 +58,7 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 		if err != nil {
 			return nil, err
 		}
-		if !c.holds(v) {
+		if !c.isMetBy(v) {
 			out = append(out, &unmetCheck{c, v})
 		}
 	}

@@ -23,8 +23,8 @@ const helpText = `What you can type:
 - ` + "`quit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
 `
 
-// prompt is the prompt for commands.
-func (r *runner) prompt() string { return r.code(r.shell.namespace) + " $ " }
+// shellPrompt is the prompt for commands.
+func (r *runner) shellPrompt() string { return r.code(r.shell.namespace) + " $ " }
 
 // handleGeneral handles a line that can be typed at any prompt. It runs unknown lines in
 // a shell, and reports whether the line was a known one.
@@ -64,7 +64,7 @@ func (r *runner) waitForEnter(ctx context.Context) error {
 		return nil
 	}
 	for {
-		line, err := r.readLine(ctx, r.faint("Press Enter to continue. ")+r.prompt())
+		line, err := r.readLine(ctx, r.faint("Press Enter to continue. ")+r.shellPrompt())
 		if err != nil || line == "" || line == "next" || line == "skip" {
 			return err
 		}

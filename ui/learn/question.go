@@ -17,7 +17,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 	if err != nil {
 		return err
 	}
-	r.printf("%s", r.wrap(r.cue("? "), "  ", r.bold(r.renderInline(r.substituteNamespace(a.Question)))))
+	r.printf("%s", r.wrap(r.formatCue("? "), "  ", r.bold(r.renderInline(r.substituteNamespace(a.Question)))))
 	for i, c := range a.Choices {
 		r.printf("%s", r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(c.Text)))
 	}
@@ -26,7 +26,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 		return r.answerAutomatically(a, right)
 	}
 	for wrong := 0; ; {
-		line, err := r.readLine(ctx, r.cue("Answer: "))
+		line, err := r.readLine(ctx, r.formatCue("Answer: "))
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool
 			r.printf("There is no hint; \"skip\" shows the answer.\n")
 			break
 		}
-		r.printf("%s", r.wrap(r.cue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[min(wrong, len(a.Hints)-1)]))))
+		r.printf("%s", r.wrap(r.formatCue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[min(wrong, len(a.Hints)-1)]))))
 	case "skip":
 		r.printf("The answer is %s.\n", r.bold(a.rightAnswer(right)))
 		r.printExplanation(a)
@@ -103,7 +103,7 @@ func (r *runner) printCorrection(a *Ask, v verdict, wrong *int) {
 		return
 	}
 	if *wrong < len(a.Hints) {
-		r.printf("%s", r.wrap(r.cue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[*wrong]))))
+		r.printf("%s", r.wrap(r.formatCue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[*wrong]))))
 	}
 	*wrong++
 }
@@ -129,7 +129,7 @@ func (r *runner) answerAutomatically(a *Ask, right float64) error {
 		}
 	}
 	answer := a.rightAnswer(right)
-	r.printf("%s%s\n", r.cue("Answer: "), answer)
+	r.printf("%s%s\n", r.formatCue("Answer: "), answer)
 	if v := a.judgeAnswer(answer, right); !v.right {
 		return fmt.Errorf("line %d: the right answer %q is judged as wrong", a.Line, answer)
 	}

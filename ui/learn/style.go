@@ -24,9 +24,9 @@ func (s style) paint(l lipgloss.Style, text string) string {
 	return l.Render(text)
 }
 
-func (s style) bold(t string) string  { return s.paint(lipgloss.NewStyle().Bold(true), t) }
-func (s style) faint(t string) string { return s.paint(lipgloss.NewStyle().Faint(true), t) }
-func (s style) em(t string) string    { return s.paint(lipgloss.NewStyle().Italic(true), t) }
+func (s style) bold(t string) string   { return s.paint(lipgloss.NewStyle().Bold(true), t) }
+func (s style) faint(t string) string  { return s.paint(lipgloss.NewStyle().Faint(true), t) }
+func (s style) italic(t string) string { return s.paint(lipgloss.NewStyle().Italic(true), t) }
 func (s style) code(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
 }
@@ -34,7 +34,7 @@ func (s style) good(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
 }
 func (s style) bad(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
-func (s style) cue(t string) string {
+func (s style) formatCue(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
 }
 
@@ -100,6 +100,6 @@ func (s style) renderInline(text string) string {
 		case strings.HasPrefix(m, "**"):
 			return s.bold(strings.Trim(m, "*"))
 		}
-		return s.em(strings.Trim(m, "*"))
+		return s.italic(strings.Trim(m, "*"))
 	})
 }

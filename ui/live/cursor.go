@@ -54,7 +54,7 @@ func (m model) openSelected() model {
 		return m.openItem(describeRecord(e.record))
 	}
 	n, h := m.upperSize(a)
-	i := s.view.clamp(n, h).cursor
+	i := s.view.clampToList(n, h).cursor
 	switch {
 	case i >= n:
 	case s.kind == queuesScreen:

@@ -59,7 +59,7 @@ func (m model) detailLines(w, h int) []string {
 	focused := s.focus == upperPane
 	pick := focused && s.kind == objectScreen // a controller page has no cursor
 	all := m.pageDetails(w - detailMargin)
-	l := s.view.clamp(len(all), h-1)
+	l := s.view.clampToList(len(all), h-1)
 	state := ""
 	if len(all) > h-1 {
 		state = ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))

@@ -33,12 +33,12 @@ func (f feed) visibleEntries() []feedEntry {
 // viewportOf returns the position of the cursor in the visible entries.
 func (f feed) viewportOf(visible []feedEntry, h int) viewport {
 	if f.following {
-		return viewport{cursor: len(visible) - 1, top: len(visible)}.clamp(len(visible), h)
+		return viewport{cursor: len(visible) - 1, top: len(visible)}.clampToList(len(visible), h)
 	}
 	at := func(id uint64) int {
 		return sort.Search(len(visible), func(i int) bool { return visible[i].id >= id })
 	}
-	return viewport{at(f.cursor), at(f.top)}.clamp(len(visible), h)
+	return viewport{at(f.cursor), at(f.top)}.clampToList(len(visible), h)
 }
 
 // withViewport stores the position of the cursor by entry ID.

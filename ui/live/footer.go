@@ -67,7 +67,7 @@ func (m model) footerLine(w int) line {
 			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
 	case m.typingFilter:
 		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
-		return justify(l, styledLine("enter apply  esc clear ", faint), w, m.theme.ellipsis())
+		return joinJustified(l, styledLine("enter apply  esc clear ", faint), w, m.theme.ellipsis())
 	}
 	fields := []headerField{}
 	for _, s := range keySections() {

@@ -51,7 +51,7 @@ func (m model) headerLines(w, h int) []string {
 		identity, numbers = append(identity, numbers...), nil
 	}
 	first := append(styledLine(" ", plain), joinFields(identity, w-state.width()-2, "  ")...)
-	lines := []string{m.theme.renderLine(justify(first, state, w, m.theme.ellipsis()), w, false)}
+	lines := []string{m.theme.renderLine(joinJustified(first, state, w, m.theme.ellipsis()), w, false)}
 	if h == 1 || !m.hasSnapshot {
 		return lines
 	}
@@ -66,7 +66,7 @@ func (m model) headerLines(w, h int) []string {
 	case room < busy.width():
 		busy = append(busy.truncate(room-1, m.theme.ellipsis()), span{" ", plain})
 	}
-	return append(lines, m.theme.renderLine(justify(second, busy, w, m.theme.ellipsis()), w, false))
+	return append(lines, m.theme.renderLine(joinJustified(second, busy, w, m.theme.ellipsis()), w, false))
 }
 
 // stateLine returns the state of the control plane and of the view.

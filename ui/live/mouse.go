@@ -67,7 +67,7 @@ func (m model) handleClick(e tea.Mouse) model {
 		if s.kind == queuesScreen && e.Y == a.upper.y+1 {
 			return m.withCurrentScreen(s).sortAt(e.X)
 		}
-		s.view = s.view.clamp(n, h)
+		s.view = s.view.clampToList(n, h)
 		line := s.view.top + e.Y - a.upper.y - head
 		if e.Y >= a.upper.y+head && line < n {
 			s.view.cursor = line

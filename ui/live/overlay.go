@@ -10,7 +10,7 @@ import (
 // overlayScreen draws the overlay: a title, the visible lines, and the keys.
 func (m model) overlayScreen() []string {
 	all, h := m.overlayLines(m.width), m.overlayHeight()
-	l := m.overlayView.clamp(len(all), h)
+	l := m.overlayView.clampToList(len(all), h)
 	state := ""
 	if len(all) > h {
 		state = ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))

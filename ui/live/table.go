@@ -26,7 +26,7 @@ func (m model) tableLines(w, h int) []string {
 	if len(m.rows) == 0 {
 		return append(lines, m.theme.renderLine(styledLine("  "+m.emptyTableText(), faint), w, false))
 	}
-	l := s.view.clamp(len(m.rows), h-2)
+	l := s.view.clampToList(len(m.rows), h-2)
 	for i := l.top; i < len(m.rows) && i < l.top+h-2; i++ {
 		selected := focused && i == l.cursor
 		lines = append(lines, m.theme.renderLine(m.rowLine(m.rows[i], shown, selected), w, selected))

@@ -51,9 +51,9 @@ func (l line) truncate(w int, tail string) line {
 	return out
 }
 
-// justify places left and right at the two ends of w columns. Where both do not
+// joinJustified places left and right at the two ends of w columns. Where both do not
 // fit, it cuts left first.
-func justify(left, right line, w int, tail string) line {
+func joinJustified(left, right line, w int, tail string) line {
 	room := w - right.width()
 	if room < 0 {
 		return right.truncate(w, tail)

@@ -3,9 +3,9 @@ package live
 // viewport is the cursor in a list, and the first visible line.
 type viewport struct{ cursor, top int }
 
-// clamp adjusts the viewport to n lines in h rows, so that the cursor is visible
+// clampToList adjusts the viewport to n lines in h rows, so that the cursor is visible
 // and no row is unused unless n < h.
-func (l viewport) clamp(n, h int) viewport {
+func (l viewport) clampToList(n, h int) viewport {
 	l.cursor = min(max(l.cursor, 0), max(n-1, 0))
 	l.top = min(max(l.top, l.cursor-h+1), l.cursor)
 	l.top = max(0, min(l.top, n-h))
@@ -14,13 +14,13 @@ func (l viewport) clamp(n, h int) viewport {
 
 // moveCursor moves the cursor.
 func (l viewport) moveCursor(a action, n, h int) viewport {
-	l = l.clamp(n, h)
+	l = l.clampToList(n, h)
 	by := stepSize(a, n, h)
 	l.cursor += by
 	if a != moveUp && a != moveDown {
 		l.top += by
 	}
-	return l.clamp(n, h)
+	return l.clampToList(n, h)
 }
 
 // panBy scrolls a list without a visible cursor.
@@ -55,8 +55,8 @@ func stepSize(a action, n, h int) int {
 
 // scrollBy scrolls the viewport and keeps the cursor visible.
 func (l viewport) scrollBy(by, n, h int) viewport {
-	l = l.clamp(n, h)
+	l = l.clampToList(n, h)
 	l.top = max(0, min(l.top+by, n-h))
 	l.cursor = min(max(l.cursor, l.top), l.top+h-1)
-	return l.clamp(n, h)
+	return l.clampToList(n, h)
 }

@@ -48,7 +48,7 @@ type (
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	command := testCase{suite: "command", name: o.commandLine(), seconds: o.Took.Seconds()}
 	if o.hasFailed() {
-		command.failure = o.explain()
+		command.failure = o.resultWithReason()
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
 	for _, c := range append([]testCase{command}, objects...) {

@@ -66,12 +66,12 @@ type marks struct {
 func (m *marks) add(one mark) {
 	m.list = append(m.list, one)
 	if len(m.list) >= 2*m.max {
-		m.prune()
+		m.dropLeastImportant()
 	}
 }
 
-// prune drops all but max marks: short successful syncs first, failures last.
-func (m *marks) prune() {
+// dropLeastImportant drops all but max marks: short successful syncs first, failures last.
+func (m *marks) dropLeastImportant() {
 	if len(m.list) <= m.max {
 		return
 	}

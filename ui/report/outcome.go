@@ -29,8 +29,8 @@ func (o *Outcome) signalNumber() int {
 	return 0
 }
 
-// verdict summarizes the outcome in a few words.
-func (o *Outcome) verdict() string {
+// resultText summarizes the outcome in a few words.
+func (o *Outcome) resultText() string {
 	switch {
 	case !o.hasFailed():
 		return "passed"
@@ -50,12 +50,12 @@ func (o *Outcome) reasonLine() string {
 	return words.OneLine(o.Err.Error())
 }
 
-// explain returns the verdict with the reason, if there is one.
-func (o *Outcome) explain() string {
+// resultWithReason returns the verdict with the reason, if there is one.
+func (o *Outcome) resultWithReason() string {
 	if reason := o.reasonLine(); reason != "" {
-		return o.verdict() + ": " + reason
+		return o.resultText() + ": " + reason
 	}
-	return o.verdict()
+	return o.resultText()
 }
 
 // commandLine returns the command with shell quoting.

@@ -58,7 +58,7 @@ func newPage(o *Outcome, r *Report) *page {
 	d, s := r.digest, r.final
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
-		Outcome: o, Verdict: o.verdict(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
+		Outcome: o, Verdict: o.resultText(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
 		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),

@@ -103,12 +103,12 @@ func (r *recorder) keepError(err error) {
 func (r *recorder) close() error {
 	r.stop()
 	<-r.ended
-	r.drain()
+	r.writeRemaining()
 	return errors.Join(r.err, r.out.Flush(), r.file.Close())
 }
 
-// drain writes the records up to the current last one.
-func (r *recorder) drain() {
+// writeRemaining writes the records up to the current last one.
+func (r *recorder) writeRemaining() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	now, err := r.src.Snapshot(ctx)

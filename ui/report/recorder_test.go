@@ -152,7 +152,7 @@ func TestMarksAreBounded(t *testing.T) {
 		}
 		m.add(one)
 	}
-	m.prune()
+	m.dropLeastImportant()
 	if len(m.list) != 100 || m.dropped != 9900 {
 		t.Errorf("%d kept, %d dropped", len(m.list), m.dropped)
 	}

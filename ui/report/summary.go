@@ -22,7 +22,7 @@ type runSummary struct {
 // writeMarkdown writes the summary for a GitHub job summary.
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.verdict())
+	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.resultText())
 	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandLine()))
 	if reason := s.reasonLine(); reason != "" {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
@@ -60,7 +60,7 @@ func escapeMarkdown(text string) string {
 func (s *runSummary) writeAnnotations(w io.Writer) error {
 	var b strings.Builder
 	if s.hasFailed() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.verdict()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
 	}
 	for i, u := range s.unhealthy {
 		if i == maxNamed {
@@ -92,7 +92,7 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 	if s.hasFailed() || len(s.unhealthy) > 0 {
 		folded = ""
 	}
-	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:ctrlplane_run%s\r\x1b[0Kctrlplane run: %s\n", now, folded, s.verdict())
+	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:ctrlplane_run%s\r\x1b[0Kctrlplane run: %s\n", now, folded, s.resultText())
 	fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.commandLine()), 500))
 	if reason := s.reasonLine(); reason != "" {
 		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))

@@ -29,7 +29,7 @@ type queueCurve struct {
 }
 
 func newTimeline(d *digest, o *Outcome) timeline {
-	d.marks.prune()
+	d.marks.dropLeastImportant()
 	zero := o.Began
 	t := timeline{End: toMillis(o.Took), Stages: []stageRow{}, Marks: make([]markRow, 0, len(d.marks.list)), Lanes: d.marks.laneNames()}
 	lane := map[string]int{}

@@ -218,7 +218,7 @@ func TestVerdicts(t *testing.T) {
 		{Outcome{Code: 255}, "failed with exit code 255"},
 		{Outcome{Code: 127, Err: errors.New("x")}, "failed with exit code 127"},
 	} {
-		if got := tc.o.verdict(); got != tc.want {
+		if got := tc.o.resultText(); got != tc.want {
 			t.Errorf("%d, %v: %q, want %q", tc.o.Code, tc.o.Err, got, tc.want)
 		}
 	}

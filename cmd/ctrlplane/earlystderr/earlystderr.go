@@ -29,11 +29,11 @@ func init() {
 	}
 	captured = w
 	os.Stderr = w
-	go forward(r)
+	go forwardLines(r)
 }
 
-// forward reads until the process exits, so that a writer never blocks.
-func forward(r *os.File) {
+// forwardLines reads until the process exits, so that a writer never blocks.
+func forwardLines(r *os.File) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
