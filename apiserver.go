@@ -37,11 +37,11 @@ func (p *controlPlane) ensureCertificates(context.Context) (err error) {
 	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second range is for dual stack
 	_, services, err := net.ParseCIDR(primary)
 	if err != nil {
-		return usage.Errorf("service CIDR: %w", err)
+		return usage.Errorf("--service-cidr: %w", err)
 	}
 	first, err := netutils.GetIndexedIP(services, 1) // of the Service "kubernetes"
 	if err != nil {
-		return usage.Errorf("service CIDR: %w", err)
+		return usage.Errorf("--service-cidr %s: no address for the Service kubernetes: use a larger range", primary)
 	}
 	cfg.IPs = append(cfg.IPs, first)
 	p.certs, err = pki.Ensure(cfg)

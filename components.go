@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
@@ -36,11 +34,6 @@ func Controllers() []controllers.Status {
 // checkOptions fails if a part could not start with the configuration, and creates
 // the parts that the API server needs from its first moment on.
 func (p *controlPlane) checkOptions(context.Context) (err error) {
-	for _, cidr := range strings.Split(p.podCIDR(), ",") {
-		if _, _, err := net.ParseCIDR(cidr); err != nil {
-			return usage.Errorf("pod CIDR: %w", err)
-		}
-	}
 	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}

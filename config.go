@@ -84,7 +84,8 @@ type NetworkConfig struct {
 
 // ObserveConfig configures the Observer.
 type ObserveConfig struct {
-	// Records is how many records are kept; 0 = observe.DefaultRecords. A negative
+	// Records is how many records are kept, at most observe.MaxRecords;
+	// 0 = observe.DefaultRecords. A negative
 	// number turns observation off; work queues are still counted for /metrics.
 	Records int
 }

@@ -109,6 +109,9 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 	if s.current != nil {
 		return nil, errStarted
 	}
+	if err := s.checkFields(); err != nil {
+		return nil, err
+	}
 	release, err := claimProcess()
 	if err != nil {
 		return nil, err

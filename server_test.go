@@ -25,6 +25,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // warnings counts what client-go passes to the process-wide warning handler.
@@ -193,7 +194,9 @@ func TestCloseInterruptsStart(t *testing.T) {
 func TestStartReportsWrongConfiguration(t *testing.T) {
 	var usage ctrlplane.UsageError
 	for name, srv := range map[string]*ctrlplane.Server{
-		"pod CIDR":             {Network: ctrlplane.NetworkConfig{PodCIDR: "10.0.0.0"}},
+		"--pod-cidr":           {Network: ctrlplane.NetworkConfig{PodCIDR: "10.0.0.0"}},
+		"--observe-records":    {Observe: ctrlplane.ObserveConfig{Records: observe.MaxRecords + 1}},
+		"--host":               {Hosts: []string{"*.evil"}},
 		"listen address":       {Listen: "127.0.0.1"},
 		"--scheduler-config":   {Scheduler: ctrlplane.SchedulerConfig{Disabled: true, ConfigFile: "x"}},
 		"--kube-apiserver-arg": {APIServer: ctrlplane.APIServerConfig{Args: []string{"no-such-flag=1"}}},

@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/config"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
+	nodeipamconfig "k8s.io/kubernetes/pkg/controller/nodeipam/config"
 
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -78,6 +81,31 @@ func (c Config) recorderFor(name string) *observe.Recorder {
 	}
 	return c.Recorder(name)
 }
+
+// checkPodCIDR fails for ranges that cannot be divided into the nodes' ranges: the
+// controller that does so would end the process.
+func checkPodCIDR(list string, c nodeipamconfig.NodeIPAMControllerConfiguration) error {
+	for text := range strings.SplitSeq(list, ",") {
+		r, err := netip.ParsePrefix(text)
+		if err != nil {
+			return usage.Errorf("--pod-cidr %q: not a CIDR: write it like 10.128.0.0/9", text)
+		}
+		node := int(cmp.Or(c.NodeCIDRMaskSize, c.NodeCIDRMaskSizeIPv4, 24))
+		if r.Addr().Is6() {
+			node = int(cmp.Or(c.NodeCIDRMaskSize, c.NodeCIDRMaskSizeIPv6, 64))
+		}
+		switch {
+		case r.Bits() > node:
+			return usage.Errorf("--pod-cidr %s: smaller than the /%d that each node gets: use a larger range, or smaller ones for the nodes with --kube-controller-manager-arg node-cidr-mask-size=N", r, node)
+		case r.Addr().Is6() && node-r.Bits() > maxNodeBits:
+			return usage.Errorf("--pod-cidr %s: more than %d bits larger than the /%d that each node gets: use a smaller range", r, maxNodeBits, node)
+		}
+	}
+	return nil
+}
+
+// maxNodeBits is the limit of upstream's allocator for IPv6.
+const maxNodeBits = 16
 
 // componentConfig returns the options as upstream's configuration.
 func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfiguration, error) {

@@ -64,6 +64,10 @@ func New(cfg Config) (*Supervisor, error) {
 		}
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
+		} else if c.Name == names.NodeIpamController {
+			if err := checkPodCIDR(cfg.PodCIDR, component.NodeIPAMController); err != nil {
+				return nil, err
+			}
 		}
 		s.units[c.Name] = u
 	}

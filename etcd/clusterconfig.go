@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // parseEndpoints returns the endpoints as URLs. All must have the same scheme, because
@@ -17,15 +19,15 @@ func parseEndpoints(endpoints []string) ([]*url.URL, error) {
 		u, err := url.Parse(e)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("endpoint %q is not a URL: use the form https://10.0.0.1:2379", e)
+			return nil, usage.Errorf("endpoint %q is not a URL: use the form https://10.0.0.1:2379", e)
 		case u.Scheme != "http" && u.Scheme != "https":
-			return nil, fmt.Errorf("endpoint %q does not begin with http:// or https://: use the form https://10.0.0.1:2379", e)
+			return nil, usage.Errorf("endpoint %q does not begin with http:// or https://: use the form https://10.0.0.1:2379", e)
 		case u.Hostname() == "" || u.Port() == "":
-			return nil, fmt.Errorf("endpoint %q has no host or no port: use the form https://10.0.0.1:2379", e)
+			return nil, usage.Errorf("endpoint %q has no host or no port: use the form https://10.0.0.1:2379", e)
 		case u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-			return nil, fmt.Errorf("endpoint %q has more than a host and a port: use the form https://10.0.0.1:2379", e)
+			return nil, usage.Errorf("endpoint %q has more than a host and a port: use the form https://10.0.0.1:2379", e)
 		case len(urls) > 0 && u.Scheme != urls[0].Scheme:
-			return nil, fmt.Errorf("endpoints %q and %q have different schemes: use http:// or https:// for all", endpoints[0], e)
+			return nil, usage.Errorf("endpoints %q and %q have different schemes: use http:// or https:// for all", endpoints[0], e)
 		}
 		urls = append(urls, u)
 	}

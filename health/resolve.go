@@ -27,11 +27,11 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 	deferred := restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached)
 	mapper := &nameMapper{restmapper.NewShortcutExpanderWithContext(deferred, cached, nil), deferred.ResetWithContext}
 	refs := make([]Ref, len(args))
+	if err := CheckArgs(args); err != nil {
+		return nil, err
+	}
 	for i, arg := range args {
-		kind, name, ok := strings.Cut(arg, "/")
-		if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
-			return nil, usage.Errorf("%q is not of the form KIND/NAME, such as deployment/web", arg)
-		}
+		kind, name, _ := strings.Cut(arg, "/")
 		m, err := mapper.waitForMapping(ctx, kind)
 		if err != nil {
 			return nil, fmt.Errorf("health: %s: %w", arg, err)
@@ -42,6 +42,17 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 		}
 	}
 	return refs, nil
+}
+
+// CheckArgs returns a usage error for an argument that Refs cannot accept.
+func CheckArgs(args []string) error {
+	for _, arg := range args {
+		kind, name, ok := strings.Cut(arg, "/")
+		if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
+			return usage.Errorf("%q is not of the form KIND/NAME, such as deployment/web", arg)
+		}
+	}
+	return nil
 }
 
 // nameMapper maps names to kinds.

@@ -14,9 +14,13 @@ import (
 // rings. Together they take about 10 MB when full.
 const DefaultRecords = 16384
 
+// MaxRecords is the highest number of records that can be kept: full, they take a few
+// gigabytes.
+const MaxRecords = 1 << 22
+
 // Options configures an Observer.
 type Options struct {
-	// Records is the number of records to keep; 0 = DefaultRecords.
+	// Records is the number of records to keep, at most MaxRecords; 0 = DefaultRecords.
 	Records int
 	// Queues is the set of work queues of the process; nil = none.
 	Queues *Queues

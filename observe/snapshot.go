@@ -44,7 +44,7 @@ type Process struct {
 	Quiet bool `json:"quiet,omitempty"`
 
 	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients
-	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s
+	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown
 	EtcdRevision int64         `json:"etcdRevision"` // 0 if unknown
 	EtcdBytes    int64         `json:"etcdBytes"`    // of the database file
 	MemoryBytes  int64         `json:"memoryBytes"`  // resident
@@ -62,6 +62,7 @@ type Controller struct {
 	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP
 	Writes  []WriteCount `json:"writes,omitempty"`  // by resource, then verb
 
+	// The following numbers are -1 if unknown.
 	Delivered int64 `json:"delivered"` // events
 	Reads     int64 `json:"reads"`     // calls
 	Changes   int64 `json:"changes"`   // calls that are writes

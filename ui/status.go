@@ -9,9 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -33,7 +32,7 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 		out, err = json.MarshalIndent(s, "", "  ")
 		out = append(out, '\n')
 	case "yaml":
-		out, err = yaml.Marshal(s)
+		out, err = yamltext.Marshal(s)
 	default:
 		return CheckStatusFormat(format)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // describeWrite is a write in words: its verb and its object.
@@ -21,7 +22,7 @@ func describeWrite(h control.HeldWrite) string {
 	if h.Subresource != "" {
 		text += " (" + h.Subresource + ")"
 	}
-	return text
+	return words.OneLine(text)
 }
 
 func newControllersHeld(t *target) *cobra.Command {

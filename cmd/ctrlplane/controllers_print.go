@@ -11,9 +11,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // printControllers writes the list as JSON, YAML, a table (format ""), or a table with
@@ -25,7 +25,7 @@ func printControllers(out io.Writer, list []control.Controller, format string) e
 		enc.SetIndent("", "  ")
 		return enc.Encode(control.ControllerList{Items: list})
 	case "yaml":
-		data, err := yaml.Marshal(control.ControllerList{Items: list})
+		data, err := yamltext.Marshal(control.ControllerList{Items: list})
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func printControllers(out io.Writer, list []control.Controller, format string) e
 	fmt.Fprintln(w)
 	for _, controller := range list {
 		for i, c := range columns {
-			fmt.Fprint(w, columnSeparator(i)+cmp.Or(c.cell(controller), "-"))
+			fmt.Fprint(w, columnSeparator(i)+cmp.Or(words.OneLine(c.cell(controller)), "-"))
 		}
 		fmt.Fprintln(w)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/stepping"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -145,17 +147,20 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	if diff == "" {
 		diff = explainNoDiff(done)
 	} else {
-		diff = mode.ColorDiff(diff)
+		diff = mode.ColorDiff(cleanDiff(diff))
 	}
 	_, err = fmt.Fprintf(out, "%s: %s\n%s", describeWrite(done.HeldWrite), describeOutcome(done), diff)
 	return err
 }
 
+// cleanDiff makes a diff of objects safe for a terminal.
+func cleanDiff(diff string) string { return strings.Join(words.Lines(diff), "\n") + "\n" }
+
 // explainNoDiff says why there is no diff.
 func explainNoDiff(done *control.SteppedWrite) string {
 	switch {
 	case done.UnknownReason != "":
-		return "(what it changed is not known: " + done.UnknownReason + ")\n"
+		return "(what it changed is not known: " + words.OneLine(done.UnknownReason) + ")\n"
 	case done.Status > 0 && done.Status < http.StatusBadRequest:
 		return "(no change)\n"
 	}
@@ -165,9 +170,9 @@ func explainNoDiff(done *control.SteppedWrite) string {
 func describeOutcome(s *control.SteppedWrite) string {
 	switch {
 	case s.Error != "" && s.Status != 0:
-		return fmt.Sprintf("%d %s", s.Status, s.Error)
+		return fmt.Sprintf("%d %s", s.Status, words.OneLine(s.Error))
 	case s.Error != "":
-		return s.Error
+		return words.OneLine(s.Error)
 	}
 	return fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -111,6 +112,9 @@ func newControllersDelay(t *target) *cobra.Command {
 			if err != nil {
 				return usage.Errorf("controllers delay: %q is not a duration: write one such as 500ms or 2s after the names", args[last])
 			}
+			if d <= 0 {
+				return usage.Errorf(`controllers delay: %v is not positive: use a longer delay, or "ctrlplane controllers clear"`, d)
+			}
 			names, err := parseControllerNames("delay", args[:last], all)
 			if err != nil {
 				return err
@@ -143,6 +147,9 @@ the controller retries them. The number applies until the control plane stops.`,
 			if !cmd.Flags().Changed("workers") {
 				return usage.Errorf("controllers scale: missing number of workers: use --workers 3")
 			}
+			if workers < 1 {
+				return usage.Errorf("--workers %d: not a number of workers: use 1 or more", workers)
+			}
 			return runControllersAction(cmd, t, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Scale(ctx, names, workers)
 			})
@@ -165,6 +172,9 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
   ctrlplane controllers fail job --code timeout --resource pods
   ctrlplane controllers clear --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := intervene.ValidateFault(f); err != nil {
+				return err
+			}
 			names, err := parseControllerNames("fail", args, all)
 			if err != nil {
 				return err

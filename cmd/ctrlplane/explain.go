@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
@@ -156,7 +156,7 @@ func writeControllerList(cmd *cobra.Command, aliases map[string][]string, output
 func encodeItems[T any](cmd *cobra.Command, items []T, output string) error {
 	list := map[string][]T{"items": items}
 	if output == "yaml" {
-		data, err := yaml.Marshal(list)
+		data, err := yamltext.Marshal(list)
 		if err != nil {
 			return err
 		}

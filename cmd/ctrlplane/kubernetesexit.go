@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"sync/atomic"
 
@@ -23,7 +22,7 @@ func onKubernetesExit(ctx context.Context, started *atomic.Bool, logPath func() 
 		if ctx.Err() != nil && !started.Load() {
 			runtime.Goexit()
 		}
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
+		fmt.Fprintf(stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
 		exitNow()
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
@@ -23,6 +25,7 @@ type learnCommand struct {
 	list   bool
 	resume bool
 	auto   bool
+	yes    bool
 	dir    string
 	traces string
 }
@@ -39,7 +42,8 @@ starts a control plane for the lesson. At the end, also after Ctrl-C, it deletes
 the namespace and reverts interventions on controllers and nodes.
 
 LESSON is a number or a name from --list. FILE.md is a lesson that you have
-written: lessons are Markdown files.`,
+written: lessons are Markdown files. A lesson runs shell commands as you: on a
+terminal, learn asks before it runs those of a file, unless --yes or --auto is given.`,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
   ctrlplane learn --resume
@@ -48,6 +52,8 @@ written: lessons are Markdown files.`,
 			switch {
 			case len(args) > 1:
 				return usage.Errorf(`learn takes one lesson, got %q: "%s --list" lists them`, args, cmd.CommandPath())
+			case l.list && len(args) > 0:
+				return usage.Errorf("--list takes no lesson, got %q: leave out one or the other", args[0])
 			case l.resume && l.auto:
 				return usage.Errorf("--resume and --auto exclude each other: use one of them")
 			case l.dir != "" && len(args) == 0 && !l.resume:
@@ -61,6 +67,7 @@ written: lessons are Markdown files.`,
 	f.BoolVar(&l.list, "list", false, "list the lessons and your progress")
 	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
+	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
 	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which is kept afterwards")
 	f.StringVar(&l.traces, "traces", "", "folder to write the lesson's traces to, as JSON")
 	return cmd
@@ -86,7 +93,43 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if err != nil {
 		return err
 	}
+	if err := l.confirmFile(ctx, out, chosen[0]); err != nil {
+		return err
+	}
 	return l.runLessons(ctx, chosen, &progress, path)
+}
+
+// confirmFile asks the user whether to run the shell commands of a lesson file.
+func (l *learnCommand) confirmFile(ctx context.Context, out io.Writer, c chosenLesson) error {
+	if l.yes || l.auto || !c.isFile() || !term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil
+	}
+	fmt.Fprintf(out, "%s runs shell commands on this machine, as you. Run it? [y/N] ", words.OneLine(c.key))
+	answer := make(chan string, 1)
+	go func() { // not joined: a read from a terminal cannot be interrupted
+		answer <- readAnswer(os.Stdin)
+	}()
+	select {
+	case text := <-answer:
+		if text = strings.ToLower(strings.TrimSpace(text)); text == "y" || text == "yes" {
+			return nil
+		}
+		return fmt.Errorf("lesson %s was not started: answer y, or use --yes", c.key)
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return context.Cause(ctx)
+	}
+}
+
+// readAnswer reads one line, and nothing after it: that is for the lesson.
+func readAnswer(in io.Reader) string {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		if n, err := in.Read(b); n == 0 || err != nil || b[0] == '\n' {
+			return string(line)
+		}
+		line = append(line, b[0])
+	}
 }
 
 // progressPath is the file with the reader's progress.
@@ -103,6 +146,9 @@ type chosenLesson struct {
 	*learn.Lesson
 	key string
 }
+
+// isFile reports whether the user has named a file, rather than a built-in lesson.
+func (c chosenLesson) isFile() bool { return c.key != c.Name }
 
 func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
 	word := ""

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -29,17 +28,17 @@ func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 // startForLesson starts the control plane; stop stops it.
 func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err error) {
 	s := &u.server
-	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
-	earlystderr.SendTo(logEarlyStderr)
+	s.OnWarning = printWarning
+	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
-		earlystderr.SendTo(nil)
+		earlystderr.Release()
 		return nil, err
 	}
 	started.Store(true)
 	return func() error {
-		defer earlystderr.SendTo(nil)
+		defer earlystderr.Release()
 		if err := s.Close(); err != nil {
 			return fmt.Errorf("cannot stop the lesson's control plane: %w", err)
 		}

@@ -9,7 +9,12 @@ import (
 	"syscall"
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
+
+// stderr is the standard error of the process. While a control plane is served, what others
+// write to os.Stderr is captured for the log.
+var stderr = earlystderr.Original()
 
 func main() {
 	earlystderr.Release()
@@ -27,10 +32,24 @@ func run(ctx context.Context, release func(), args []string) int {
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	err := root.ExecuteContext(ctx)
-	if text := singleLine(err); text != "" {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", text)
-	}
+	printError(err)
 	return exitCode(err)
+}
+
+// printError prints an error as one line. Its text may be from an API server, a webhook
+// or a file. An error without a text has been printed already.
+func printError(err error) {
+	if err == nil {
+		return
+	}
+	if text := words.OneLine(err.Error()); text != "" {
+		fmt.Fprintf(stderr, "ctrlplane: %s\n", text)
+	}
+}
+
+// printWarning prints a warning as one line.
+func printWarning(msg string) {
+	fmt.Fprintf(stderr, "ctrlplane: warning: %s\n", words.OneLine(msg))
 }
 
 // exit ends the process. Besides main, only a second signal and Kubernetes' own

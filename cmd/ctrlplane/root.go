@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,7 +34,7 @@ watch what they do.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: rejectGlobalFlags,
+		PersistentPreRunE: rejectInvalidFlags,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		TraverseChildren:  true,
@@ -55,6 +55,7 @@ watch what they do.`,
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t))
+	rejectUnknownTopics(root)
 	return root
 }
 
@@ -73,14 +74,58 @@ func hideGlobalFlags() {
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 }
 
+func rejectInvalidFlags(cmd *cobra.Command, _ []string) error {
+	if err := rejectGlobalFlags(cmd); err != nil {
+		return err
+	}
+	return rejectEmptyFlags(cmd)
+}
+
+// rejectEmptyFlags fails for a flag that is given without a value: in a script that is
+// usually a variable that is not set, and the default would be something else than meant.
+func rejectEmptyFlags(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			items := list.GetSlice()
+			empty = len(items) == 0 || slices.Contains(items, "")
+		}
+		if f.Changed && empty && err == nil {
+			err = usage.Errorf("--%s: empty value: give one, or leave the flag out", f.Name)
+		}
+	})
+	return err
+}
+
 // rejectGlobalFlags fails for a flag that only Kubernetes' packages know.
-func rejectGlobalFlags(cmd *cobra.Command, _ []string) (err error) {
+func rejectGlobalFlags(cmd *cobra.Command) (err error) {
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && cmd.Flags().Lookup(f.Name) == f && err == nil {
 			err = wrapFlagError(cmd, fmt.Errorf("unknown flag: --%s", f.Name))
 		}
 	})
 	return err
+}
+
+// rejectUnknownTopics makes cobra's own verbs fail for an argument that they would ignore.
+func rejectUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || found.DisableFlagParsing { // kubectl has a help of its own
+					return err
+				}
+				return rejectUnknownVerb(found, rest)
+			}
+		case "completion":
+			c.Args = rejectUnknownVerb
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }
 
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
@@ -136,12 +181,4 @@ func exitCode(err error) int {
 		return 1
 	}
 	return 0
-}
-
-// singleLine is the message of an error without line breaks; empty for nil.
-func singleLine(err error) string {
-	if err == nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
 }

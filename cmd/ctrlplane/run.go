@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -59,7 +58,9 @@ receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
 SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
 has a process group of its own, and ctrlplane forwards all signals to that group.
 Processes of the group that outlive the command are reported on stderr, but not
-stopped. Processes in other groups or sessions are not detected.
+stopped. Processes in other groups or sessions are not detected. If ctrlplane itself
+is killed (SIGKILL), Linux kills the command, too, but not what the command has
+started; on other systems the command continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the command ran; and
@@ -153,7 +154,7 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 				code = exitFailure
 			}
 		}
-		c.reportLeftovers(os.Stderr)
+		c.reportLeftovers(stderr)
 	}()
 	if ctx.Err() != nil {
 		return r.signals.exitCode(), errors.New("interrupted before the command was started")
@@ -231,7 +232,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	select {
 	case <-ended:
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
-			printRemainingWork(os.Stderr, busy.Work)
+			printRemainingWork(stderr, busy.Work)
 		}
 		if err != nil {
 			return exitFailure, err

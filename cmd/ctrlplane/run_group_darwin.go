@@ -1,6 +1,10 @@
 package main
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 const statZombie = 5 // SZOMB of sys/proc.h
 
@@ -18,3 +22,6 @@ func groupMembers(group int) []groupMember {
 	}
 	return found
 }
+
+// killWithParent does nothing: macOS has no such signal.
+func killWithParent(*syscall.SysProcAttr) {}

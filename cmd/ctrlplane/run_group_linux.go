@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // groupMembers lists the running processes of a process group.
@@ -42,3 +43,7 @@ func parseStat(stat string) (p groupMember, group int, runs bool) {
 	dead := rest[0] == "Z" || rest[0] == "X"
 	return groupMember{pid, stat[open+1 : end]}, group, err == nil && !dead
 }
+
+// killWithParent makes the kernel kill the command when the thread that started it ends,
+// so also when ctrlplane is killed. What the command has started remains.
+func killWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

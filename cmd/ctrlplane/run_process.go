@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // commandProcess is the process of a run's command.
@@ -36,7 +39,7 @@ func newCommandProcess(args []string) (*commandProcess, error) {
 	if err != nil {
 		return nil, newStartError(args[0], err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr}
 	return &commandProcess{cmd: cmd, exited: make(chan struct{})}, nil
 }
 
@@ -85,19 +88,29 @@ func (c *commandProcess) start(kubeconfig, url string) error {
 		dataDirEnv+"="+filepath.Dir(kubeconfig),
 		"USE_EXISTING_CLUSTER=true")
 	c.configureGroup()
-	if err := c.cmd.Start(); err != nil {
-		return newStartError(c.cmd.Args[0], err)
-	}
-	c.recordGroup()
-	c.running.Store(true)
+	started := make(chan error)
 	go func() {
+		runtime.LockOSThread() // see killWithParent
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		if err == nil {
+			c.recordGroup()
+			c.running.Store(true)
+		}
+		started <- err
+		if err != nil {
+			return
+		}
 		defer close(c.exited)
-		err := c.cmd.Wait()
+		err = c.cmd.Wait()
 		c.running.Store(false)
 		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 			c.err = err
 		}
 	}()
+	if err := <-started; err != nil {
+		return newStartError(c.cmd.Args[0], err)
+	}
 	return nil
 }
 
@@ -117,7 +130,7 @@ func (c *commandProcess) reportLeftovers(w io.Writer) {
 	var left []string
 	for _, p := range groupMembers(c.groupID) {
 		if !c.groupBefore[p.pid] {
-			left = append(left, fmt.Sprintf("%d (%s)", p.pid, p.name))
+			left = append(left, fmt.Sprintf("%d (%s)", p.pid, words.OneLine(p.name)))
 		}
 	}
 	if len(left) > 0 {

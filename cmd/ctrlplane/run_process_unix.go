@@ -20,8 +20,11 @@ func (c *commandProcess) configureGroup() {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		killWithParent(c.cmd.SysProcAttr)
 		return
 	}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	killWithParent(c.cmd.SysProcAttr)
 	_ = tty.Close() // nothing was written
 	c.sharedGroup = true
 	c.groupBefore = map[int]bool{}

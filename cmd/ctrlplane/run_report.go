@@ -76,7 +76,7 @@ func (r *runReport) startRecording(s *ctrlplane.Server) {
 		return
 	}
 	if err := r.report.Follow(s.Observer()); err != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: warning: --report: %s\n", singleLine(err))
+		printWarning("--report: " + err.Error())
 	}
 }
 
@@ -139,13 +139,13 @@ func (r *runReport) write(code int, err error) (int, error) {
 	r.nextStage("")
 	o := r.outcome
 	o.Code, o.Err, o.Took = code, err, time.Since(o.Began)
-	if writeErr := r.report.Write(o, os.Stderr, os.Getenv); writeErr != nil {
-		fmt.Fprintf(os.Stderr, "ctrlplane: %s\n", singleLine(writeErr))
+	if writeErr := r.report.Write(o, stderr, os.Getenv); writeErr != nil {
+		printError(writeErr)
 		if code == 0 {
 			code = exitFailure
 		}
 		return code, err
 	}
-	fmt.Fprintf(os.Stderr, "ctrlplane: the report is %s\n", r.report.Path(report.PageFile))
+	fmt.Fprintf(stderr, "ctrlplane: the report is %s\n", r.report.Path(report.PageFile))
 	return code, err
 }

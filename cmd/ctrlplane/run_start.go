@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -24,8 +23,8 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 		r.report.startRecording(s)
 		p.recordStage(st)
 	}
-	s.OnWarning = func(msg string) { fmt.Fprintf(os.Stderr, "ctrlplane: warning: %s\n", msg) }
-	earlystderr.SendTo(logEarlyStderr)
+	s.OnWarning = printWarning
+	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
@@ -37,7 +36,7 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	err := s.Start(ctx)
 	started.Store(err == nil)
 	if err == nil && r.up.showsTimings {
-		if err := r.up.writeTimings(ctx, os.Stderr, ui.Detect(os.Stderr, os.Environ())); err != nil {
+		if err := r.up.writeTimings(ctx, stderr, ui.Detect(stderr, os.Environ())); err != nil {
 			s.OnWarning(err.Error())
 		}
 	}
@@ -47,7 +46,7 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 // stopPlane stops the control plane. The second signal that arrives in the meantime
 // ends this process at once.
 func (r *runCommand) stopPlane() error {
-	defer earlystderr.SendTo(nil)
+	defer earlystderr.Release()
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -92,9 +91,9 @@ func (p *slowStartProgress) show() {
 	if p.closed {
 		return
 	}
-	mode := ui.Detect(os.Stderr, os.Environ())
+	mode := ui.Detect(stderr, os.Environ())
 	mode.Live = false // the command writes to stderr next
-	p.progress = ui.NewProgress(os.Stderr, mode)
+	p.progress = ui.NewProgress(stderr, mode)
 	for _, s := range p.ended {
 		p.progress.End(s.Name, s.Took, s.Err)
 	}

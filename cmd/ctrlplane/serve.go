@@ -45,8 +45,8 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 		}
 	}
 	s.OnWarning = v.warn
-	earlystderr.SendTo(logEarlyStderr)
-	defer earlystderr.SendTo(nil)
+	earlystderr.Capture(logEarlyStderr)
+	defer earlystderr.Release()
 	var started atomic.Bool
 	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {

@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // nowName is the name of the current state in a diff.
@@ -98,7 +99,7 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 		enc.SetIndent("", "  ")
 		return enc.Encode(map[string]any{"items": list})
 	case "yaml":
-		text, err := yaml.Marshal(map[string]any{"items": list})
+		text, err := yamltext.Marshal(map[string]any{"items": list})
 		if err != nil {
 			return err
 		}
@@ -106,12 +107,13 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 		return err
 	}
 	for _, d := range list {
-		text := fmt.Sprintf("%s %s\n", d, d.Change)
+		text := words.OneLine(fmt.Sprintf("%s %s", d, d.Change)) + "\n"
 		if output == "" {
-			var err error
-			if text, err = d.UnifiedDiff(from, to); err != nil {
+			diff, err := d.UnifiedDiff(from, to)
+			if err != nil {
 				return err
 			}
+			text = cleanDiff(diff)
 		}
 		if _, err := io.WriteString(out, text); err != nil {
 			return err

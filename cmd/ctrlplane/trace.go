@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -97,7 +99,7 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error
 	}
 	tree, err := trace.Build(page.Records, about, o.options)
 	if err != nil {
-		return err
+		return o.explainNoRecords(ctx, about, err)
 	}
 	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
 }
@@ -137,6 +139,29 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 		err = nil
 	}
 	return client, about, page, err
+}
+
+// explainNoRecords says whether an object without records exists.
+func (o *traceCommand) explainNoRecords(ctx context.Context, about observe.Object, err error) error {
+	if !errors.Is(err, trace.ErrNoRecords) {
+		return err
+	}
+	cfg, cfgErr := o.target.restConfig()
+	if cfgErr != nil {
+		return err
+	}
+	inspector, inspectErr := inspect.New(cfg)
+	if inspectErr != nil {
+		return err
+	}
+	now, inspectErr := inspector.Inspect(ctx, about)
+	switch {
+	case now.Gone:
+		return fmt.Errorf("%s: no such object, now or in the recorded history: check its name and namespace", about)
+	case inspectErr == nil:
+		return fmt.Errorf("%s: it exists, but no record is about it: it has not changed since the control plane started, or its records were dropped (see --observe-records of up)", about)
+	}
+	return err
 }
 
 // resolveController replaces an alias by the controller's name.

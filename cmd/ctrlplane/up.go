@@ -121,6 +121,12 @@ func (u *upCommand) prepareServer() error {
 	if net.ParseIP(u.address) == nil {
 		return usage.Errorf("--bind-address: %q is not an IP address", u.address)
 	}
+	if s.Observe.Records < -1 {
+		return usage.Errorf("--observe-records %d: not a number of records: use 0 or more, or -1 to turn observation off", s.Observe.Records)
+	}
+	if u.verbosity < 0 {
+		return usage.Errorf("-v %d: not a verbosity: use 0 or more", u.verbosity)
+	}
 	if u.port < 0 || u.port > 65535 {
 		return usage.Errorf("--port: %d is not between 0 and 65535", u.port)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // waitCommand has the flags of "ctrlplane wait".
@@ -38,7 +40,8 @@ expects. Objects that do not exist yet are waited for.
 Progress is written to stderr. If the objects are not healthy in time, or a Job, a
 Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
 one line per object: the Pod that is unschedulable, the quota that is exceeded, the
-image that cannot be pulled.`,
+image that cannot be pulled. It also names controllers that are stopped, paused or
+changed otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -65,6 +68,9 @@ func (w *waitCommand) addFlags(cmd *cobra.Command) {
 func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if len(args)+len(w.files) == 0 {
 		return usage.Errorf(`nothing to wait for: name settled, -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
+	}
+	if err := health.CheckArgs(args); err != nil {
+		return err
 	}
 	return w.validateTimeout()
 }
@@ -95,24 +101,49 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	ctx, cancel := w.withTimeout(ctx)
+	bounded, cancel := w.withTimeout(ctx)
 	defer cancel()
-	named, err := waiter.Refs(ctx, w.namespace, args)
+	named, err := waiter.Refs(bounded, w.namespace, args)
 	if err != nil {
 		return err
 	}
 	o := health.Options{Gone: w.forDeletion}
 	if !w.quiet {
-		o.Progress = func(s health.State) { fmt.Fprintf(out, "%s  %s  %s\n", s.Ref, s.Status, s.Message) }
+		o.Progress = func(s health.State) {
+			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message))
+		}
 	}
-	err = waiter.Wait(ctx, append(refs, named...), o)
+	err = waiter.Wait(bounded, append(refs, named...), o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
-			fmt.Fprintf(out, "%s: %s\n", u.Ref, u.Reason)
+			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 		}
+		w.printInterventions(ctx, out)
 	}
 	return err
 }
+
+// printInterventions prints which controllers are not as they are usually: one of them may
+// be the reason why an object is not healthy.
+func (w *waitCommand) printInterventions(ctx context.Context, out io.Writer) {
+	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
+	defer cancel()
+	client, err := w.target.controlClient()
+	if err != nil {
+		return // the objects' own reasons have been printed
+	}
+	now, err := client.Snapshot(ctx)
+	if err != nil {
+		return
+	}
+	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
+	for _, i := range ui.Interventions(now) {
+		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine("controllers "+undo[i.State]+" "+i.Controller))
+	}
+}
+
+// interventionsTimeout bounds the request for what was changed manually.
+const interventionsTimeout = 3 * time.Second
 
 // fileRefs returns references to the objects in the files.
 func (w *waitCommand) fileRefs() ([]health.Ref, error) {

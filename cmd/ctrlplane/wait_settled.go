@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 func newWaitSettled(w *waitCommand) *cobra.Command {
@@ -67,6 +68,6 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 
 func printRemainingWork(out io.Writer, work []settled.Work) {
 	for _, w := range work {
-		fmt.Fprintln(out, w)
+		fmt.Fprintln(out, words.OneLine(w.String()))
 	}
 }

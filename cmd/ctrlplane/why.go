@@ -50,7 +50,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	}
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err != nil {
-		return err
+		return o.explainNoRecords(cmd.Context(), about, err)
 	}
 	return chain.Write(cmd.OutOrStdout(), format, traceStyle())
 }

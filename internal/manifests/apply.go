@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // fieldManager is the name by which the server tracks which fields are ours.
@@ -107,7 +109,7 @@ func (a *applier) applyObject(ctx context.Context, o Object) error {
 		return err
 	}
 	// Not client.Apply: its options have no field validation.
-	_, err = client.Patch(ctx, u.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
+	_, err = client.Patch(ctx, u.GetName(), types.ApplyPatchType, yamltext.EscapeJSON(data), metav1.PatchOptions{
 		FieldManager:    fieldManager,
 		FieldValidation: metav1.FieldValidationStrict,
 	})

@@ -90,6 +90,19 @@ func TestApplyOrder(t *testing.T) {
 	}
 }
 
+// TestApplyControlCharacters applies an object whose JSON is not YAML.
+func TestApplyControlCharacters(t *testing.T) {
+	s := newFakeServer(t)
+	objs := mustLoad(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"\\x7f\\x85\\x9b31m\"}\n")
+	if err := Apply(t.Context(), s.config, objs); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"a": "\u007f\u0085\u009b31m"}
+	if diff := cmp.Diff(want, s.bodies[0]["data"]); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
 // TestApplyWaitsForCRDs applies a definition without objects of its kind.
 func TestApplyWaitsForCRDs(t *testing.T) {
 	s := newFakeServer(t)

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 )
 
 // fakeServer is as much of an API server as Apply needs: discovery, patches, and reading
@@ -143,7 +144,7 @@ func (s *fakeServer) servePatch(w http.ResponseWriter, r *http.Request) {
 		s.t.Error(err)
 	}
 	var body map[string]any
-	if err := json.Unmarshal(data, &body); err != nil {
+	if err := yaml.Unmarshal(data, &body); err != nil { // as the API server reads it
 		s.t.Error(err)
 	}
 	before := s.count[r.URL.Path]

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // noObjectName is the name of an object that does not exist.
@@ -45,7 +45,7 @@ func yamlLines(s *control.SteppedWrite, object json.RawMessage) (lines []string,
 	if err := json.Unmarshal(object, &header); err != nil {
 		return nil, "", fmt.Errorf("diff of %s: %w", s.Object, err)
 	}
-	text, err := yaml.JSONToYAML(object)
+	text, err := yamltext.FromJSON(object)
 	if err != nil {
 		return nil, "", fmt.Errorf("diff of %s: %w", s.Object, err)
 	}

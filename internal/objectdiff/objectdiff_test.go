@@ -29,6 +29,9 @@ func TestUnified(t *testing.T) {
 		"deletion": {first, "", []string{
 			"--- Pod default/web (version 7)", "+++ /dev/null", "@@ -1,7 +0,0 @@",
 			"-kind: Pod", "-metadata:", "-  name: web", `-  resourceVersion: "7"`, "-spec:", "-  a: 1", "-  big: 9007199254740993"}},
+		"control characters": {"", "{\"data\":{\"a\":\"\u007f\u009b31m\"},\"metadata\":{\"resourceVersion\":\"7\"}}", []string{
+			"--- /dev/null", "+++ Pod default/web (version 7)", "@@ -0,0 +1,4 @@",
+			"+data:", `+  a: "\x7F\x9B31m"`, "+metadata:", `+  resourceVersion: "7"`}},
 		"nothing changed": {first, first, nil},
 		"nothing known":   {"", "", nil},
 	} {

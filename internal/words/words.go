@@ -27,13 +27,50 @@ func Times[N integer](n N) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// OneLine makes text from elsewhere fit for a line on a terminal: it replaces line
-// breaks and repeated spaces with single spaces and removes control characters.
+// OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks
+// and repeated spaces with single spaces, removes control and formatting characters,
+// such as those that change the text direction, and replaces invalid UTF-8 with "?".
 func OneLine(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	spaced := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return strings.Join(strings.Fields(StripControls(spaced)), " ")
+}
+
+// Lines makes untrusted text of several lines safe for a terminal: it returns its lines
+// as OneLine would, but keeps spaces, and replaces tabs with four of them.
+func Lines(s string) []string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\t", "    ")
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = StripControls(l)
+	}
+	return lines
+}
+
+// StripControls removes control and formatting characters, including line breaks.
+func StripControls(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return -1
 		}
 		return r
-	}, strings.Join(strings.Fields(s), " "))
+	}, s)
+}
+
+// isPlain reports whether OneLine would not change s. Most text is plain, and the live
+// view cleans all of its text for each frame.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return !strings.Contains(s, "  ") && strings.TrimSpace(s) == s
 }

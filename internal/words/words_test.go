@@ -1,6 +1,9 @@
 package words
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 syncs", 1: "1 sync", 7: "7 syncs"} {
@@ -22,12 +25,22 @@ func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" two\r\n\tlines ":       "two lines",
 		"red \x1b[31mtext\x1b[m": "red [31mtext[m",
-		"c1 \u009b31m":           "c1 31m",
-		"bad \xff byte":          "bad  byte",
-		"naïve ✓":                "naïve ✓",
+		"c1 \u009b31m, \u0085":   "c1 31m,",
+		"bad \xff byte, \x9b":    "bad ? byte, ?",
+		"\u202egnp.exe\u200b":    "gnp.exe",
+		"a\u2028b \x07 c\ufeff":  "a b c",
+		"naïve ✓ 日本":             "naïve ✓ 日本",
+		"":                       "",
 	} {
 		if got := OneLine(in); got != want {
 			t.Errorf("OneLine(%q) is %q, want %q", in, got, want)
 		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	got := Lines("a:\n  b: \x1b[2J\u202ec\u009b\n\td\xff\r\n\n")
+	if want := []string{"a:", "  b: [2Jc", "    d?"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

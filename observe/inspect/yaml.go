@@ -7,7 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // maxText is the maximal length of the YAML.
@@ -20,7 +21,7 @@ func renderYAML(u *unstructured.Unstructured, secret bool) (string, error) {
 	if secret {
 		maskSecret(u)
 	}
-	data, err := yaml.Marshal(u.Object)
+	data, err := yamltext.Marshal(u.Object)
 	if err != nil {
 		return "", fmt.Errorf("encode as YAML: %w", err)
 	}

@@ -87,7 +87,7 @@ func scrapeBefore(scrapes []*scrape, window time.Duration) *scrape {
 }
 
 func composeProcess(rate, latest *scrape) observe.Process {
-	p := observe.Process{MemoryBytes: toCount(latest.memory), CPU: toDuration(latest.cpu)}
+	p := observe.Process{Requests: -1, RequestRate: -1, MemoryBytes: toCount(latest.memory), CPU: toDuration(latest.cpu)}
 	if latest.started > 0 {
 		p.Started = time.Unix(0, 0).Add(toDuration(latest.started))
 	}
@@ -105,6 +105,8 @@ func composeControllers(latest *scrape) []observe.Controller {
 			State:    "running", // a controller has no metrics before it runs
 			Syncs:    toCount(c.syncs),
 			Failures: toCount(c.failures),
+			// Metrics do not tell what a controller receives and calls.
+			Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1,
 		})
 	}
 	slices.SortFunc(result, func(a, b observe.Controller) int { return cmp.Compare(a.Name, b.Name) })

@@ -3,12 +3,14 @@ package trace
 import (
 	"fmt"
 	"io"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n\n", p.strong(c.About.String()), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
 	for i, n := range c.Links {
 		mark := "  "
 		if i > 0 {

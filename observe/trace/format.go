@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // Format is the output format of a trace.
@@ -88,7 +88,7 @@ func writeData(w io.Writer, v any, f Format) error {
 		return err
 	}
 	if f == YAML {
-		if out, err = yaml.JSONToYAML(out); err != nil {
+		if out, err = yamltext.FromJSON(out); err != nil {
 			return err
 		}
 	} else {

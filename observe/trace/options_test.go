@@ -178,3 +178,27 @@ func TestWidthIsRespected(t *testing.T) {
 		}
 	}
 }
+
+// Names and messages are written by clients: a ClusterRole's name, for one, may contain
+// any character but a slash.
+func TestHostileTextIsCleaned(t *testing.T) {
+	const evil = "a\x1b[2J\x07\u009b31m\u202eb\nc"
+	object := &observe.Object{Resource: "clusterroles", Kind: "ClusterRole", Name: evil}
+	call := &Node{Kind: Call, Verb: "update", Object: object, Status: 403, Error: evil, Controller: "c"}
+	sync := &Node{Kind: Sync, Object: object, Key: evil, Error: evil + "!", Queue: "q", Controller: "c", LogLines: []string{evil}, Children: []*Node{call}}
+	root := &Node{Kind: Outside, Verb: "create", Object: object, Children: []*Node{sync}, root: true}
+	call.parent, sync.parent = sync, root
+	tree := &Tree{About: *object, Roots: []*Node{root}}
+	chain := &Chain{About: *object, Links: []*Node{call, sync, root}}
+	for name, v := range map[string]writer{"trace": tree, "why": chain} {
+		for _, f := range []Format{Text, Mermaid} {
+			text := writeString(t, v, f, Style{})
+			if !strings.Contains(text, "a[2J31mb c") {
+				t.Errorf("%s as %s does not contain the name: %q", name, f, text)
+			}
+			if strings.ContainsAny(text, "\x1b\x07\u009b\u202e") {
+				t.Errorf("%s as %s contains control characters: %q", name, f, text)
+			}
+		}
+	}
+}

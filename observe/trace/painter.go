@@ -46,7 +46,7 @@ func (p *painter) color(code, s string) string {
 func (p *painter) faint(s string) string          { return p.color("2", s) }
 func (p *painter) strong(s string) string         { return p.color("1", s) }
 func (p *painter) bad(s string) string            { return p.color("31", s) }
-func (p *painter) controllerName(s string) string { return p.color("36", s) }
+func (p *painter) controllerName(s string) string { return p.color("36", words.OneLine(s)) }
 
 func (p *painter) pickGlyph(unicode, ascii string) string {
 	if p.ASCII {

@@ -12,9 +12,9 @@ import (
 func (t *Tree) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, t.About.Namespace)
 	if len(t.Roots) == 0 {
-		fmt.Fprintf(&p.b, "Nothing that %s set off matches the options\n", p.strong(t.About.String()))
+		fmt.Fprintf(&p.b, "Nothing that %s set off matches the options\n", p.strong(words.OneLine(t.About.String())))
 	} else {
-		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(t.About.String()), p.formatDuration(t.Took), p.formatClock(t.Start))
+		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(words.OneLine(t.About.String())), p.formatDuration(t.Took), p.formatClock(t.Start))
 	}
 	p.writeMissed(t.Missed, t.firstRoot())
 	p.b.WriteString("\n")
@@ -164,7 +164,7 @@ func (p *painter) describeItem(it item) string {
 		text = p.bad(text)
 	}
 	if n.root && n.parent != nil && n.parent.Key != "" {
-		text += ", while syncing " + n.parent.Key
+		text += ", while syncing " + words.OneLine(n.parent.Key)
 	}
 	return s + text
 }

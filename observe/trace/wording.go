@@ -31,7 +31,9 @@ func pastTense(verb string) string {
 }
 
 // objectName returns kind and name, with the namespace unless that is home.
-func (p phrases) objectName(o *observe.Object) string {
+func (p phrases) objectName(o *observe.Object) string { return words.OneLine(p.rawObjectName(o)) }
+
+func (p phrases) rawObjectName(o *observe.Object) string {
 	what := o.Kind
 	if what == "" {
 		what = o.Resource
@@ -109,7 +111,7 @@ func (p phrases) describeSync(n *Node) string {
 		if n.KeyBasis.Inferred() {
 			s += " likely"
 		}
-		s += " " + n.Key
+		s += " " + words.OneLine(n.Key)
 	}
 	if n.isRetry() {
 		s += " again"

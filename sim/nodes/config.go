@@ -97,13 +97,14 @@ func (c Config) parseCapacity() (corev1.ResourceList, error) {
 	for _, q := range []struct {
 		name            corev1.ResourceName
 		value, fallback string
-	}{{corev1.ResourceCPU, c.CPU, "32"}, {corev1.ResourceMemory, c.Memory, "256Gi"}} {
+		most            string
+	}{{corev1.ResourceCPU, c.CPU, "32", "1M"}, {corev1.ResourceMemory, c.Memory, "256Gi", "1Pi"}} {
 		if q.value == "" {
 			q.value = q.fallback
 		}
 		quantity, err := resource.ParseQuantity(q.value)
-		if err != nil || quantity.Sign() <= 0 {
-			return nil, usage.Errorf("node %s %q is not a quantity above zero: write it like %s", q.name, q.value, q.fallback)
+		if err != nil || quantity.Sign() <= 0 || quantity.Cmp(resource.MustParse(q.most)) > 0 {
+			return nil, usage.Errorf("--node-%s %q: not a quantity above zero and up to %s: write it like %s", q.name, q.value, q.most, q.fallback)
 		}
 		list[q.name] = quantity
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
+// TestUsageErrors runs command lines that are wrong whatever the state of the machine. In
+// place of an argument, "\x00" stands for an empty one, and "_" for a space in one.
 func TestUsageErrors(t *testing.T) {
 	for _, tc := range []struct{ args, says string }{
 		{"uq", `did you mean "up"?`},
@@ -37,15 +40,119 @@ func TestUsageErrors(t *testing.T) {
 		{"--name Bad_Name up", "Bad_Name"},
 		{"controllers -o xml", "xml"},
 		{"version extra", "takes no arguments"},
+		{"up -v -1", "-v -1"},
+		{"up --observe-records 999999999999", "--observe-records 999999999999"},
+		{"up --observe-records -2", "--observe-records -2"},
+		{"up --host \x00", "--host: empty"},
+		{"up --host a_b", `--host "a b"`},
+		{"up --host a,*.evil", `--host "*.evil"`},
+		{"up --host -", `--host "-"`},
+		{"up --data-dir \x00", "--data-dir: empty"},
+		{"--data-dir \x00 up", "--data-dir: empty"},
+		{"up --etcd-endpoints \x00", "--etcd-endpoints: empty"},
+		{"up --etcd-endpoints http://127.0.0.1:1,,", "--etcd-endpoints: empty"},
+		{"up --etcd-endpoints nonsense", `"nonsense"`},
+		{"up --log-file \x00", "--log-file: empty"},
+		{"up --controllers \x00", "--controllers: empty"},
+		{"up -f \x00", "--manifests: empty"},
+		{"up --name \x00", "--name: empty"},
+		{"up --node-memory 1e30", `--node-memory "1e30"`},
+		{"up --node-cpu 0", `--node-cpu "0"`},
+		{"up --node-label x", "key=value"},
+		{"up --node-taint x", `node taint "x"`},
+		{"up --node-zones 99", "99 zones"},
+		{"up --nodes -1", "-1 nodes"},
+		{"up --service-cidr 10.0.0.0/16 --pod-cidr 10.0.0.0/16", "overlaps"},
+		{"up --service-cidr 10.0.0.0/16 --pod-cidr 10.0.0.0/8", "overlaps"},
+		{"up --service-cidr 10.0.0.0/32", "--service-cidr 10.0.0.0/32"},
+		{"up --pod-cidr 10.0.0.0/30", "--pod-cidr 10.0.0.0/30"},
+		{"up --pod-cidr 10.1.0.0/16,10.2.0.0/16", "same IP family"},
+		{"up --load-balancer-range x", `--load-balancer-range "x"`},
+		{"up --from Bad_Name", "--from"},
+		{"up --from no-such-snapshot", "no-such-snapshot"},
+		{"up --no-scheduler --scheduler-config x", "--no-scheduler"},
+		{"up --kube-scheduler-arg nope=1", "nope"},
+		{"run", "missing command"},
+		{"run --timeout -1s -- true", "--timeout"},
+		{"run --report \x00 -- true", "--report"},
+		{"run --settle --observe-records -1 -- true", "--settle"},
+		{"run --nodes x -- true", "--nodes"},
+		{"top extra", "takes no arguments"},
+		{"top --metrics nonsense", "--metrics"},
+		{"status -o xml", "xml"},
+		{"wait", "nothing to wait for"},
+		{"wait nonsense", "KIND/NAME"},
+		{"wait deploy/web --timeout 0", "--timeout"},
+		{"wait settled --horizon -1s", "--horizon"},
+		{"trace", "KIND"},
+		{"trace deploy/web -o nope", "nope"},
+		{"trace deploy/web --since -1s", "--since"},
+		{"why nonsense", "KIND"},
+		{"explain nope", "nope"},
+		{"controllers nope", "nope"},
+		{"controllers pause", "missing controller name"},
+		{"controllers pause --all x", "exclude each other"},
+		{"controllers step a 0", "not a number of writes"},
+		{"controllers step a --until x", "--until"},
+		{"controllers delay a", "not a duration"},
+		{"controllers delay a 0s", "not positive"},
+		{"controllers fail a --rate 7", "rate 7"},
+		{"controllers fail a --code x", `code "x"`},
+		{"controllers fail a --verb x", `verb "x"`},
+		{"controllers scale a", "missing number of workers"},
+		{"controllers scale a --workers 0", "--workers 0"},
+		{"nodes add x", "not a number of nodes"},
+		{"nodes remove", "missing node name"},
+		{"snapshot save Bad_Name", "Bad_Name"},
+		{"snapshot restore no-such-snapshot", "no-such-snapshot"},
+		{"snapshot diff a b c", "one or two names"},
+		{"learn 99", "99"},
+		{"learn /no/such.md", "/no/such.md"},
+		{"learn --list 1", "--list"},
+		{"learn --resume --auto", "exclude each other"},
+		{"help nope", `unknown verb "nope"`},
+		{"completion nope", `unknown verb "nope"`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Parallel()
-			cmd := program.Command(t, strings.Fields(tc.args)...)
+			args := strings.Fields(tc.args)
+			for i, arg := range args {
+				if strings.HasPrefix(arg, "a_") || arg == "\x00" {
+					args[i] = strings.NewReplacer("_", " ", "\x00", "").Replace(arg)
+				}
+			}
+			cmd := program.Command(t, args...)
+			if args[0] == "up" && !slices.Contains(args, "--ui") {
+				cmd.Args = append(cmd.Args, "--ui", "none")
+			}
 			program.RequireFailure(t, cmd, 2, tc.says)
 			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// TestErrorsHaveNoControlCharacters names files that cannot be read: an error contains
+// text of a user, a file, an API server or a webhook.
+func TestErrorsHaveNoControlCharacters(t *testing.T) {
+	const evil = "a\x1b[2J\x07\u009b31m\u202eb\xff"
+	for _, args := range [][]string{
+		{"up", "--ui", "none", "--ephemeral", "-f", evil},
+		{"run", "-f", evil, "--", "true"},
+		{"wait", "-f", evil},
+		{"snapshot", "delete", evil},
+		{"--data-dir", evil, "status"},
+		{evil},
+	} {
+		cmd := program.Command(t, args...)
+		stdout, stderr, code := program.Run(t, cmd)
+		if code == 0 || !strings.HasPrefix(stderr, "ctrlplane: ") {
+			t.Errorf("%q: exit code %d: %q", args, code, stderr)
+		}
+		if strings.ContainsAny(stdout+stderr, "\x1b\x07\u009b\u202e\xff") {
+			t.Errorf("%q: stdout %q, stderr %q", args, stdout, stderr)
+		}
 	}
 }
 

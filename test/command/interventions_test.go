@@ -37,7 +37,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
 		{"scale --workers 3", 2, "missing controller name"},
 		{"scale replicaset --workers few", 2, "--workers"},
-		{"scale replicaset --workers 0", 2, "0 workers: choose 1 to 1000"},
+		{"scale replicaset --workers 0", 2, "--workers 0: not a number of workers"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
 		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
@@ -126,6 +126,15 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "start", "deployment"), "started: none\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "changed manually: deployment-controller (stopped)")
+	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "wait", "deployment/misspelt", "--timeout", "200ms"))
+	if code != 1 {
+		t.Errorf("wait: exit code %d", code)
+	}
+	says(stderr, "deployment-controller is stopped, which may be why", "controllers start deployment-controller")
+	for _, verb := range []string{"trace", "why"} {
+		program.RequireFailure(t, program.Command(t, "--data-dir", dir, verb, "deployment/misspelt"), 1,
+			"Deployment default/misspelt: no such object, now or in the recorded history")
+	}
 	do("controllers", "start", "deployment")
 
 	do("controllers", "pause", "--all")

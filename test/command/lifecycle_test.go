@@ -115,10 +115,11 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 			}
 			p.Stop(t, end)
 			if end == syscall.SIGKILL {
-				// The next start cleans up, even one that fails on a flag.
-				next := program.Command(t, "up", "--ephemeral", "--ui", "none", "--pod-cidr", "zz")
+				// The next start cleans up, even one that fails on a value that only a part
+				// of Kubernetes can check.
+				next := program.Command(t, "up", "--ephemeral", "--ui", "none", "--feature-gates", "NoSuchGate=true")
 				next.Env = cmd.Env
-				program.RequireFailure(t, next, 2, "zz")
+				program.RequireFailure(t, next, 2, "NoSuchGate")
 			}
 			if left := folders(); len(left) > 0 {
 				t.Errorf("left behind: %v", left)

@@ -59,6 +59,11 @@ kind: Secret
 metadata: {name: pw, namespace: shop}
 stringData: {password: hunter2}
 ---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: odd, namespace: shop}
+data: {odd: "\x7f\x9b31m"}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: big, namespace: shop}
@@ -93,7 +98,7 @@ func TestRunReport(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"report.html":   "Deployment shop/big",
-		"objects.yaml":  "name: pw",
+		"objects.yaml":  `odd: "\x7F\x9B31m"`,
 		"ctrlplane.log": "closed etcd server",
 	} {
 		if !strings.Contains(files[name], want) {

@@ -59,7 +59,7 @@ choices:
 // TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
 func TestLearnInteractively(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", program.WriteLesson(t, ownLesson))
+	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "Not yet: configmap/note has to exist; now it does not exist.")
@@ -107,7 +107,7 @@ func TestLearnInterrupted(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, keyCtrlC)
 		v.awaitText(t, "To continue at step 1: ")
@@ -115,7 +115,7 @@ func TestLearnInterrupted(t *testing.T) {
 		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestLearnInterrupted(t *testing.T) {
 		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("Ctrl-C is the command's", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		v.pressKeys(t, `echo beg""un; exec sleep 1000`+keyEnter)
 		v.awaitText(t, "begun")
@@ -143,11 +143,35 @@ func TestLearnInterrupted(t *testing.T) {
 		program.RequireLessonCleanedUp(t, p)
 	})
 	t.Run("end of the control plane", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
 		p.Stop(t, syscall.SIGTERM)
 		v.pressKeys(t, keyEnter)
 		v.awaitText(t, "the control plane has exited")
+		<-v.Done()
+	})
+}
+
+// TestLearnAsksBeforeRunningFile takes a lesson from a file without --yes.
+func TestLearnAsksBeforeRunningFile(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	file := program.WriteLesson(t, ownLesson)
+	for answer, want := range map[string]string{"": "was not started", "no": "was not started", "y": "lesson-mine $"} {
+		t.Run(answer, func(t *testing.T) {
+			v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+			v.awaitText(t, file+" runs shell commands on this machine, as you. Run it? [y/N]")
+			v.pressKeys(t, answer+keyEnter)
+			v.awaitText(t, want)
+			if answer == "y" {
+				v.pressKeys(t, keyCtrlC)
+			}
+			<-v.Done()
+		})
+	}
+	t.Run("Ctrl-C", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "[y/N]")
+		v.pressKeys(t, keyCtrlC)
 		<-v.Done()
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // performAction applies the action of a key.
@@ -121,7 +123,7 @@ func (m model) editFilter(msg tea.KeyPressMsg) model {
 		}
 		m.typingFilter = false
 	default:
-		return m.appendToFilter(stripControls(msg.Text))
+		return m.appendToFilter(words.StripControls(msg.Text))
 	}
 	return m
 }

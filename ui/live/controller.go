@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -23,7 +24,7 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 		m.addControllerState(s, c)
 	}
 	for _, q := range m.snapshot.Queues {
-		if sanitize(q.Controller) == sc.controller {
+		if words.OneLine(q.Controller) == sc.controller {
 			m.addQueueDetails(s, &q)
 		}
 	}
@@ -32,7 +33,7 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 
 func (m model) findController(name string) (observe.Controller, bool) {
 	for _, c := range m.snapshot.Controllers {
-		if sanitize(c.Name) == name {
+		if words.OneLine(c.Name) == name {
 			return c, true
 		}
 	}
@@ -40,18 +41,18 @@ func (m model) findController(name string) (observe.Controller, bool) {
 }
 
 func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
-	state := line{{sanitize(cmp.Or(c.State, "?")), stateStyle(c.State)}}
+	state := line{{words.OneLine(cmp.Or(c.State, "?")), stateStyle(c.State)}}
 	if c.Reason != "" {
-		state = append(state, span{": " + sanitize(c.Reason), plain})
+		state = append(state, span{": " + words.OneLine(c.Reason), plain})
 	}
 	s.addEntry("state", 0, state)
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}
 	if len(c.Aliases) > 0 {
-		s.addField("aliases", sanitize(strings.Join(c.Aliases, ", ")))
+		s.addField("aliases", words.OneLine(strings.Join(c.Aliases, ", ")))
 	}
-	s.addField("watches", sanitize(cmp.Or(strings.Join(c.Watches, ", "), "?")))
+	s.addField("watches", words.OneLine(cmp.Or(strings.Join(c.Watches, ", "), "?")))
 	var writes []string
 	for _, w := range c.Writes {
 		writes = append(writes, fmt.Sprintf("%s %s ×%s", w.Verb, w.Resource, ui.GroupDigits(w.Count)))
@@ -61,9 +62,15 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 			writes[i] = strings.Replace(writes[i], "×", "x", 1)
 		}
 	}
-	s.addField("writes", sanitize(cmp.Or(strings.Join(writes, ", "), "none yet")))
+	syncs := ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)"
+	if c.Changes < 0 { // the source has no calls and events
+		s.addField("writes", "?")
+		s.addField("totals", syncs)
+		return
+	}
+	s.addField("writes", words.OneLine(cmp.Or(strings.Join(writes, ", "), "none yet")))
 	s.addField("totals", strings.Join([]string{
-		ui.CountNoun(c.Delivered, "event"), ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)", ui.CountNoun(c.Reads, "read"),
+		ui.CountNoun(c.Delivered, "event"), syncs, ui.CountNoun(c.Reads, "read"),
 		ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict"),
 	}, ", "))
 }
@@ -76,7 +83,7 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 		inFlight += fmt.Sprintf("/%d", q.Workers)
 	}
 	s.addLine(nil)
-	s.addEntry("queue", 0, line{{sanitize(q.Name), strong}})
+	s.addEntry("queue", 0, line{{words.OneLine(q.Name), strong}})
 	numbers := []string{
 		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), inFlight),
 		fmt.Sprintf("adds %s/s  done %s/s  retries %s", cmp.Or(formatRate(q.AddRate), "0"), cmp.Or(formatRate(q.DoneRate), "0"), ui.GroupDigits(q.Retries)),
@@ -127,13 +134,13 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	}
 	for i, r := range c.Running {
 		s.addEntry("running", i, line{{alignLeft(formatKey(r.Key, r.KeyBasis), keyWidth, tail), accent},
-			{"  for " + formatAge(m.snapshot.Time.Sub(r.Since)), plain}, {"  " + sanitize(r.Queue), faint}})
+			{"  for " + formatAge(m.snapshot.Time.Sub(r.Since)), plain}, {"  " + words.OneLine(r.Queue), faint}})
 	}
 	for i, k := range c.Failing {
 		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
 			{fmt.Sprintf("  %s, last %s ago", ui.CountNoun(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
-			s.addField("", sanitize(k.Error))
+			s.addField("", words.OneLine(k.Error))
 		}
 	}
 	shown := 0

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -65,7 +66,7 @@ func (m model) detailLines(w, h int) []string {
 	}
 	name := "Controller " + s.controller
 	if s.kind == objectScreen {
-		name = sanitize(s.object.String())
+		name = words.OneLine(s.object.String())
 	}
 	lines := []string{m.titleLine(truncate(name, w-8, m.theme.ellipsis()), state, focused, w)}
 	for i := l.top; i < len(all) && i < l.top+h-1; i++ {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -19,7 +20,7 @@ func (m model) noticeLine() line {
 	case m.message != "":
 		return styledLine(" "+m.message, caution)
 	case unread > 0:
-		l := line{{" warning: ", caution}, {sanitize(m.warnings[len(m.warnings)-1]), plain}}
+		l := line{{" warning: ", caution}, {words.OneLine(m.warnings[len(m.warnings)-1]), plain}}
 		if unread > 1 {
 			l = append(line{{fmt.Sprintf(" %d warnings (w shows all), latest: ", unread), caution}}, l[1:]...)
 		}
@@ -32,15 +33,15 @@ func (m model) noticeLine() line {
 
 // interventionsLine lists the controllers with an intervention.
 func (m model) interventionsLine() line {
-	var words []string
+	var changes []string
 	for _, h := range m.activeInterventions() {
 		s := h.String()
 		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
 			s += fmt.Sprintf(" (%s)", ui.GroupDigits(m.held.list.Total))
 		}
-		words = append(words, sanitize(s))
+		changes = append(changes, words.OneLine(s))
 	}
-	return line{{" changed manually: ", caution}, {strings.Join(words, "; "), plain}}
+	return line{{" changed manually: ", caution}, {strings.Join(changes, "; "), plain}}
 }
 
 // footerLine returns the last line: an open question, the filter being edited, or

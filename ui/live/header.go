@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -99,7 +100,7 @@ func (m model) stateLine(p observe.Process) line {
 
 func busyNames(names []string) string {
 	const shown = 2
-	s := sanitize(strings.Join(names[:min(len(names), shown)], ", "))
+	s := words.OneLine(strings.Join(names[:min(len(names), shown)], ", "))
 	if more := len(names) - shown; more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
@@ -108,9 +109,9 @@ func busyNames(names []string) string {
 
 // identityFields identifies the control plane.
 func (m model) identityFields(p observe.Process) []headerField {
-	fields := []headerField{{line{{"ctrlplane", faint}, {" " + sanitize(p.Name), strong}}, 0}}
+	fields := []headerField{{line{{"ctrlplane", faint}, {" " + words.OneLine(p.Name), strong}}, 0}}
 	add := func(s string, dropOrder int) {
-		if s = sanitize(s); s != "" {
+		if s = words.OneLine(s); s != "" {
 			fields = append(fields, headerField{styledLine(s, plain), dropOrder})
 		}
 	}
@@ -136,10 +137,15 @@ func (m model) numberFields() []headerField {
 	if requests == "" {
 		requests = m.theme.zeroMark()
 	}
-	fields := []headerField{
-		labelledField("API", alignRight(requests, 5, "")+"/s", 2),
-		labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4),
-		labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5),
+	var fields []headerField // without what is unknown
+	if p.RequestRate >= 0 {
+		fields = append(fields, labelledField("API", alignRight(requests, 5, "")+"/s", 2))
+	}
+	if p.MemoryBytes > 0 {
+		fields = append(fields, labelledField("memory", alignRight(formatSize(p.MemoryBytes), 7, ""), 4))
+	}
+	if p.CPU > 0 || p.CPUPercent > 0 {
+		fields = append(fields, labelledField("CPU", alignRight(fmt.Sprintf("%.0f", p.CPUPercent), 3, "")+" %", 5))
 	}
 	if p.EtcdRevision > 0 {
 		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -41,14 +42,14 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 	if h := m.held; h != nil && h.controller == controller && m.stateOf(controller) == statePaused {
 		switch {
 		case h.err != nil:
-			s.addEntry("held", 0, styledLine(sanitize(h.err.Error()), bad))
+			s.addEntry("held", 0, styledLine(words.OneLine(h.err.Error()), bad))
 		case h.list.Total == 0:
 			s.addEntry("held", 0, styledLine("no writes yet", faint))
 		default:
 			s.addEntry("held", 0, line{{ui.CountNoun(h.list.Total, "write"), strong}, {", oldest first; ", plain}, {"s", strong}, {" releases the next", faint}})
 		}
 		for i, w := range h.list.Items[:min(len(h.list.Items), maxHeldShown)] {
-			verb, object, _ := strings.Cut(sanitize(describeWrite(w)), " ")
+			verb, object, _ := strings.Cut(words.OneLine(describeWrite(w)), " ")
 			mark := "  "
 			if i == 0 {
 				mark = m.theme.pickGlyph("→ ", "> ")

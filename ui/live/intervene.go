@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -129,7 +130,7 @@ func (m model) applyIntervention(h interventionResult) model {
 	}
 	switch {
 	case h.err != nil:
-		m.message = sanitize(h.err.Error())
+		m.message = words.OneLine(h.err.Error())
 	case h.action != stepOnce: // the next snapshot shows the new state
 	case h.stepped == nil:
 		m.message = h.controller + " has no held write"
@@ -156,17 +157,17 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 	if s.Error != "" {
 		outcome = s.Error
 	}
-	seen.title = sanitize(describeWrite(s.HeldWrite) + ": " + outcome)
+	seen.title = words.OneLine(describeWrite(s.HeldWrite) + ": " + outcome)
 	diff, err := objectdiff.Unified(s)
 	switch {
 	case err != nil:
-		seen.diff = []line{styledLine(sanitize(err.Error()), bad)}
+		seen.diff = []line{styledLine(words.OneLine(err.Error()), bad)}
 	case s.UnknownReason != "":
-		seen.diff = []line{styledLine("changes unknown: "+sanitize(s.UnknownReason), faint)}
+		seen.diff = []line{styledLine("changes unknown: "+words.OneLine(s.UnknownReason), faint)}
 	case diff == "":
 		seen.diff = []line{styledLine("no changes", faint)}
 	default:
-		for i, l := range sanitizeLines(diff) {
+		for i, l := range words.Lines(diff) {
 			seen.diff = append(seen.diff, styleDiffLine(i, l))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -67,34 +68,34 @@ func describeRecord(r observe.Record) feedItem {
 	case *observe.Logged:
 		i.setLog(e)
 	case *observe.Delivered:
-		i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "event", faint
-		i.subject, i.took = sanitize(string(e.Change))+" "+objectName(e.Object), e.Took
+		i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "event", faint
+		i.subject, i.took = words.OneLine(string(e.Change))+" "+objectName(e.Object), e.Took
 		i.object, i.note = openableObject(e.Object), formatQueues(e.Queues)
 	case *observe.ControllerChanged:
-		i.controller, i.verb, i.verbStyle, i.subject = sanitize(e.Controller), "state", accent, sanitize(e.State)
+		i.controller, i.verb, i.verbStyle, i.subject = words.OneLine(e.Controller), "state", accent, words.OneLine(e.State)
 		if e.Reason != "" {
-			i.subject += ": " + sanitize(e.Reason)
+			i.subject += ": " + words.OneLine(e.Reason)
 		}
 		if e.State == stateFailed {
 			i.mark = markBad
 		}
 	case *observe.BootStep:
-		i.controller, i.verb, i.verbStyle, i.subject, i.took = bootSource, "done", good, sanitize(e.Step), e.Took
+		i.controller, i.verb, i.verbStyle, i.subject, i.took = bootSource, "done", good, words.OneLine(e.Step), e.Took
 		if e.Error != "" {
-			i.mark, i.verb, i.note = markBad, "failed", sanitize(e.Error)
+			i.mark, i.verb, i.note = markBad, "failed", words.OneLine(e.Error)
 		}
 	}
 	return i
 }
 
 func (i *feedItem) setCall(e *observe.Called) {
-	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), sanitize(e.Verb), verbStyle(e.Verb)
+	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), words.OneLine(e.Verb), verbStyle(e.Verb)
 	i.subject, i.took, i.object = formatCallTarget(e), e.Took, openableObject(e.Object)
 	i.status = strconv.Itoa(e.Status)
 	if e.Status == 0 {
 		i.status = "none"
 	}
-	i.note = sanitize(e.Error)
+	i.note = words.OneLine(e.Error)
 	switch {
 	case e.Conflict:
 		i.mark = markConflict
@@ -104,12 +105,12 @@ func (i *feedItem) setCall(e *observe.Called) {
 }
 
 func (i *feedItem) setSync(e *observe.Synced) {
-	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "sync", accent
+	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "sync", accent
 	i.subject, i.took = formatKey(e.Key, e.KeyBasis), e.Took
-	if q := sanitize(e.Queue); q != i.controller {
+	if q := words.OneLine(e.Queue); q != i.controller {
 		i.subject = q + ": " + i.subject
 	}
-	i.note = sanitize(e.Error)
+	i.note = words.OneLine(e.Error)
 	switch {
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"
@@ -126,7 +127,7 @@ func (i *feedItem) setSync(e *observe.Synced) {
 }
 
 func (i *feedItem) setLog(e *observe.Logged) {
-	i.controller, i.verb, i.verbStyle = sanitize(e.Controller), "debug", faint
+	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "debug", faint
 	switch {
 	case e.Level >= levelError:
 		i.verb, i.mark, i.verbStyle = "error", markBad, bad
@@ -136,9 +137,9 @@ func (i *feedItem) setLog(e *observe.Logged) {
 		i.verb = "info"
 	}
 	var b strings.Builder
-	b.WriteString(sanitize(e.Message))
+	b.WriteString(words.OneLine(e.Message))
 	for _, a := range e.Attrs {
-		b.WriteString(" " + sanitize(a.Key) + "=" + sanitize(a.Value))
+		b.WriteString(" " + words.OneLine(a.Key) + "=" + words.OneLine(a.Value))
 	}
 	i.subject = b.String()
 }
@@ -156,7 +157,7 @@ func formatCallTarget(e *observe.Called) string {
 	return objectName(o)
 }
 
-func objectName(o observe.Object) string { return sanitize(o.String()) }
+func objectName(o observe.Object) string { return words.OneLine(o.String()) }
 
 // openableObject returns o if it identifies an object that can be fetched.
 func openableObject(o observe.Object) *observe.Object {
@@ -172,9 +173,9 @@ func formatKey(k string, b observe.Basis) string {
 	case k == "":
 		return "?"
 	case b.Inferred():
-		return "~" + sanitize(k)
+		return "~" + words.OneLine(k)
 	}
-	return sanitize(k)
+	return words.OneLine(k)
 }
 
 // formatQueues lists the queues to which an event added a key.
@@ -184,7 +185,7 @@ func formatQueues(queues []string) string {
 	}
 	names := slices.Clone(queues)
 	slices.Sort(names)
-	return "queued in " + sanitize(strings.Join(slices.Compact(names), ", "))
+	return "queued in " + words.OneLine(strings.Join(slices.Compact(names), ", "))
 }
 
 func verbStyle(verb string) style {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -163,7 +164,7 @@ func (m model) openController(name string) model {
 	s := m.newScreen(controllerScreen)
 	s.controller, s.focus = name, feedPane
 	if m.purpose != nil {
-		s.purpose = sanitize(m.purpose(name))
+		s.purpose = words.OneLine(m.purpose(name))
 	}
 	s.feed.stream, m = m.newStream(s)
 	return m.pushScreen(s)

@@ -1,6 +1,10 @@
 package live
 
-import "github.com/ctrlplane/ctrlplane/observe"
+import (
+	"github.com/ctrlplane/ctrlplane/observe"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
 
 // addObjectDetails adds the details of an object as the API server returned them.
 func (m model) addObjectDetails(s *detailBuilder, sc screen) {
@@ -22,8 +26,8 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 		s.addEntry("", 0, styledLine("the object does not exist now", caution))
 	}
 	o := found.Object
-	s.addField("resource", sanitize(groupResource(o)))
-	s.addField("uid", sanitize(o.UID))
+	s.addField("resource", words.OneLine(groupResource(o)))
+	s.addField("uid", words.OneLine(o.UID))
 	m.addLinks(s, "owner", found.Owners)
 	m.addLinks(s, "dependents", found.Dependents)
 	if !sc.yaml {
@@ -40,7 +44,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 
 func yamlLines(yaml string) []line {
 	var lines []line
-	for _, l := range sanitizeLines(yaml) {
+	for _, l := range words.Lines(yaml) {
 		lines = append(lines, styleYAMLLine(l))
 	}
 	return lines

@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -43,7 +44,7 @@ func (m model) overlayLines(w int) []line {
 	if m.overlay == warningsOverlay {
 		var lines []line
 		for _, warning := range m.warnings {
-			for i, part := range wrapWords(sanitize(warning), w-4) {
+			for i, part := range wrapWords(words.OneLine(warning), w-4) {
 				mark := "  "
 				if i == 0 {
 					mark = " !"

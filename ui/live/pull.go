@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -130,7 +131,7 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 func (m model) applyPull(p pullResult) model {
 	m.pulling, m.pullError = false, ""
 	if p.err != nil {
-		m.pullError = sanitize(p.err.Error())
+		m.pullError = words.OneLine(p.err.Error())
 		if errors.Is(p.err, context.DeadlineExceeded) {
 			m.pullError = fmt.Sprintf("no response within %s", pullTimeout)
 		}
@@ -205,7 +206,7 @@ func (m model) applyInspection(i inspectResult) model {
 		}
 		s.inspectedAt, s.stale, s.inspectError = m.now, false, ""
 		if i.err != nil {
-			s.inspectError = sanitize(i.err.Error())
+			s.inspectError = words.OneLine(i.err.Error())
 			if i.inspection.Object.Name == "" {
 				s.inspectError = "cannot get the object: " + s.inspectError
 				continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -76,13 +77,13 @@ func rowsOf(s observe.Snapshot) []row {
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		rows = append(rows, row{
-			controller: sanitize(q.Controller), name: sanitize(q.Name), state: sanitize(states[q.Controller]),
+			controller: words.OneLine(q.Controller), name: words.OneLine(q.Name), state: words.OneLine(states[q.Controller]),
 			queue: q, shared: queues[q.Controller] > 1,
 		})
 	}
 	for _, c := range s.Controllers {
 		if queues[c.Name] == 0 {
-			rows = append(rows, row{controller: sanitize(c.Name), state: sanitize(c.State)})
+			rows = append(rows, row{controller: words.OneLine(c.Name), state: words.OneLine(c.State)})
 		}
 	}
 	return rows

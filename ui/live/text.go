@@ -2,7 +2,6 @@ package live
 
 import (
 	"strings"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 )
@@ -111,43 +110,6 @@ func alignRight(s string, w int, tail string) string {
 }
 
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
-
-// sanitize turns untrusted text into one line without control and formatting
-// characters, such as those that change the text direction.
-func sanitize(s string) string {
-	if isPlainText(s) {
-		return s
-	}
-	return stripControls(strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "))
-}
-
-// sanitizeLines sanitizes text of several lines and keeps the indentation.
-func sanitizeLines(s string) []string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\t", "    ")
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = stripControls(l)
-	}
-	return lines
-}
-
-func stripControls(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-func isPlainText(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return !strings.Contains(s, "  ") && strings.TrimSpace(s) == s
-}
 
 // wrapWords wraps s between words into lines of at most w columns.
 func wrapWords(s string, w int) []string {

@@ -8,32 +8,15 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-func TestSanitize(t *testing.T) {
-	tests := map[string]string{
-		"default/web":             "default/web",
-		"a\x1b[31mred\x1b[0m":     "a[31mred[0m",
-		"two\n\tlines  here ":     "two lines here",
-		"\u202egnp.exe\u200b":     "gnp.exe",
-		"bell\a, del\x7f, \x9b":   "bell, del, ?",
-		"not utf-8 \xff":          "not utf-8 ?",
-		"日本 ok":                   "日本 ok",
-		"c1 \u009b31m, bom\ufeff": "c1 31m, bom",
-	}
-	for in, want := range tests {
-		if got := sanitize(in); got != want {
-			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestTruncate(t *testing.T) {
 	for _, s := range []string{"", "a", "deployment", "日本語のテキスト", "a日b本c", "👩‍👩‍👧‍👦 family", "é"} {
 		for w := range 12 {
-			if got := textWidth(truncate(sanitize(s), w, "…")); got > w {
+			if got := textWidth(truncate(words.OneLine(s), w, "…")); got > w {
 				t.Errorf("truncate(%q, %d) is %d wide", s, w, got)
 			}
 		}
@@ -150,7 +133,7 @@ func TestFeedItemsAreSanitized(t *testing.T) {
 		&observe.ControllerChanged{Controller: evil, State: evil, Reason: evil},
 		&observe.BootStep{Step: evil, Error: evil},
 	) {
-		if got := describeRecord(r).filterText(); stripControls(got) != got {
+		if got := describeRecord(r).filterText(); words.StripControls(got) != got {
 			t.Errorf("%s: %q", r.Event.Kind(), got)
 		}
 	}

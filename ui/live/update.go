@@ -5,6 +5,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Update handles a message.
@@ -29,7 +31,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.handleKey(msg)
 	case tea.PasteMsg:
 		if m.typingFilter {
-			m = m.appendToFilter(sanitize(msg.Content))
+			m = m.appendToFilter(words.OneLine(msg.Content))
 		}
 	case tea.MouseClickMsg:
 		return m.handleClick(msg.Mouse()), nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // View draws the screen. It is a function of the model: an unchanged model gives
@@ -12,7 +14,7 @@ func (m model) View() tea.View {
 	v := tea.NewView(strings.Join(m.drawScreen(), "\n"))
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
-	v.WindowTitle = "ctrlplane " + sanitize(m.snapshot.Process.Name)
+	v.WindowTitle = "ctrlplane " + words.OneLine(m.snapshot.Process.Name)
 	return v
 }
 

@@ -52,9 +52,14 @@ func withoutPath(err error) error {
 	return err
 }
 
-// createStaged creates a file in the staging folder.
+// createStaged creates a file in the staging folder. Only its owner can read the log, as
+// where it is copied from; the other files contain no values of Secrets.
 func (f *folder) createStaged(name string) (*os.File, error) {
-	return os.Create(filepath.Join(f.staging, name))
+	mode := os.FileMode(0o666)
+	if name == LogFile {
+		mode = 0o600
+	}
+	return os.OpenFile(filepath.Join(f.staging, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, mode)
 }
 
 // writeFile writes and publishes a file.

@@ -7,9 +7,30 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
+
+func TestLogIsPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no file modes")
+	}
+	f, err := openFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.writeFile(LogFile, func(io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(f.path, LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode() != 0o600 {
+		t.Errorf("mode %v, want 0600", info.Mode())
+	}
+}
 
 func TestCopySince(t *testing.T) {
 	dir := t.TempDir()

@@ -9,8 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -24,13 +25,13 @@ func writeObjects(w io.Writer, objects []unstructured.Unstructured, incomplete e
 	}
 	if incomplete != nil {
 		for line := range strings.SplitSeq(incomplete.Error(), "\n") {
-			if _, err := fmt.Fprintf(w, "# Incomplete: %s\n", sanitizeText(line)); err != nil {
+			if _, err := fmt.Fprintf(w, "# Incomplete: %s\n", words.OneLine(line)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, u := range objects {
-		data, err := yaml.Marshal(redactObject(u).Object)
+		data, err := yamltext.Marshal(redactObject(u).Object)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}

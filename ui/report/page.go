@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -97,7 +98,7 @@ func reportWarnings(r *Report) []string {
 	}
 	if r.final.incomplete != nil {
 		for line := range strings.SplitSeq(r.final.incomplete.Error(), "\n") {
-			all = append(all, sanitizeText(line))
+			all = append(all, words.OneLine(line))
 		}
 	}
 	return all

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // maxNamed is how many unhealthy objects a summary names.
@@ -44,7 +46,7 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 // escapeMarkdown escapes text for Markdown.
 func escapeMarkdown(text string) string {
 	var b strings.Builder
-	for _, r := range truncateText(sanitizeText(text), 500) {
+	for _, r := range truncateText(words.OneLine(text), 500) {
 		if r < 128 && strings.ContainsRune("\\`*_{}[]()<>#+-.!|~&@:\"'$", r) {
 			fmt.Fprintf(&b, "&#%d;", r)
 			continue
@@ -76,10 +78,10 @@ var (
 )
 
 func escapeData(text string) string {
-	return dataEscapes.Replace(truncateText(sanitizeText(text), 1000))
+	return dataEscapes.Replace(truncateText(words.OneLine(text), 1000))
 }
 func escapeProperty(text string) string {
-	return propertyEscapes.Replace(truncateText(sanitizeText(text), 200))
+	return propertyEscapes.Replace(truncateText(words.OneLine(text), 200))
 }
 
 // writeSection writes the summary as a collapsible section of a GitLab job log.
@@ -91,9 +93,9 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		folded = ""
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:ctrlplane_run%s\r\x1b[0Kctrlplane run: %s\n", now, folded, s.resultText())
-	fmt.Fprintf(&b, "%s\n", truncateText(sanitizeText(s.commandLine()), 500))
+	fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.commandLine()), 500))
 	if reason := s.reasonLine(); reason != "" {
-		fmt.Fprintf(&b, "%s\n", truncateText(sanitizeText(reason), 500))
+		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, ", "))
 	for i, u := range s.unhealthy {
@@ -101,11 +103,11 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 			fmt.Fprintf(&b, "%d more are in %s\n", len(s.unhealthy)-i, PageFile)
 			break
 		}
-		fmt.Fprintf(&b, "not healthy: %s: %s\n", sanitizeText(u.Ref.String()), truncateText(sanitizeText(u.Reason), 500))
+		fmt.Fprintf(&b, "not healthy: %s: %s\n", words.OneLine(u.Ref.String()), truncateText(words.OneLine(u.Reason), 500))
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_end:%d:ctrlplane_run\r\x1b[0K\n", now)
 	if link != "" {
-		fmt.Fprintf(&b, "report: %s\n", sanitizeText(link))
+		fmt.Fprintf(&b, "report: %s\n", words.OneLine(link))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

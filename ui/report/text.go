@@ -2,24 +2,8 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 )
-
-// sanitizeText turns untrusted text into one line without control or formatting
-// characters.
-func sanitizeText(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
 
 // truncateText cuts text to at most n runes.
 func truncateText(s string, n int) string {

@@ -154,6 +154,19 @@ func TestPublishToCI(t *testing.T) {
 	}
 }
 
+func TestObjectsWithControlCharacters(t *testing.T) {
+	const value = "\u007f\u0085\u009b31m\x1b[2J"
+	config := unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": value}}}
+	var b bytes.Buffer
+	if err := writeObjects(&b, []unstructured.Unstructured{config}, nil); err != nil {
+		t.Fatal(err)
+	}
+	read := parseObject(t, b.String())
+	if got, _, _ := unstructured.NestedString(read.Object, "data", "a"); got != value {
+		t.Errorf("%q is read as %q", b.String(), got)
+	}
+}
+
 func TestSecretsAreMasked(t *testing.T) {
 	secret := parseObject(t, `
 apiVersion: v1

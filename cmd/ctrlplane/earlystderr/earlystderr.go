@@ -1,6 +1,8 @@
-// Package earlystderr captures the standard error of packages that keep os.Stderr while
-// they are initialized. The API server's etcd client does so: it writes its warnings
-// there, and has no option to write them elsewhere.
+// Package earlystderr keeps other packages from writing to the screen while a control
+// plane is served: it captures the standard error. Some packages keep os.Stderr while they
+// are initialized: the API server's etcd client writes its warnings there, and has no
+// option to write them elsewhere. Others read it later: the API server's HTTP server, and
+// Go's standard logger, which reverse proxies use.
 //
 // Go initializes packages in the order of their import paths, once their imports are
 // initialized. This package imports little and sorts before k8s.io, so it comes first;
@@ -9,12 +11,14 @@ package earlystderr
 
 import (
 	"bufio"
+	"log"
 	"os"
 	"sync/atomic"
 )
 
 var (
 	original = os.Stderr
+	captured *os.File // what is written here is passed on; nil without a pipe
 	lineSink atomic.Pointer[func(line string)]
 )
 
@@ -23,6 +27,7 @@ func init() {
 	if err != nil {
 		return // without a pipe the warnings are shown, which is harmless
 	}
+	captured = w
 	os.Stderr = w
 	go forwardLines(r)
 }
@@ -41,14 +46,24 @@ func forwardLines(r *os.File) {
 	}
 }
 
-// Release gives os.Stderr back to the rest of the program.
-func Release() { os.Stderr = original }
+// Original returns the standard error of the process, which Capture does not change.
+func Original() *os.File { return original }
 
-// SendTo sends captured lines to f. nil discards them, which is the default.
-func SendTo(f func(line string)) {
-	if f == nil {
-		lineSink.Store(nil)
-		return
-	}
+// Release gives os.Stderr back to the rest of the program. Packages that were initialized
+// before keep the captured one; what they write is discarded.
+func Release() {
+	lineSink.Store(nil)
+	os.Stderr = original
+	log.SetOutput(original)
+}
+
+// Capture sends to f each line that is written to os.Stderr, by the standard logger, or by
+// packages that have kept os.Stderr, until Release. Nothing else may use os.Stderr when it
+// is called.
+func Capture(f func(line string)) {
 	lineSink.Store(&f)
+	if captured != nil {
+		os.Stderr = captured
+		log.SetOutput(captured)
+	}
 }

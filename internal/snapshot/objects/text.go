@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
-	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 // devNull is the file name of a side of a diff that does not exist.
@@ -30,7 +31,7 @@ func (d Difference) renderSide(fields map[string]any, where string) (lines []str
 	if fields == nil {
 		return nil, devNull, nil
 	}
-	text, err := yaml.Marshal(fields)
+	text, err := yamltext.Marshal(fields)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", d, err)
 	}

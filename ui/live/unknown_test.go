@@ -1,0 +1,30 @@
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// What a source of metrics cannot know is not shown as 0.
+func TestUnknownNumbersAreNotZero(t *testing.T) {
+	m := model{width: 120, height: 30}.withTheme(newTheme(false, true, false))
+	m.snapshot.Process = observe.Process{RequestRate: -1, MemoryBytes: 1 << 20}
+	var header strings.Builder
+	for _, f := range m.numberFields() {
+		header.WriteString(f.line.plainText() + "\n")
+	}
+	if text := header.String(); !strings.Contains(text, "memory") || strings.Contains(text, "API") || strings.Contains(text, "CPU") {
+		t.Errorf("header: %q", text)
+	}
+	b := &detailBuilder{w: 120}
+	m.addControllerState(b, observe.Controller{Name: "widget", State: "running", Syncs: 7, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1})
+	var page strings.Builder
+	for _, l := range b.lines {
+		page.WriteString(l.line.plainText() + "\n")
+	}
+	if text := page.String(); !strings.Contains(text, "7 syncs (0 failed)") || strings.Contains(text, "none yet") || strings.Contains(text, "event") || strings.Contains(text, "-1") {
+		t.Errorf("page: %q", text)
+	}
+}
