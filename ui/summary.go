@@ -36,7 +36,7 @@ func describeWork(s observe.Snapshot) string {
 		names = s.Process.Busy
 	}
 	if len(names) == 0 {
-		return "starting, or waiting for informers or timers"
+		return "waiting for informers or timers"
 	}
 	return joinFirst(names)
 }
