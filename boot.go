@@ -59,7 +59,8 @@ type controlPlane struct {
 	apiHandler  *loopback.DeferredHandler // the API server's, for clients inside the process
 	api         *apiserver.Server
 	kubelets    *kubelet.Server
-	lease       *lease // nil without leader election
+	lease       *lease      // nil without leader election
+	leadership  *leadership // nil without leader election
 	snapshots   *snapshotservice.Service
 	kubeconfig  *clientcmdapi.Config
 	url         string

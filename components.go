@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -57,12 +59,25 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		SingleAPIServer:   !c.LeaderElect && len(p.config.Etcd.Endpoints) == 0,
 		Logger:            p.log,
 		Recorder:          p.recorderFor,
-		Connect:           p.clientConfig,
+		Connect:           p.controllerClientConfig,
 	})
+	if err == nil && c.LeaderElect {
+		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Duration, now: time.Now}
+	}
 	if err == nil {
 		p.readyChecks, p.liveChecks = p.supervisor.HealthChecks()
 	}
 	return err
+}
+
+// controllerClientConfig returns a client configuration for the controllers and the
+// scheduler. With leader election, they write only while this process is the leader.
+func (p *controlPlane) controllerClientConfig(who user.Info) *rest.Config {
+	cfg := p.clientConfig(who)
+	if !p.config.Controllers.LeaderElect {
+		return cfg
+	}
+	return intervene.RefuseWrites(cfg, p.leadership.check)
 }
 
 // prepareControllers builds the controllers that do not need the API server for that.
@@ -80,9 +95,10 @@ func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 		return err
 	}
 	p.lease, err = startCampaign(leaseConfig{
-		Election: p.supervisor.LeaderElection(),
-		Client:   p.supervisor.ManagerConfig("leader-election"),
-		Lead:     p.startLeading,
+		Election:   p.supervisor.LeaderElection(),
+		Client:     p.supervisor.ManagerConfig("leader-election"),
+		Leadership: p.leadership,
+		Lead:       p.startLeading,
 	})
 	return err
 }
@@ -170,7 +186,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 		Args:       c.Args,
 		Logger:     p.log.With("controller", scheduler.Name),
 		Connect: func(who user.Info) *rest.Config {
-			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.clientConfig(who)), p.recorderFor(scheduler.Name))
+			return recording.ObserveCalls(p.supervisor.InterceptCalls(scheduler.Name, p.controllerClientConfig(who)), p.recorderFor(scheduler.Name))
 		},
 	}
 	if _, err := scheduler.New(cfg); err != nil { // reports wrong flags before anything is served

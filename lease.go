@@ -20,6 +20,8 @@ var errLeaseLost = errors.New("the controllers' lease was lost to another proces
 type leaseConfig struct {
 	Election componentbaseconfig.LeaderElectionConfiguration
 	Client   *rest.Config
+	// Leadership is kept up to date.
+	Leadership *leadership
 	// Lead starts what only the leader runs, and returns; ctx ends with the lease.
 	Lead func(ctx context.Context) error
 }
@@ -34,16 +36,21 @@ type lease struct {
 // startCampaign takes part in the election, in the background, until close.
 func startCampaign(cfg leaseConfig) (*lease, error) {
 	elected := make(chan context.Context)
+	l := &lease{failed: make(chan error, 3)} // one from each goroutine, and one from the lock
 	elector, err := newElector(cfg, func(ctx context.Context) {
 		select {
 		case elected <- ctx:
 		case <-ctx.Done():
 		}
+	}, func() {
+		select {
+		case l.failed <- errLeaseLost: // the elector would try for RenewDeadline
+		default:
+		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	l := &lease{failed: make(chan error, 2)} // one from each goroutine
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(context.Background())
 	electorEnded := make(chan struct{})
@@ -67,7 +74,7 @@ func startCampaign(cfg leaseConfig) (*lease, error) {
 	return l, nil
 }
 
-func newElector(cfg leaseConfig, onElected func(context.Context)) (*leaderelection.LeaderElector, error) {
+func newElector(cfg leaseConfig, onElected func(context.Context), onLoss func()) (*leaderelection.LeaderElector, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
@@ -79,7 +86,7 @@ func newElector(cfg leaseConfig, onElected func(context.Context)) (*leaderelecti
 		return nil, err
 	}
 	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            lock,
+		Lock:            observedLock{lock, cfg.Leadership, onLoss},
 		Name:            timing.ResourceName,
 		LeaseDuration:   timing.LeaseDuration.Duration,
 		RenewDeadline:   timing.RenewDeadline.Duration,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ type leaseServer struct {
 	mu     sync.Mutex
 	lease  []byte
 	broken bool
+	taken  bool // by another holder
 }
 
 func (s *leaseServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -31,6 +33,11 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case err != nil || s.broken:
 		http.Error(w, "broken", http.StatusInternalServerError)
+		return
+	case len(body) > 0 && s.taken:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409}`)
 		return
 	case len(body) > 0:
 		s.lease = body
@@ -48,6 +55,15 @@ func (s *leaseServer) breakDown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = true
+}
+
+var holderIdentity = regexp.MustCompile(`"holderIdentity":"[^"]*"`)
+
+// takeOver gives the lease to another holder.
+func (s *leaseServer) takeOver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease, s.taken = holderIdentity.ReplaceAll(s.lease, []byte(`"holderIdentity":"other"`)), true
 }
 
 func (s *leaseServer) holder() string {
@@ -77,7 +93,8 @@ func startTestCampaign(t *testing.T, lead func(context.Context) error) (*lease, 
 			Host: srv.URL, Transport: transport,
 			ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 		},
-		Lead: lead,
+		Leadership: &leadership{duration: 300 * time.Millisecond, now: time.Now},
+		Lead:       lead,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +136,20 @@ func TestLeaseReportsLoss(t *testing.T) {
 	server.breakDown()
 	if err := <-l.failed; !errors.Is(err, errLeaseLost) {
 		t.Errorf("got %v, want %v", err, errLeaseLost)
+	}
+}
+
+// A leader that learns of another holder reports it at once; the elector, which tries
+// until the renew deadline, reports it again.
+func TestLeaseReportsOtherHolder(t *testing.T) {
+	leading := make(chan struct{})
+	l, server := startTestCampaign(t, func(context.Context) error { close(leading); return nil })
+	<-leading
+	server.takeOver()
+	for range 2 {
+		if err := <-l.failed; !errors.Is(err, errLeaseLost) {
+			t.Errorf("got %v, want %v", err, errLeaseLost)
+		}
 	}
 }
 

@@ -41,12 +41,17 @@ func withBookmarkMark(h http.Handler) http.Handler {
 	})
 }
 
-// bookmarkWatcher requests progress notifications for marked requests.
+// bookmarkWatcher requests progress notifications for marked requests, and bounds the
+// memory of the watches that clients request.
 type bookmarkWatcher struct{ clientv3.Watcher }
 
 func (b bookmarkWatcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
-	if ctx.Value(bookmarksKey{}) != nil {
+	bookmarks := ctx.Value(bookmarksKey{}) != nil
+	if bookmarks {
 		opts = append(opts, clientv3.WithProgressNotify())
+	}
+	if flow := flowFrom(ctx); flow != nil {
+		return relayWatch(ctx, b.Watcher, flow, bookmarks, key, opts...)
 	}
 	return b.Watcher.Watch(ctx, key, opts...)
 }

@@ -31,11 +31,12 @@ const connectionDrainTimeout = 100 * time.Millisecond
 
 // Server is a running API server, from Start until Close or until it fails.
 type Server struct {
-	aggregator     *aggregatorapiserver.APIAggregator
-	handler        http.Handler
-	requestCounter *requestCounter
-	localAPIs      []*localAPIRoute
-	writeBarrier   *writeBarrier
+	aggregator      *aggregatorapiserver.APIAggregator
+	handler         http.Handler
+	requestCounter  *requestCounter
+	localAPIs       []*localAPIRoute
+	writeBarrier    *writeBarrier
+	namespaceWrites *namespaceWrites
 
 	// informers are the API server's own.
 	informers informers.SharedInformerFactory
@@ -102,7 +103,8 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		}
 	}
 	installBookmarkMarks(front)
-	barrier := installWriteBarrier(front)
+	installWatchFlows(front)
+	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
 	counter := installRequestCounter(front)
 	completed, err := config.Complete()
@@ -131,18 +133,19 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		aggregator:     aggregator,
-		handler:        cfg.Handler,
-		startedEmpty:   cfg.Etcd.startedEmptyFunc(),
-		release:        release,
-		requestCounter: counter,
-		localAPIs:      localAPIs,
-		writeBarrier:   barrier,
-		informers:      shared,
-		grants:         cfg.Grants,
-		bootstrapped:   make(chan struct{}),
-		cancel:         cancel,
-		done:           make(chan struct{}),
+		aggregator:      aggregator,
+		handler:         cfg.Handler,
+		startedEmpty:    cfg.Etcd.startedEmptyFunc(),
+		release:         release,
+		requestCounter:  counter,
+		localAPIs:       localAPIs,
+		writeBarrier:    barrier,
+		namespaceWrites: namespaceWrites,
+		informers:       shared,
+		grants:          cfg.Grants,
+		bootstrapped:    make(chan struct{}),
+		cancel:          cancel,
+		done:            make(chan struct{}),
 	}
 	if err := aggregator.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheckName, s.checkBootstrapped)); err != nil {
 		cancel()

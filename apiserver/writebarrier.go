@@ -34,27 +34,29 @@ type writeBarrier struct {
 // the state that was restored.
 var errRestored = errors.New("the control plane was restored to another state while this write waited: read the object again")
 
-// installWriteBarrier puts a barrier behind authentication, authorization and priority
-// and fairness, so that it does not change how unauthorized requests are answered.
-func installWriteBarrier(config *server.RecommendedConfig) *writeBarrier {
-	b := &writeBarrier{}
+// installWriteBarrier puts a barrier, and the count of writes in namespaces, behind
+// authentication, authorization and priority and fairness, so that it does not change
+// how unauthorized requests are answered.
+func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *namespaceWrites) {
+	b, writes := &writeBarrier{}, &namespaceWrites{}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			info, ok := request.RequestInfoFrom(req.Context())
-			if !ok || !isObjectWrite(info) {
-				h.ServeHTTP(w, req)
-				return
+			if ok && isObjectWrite(info) {
+				if !b.admitWrite(req.Context()) {
+					responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+					return
+				}
+				defer b.finishWrite()
 			}
-			if !b.admitWrite(req.Context()) {
-				responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
-				return
+			if ok && storesInNamespace(info) {
+				defer writes.end(writes.begin(info.Namespace))
 			}
-			defer b.finishWrite()
 			h.ServeHTTP(w, req)
 		}), cfg)
 	}
-	return b
+	return b, writes
 }
 
 var (

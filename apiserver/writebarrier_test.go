@@ -20,6 +20,7 @@ import (
 // barrierFixture is a barrier in front of a handler that blocks until it is released.
 type barrierFixture struct {
 	barrier *writeBarrier
+	writes  *namespaceWrites
 	handler http.Handler
 	entered chan string // names of the requests that reach the handler
 	release chan struct{}
@@ -30,7 +31,7 @@ func newBarrierFixture() *barrierFixture {
 	config := &server.RecommendedConfig{Config: server.Config{
 		BuildHandlerChainFunc: func(h http.Handler, _ *server.Config) http.Handler { return h },
 	}}
-	f.barrier = installWriteBarrier(config)
+	f.barrier, f.writes = installWriteBarrier(config)
 	f.handler = config.BuildHandlerChainFunc(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		info, _ := request.RequestInfoFrom(req.Context())
 		f.entered <- info.Name
@@ -41,7 +42,7 @@ func newBarrierFixture() *barrierFixture {
 
 // sendRequest sends a request; the channel receives the answer.
 func (f *barrierFixture) sendRequest(ctx context.Context, who, verb, name string) <-chan *httptest.ResponseRecorder {
-	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "pods", Name: name}
+	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "pods", Namespace: "default", Name: name}
 	ctx = request.WithUser(request.WithRequestInfo(ctx, info), &user.DefaultInfo{Name: who})
 	answer := make(chan *httptest.ResponseRecorder, 1)
 	go func() {

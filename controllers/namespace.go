@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	// namespaceGrace is the delay before the content of a namespace is deleted.
-	// Upstream's 5 s are for several API servers, whose caches lag. A single one
-	// refuses to create objects in the namespace at once, except for requests that
-	// were in flight.
+	// namespaceGrace is the delay before the content of a namespace is deleted, and
+	// between checks whether the creates that are older than the deletion have ended.
+	// Upstream waits for 5 s instead: it does not know which creates are in flight.
 	namespaceGrace = 100 * time.Millisecond
 	// namespaceRecheck is the first delay after which the remaining content is
 	// checked again. It doubles up to upstream's estimate.
@@ -46,13 +45,20 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 	if err != nil {
 		return nil, err
 	}
-	informer := c.InformerFactory.Core().V1().Namespaces().Informer()
+	namespaces := c.InformerFactory.Core().V1().Namespaces()
+	informer, lister := namespaces.Informer(), namespaces.Lister()
 	controller := &namespaceController{
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "namespace"}),
 		delete: deletion.NewNamespacedResourcesDeleter(ctx, client.CoreV1().Namespaces(), metadataClient, client.CoreV1(),
 			client.Discovery().ServerPreferredNamespacedResources, v1.FinalizerKubernetes).Delete,
+		isDeleted: func(name string) bool {
+			ns, err := lister.Get(name)
+			return err == nil && ns.DeletionTimestamp != nil
+		},
+		drain:    s.api.DrainNamespace,
+		drains:   map[string]<-chan struct{}{},
 		rechecks: map[string]time.Duration{},
 	}
 	_, err = informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
@@ -70,11 +76,14 @@ func (s *Supervisor) newNamespaceController(ctx context.Context, c app.Controlle
 // namespaceController deletes the content of namespaces that are being deleted,
 // and then removes their finalizer.
 type namespaceController struct {
-	queue  workqueue.TypedRateLimitingInterface[string]
-	delete func(ctx context.Context, name string) error
+	queue     workqueue.TypedRateLimitingInterface[string]
+	isDeleted func(name string) bool // whether a namespace exists and is being deleted
+	delete    func(ctx context.Context, name string) error
+	drain     func(name string) <-chan struct{} // see APIServer.DrainNamespace
 
 	mu       sync.Mutex
-	rechecks map[string]time.Duration // the latest delay, by namespace
+	drains   map[string]<-chan struct{} // by namespace; from the first check until it is gone
+	rechecks map[string]time.Duration   // the latest delay, by namespace
 }
 
 func (c *namespaceController) enqueueNamespace(obj any) {
@@ -85,10 +94,15 @@ func (c *namespaceController) enqueueNamespace(obj any) {
 
 func (c *namespaceController) forgetNamespace(obj any) {
 	if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil { // otherwise it was never queued
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.rechecks, key)
+		c.forgetName(key)
 	}
+}
+
+func (c *namespaceController) forgetName(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.rechecks, name)
+	delete(c.drains, name)
 }
 
 func (c *namespaceController) run(ctx context.Context, synced cache.InformerSynced, workers int) {
@@ -117,11 +131,22 @@ func (c *namespaceController) runWorker(ctx context.Context) {
 func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 	defer c.queue.Done(name)
 	log := klog.FromContext(ctx)
+	if !c.isDeleted(name) { // it is gone, or was created again
+		c.queue.Forget(name)
+		c.forgetName(name)
+		return
+	}
+	if !c.drained(name) {
+		log.V(4).Info("Waiting for writes in flight in namespace", "namespace", name)
+		c.queue.AddAfter(name, namespaceGrace)
+		return
+	}
 	err := c.delete(ctx, name)
 	var remaining *deletion.ResourcesRemainingError
 	switch {
-	case err == nil:
+	case err == nil: // the namespace is gone
 		c.queue.Forget(name)
+		c.forgetName(name)
 		log.V(4).Info("Finished syncing namespace", "namespace", name)
 	case errors.As(err, &remaining):
 		delay := c.nextRecheck(name, time.Duration(remaining.Estimate/2+1)*time.Second)
@@ -130,6 +155,26 @@ func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 	default:
 		log.Error(err, "Deletion of namespace failed", "namespace", name)
 		c.queue.AddRateLimited(name)
+	}
+}
+
+// drained reports whether the writes have ended that were admitted before a namespace
+// was deleted. Writes that begin after the first check do not delay it.
+func (c *namespaceController) drained(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.drains[name] == nil {
+		ended := c.drain(name)
+		if ended == nil {
+			return false
+		}
+		c.drains[name] = ended
+	}
+	select {
+	case <-c.drains[name]:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -41,6 +41,7 @@ type Supervisor struct {
 
 	mu        sync.Mutex
 	informers *sharedInformers // nil until Prepare
+	api       APIServer        // nil until Start
 	started   bool
 	closed    bool
 }
@@ -114,12 +115,16 @@ var needAPIServer = map[string]bool{
 	names.ResourceQuotaController:                            true,
 }
 
-// APIServer reports the progress of an API server that starts.
+// APIServer reports the progress of an API server that starts, and of its writes.
 type APIServer interface {
 	// WaitPolicy returns when the RBAC policy is loaded.
 	WaitPolicy(context.Context) error
 	// WaitServing returns when it serves all kinds, too.
 	WaitServing(context.Context) error
+	// DrainNamespace returns a channel that is closed when the writes have ended that
+	// were admitted before a namespace was deleted; nil while the API server still
+	// admits such writes, because it has not observed the deletion.
+	DrainNamespace(name string) <-chan struct{}
 }
 
 // Start builds the controllers, and runs them when the API server serves and
@@ -130,7 +135,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	if s.closed || s.started {
 		return errors.New("controllers: already started or closed")
 	}
-	s.started = true
+	s.started, s.api = true, api
 	if s.informers == nil {
 		if err := s.prepare(); err != nil {
 			return err

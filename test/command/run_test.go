@@ -348,8 +348,8 @@ func TestRunSettleTimeout(t *testing.T) {
 	requireLastLine(t, r.stderr.String(), "deployment-controller")
 }
 
-// TestRunGracePeriods has a command that ignores SIGTERM, and a control plane that
-// ends because it loses its leader election lease. Both take ten seconds.
+// TestRunGracePeriods has a command that ignores SIGTERM, which takes ten seconds, and a
+// control plane that ends because it loses its leader election lease.
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
 	stubborn := startRun(t, "--timeout=200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.5; done")

@@ -2,9 +2,13 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +70,62 @@ func TestNamespaceDeletion(t *testing.T) {
 	}
 	if left := listObjects(t, pods(ns), ""); len(left.Items) != 0 {
 		t.Errorf("%d pods are in the new namespace", len(left.Items))
+	}
+}
+
+// A namespace is not finalized before the creates that are older than its deletion have
+// ended: their objects would stay without it, and reappear in a new one of its name.
+func TestNamespaceDeletionWaitsForCreatesInFlight(t *testing.T) {
+	t.Parallel()
+	ns := createNamespace(t)
+	namespaces := controlPlane.client.CoreV1().Namespaces()
+	hanging, released := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
+	h := &fakeWebhook{decide: func(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if *req.DryRun {
+			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Message: "in force"}}
+		}
+		close(hanging)
+		<-released
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	}}
+	_, how := h.startServer(t)
+	name := uniqueName("slow")
+	createShared(t, controlPlane.client.AdmissionregistrationV1().MutatingWebhookConfigurations(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "slow.e2e.example", ClientConfig: how, NamespaceSelector: selectNamespace(ns), ObjectSelector: labelSelector(map[string]string{"hook": "slow"}),
+			Rules:                   []admissionregistrationv1.RuleWithOperations{ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps")},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, name)
+	slow := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "slow", Labels: map[string]string{"hook": "slow"}}}
+	_ = awaitRefusal(t, "the webhook in force", dryRunCreate(configMaps(ns), slow))
+	created := make(chan error, 1)
+	go func() {
+		_, err := configMaps(ns).Create(t.Context(), slow, metav1.CreateOptions{})
+		created <- err
+	}()
+	<-hanging
+	deleteObject(t, namespaces, ns)
+	// The webhook takes longer than a namespace without content needs to go.
+	for empty := range 3 {
+		other := createObject(t, namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", ns, empty)}}).Name
+		deleteObject(t, namespaces, other)
+		awaitGone(t, "an empty namespace", getByName(namespaces, other))
+	}
+	if n := getObject(t, namespaces, ns); len(n.Spec.Finalizers) == 0 {
+		t.Error("the namespace is finalized while a create is in flight")
+	}
+	release()
+	if err := <-created; err != nil {
+		t.Errorf("the create: %v", err)
+	}
+	awaitGone(t, "namespace", getByName(namespaces, ns))
+	if left := listObjects(t, configMaps(ns), ""); len(left.Items) != 0 {
+		t.Errorf("%d objects outlive the namespace", len(left.Items))
 	}
 }
 

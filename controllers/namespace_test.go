@@ -1,0 +1,66 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// The content of a namespace is deleted once the API server has observed its deletion,
+// and the writes that were in flight then have ended.
+func TestNamespaceWaitsForWritesInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		isDeleted, deleted, ended := true, make(chan string, 10), make(chan struct{})
+		var inFlight <-chan struct{}
+		c := &namespaceController{
+			queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](namespaceRetry, namespaceRetryMax)),
+			delete: func(_ context.Context, name string) error {
+				deleted <- name
+				return nil
+			},
+			isDeleted: func(string) bool { return isDeleted },
+			drain:     func(string) <-chan struct{} { return inFlight },
+			drains:    map[string]<-chan struct{}{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.run(ctx, func() bool { return true }, 1)
+		}()
+		now := metav1.Now()
+		sync := func() []string {
+			c.enqueueNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: &now}})
+			<-time.After(2 * namespaceGrace)
+			synctest.Wait()
+			var names []string
+			for len(deleted) > 0 {
+				names = append(names, <-deleted)
+			}
+			return names
+		}
+		if got := sync(); len(got) != 0 {
+			t.Error("deleted before the API server has observed the deletion")
+		}
+		inFlight = ended
+		if got := sync(); len(got) != 0 {
+			t.Error("deleted while writes are in flight")
+		}
+		inFlight = make(chan struct{}) // later writes
+		close(ended)
+		if got := sync(); len(got) == 0 {
+			t.Error("not deleted although the writes have ended")
+		}
+		isDeleted = false // created again
+		if got := sync(); len(got) != 0 || c.queue.Len() != 0 {
+			t.Errorf("deleted %v after the namespace was created again", got)
+		}
+		cancel()
+		<-stopped
+	})
+}

@@ -1,0 +1,86 @@
+package ctrlplane
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// leadership knows whether this process holds the lease. Upstream's elector tries for
+// RenewDeadline before it gives up. A process that was suspended for longer than the
+// lease would act for as long, beside the new leader.
+type leadership struct {
+	duration time.Duration // of the lease
+	now      func() time.Time
+
+	mu      sync.Mutex
+	held    bool
+	renewed time.Time // when the newest renewal was sent that succeeded
+}
+
+// check returns an error if another process may hold the lease.
+func (l *leadership) check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.held {
+		return errLeaseLost
+	}
+	// The monotonic clock stands still while a machine sleeps, the other may be set.
+	now := l.now()
+	age := max(now.Sub(l.renewed), now.Round(0).Sub(l.renewed.Round(0)))
+	if age >= l.duration {
+		return fmt.Errorf("the controllers' lease was last renewed %v ago: another process may hold it", age.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// observedLock is a lock that tells a leadership what happens to it.
+type observedLock struct {
+	resourcelock.Interface
+	leadership *leadership
+	onLoss     func() // another process holds the lease that this one held
+}
+
+func (o observedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	sent := o.leadership.now()
+	err := o.Interface.Create(ctx, record)
+	o.written(record, sent, err)
+	return err
+}
+
+func (o observedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	sent := o.leadership.now()
+	err := o.Interface.Update(ctx, record)
+	o.written(record, sent, err)
+	return err
+}
+
+func (o observedLock) written(record resourcelock.LeaderElectionRecord, sent time.Time, err error) {
+	l := o.leadership
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if record.HolderIdentity != o.Identity() { // released; whether that succeeded is unknown after an error
+		l.held = false
+	} else if err == nil {
+		l.held, l.renewed = true, sent
+	}
+}
+
+func (o observedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := o.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != o.Identity() && o.leadership.lose() {
+		o.onLoss()
+	}
+	return record, raw, err
+}
+
+// lose notes that another process holds the lease, and reports whether this one did.
+func (l *leadership) lose() (held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held, l.held = l.held, false
+	return held
+}

@@ -1,0 +1,82 @@
+package ctrlplane
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// fakeLock is a lock in memory. Its updates take as long as delay says.
+type fakeLock struct {
+	resourcelock.Interface
+	record resourcelock.LeaderElectionRecord
+	err    error
+	delay  func()
+}
+
+func (f *fakeLock) Identity() string { return "me" }
+
+func (f *fakeLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &f.record, nil, f.err
+}
+
+func (f *fakeLock) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	f.delay()
+	if f.err == nil {
+		f.record = r
+	}
+	return f.err
+}
+
+// A leader may write until its newest renewal is as old as the lease, or another holder
+// is known.
+func TestLeadership(t *testing.T) {
+	clock := time.Now()
+	l := &leadership{duration: 15 * time.Second, now: func() time.Time { return clock }}
+	lock, lost := &fakeLock{delay: func() {}}, 0
+	observed := observedLock{lock, l, func() { lost++ }}
+	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}
+	update := func(r resourcelock.LeaderElectionRecord) { _ = observed.Update(t.Context(), r) }
+	expect := func(when string, leads bool) {
+		t.Helper()
+		if err := l.check(); (err == nil) != leads {
+			t.Errorf("%s: leads %v, want %v: %v", when, err == nil, leads, err)
+		}
+	}
+	expect("before the election", false)
+	update(mine)
+	expect("elected", true)
+	clock = clock.Add(14 * time.Second)
+	expect("before the lease ends", true)
+	clock = clock.Add(time.Second)
+	expect("after the lease", false)
+	update(mine)
+	expect("renewed", true)
+	clock = clock.Add(14 * time.Second)
+	lock.err = errors.New("no connection")
+	update(mine)
+	expect("not renewed, but in time", true)
+	clock = clock.Add(time.Second)
+	expect("not renewed", false)
+	lock.err = nil
+	lock.delay = func() { clock = clock.Add(30 * time.Second) } // suspended while the renewal is on its way
+	update(mine)
+	expect("renewed long ago", false)
+	lock.delay = func() {}
+	update(mine)
+	expect("renewed again", true)
+	lock.record.HolderIdentity = "other"
+	if _, _, err := observed.Get(t.Context()); err != nil || lost != 1 {
+		t.Errorf("got %v, %d losses, want 1", err, lost)
+	}
+	expect("another holder", false)
+	update(mine)
+	update(resourcelock.LeaderElectionRecord{})
+	expect("released", false)
+	if lost != 1 {
+		t.Errorf("%d losses, want 1", lost)
+	}
+}
