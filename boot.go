@@ -170,6 +170,10 @@ func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err e
 	}
 	var background sync.WaitGroup
 	for _, step := range steps {
+		if ctx.Err() != nil { // not after the last step: then the start has succeeded
+			fail(ctx.Err())
+			break
+		}
 		if step.close != nil {
 			p.onClose(step.close)
 		}
@@ -186,10 +190,6 @@ func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err e
 			background.Go(run)
 		default:
 			run()
-		}
-		if ctx.Err() != nil {
-			fail(ctx.Err())
-			break
 		}
 	}
 	background.Wait()

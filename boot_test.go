@@ -104,6 +104,16 @@ func TestFirstFailureEndsTheStart(t *testing.T) {
 	}
 }
 
+// TestInterruptAfterTheLastStep interrupts a start that other processes already take for
+// complete: it has succeeded, and is stopped like any other.
+func TestInterruptAfterTheLastStep(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	last := startStep{run: func(context.Context) error { cancel(); return nil }}
+	if err := newControlPlane(&Server{}).runSteps(ctx, []startStep{last}); err != nil {
+		t.Errorf("got %v, want success", err)
+	}
+}
+
 func TestEtcdFailureIsTheCauseOfOthers(t *testing.T) {
 	p := newControlPlane(&Server{})
 	err := p.runSteps(t.Context(), []startStep{{run: func(context.Context) error {
