@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -108,7 +109,9 @@ func TestLeaseCloseWaitsForLead(t *testing.T) {
 	l, server := startTestCampaign(t, func(ctx context.Context) error {
 		close(leading)
 		<-ctx.Done()
-		time.Sleep(20 * time.Millisecond)
+		for range 1000 { // a close that does not wait would return meanwhile
+			runtime.Gosched()
+		}
 		ended = true
 		return ctx.Err()
 	})

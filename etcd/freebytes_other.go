@@ -2,6 +2,6 @@
 
 package etcd
 
-// freeBytes is not implemented on this system. A full disk is reported by the first
+// freeBytes is unknown on this system: a full disk is reported by the first
 // write that fails.
 func freeBytes(string) (uint64, bool) { return 0, false }

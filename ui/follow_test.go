@@ -204,7 +204,7 @@ func TestFollowJSON(t *testing.T) {
 	})
 }
 
-// stuckWriter accepts nothing until it is released, as a pipe that nobody reads.
+// stuckWriter accepts nothing until it is released, as a pipe without a reader.
 type stuckWriter struct{ released chan struct{} }
 
 func (s stuckWriter) Write(p []byte) (int, error) {

@@ -78,13 +78,13 @@ func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return inst
 // Routes returns the routes to the Pods of nodes.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return p.routes, true }
 
-// Instances is not implemented: InstancesV2 is.
+// Instances returns nothing: upstream uses InstancesV2 instead.
 func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
-// Zones is not implemented: nodes are created with their zones.
+// Zones returns nothing: nodes are created with their zones.
 func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters is not implemented: there is one cluster.
+// Clusters returns nothing: there is one cluster.
 func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName is "ctrlplane".

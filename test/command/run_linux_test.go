@@ -22,7 +22,7 @@ func TestRunKilled(t *testing.T) {
 	deadline := time.After(program.Timeout)
 	for {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") { // nobody may wait for it
+		if err != nil || strings.Contains(string(stat), ") Z ") { // a zombie without a parent that waits for it
 			return
 		}
 		select {

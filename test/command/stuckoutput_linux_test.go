@@ -11,7 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestStopWhileOutputIsStuck stops a control plane whose output nobody reads.
+// TestStopWhileOutputIsStuck stops a control plane whose output is not read.
 func TestStopWhileOutputIsStuck(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	out, in, err := os.Pipe()
