@@ -97,12 +97,14 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	}
 	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
 	defer cancel()
-	gate := u.currentGate()
-	if gate == nil {
-		return nil, usage.Errorf("controller %s: %w", u.name, intervene.ErrNotPaused)
+	step, err := (*control.SteppedWrite)(nil), intervene.ErrNotPaused
+	if gate := u.currentGate(); gate != nil {
+		step, err = gate.Step(ctx, wait)
 	}
-	step, err := gate.Step(ctx, wait)
-	if err != nil {
+	switch {
+	case errors.Is(err, intervene.ErrNotPaused):
+		return nil, usage.Errorf("controller %s is %w", u.name, intervene.ErrNotPaused)
+	case err != nil:
 		return nil, fmt.Errorf("controller %s: %w", u.name, err)
 	}
 	return step, nil

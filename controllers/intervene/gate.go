@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // Gate intercepts the API calls of one run of a controller. While an intervention is
@@ -53,7 +52,7 @@ func NewGate(objects ObjectReader) *Gate {
 }
 
 // ErrNotPaused is the error of a step through a gate that is open.
-var ErrNotPaused = errors.New("it is not paused: pause it first")
+var ErrNotPaused = errors.New("not paused: pause it first")
 
 // admitWrite returns when a write may proceed: at once or, if the gate is
 // paused, when it is released. The result is for finishWrite; it is nil unless
@@ -238,7 +237,7 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 		if !g.paused {
 			g.mu.Unlock()
 			<-g.stepLock
-			return nil, usage.Errorf("%w", ErrNotPaused)
+			return nil, ErrNotPaused
 		}
 		if g.held.Len() > 0 {
 			defer g.mu.Unlock()

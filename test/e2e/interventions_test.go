@@ -328,7 +328,7 @@ func TestInterventionErrors(t *testing.T) {
 	_, off := interventions.Start(ctx, []string{"kube-scheduler"})
 	for want, err := range map[string]error{
 		`unknown controller "deploymnt": did you mean "deployment"?`:                  unknown,
-		"controller job-controller: it is not paused: pause it first":                 step,
+		"controller job-controller is not paused: pause it first":                     step,
 		`resource "pod": unknown: did you mean "pods"?`:                               resource,
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
 		`no controller is named: "ctrlplane controllers" lists them`:                  none,
@@ -420,7 +420,7 @@ func TestInterventionByTwoClients(t *testing.T) {
 		t.Errorf("both steps released the same write: %s", first)
 	}
 	mustSucceed(t)(two.Resume(ctx, []string{"replicaset"}))
-	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller: it is not paused: pause it first") {
+	if _, err := one.Step(ctx, "replicaset"); err == nil || !strings.HasSuffix(err.Error(), "controller replicaset-controller is not paused: pause it first") {
 		t.Errorf("a step after the resume: %v", err)
 	}
 	mustSucceed(t)(one.Resume(ctx, []string{"replicaset"}))
