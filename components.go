@@ -62,7 +62,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Connect:           p.controllerClientConfig,
 	})
 	if err == nil && c.LeaderElect {
-		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Duration, now: time.Now}
+		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds
 	}
 	if err == nil {
 		p.readyChecks, p.liveChecks = p.supervisor.HealthChecks()
@@ -70,8 +70,8 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	return err
 }
 
-// controllerClientConfig returns a client configuration for the controllers and the
-// scheduler. With leader election, they write only while this process is the leader.
+// controllerClientConfig returns a client configuration for the controllers, the
+// scheduler and the simulated kubelets. With leader election, they write only while this process is the leader.
 func (p *controlPlane) controllerClientConfig(who user.Info) *rest.Config {
 	cfg := p.clientConfig(who)
 	if !p.config.Controllers.LeaderElect {

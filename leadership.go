@@ -53,6 +53,9 @@ func (o observedLock) Create(ctx context.Context, record resourcelock.LeaderElec
 
 func (o observedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := o.leadership.now()
+	if record.HolderIdentity != o.Identity() {
+		o.leadership.lose() // before the release: another process may lead before it is answered
+	}
 	err := o.Interface.Update(ctx, record)
 	o.written(record, sent, err)
 	return err
@@ -62,9 +65,7 @@ func (o observedLock) written(record resourcelock.LeaderElectionRecord, sent tim
 	l := o.leadership
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if record.HolderIdentity != o.Identity() { // released; whether that succeeded is unknown after an error
-		l.held = false
-	} else if err == nil {
+	if err == nil && record.HolderIdentity == o.Identity() {
 		l.held, l.renewed = true, sent
 	}
 }

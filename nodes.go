@@ -40,7 +40,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
 	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	return recording.ObserveCalls(rest.AddUserAgent(p.clientConfig(who), agent), p.recorderFor(kubeletName))
+	return recording.ObserveCalls(rest.AddUserAgent(p.controllerClientConfig(who), agent), p.recorderFor(kubeletName))
 }
 
 // startNodes creates the nodes that the configuration asks for.

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // fakeTransport is a transport that notes the paths of its requests.
@@ -180,7 +179,7 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 func TestStepWaitsForWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
-		if _, err := g.Step(t.Context(), t.Context()); !errors.As(err, new(usage.Error)) {
+		if _, err := g.Step(t.Context(), t.Context()); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("step through an open gate: %v", err)
 		}
 		mustPause(t, g)

@@ -246,7 +246,7 @@ func governedPercent(live uint64, busy bool) int {
 	if !busy {
 		headroom = max(live*2/5, quietHeadroom)
 	}
-	return int(100 * headroom / max(live, 1))
+	return int(100 * headroom / max(live, minBase))
 }
 
 var heapMetrics = []string{"/gc/heap/live:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes"}

@@ -76,7 +76,7 @@ func TestNamespaceDeletion(t *testing.T) {
 // A namespace is not finalized before the creates that are older than its deletion have
 // ended: their objects would stay without it, and reappear in a new one of its name.
 func TestNamespaceDeletionWaitsForCreatesInFlight(t *testing.T) {
-	t.Parallel()
+	// Not parallel: other tests would delay the namespaces below beyond the webhook's time-out.
 	ns := createNamespace(t)
 	namespaces := controlPlane.client.CoreV1().Namespaces()
 	hanging, released := make(chan struct{}), make(chan struct{})
