@@ -127,12 +127,12 @@ func TestAbandonable(t *testing.T) {
 	failure, unlock := errors.New("first"), make(chan struct{})
 	defer close(unlock)
 	_, err := abandonable(l, func() (int, error) { l.end(failure); <-unlock; return 0, nil })
-	if err != failure {
+	if !errors.Is(err, failure) {
 		t.Errorf("a call that hangs: %v, want %v", err, failure)
 	}
 	l = newLifetime(t.Context())
 	_, err = abandonable(l, func() (int, error) { l.end(failure); runtime.Goexit(); return 0, nil })
-	if err != failure {
+	if !errors.Is(err, failure) {
 		t.Errorf("a call that ends its goroutine: %v, want %v", err, failure)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -150,7 +151,7 @@ func TestErrorsHaveNoControlCharacters(t *testing.T) {
 		if code == 0 || !strings.HasPrefix(stderr, "ctrlplane: ") {
 			t.Errorf("%q: exit code %d: %q", args, code, stderr)
 		}
-		if strings.ContainsAny(stdout+stderr, "\x1b\x07\u009b\u202e\xff") {
+		if !utf8.ValidString(stdout+stderr) || strings.ContainsAny(stdout+stderr, "\x1b\x07\u009b\u202e") {
 			t.Errorf("%q: stdout %q, stderr %q", args, stdout, stderr)
 		}
 	}
