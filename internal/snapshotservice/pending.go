@@ -41,6 +41,12 @@ func (s pendingStore) String() string {
 	return fmt.Sprintf("etcd cluster %s, below %s", s.Cluster, s.Prefix)
 }
 
+// HasPending reports whether the data folder holds a pending restore, or may hold one.
+func (t Target) HasPending() bool {
+	_, err := os.Stat(t.pendingPath())
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // CheckPending fails if the data folder holds a pending restore that belongs to
 // another store.
 func (t Target) CheckPending(ctx context.Context, store Store) error {
@@ -77,9 +83,18 @@ func (t Target) Replace(ctx context.Context, store Store, file []byte, want snap
 	}
 	written, err := store.ReplaceState(ctx, t.Prefix, want)
 	if err != nil {
-		return written, fmt.Errorf("only a part was restored, the next start restores the rest: %w", err)
+		return written, t.partlyRestoredError(err)
 	}
 	return written, t.removePending(ctx, store)
+}
+
+// partlyRestoredError says who restores the rest. In a temporary folder nothing stays
+// pending.
+func (t Target) partlyRestoredError(err error) error {
+	if t.Dir.Ephemeral() {
+		return fmt.Errorf("only a part was restored: %w: start again with an empty etcd", err)
+	}
+	return fmt.Errorf("only a part was restored, the next start restores the rest: %w", err)
 }
 
 // readPending returns the pending snapshot; nil = none. It fails if that belongs to

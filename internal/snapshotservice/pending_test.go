@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
 // Two clusters with the same configuration have the same ID.
@@ -37,5 +39,19 @@ func TestPendingRestoreIsNotFinishedInALookalikeCluster(t *testing.T) {
 	}
 	if _, err := os.Stat(target.pendingPath()); !os.IsNotExist(err) || len(mine.records) > 0 {
 		t.Errorf("pending file: %v, records %v; want that both were removed", err, mine.records)
+	}
+}
+
+func TestPartlyRestoredErrorOfATemporaryFolder(t *testing.T) {
+	path, store := writeSnapshot(t), newFakeStore()
+	dir, err := datadir.OpenTemp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	target := Target{Dir: dir, Prefix: "/registry", Versions: Versions{Kubernetes: "v1.37.1"}}
+	store.failures = []error{errors.New("no answer")}
+	if err := target.RestoreInitial(t.Context(), store, path); err == nil || err.Error() != "only a part was restored: no answer: start again with an empty etcd" {
+		t.Errorf("got %v, want no promise that the next start restores the rest", err)
 	}
 }

@@ -108,7 +108,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 	defer cancel()
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
 	if err != nil {
-		return fmt.Errorf("only a part was restored, the next start restores the rest: %w", errors.Join(cause, err))
+		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
 	}
 	s.waitForInformers(ctx, want, before, written)
 	if err := s.cfg.Target.removePending(ctx, s.cfg.Store); err != nil {
