@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/seed"
@@ -19,6 +22,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func (p *controlPlane) openDataDir(context.Context) (err error) {
@@ -156,7 +160,24 @@ func (p *controlPlane) startEtcd(ctx context.Context) error {
 		CAFile:    p.config.Etcd.CAFile,
 		CertFile:  p.config.Etcd.CertFile,
 		KeyFile:   p.config.Etcd.KeyFile,
+
+		RefusedWrite: newRefusedWriteError,
+		OnSpace:      p.warnWhileRunning,
 	}, p.initializeStore)
+}
+
+// newRefusedWriteError is what clients of the API server receive for a write for which
+// there is no space.
+func newRefusedWriteError(reason string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: reason,
+	}}
+}
+
+// warnWhileRunning also records the warning, for those who observe the control plane.
+func (p *controlPlane) warnWhileRunning(msg string) {
+	p.warn(msg)
+	p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: msg})
 }
 
 func (p *controlPlane) closeEtcd() error {

@@ -26,6 +26,7 @@ type session struct {
 	up       *upCommand
 	view     viewMode
 	progress *ui.Progress // until the live view opens
+	warner   *ui.Progress // shows warnings; may be progress
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
 
@@ -71,12 +72,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	return v.watchUntilEnd(ctx)
 }
 
-// warn shows a warning, in the progress of the start and in the live view.
+// warn shows a warning, in the progress of the start or on stderr, and in the live view.
 func (v *session) warn(msg string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.warnings = append(v.warnings, msg)
-	v.progress.Warn(msg) // does nothing once it is closed
+	v.warner.Warn(msg) // does nothing once it is closed
 }
 
 func (v *session) warningsSoFar() []string {

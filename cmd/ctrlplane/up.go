@@ -190,10 +190,15 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	progress := ui.NewProgress(screen, mode)
 	defer progress.Close() // its error, that stdout is closed, could not be shown
-	if !net.ParseIP(u.address).IsLoopback() {
-		progress.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	warnings := progress
+	if screen == io.Discard {
+		warnings = ui.NewProgress(stderr, ui.Mode{})
+		defer warnings.Close() // likewise
 	}
-	v := &session{up: u, view: l, progress: progress, mode: mode}
+	if !net.ParseIP(u.address).IsLoopback() {
+		warnings.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	}
+	v := &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}
 	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }
 	}
