@@ -75,6 +75,24 @@ func (p *controlPlane) closeDataDir() (err error) {
 	return errors.Join(err, p.dir.Discard())
 }
 
+// dataDirInterval is how often to look whether the data folder is still there.
+const dataDirInterval = 2 * time.Second
+
+// watchDataDir warns when the data folder was removed. The control plane goes on: the
+// files that etcd has opened work until it closes them.
+func (p *controlPlane) watchDataDir() {
+	tick := time.NewTicker(dataDirInterval)
+	defer tick.Stop()
+	for !p.dir.IsRemoved() {
+		select {
+		case <-p.closing:
+			return
+		case <-tick.C:
+		}
+	}
+	p.warnWhileRunning(fmt.Sprintf("data folder %s was removed while it is in use: this control plane goes on, but other commands do not find it, and its data is lost when it ends", p.dir.Path()))
+}
+
 func (p *controlPlane) dataDirPath() string {
 	if path := p.dirPath.Load(); path != nil {
 		return *path
