@@ -81,7 +81,7 @@ recording: build ## record docs/hands.svg, an animation, from a real run
 	$(call TOOL,screen/record) -o docs/hands.svg
 
 seed: ## record the objects that upstream creates in an empty store
-	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed/seed.gz
+	go run -ldflags '$(STAMPS)' ./apiserver/seed/generate -o apiserver/seed
 
 golden: ## rewrite golden files
 	go test ./ui ./ui/explain ./ui/live ./ui/report ./observe/scrape ./observe/trace -update

@@ -30,7 +30,8 @@
 //     another part of the process sets while the Server runs stays.
 //   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There
 //     is no opt-out, because the components log through klog.
-//   - Feature gates, by APIServer.FeatureGates. Leave it empty to opt out.
+//   - Feature gates, by APIServer.FeatureGates, and the emulated version, by Kubernetes.
+//     Leave them empty to opt out.
 //   - The entries of /configz.
 //   - The names of the controllers' and the API server's informers, which client-go
 //     reserves per process.

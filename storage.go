@@ -205,7 +205,7 @@ func (p *controlPlane) usesSeed() bool {
 }
 
 func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
-	pairs, err := seed.Pairs(time.Now())
+	pairs, err := seed.Pairs(minorVersion(p.config.Kubernetes), time.Now())
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Name:       u.target.name,
 		Took:       took,
 		URL:        s.URL(),
-		Kubernetes: ctrlplane.KubernetesVersion,
+		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.target.commandLine("kubectl"),

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,16 +54,21 @@ folder.`,
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
+  ctrlplane up --kubernetes 1.35
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
 	}
 	u.addFlags(cmd)
+	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	return cmd
 }
+
+// kubernetesFlagHelp is the help of --kubernetes.
+var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of ctrlplane, without emulation)"
 
 // addFlags adds the flags that "up" and "run" share.
 func (u *upCommand) addFlags(cmd *cobra.Command) {
