@@ -42,6 +42,8 @@
 // Importing this package changes these settings for the rest of the process. There is no
 // opt-out but not importing it.
 //
+//   - The version that Kubernetes' packages give themselves (component-base/version and
+//     client-go/pkg/version), unless the linker has set one.
 //   - The metrics provider of client-go's work queues (workqueue.SetProvider).
 //   - What Kubernetes' packages register when they are imported: API types in client-go's
 //     scheme, metrics, feature gates, admission plugins.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -113,6 +114,9 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 		return nil, errStarted
 	}
 	if err := s.checkFields(); err != nil {
+		return nil, err
+	}
+	if err := upstreamversion.Check(); err != nil {
 		return nil, err
 	}
 	release, err := claimProcess()

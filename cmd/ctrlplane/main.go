@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/internal/words"
