@@ -16,7 +16,7 @@ TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench growth profile-start capture recording conformance cross golden seed help
+.PHONY: up build test unit e2e race lint bench growth profile-start torture capture recording conformance cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -36,7 +36,7 @@ unit: ## run the tests of single packages
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -timeout 15m ./test/...
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -timeout 10m ./ctrlplanetest
-	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) go test -timeout 10m ./terminal
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -timeout 10m ./terminal ./torture/...
 	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) go test -parallel 8 ./...
 	cd examples/operator && $(CURDIR)/$(BIN) run -- go test -count=1 -run Envtest ./...
 
@@ -58,6 +58,12 @@ growth: build ## measure what a Pod costs with up to 50,000 of them, and draw do
 
 profile-start: build ## measure the stages of one start, and draw docs/start.svg
 	$(call TOOL,bench) -profile-start -doc docs/performance.md
+
+DURATION ?= 1h
+SEED     ?=
+torture: build ## kill, starve and provoke it for DURATION (1h), with SEED, and count what it survived
+	go build -o bin/upstream/etcd go.etcd.io/etcd/server/v3
+	$(call TOOL,torture) -duration $(DURATION) $(addprefix -seed ,$(SEED))
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
