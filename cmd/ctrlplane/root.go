@@ -34,10 +34,13 @@ watch what they do.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: rejectInvalidFlags,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		TraverseChildren:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			t.acceptContextName()
+			return rejectInvalidFlags(cmd)
+		},
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		TraverseChildren: true,
 	}
 	cobra.EnableCommandSorting = false // the groups have an order of their own
 	hideGlobalFlags()
@@ -74,7 +77,7 @@ func hideGlobalFlags() {
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 }
 
-func rejectInvalidFlags(cmd *cobra.Command, _ []string) error {
+func rejectInvalidFlags(cmd *cobra.Command) error {
 	if err := rejectGlobalFlags(cmd); err != nil {
 		return err
 	}

@@ -60,11 +60,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 		}
 	}
 	if u.merge {
-		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
+		cfg := s.KubeconfigObject()
+		if _, err := kubeconfig.Merge(cfg.CurrentContext, cfg); err != nil {
 			return err
 		}
 		if u.ephemeral {
-			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext)) }()
 		}
 	}
 	v.progress.Print(ui.RenderReady(v.mode, u.readyInfo(time.Since(began), u.merge)))
@@ -163,7 +164,7 @@ func checkUserKubeconfig() error {
 func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	s := &u.server
 	info := ui.ReadyInfo{
-		Name:       u.target.name,
+		Name:       s.Name,
 		Took:       took,
 		URL:        s.URL(),
 		Kubernetes: ctrlplane.KubernetesVersion,
@@ -176,7 +177,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		info.Dir = s.DataDir()
 	}
 	if merged {
-		info.Context = s.Name
+		info.Context = s.KubeconfigObject().CurrentContext
 	}
 	for _, c := range s.ControllerStatuses() {
 		info.Controllers++
