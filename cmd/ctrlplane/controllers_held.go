@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // describeWrite is a write in words: its verb and its object.
@@ -50,7 +51,7 @@ func newControllersHeld(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := client.Interventions().HeldWrites(cmd.Context(), args[0], limit)
+			list, err := client.Interventions().HeldWrites(cmd.Context(), explain.ExpandShortName(args[0]), limit)
 			if err != nil {
 				return err
 			}

@@ -97,7 +97,7 @@ func workersCell(c control.Controller) string {
 
 func reasonCell(c control.Controller) string {
 	if c.Held > 0 {
-		return fmt.Sprintf("%s (%d)", c.Reason, c.Held)
+		return fmt.Sprintf("%s (%s held)", c.Reason, words.Count(c.Held, "write"))
 	}
 	return c.Reason
 }

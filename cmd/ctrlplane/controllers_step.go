@@ -106,7 +106,7 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	}
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
 	if s.until == "" {
-		return s.stepWrites(ctx, client.Interventions(), each)
+		return s.stepWrites(ctx, client.Interventions(), errs, each)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
 	defer cancel()
@@ -119,21 +119,39 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 
 // stepWrites releases one write per request, so that at most one is in flight when this
 // process is interrupted.
-func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, each func(*control.SteppedWrite) error) error {
-	for n := s.n; n > 0; {
-		done, err := interventions.Step(ctx, s.name)
+func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, errs io.Writer, each func(*control.SteppedWrite) error) error {
+	said := false // that it waits, since the last write
+	for n := 0; n < s.n; {
+		done, err := s.stepOrWait(ctx, interventions, errs, &said)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: %d of %s released", n, words.Count(s.n, "write"))
+		}
 		if err != nil {
 			return err
 		}
 		if done == nil { // no write was held yet
 			continue
 		}
-		n--
+		n, said = n+1, false
 		if err := each(done); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stepOrWait releases the next write. If none is held it waits for one, and says so
+// unless said is set. The result is nil if it has waited for some time.
+func (s *stepCommand) stepOrWait(ctx context.Context, interventions control.Interventions, errs io.Writer, said *bool) (*control.SteppedWrite, error) {
+	held, err := interventions.HeldWrites(ctx, s.name, 1)
+	if err != nil {
+		return nil, err
+	}
+	if held.Paused && held.Total == 0 && !*said {
+		*said = true
+		fmt.Fprintf(errs, "ctrlplane: no write of %s is held: waiting for its next write; Ctrl-C stops waiting\n", held.Controller)
+	}
+	return interventions.Step(ctx, s.name)
 }
 
 func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.SteppedWrite) error {

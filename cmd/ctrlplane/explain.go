@@ -30,8 +30,8 @@ keys, how they decide, their flags with the current values, their permissions, w
 their failures look like, and where their source code is.
 
 Observed facts come from the running control plane; without one they are left out.
-Aliases are accepted, and so are names without "-controller". Without a name, list
-all controllers.`,
+Aliases are accepted, and so are names without "-controller" and kubectl's short
+names, such as rs. Without a name, list all controllers.`,
 		Example: `  ctrlplane explain
   ctrlplane explain replicaset
   ctrlplane explain namespace garbagecollector -o yaml

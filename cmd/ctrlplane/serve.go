@@ -140,7 +140,8 @@ func (v *session) runView(ctx context.Context) error {
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
-	fmt.Printf("The control plane keeps running. To open the view again: %s. To stop the control plane: Ctrl-C here.\n", v.up.target.commandLine("top"))
+	// Short lines: terminals break long ones in the middle of a word.
+	fmt.Printf("The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.target.commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}

@@ -48,6 +48,22 @@ func TestInterventionErrors(t *testing.T) {
 	}
 }
 
+// requireInterruptedStep checks that step says what it waits for, and how far it came
+// when Ctrl-C ends it. No write of the paused replicaset controller may be held.
+func requireInterruptedStep(t *testing.T, dir string) {
+	t.Helper()
+	out := &lineBuffer{}
+	cmd := program.Command(t, "--data-dir", dir, "controllers", "step", "rs", "2")
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `exec "$0" "$@" 2>&1`}, cmd.Args...)
+	cmd.Stdout = out
+	step := &outputFollower{program.Start(t, cmd, dir), out}
+	step.awaitText(t, "ctrlplane: no write of replicaset-controller is held: waiting for its next write; Ctrl-C stops waiting")
+	step.Stop(t, syscall.SIGINT)
+	if lines := out.wholeLines(); len(lines) != 2 || lines[1] != "ctrlplane: interrupted: 0 of 2 writes released" {
+		t.Errorf("an interrupted step: %q", lines)
+	}
+}
+
 // controllerList is the part of "controllers -o json" that the test checks.
 type controllerList struct {
 	Items []struct {
@@ -115,6 +131,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "step", "replicaset", "--until", "settled"), "update ReplicaSet default/"+name, "-  replicas: 0\n", "+  replicas: 3\n")
 	says(do("kubectl", "get", "deployment", name), "3/3")
 	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
+	requireInterruptedStep(t, dir)
+	do("wait", "deployment", name)
 	do("controllers", "resume", "--all")
 
 	do("controllers", "fail", "deployment", "--rate", "0.5")
@@ -122,8 +140,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
 	says(do("controllers", "clear", "deployment"), "cleared: deployment-controller\n")
 	says(do("controllers", "restore", "--all"), "cleared: none\n") // the former name of clear
-	says(do("controllers", "resume", "deployment"), "resumed: none\n")
-	says(do("controllers", "start", "deployment"), "started: none\n")
+	says(do("controllers", "resume", "deployment"), "resumed: none (deployment: not paused)\n")
+	says(do("controllers", "start", "deploy"), "started: none (deployment-controller: running already)\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "changed manually: deployment-controller (stopped)")
 	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "wait", "deployment/misspelt", "--timeout", "200ms"))
