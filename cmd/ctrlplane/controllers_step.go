@@ -30,11 +30,11 @@ type stepCommand struct {
 	n       int
 	until   string
 	timeout time.Duration
-	output  string
+	output  *outputFlag
 }
 
 func newControllersStep(t *target) *cobra.Command {
-	s := &stepCommand{target: t}
+	s := &stepCommand{target: t, output: newObjectOutput()}
 	cmd := &cobra.Command{
 		Use:   "step NAME [N | --until settled]",
 		Short: "Release the next held writes of a paused controller one by one, and show what each changes",
@@ -42,7 +42,7 @@ func newControllersStep(t *target) *cobra.Command {
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more; interrupt it to stop
-waiting.
+waiting. With -o json each write is one line, with -o yaml one document.
 
 --until settled continues until no write is held and the control plane has settled,
 apart from other paused controllers. If that takes longer than --timeout, the exit
@@ -59,7 +59,7 @@ code is 1, and stderr lists the busy controllers.`,
 	f := cmd.Flags()
 	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
 	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
-	f.StringVarP(&s.output, "output", "o", "", "output format: json, one line per write, with the object before and after")
+	s.output.add(cmd)
 	return cmd
 }
 
@@ -67,8 +67,8 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
 		return usage.Errorf("controllers step takes the name of a controller and a number of writes, got %q", args)
-	case s.output != "" && s.output != "json":
-		return usage.Errorf("--output: unknown format %q: use json, or leave it out", s.output)
+	case s.output.validate() != nil:
+		return s.output.validate()
 	case cmd.Flags().Changed("until") && s.until != "settled":
 		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:
@@ -155,8 +155,15 @@ func (s *stepCommand) stepOrWait(ctx context.Context, interventions control.Inte
 }
 
 func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.SteppedWrite) error {
-	if s.output == "json" {
+	switch s.output.format {
+	case outputJSON:
 		return json.NewEncoder(out).Encode(done)
+	case outputYAML:
+		if _, err := io.WriteString(out, "---\n"); err != nil {
+			return err
+		}
+		_, err := s.output.writeObject(out, done)
+		return err
 	}
 	diff, err := objectdiff.Unified(done)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"step replicaset --timeout 3s", 2, "--timeout needs --until"},
 		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset none", 2, `"none" is not a number of writes`},
-		{"step replicaset -o yaml", 2, `--output: unknown format "yaml": use json`},
+		{"step replicaset -o wide", 2, `--output: unknown format "wide": use json or yaml`},
 		{"step", 2, "takes the name of a controller and a number of writes"},
 		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
 		{"scale --workers 3", 2, "missing controller name"},
@@ -40,7 +40,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"scale replicaset --workers 0", 2, "--workers 0: not a number of workers"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
-		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
+		{"-o xml", 2, `--output: unknown format "xml": use wide, json, yaml or name`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
