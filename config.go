@@ -98,7 +98,7 @@ type LogConfig = logfile.Config
 // later changes to s do not reach.
 func (s *Server) copyConfig() *Server {
 	c := &Server{
-		Name: s.Name, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
+		Name: s.Name, Private: s.Private, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
 		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests),
 		Kubernetes: s.Kubernetes,
 		Etcd:       s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,

@@ -35,8 +35,13 @@ type UsageError = usage.Error
 // plane without nodes, on a free loopback port. Methods may be called from any
 // goroutine.
 type Server struct {
-	// Name is what the kubeconfig calls the cluster; empty = "ctrlplane".
+	// Name of the control plane; the context in the kubeconfig is "ctrlplane-" and the
+	// name. Empty = no name, and the context "ctrlplane".
 	Name string
+	// Private keeps the control plane out of the sight of commands that name none:
+	// "ctrlplane status" takes it only by name, by folder, or in the environment of
+	// "ctrlplane run".
+	Private bool
 	// Dir is the data folder; empty = a temporary one, written without fsync, that
 	// Close removes.
 	Dir string

@@ -35,7 +35,7 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	state, err := p.clearAddress()
+	state, err := p.beginState()
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func snapshotTarget(dir *datadir.Dir, prefix, name string) snapshotservice.Targe
 	return snapshotservice.Target{
 		Dir:          dir,
 		Prefix:       prefix,
-		ControlPlane: strings.TrimPrefix(name, "ctrlplane-"),
+		ControlPlane: name,
 		Versions:     snapshotservice.Versions{Kubernetes: KubernetesVersion, Program: Version()},
 	}
 }

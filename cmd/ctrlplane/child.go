@@ -20,6 +20,7 @@ import (
 
 func newChildCommand(t *target) *cobra.Command {
 	u := &upCommand{target: t}
+	u.server.Private = true
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
 		Short: "Start a control plane for the parent process",

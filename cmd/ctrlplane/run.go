@@ -41,7 +41,8 @@ type runCommand struct {
 }
 
 func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t}}
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
+	r.up.server.Private = true
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane, run a command with it, and stop it",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,19 +23,20 @@ import (
 
 // upCommand has the flags of "ctrlplane up" and the server that they configure.
 type upCommand struct {
-	target       *target
-	server       ctrlplane.Server
-	ephemeral    bool
-	address      string
-	port         int
-	merge        bool
-	from         string
-	ui           string
-	showsTimings bool
-	logFile      string
-	logLevel     string
-	logFormat    string
-	verbosity    int
+	target        *target
+	server        ctrlplane.Server
+	ephemeral     bool
+	ephemeralName string // of an ephemeral control plane for which no name is given
+	address       string
+	port          int
+	merge         bool
+	from          string
+	ui            string
+	showsTimings  bool
+	logFile       string
+	logLevel      string
+	logFormat     string
+	verbosity     int
 }
 
 func newUpCommand(t *target) *cobra.Command {
@@ -153,9 +155,9 @@ func (u *upCommand) prepareServer() error {
 		s.FromSnapshot = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = u.target.clusterName()
-	if u.ephemeral && u.target.name == "default" {
-		s.Name = "ctrlplane-ephemeral"
+	s.Name = u.target.name
+	if u.ephemeral && !u.target.named() {
+		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
 	}
 	return u.prepareLog()
 }
