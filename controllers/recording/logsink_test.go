@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
@@ -146,6 +147,33 @@ func BenchmarkRecordingSink(b *testing.B) {
 type expectations struct{ add atomic.Int64 }
 
 func (e *expectations) MarshalLog() any { return struct{ add int64 }{e.add.Load()} }
+
+// A controller that starts again registers its metrics again; upstream logs that it
+// cannot as an error.
+func TestSecondRegistrationOfMetricsIsNoError(t *testing.T) {
+	registry := metrics.NewKubeRegistry()
+	counter := metrics.NewCounter(&metrics.CounterOpts{Name: "test_total"})
+	if err := registry.Register(counter); err != nil {
+		t.Fatal(err)
+	}
+	duplicate := registry.Register(counter)
+	if duplicate == nil {
+		t.Fatal("registered twice")
+	}
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	var text bytes.Buffer
+	log := NewLogger(slog.NewTextHandler(&text, nil), o.Recorder("c"))
+	log.Error(duplicate, "unable to register metrics")
+	log.Error(errors.New("another"), "unable to register metrics")
+	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindLogged}})
+	if err != nil || len(page.Records) != 1 || page.Records[0].Event.(*observe.Logged).Attrs[0].Value != "another" {
+		t.Errorf("recorded %v, %v", page.Records, err)
+	}
+	if n := strings.Count(text.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors in the log: %s", n, &text)
+	}
+}
 
 func TestLogMarshalersAreFormatted(t *testing.T) {
 	var e expectations
