@@ -34,6 +34,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		Stages:     c.Count > 0,
 		Logger:     p.log.With("component", kubeletName),
 		Connect:    p.kubeletClientConfig,
+		Warn:       p.warn,
 	}
 }
 

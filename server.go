@@ -96,7 +96,7 @@ type Stage struct {
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes
-// exist. If the start fails, it returns the reason and leaves nothing behind. ctx
+// exist, or are refused by a webhook: then OnWarning says so. If the start fails, it returns the reason and leaves nothing behind. ctx
 // bounds the start only.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)

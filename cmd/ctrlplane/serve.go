@@ -48,7 +48,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
+	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		return err
 	}

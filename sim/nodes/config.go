@@ -44,6 +44,9 @@ type Config struct {
 	CheckPod func(*corev1.Pod) error
 	// Stages serves kwok's Stage resource and plays the stages of Pods and Nodes.
 	Stages bool
+	// Warn receives one line when the API server refuses a node that Start creates; nil
+	// logs it.
+	Warn func(string)
 	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }
