@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -76,7 +78,17 @@ func parseControllerNames(verb string, args []string, all bool) ([]string, error
 	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
 		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
 	}
-	return strings.Split(strings.Join(args, ","), ","), nil
+	names := strings.Split(strings.Join(args, ","), ",")
+	for i, name := range names {
+		names[i] = explain.ExpandShortName(name)
+	}
+	return names, nil
+}
+
+// unchanged says why an action has changed no controller.
+var unchanged = map[string]string{
+	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
+	"stopped": "not running", "started": "running already",
 }
 
 func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
@@ -89,9 +101,10 @@ func runControllersAction(cmd *cobra.Command, t *target, past string, names []st
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if text == "" {
-		text = "none"
+	if why := unchanged[past]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
+	text = cmp.Or(text, "none")
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
 	return err
 }
