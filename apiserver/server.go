@@ -73,7 +73,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	options.InformerName = name
 	release, checkClient := name.Release, func() error { return nil }
 	if cfg.Etcd.Connect != nil {
-		replaced, err := replaceEtcdClient(cfg.Etcd.Connect)
+		replaced, err := replaceEtcdClient(options.Etcd.StorageConfig.Prefix, cfg.Etcd.Connect)
 		if err != nil {
 			name.Release()
 			return nil, err

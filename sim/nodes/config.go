@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const (
@@ -47,6 +48,9 @@ type Config struct {
 	// Warn receives one line when the API server refuses a node that Start creates; nil
 	// logs it.
 	Warn func(string)
+	// Recorder records the events that the kubelets receive and what they write for
+	// them; nil records nothing.
+	Recorder *observe.Recorder
 	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }

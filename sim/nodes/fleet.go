@@ -43,6 +43,8 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect := rest.CopyConfig(cfg.Connect(component))
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	recorded := newPlayed(cfg.Recorder)
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded} })
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)
 	if err != nil {
@@ -54,10 +56,10 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 			return nil, fmt.Errorf("simulated nodes: %w", err)
 		}
 	}
-	return startWithClients(ctx, cfg, client, stages)
+	return startWithClients(ctx, cfg, client, stages, recorded)
 }
 
-func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients) (*Fleet, error) {
+func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients, recorded *played) (*Fleet, error) {
 	shape, err := cfg.nodeShape()
 	if err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
-	f.registry.checkPod = cfg.CheckPod
+	f.registry.checkPod, f.registry.played = cfg.CheckPod, recorded
 	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
