@@ -17,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/health/stepping"
+	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -84,7 +85,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 			return usage.Errorf("controllers step: %q is not a number of writes: use 1 or more", args[1])
 		}
 	}
-	names, err := parseControllerNames("step", args[:1], false)
+	names, err := cliargs.ControllerNames("step", args[:1], false)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -48,7 +47,7 @@ func newControllersVerb(t *target, verb, past, short string, do controllersActio
   ctrlplane controllers %[1]s job-controller cronjob
   ctrlplane controllers %[1]s --all`, verb),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := parseControllerNames(verb, args, all)
+			names, err := cliargs.ControllerNames(verb, args, all)
 			if err != nil {
 				return err
 			}
@@ -61,22 +60,6 @@ func newControllersVerb(t *target, verb, past, short string, do controllersActio
 
 func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
-}
-
-// parseControllerNames returns the names in the arguments, which may be separated by
-// commas.
-func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
-	switch {
-	case all && len(args) > 0:
-		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
-	case all:
-		return []string{control.AllControllers}, nil
-	case len(args) == 0 || slices.Contains(args, ""):
-		return nil, usage.Errorf(`controllers %s: missing controller name: "ctrlplane controllers" lists them`, verb)
-	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
-	}
-	return strings.Split(strings.Join(args, ","), ","), nil
 }
 
 func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
@@ -104,18 +87,7 @@ func newControllersDelay(t *target) *cobra.Command {
 		Example: `  ctrlplane controllers delay deployment 2s
   ctrlplane controllers clear deployment`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("controllers delay: missing controller name and duration: write NAME 500ms")
-			}
-			last := len(args) - 1
-			d, err := time.ParseDuration(args[last])
-			if err != nil {
-				return usage.Errorf("controllers delay: %q is not a duration: write one such as 500ms or 2s after the names", args[last])
-			}
-			if d <= 0 {
-				return usage.Errorf(`controllers delay: %v is not positive: use a longer delay, or "ctrlplane controllers clear"`, d)
-			}
-			names, err := parseControllerNames("delay", args[:last], all)
+			names, d, err := cliargs.Delay(args, all)
 			if err != nil {
 				return err
 			}
@@ -140,7 +112,7 @@ the controller retries them. The number applies until the control plane stops.`,
 		Example: `  ctrlplane controllers scale replicaset --workers 1
   ctrlplane controllers scale replicaset deployment --workers 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := parseControllerNames("scale", args, false)
+			names, err := cliargs.ControllerNames("scale", args, false)
 			if err != nil {
 				return err
 			}
@@ -175,7 +147,7 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
 			if err := intervene.ValidateFault(f); err != nil {
 				return err
 			}
-			names, err := parseControllerNames("fail", args, all)
+			names, err := cliargs.ControllerNames("fail", args, all)
 			if err != nil {
 				return err
 			}
