@@ -39,7 +39,7 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	state, err := p.clearAddress()
+	state, err := p.beginState()
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (p *controlPlane) usesSeed() bool {
 }
 
 func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
-	pairs, err := seed.Pairs(time.Now())
+	pairs, err := seed.Pairs(minorVersion(p.config.Kubernetes), time.Now())
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func snapshotTarget(dir *datadir.Dir, prefix, name string) snapshotservice.Targe
 	return snapshotservice.Target{
 		Dir:          dir,
 		Prefix:       prefix,
-		ControlPlane: strings.TrimPrefix(name, "ctrlplane-"),
+		ControlPlane: name,
 		Versions:     snapshotservice.Versions{Kubernetes: KubernetesVersion, Program: Version()},
 	}
 }
