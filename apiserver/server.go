@@ -38,6 +38,7 @@ type Server struct {
 	writeBarrier    *writeBarrier
 	namespaceWrites *namespaceWrites
 	ownWrites       *ownWrites
+	requestEnd      *requestEnd
 
 	// informers are the API server's own.
 	informers informers.SharedInformerFactory
@@ -109,7 +110,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	installWatchFlows(front)
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
-	counter := installRequestCounter(front)
+	counter, requestEnd := installRequestCounter(front), installRequestEnd(front)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
@@ -145,6 +146,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		writeBarrier:    barrier,
 		namespaceWrites: namespaceWrites,
 		ownWrites:       ownWrites,
+		requestEnd:      requestEnd,
 		informers:       shared,
 		grants:          cfg.Grants,
 		bootstrapped:    make(chan struct{}),
@@ -313,10 +315,23 @@ func (s *Server) Err() error {
 	}
 }
 
+// BeginClose gives the requests in flight a few seconds to end, and then cancels them.
+// Close begins with it; call it earlier if parts that wait for their requests are
+// closed first.
+func (s *Server) BeginClose() {
+	s.ownWrites.webhooksApply.Store(false)
+	s.requestEnd.begin()
+}
+
 // Close drains the server and returns when it has ended.
 func (s *Server) Close() error {
-	s.ownWrites.webhooksApply.Store(false)
+	s.BeginClose()
 	s.cancel()
-	<-s.done
+	select {
+	case <-s.done:
+	case <-time.After(requestGrace + closeTimeout):
+		return errCloseTimeout
+	}
+	s.requestEnd.finish()
 	return s.err
 }
