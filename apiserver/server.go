@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/configz"
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
@@ -41,7 +42,8 @@ type Server struct {
 	requestEnd      *requestEnd
 
 	// informers are the API server's own.
-	informers informers.SharedInformerFactory
+	informers   informers.SharedInformerFactory
+	apiServices listers.APIServiceLister
 
 	grants []Grant
 
@@ -148,6 +150,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		ownWrites:       ownWrites,
 		requestEnd:      requestEnd,
 		informers:       shared,
+		apiServices:     aggregator.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister(),
 		grants:          cfg.Grants,
 		bootstrapped:    make(chan struct{}),
 		cancel:          cancel,
@@ -333,5 +336,6 @@ func (s *Server) Close() error {
 		return errCloseTimeout
 	}
 	s.requestEnd.finish()
+	s.namespaceWrites.stop()
 	return s.err
 }
