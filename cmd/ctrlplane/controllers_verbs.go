@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -47,7 +50,7 @@ func newControllersVerb(t *target, verb, past, short string, do controllersActio
   ctrlplane controllers %[1]s job-controller cronjob
   ctrlplane controllers %[1]s --all`, verb),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := cliargs.ControllerNames(verb, args, all)
+			names, err := parseControllerNames(verb, args, all)
 			if err != nil {
 				return err
 			}
@@ -62,6 +65,26 @@ func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
 }
 
+// parseControllerNames returns the names in the arguments, with kubectl's short names
+// replaced.
+func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
+	names, err := cliargs.ControllerNames(verb, args, all)
+	expandShortNames(names)
+	return names, err
+}
+
+func expandShortNames(names []string) {
+	for i, name := range names {
+		names[i] = explain.ExpandShortName(name)
+	}
+}
+
+// unchanged says why an action has changed no controller.
+var unchanged = map[string]string{
+	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
+	"stopped": "not running", "started": "running already",
+}
+
 func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
 	client, err := t.controlClient()
 	if err != nil {
@@ -72,9 +95,10 @@ func runControllersAction(cmd *cobra.Command, t *target, past string, names []st
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if text == "" {
-		text = "none"
+	if why := unchanged[past]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
+	text = cmp.Or(text, "none")
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
 	return err
 }
@@ -88,6 +112,7 @@ func newControllersDelay(t *target) *cobra.Command {
   ctrlplane controllers clear deployment`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, d, err := cliargs.Delay(args, all)
+			expandShortNames(names)
 			if err != nil {
 				return err
 			}
@@ -112,7 +137,7 @@ the controller retries them. The number applies until the control plane stops.`,
 		Example: `  ctrlplane controllers scale replicaset --workers 1
   ctrlplane controllers scale replicaset deployment --workers 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := cliargs.ControllerNames("scale", args, false)
+			names, err := parseControllerNames("scale", args, false)
 			if err != nil {
 				return err
 			}
@@ -147,7 +172,7 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
 			if err := intervene.ValidateFault(f); err != nil {
 				return err
 			}
-			names, err := cliargs.ControllerNames("fail", args, all)
+			names, err := parseControllerNames("fail", args, all)
 			if err != nil {
 				return err
 			}

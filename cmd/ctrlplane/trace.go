@@ -24,6 +24,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // traceCommand has the flags of "trace" and "why".
@@ -170,6 +171,7 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 	if o.options.Controller == "" {
 		return nil
 	}
+	o.options.Controller = explain.ExpandShortName(o.options.Controller)
 	list, err := client.Controllers(ctx)
 	if err != nil {
 		return err

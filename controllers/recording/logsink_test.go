@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/component-base/metrics"
 	endpointsliceutil "k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
 
@@ -199,6 +200,33 @@ func BenchmarkRecordingSink(b *testing.B) {
 type expectations struct{ add atomic.Int64 }
 
 func (e *expectations) MarshalLog() any { return struct{ add int64 }{e.add.Load()} }
+
+// A controller that starts again registers its metrics again; upstream logs that it
+// cannot as an error.
+func TestSecondRegistrationOfMetricsIsNoError(t *testing.T) {
+	registry := metrics.NewKubeRegistry()
+	counter := metrics.NewCounter(&metrics.CounterOpts{Name: "test_total"})
+	if err := registry.Register(counter); err != nil {
+		t.Fatal(err)
+	}
+	duplicate := registry.Register(counter)
+	if duplicate == nil {
+		t.Fatal("registered twice")
+	}
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	var text bytes.Buffer
+	log := NewLogger(slog.NewTextHandler(&text, nil), o.Recorder("c"))
+	log.Error(duplicate, "unable to register metrics")
+	log.Error(errors.New("another"), "unable to register metrics")
+	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindLogged}})
+	if err != nil || len(page.Records) != 1 || page.Records[0].Event.(*observe.Logged).Attrs[0].Value != "another" {
+		t.Errorf("recorded %v, %v", page.Records, err)
+	}
+	if n := strings.Count(text.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors in the log: %s", n, &text)
+	}
+}
 
 func TestLogMarshalersAreFormatted(t *testing.T) {
 	var e expectations
