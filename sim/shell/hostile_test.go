@@ -239,7 +239,7 @@ func TestSignals(t *testing.T) {
 		{"no trap, PID 1", `echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, true, Result{137, Error}, "ready\n"},
 		{"a trap between commands", `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, true, Result{0, Completed}, "ready\nbye\n"},
 		{"ignored", `trap '' TERM; echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, false, Result{137, Error}, "ready\n"},
-		{"replaced shell", `trap 'echo no' TERM; echo ready; exec sleep 100`, []syscall.Signal{syscall.SIGTERM}, false, Result{143, Error}, "ready\n"},
+		{"replaced shell", `trap 'echo no' TERM; exec sh -c 'echo ready; exec sleep 100'`, []syscall.Signal{syscall.SIGTERM}, false, Result{143, Error}, "ready\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ready, out := newSignalWriter()
