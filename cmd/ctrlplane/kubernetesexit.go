@@ -22,7 +22,7 @@ func onKubernetesExit(ctx context.Context, started *atomic.Bool, logPath func() 
 		if ctx.Err() != nil && !started.Load() {
 			runtime.Goexit()
 		}
-		fmt.Fprintf(stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
+		fmt.Fprintf(errorOutput(), "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
 		exitNow()
 	}
 }
