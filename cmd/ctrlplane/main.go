@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/internal/words"

@@ -19,7 +19,7 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, func() string { return r.report.logPath(s) }, func() {
+	onKubernetesExit(ctx, s, &started, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
 		code, _ := r.report.write(exitFailure, errors.New(kubernetesFailed))
 		exit(code)

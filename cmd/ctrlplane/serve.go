@@ -68,7 +68,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
+	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		return u.explainLocked(err)
 	}
@@ -207,7 +207,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Name:       s.Name,
 		Took:       took,
 		URL:        s.URL(),
-		Kubernetes: ctrlplane.KubernetesVersion,
+		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.servedTarget().commandLine("kubectl"),

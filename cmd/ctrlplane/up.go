@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +61,7 @@ With --detach it runs in the background, independent of the terminal, until
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
+  ctrlplane up --kubernetes 1.35
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: rejectArgs,
@@ -72,10 +74,14 @@ With --detach it runs in the background, independent of the terminal, until
 	}
 	u.addFlags(cmd)
 	cmd.Flags().BoolVarP(&u.detach, "detach", "d", false, "return when the control plane is ready, and keep it running in the background")
+	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	return cmd
 }
+
+// kubernetesFlagHelp is the help of --kubernetes.
+var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of ctrlplane, without emulation)"
 
 // addFlags adds the flags that "up" and "run" share.
 func (u *upCommand) addFlags(cmd *cobra.Command) {

@@ -9,6 +9,8 @@
 // Each link names the Rule by which it is known, and its Certainty:
 //
 //   - ByCall: the record of a call names the sync that made it. Exact.
+//   - ByStorage: the storage reports that it wrote the version for the call. Exact. The
+//     next three rules serve records without such reports.
 //   - ByVersion: a call was answered with the version that was delivered. A write
 //     without an effect is answered with the existing version, so this alone is not
 //     exact. Exact are: a create; a delete that was answered with the last version of
