@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -105,6 +106,14 @@ func (p *controlPlane) logPath() string {
 		return p.config.Log.Path
 	}
 	return p.dir.Join(LogFile)
+}
+
+// foreignLogPath is the path of a log that is not in the data folder; otherwise empty.
+func (p *controlPlane) foreignLogPath() (string, error) {
+	if p.config.Log == nil || p.config.Log.Path == "" {
+		return "", nil
+	}
+	return filepath.Abs(p.config.Log.Path)
 }
 
 func (p *controlPlane) openLog(context.Context) (err error) {

@@ -21,7 +21,8 @@ const (
 	// and 0.2 % with this value.
 	tickInterval = 500 * time.Millisecond
 	// The timer must not expire before that: raft panics in an election while entries
-	// wait to be applied, which takes seconds on a slow disk.
+	// wait to be applied, which takes seconds on a slow disk. Etcd grants no lease that is
+	// shorter than one and a half of it.
 	electionTimeout = 20 * tickInterval
 
 	defaultQuotaBytes = 8 << 30

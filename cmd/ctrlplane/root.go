@@ -50,7 +50,8 @@ watch what they do.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
-	addGroup(root, "start", "Start and stop:", newUpCommand(t), newRunCommand(t))
+	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t),
+		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
@@ -148,6 +149,7 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 // otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
 var otherTools = map[string]string{
 	"cluster": "up", "create": "up", "start": "up", "serve": "up", "launch": "up",
+	"clusters": "list", "profile": "list", "remove": "delete", "destroy": "delete",
 	"dashboard": "top", "ui": "top", "exec": "run", "describe": "kubectl describe",
 	"get": "kubectl get", "apply": "kubectl apply", "config": "kubeconfig", "unpause": "controllers resume",
 }
