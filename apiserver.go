@@ -78,7 +78,9 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
-	p.recorderFor(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
+	recorder := p.recorderFor(apiServerName)
+	recorder.SkipIdleSyncs()
+	recorder.Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
 		cfg.Listener.Close()
 		return err
