@@ -215,23 +215,40 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		return Result{}, err
 	}
 	defer m.cleanUp()
-	p.env = m.environment()
 	p.dir = path.Clean("/" + c.Dir)
-	if err := m.fs.mkdirAll(nil, p.dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("working directory %s: %s", p.dir, errText(err))
-	}
-	run, _, err := p.find(c.Args, p.getenv("PATH"))
-	if err != nil {
-		if _, lookErr := p.look(c.Args[0], p.getenv("PATH")); errors.Is(lookErr, syscall.EACCES) {
-			return Result{}, fmt.Errorf("exec: %q: permission denied", c.Args[0])
-		}
-		return Result{}, fmt.Errorf("exec: %q: %w", c.Args[0], ErrUnknownProgram)
-	}
 	m.openStreams(p)
 	stop := m.forwardSignals(p)
-	status := p.finish(func() int { return run(p, c.Args) })
+	var startErr error
+	status := p.finish(func() int {
+		run, err := p.begin()
+		if err != nil {
+			startErr = err
+			return 127
+		}
+		return run(p, c.Args)
+	})
 	stop()
+	if startErr != nil {
+		return Result{}, startErr
+	}
 	return m.result(status), nil
+}
+
+// begin prepares the first process and finds its program.
+func (p *proc) begin() (program, error) {
+	name := p.args[0]
+	p.env = p.m.environment()
+	if err := p.m.fs.mkdirAll(nil, p.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("working directory %s: %s", p.dir, errText(err))
+	}
+	run, _, err := p.find(p.args, p.getenv("PATH"))
+	if err == nil {
+		return run, nil
+	}
+	if _, err := p.look(name, p.getenv("PATH")); errors.Is(err, syscall.EACCES) {
+		return nil, fmt.Errorf("exec: %q: permission denied", name)
+	}
+	return nil, fmt.Errorf("exec: %q: %w", name, ErrUnknownProgram)
 }
 
 // result tells how the command ended.
