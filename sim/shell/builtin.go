@@ -519,6 +519,9 @@ func (sh *shell) replaceBy(args []string, prefix string) flow {
 	p.args = args
 	p.mu.Unlock()
 	p.env = sh.environ()
+	size := totalLen(p.env)
+	p.hold(size)
+	defer p.hold(-size)
 	sh.status = p.guard(func() int { return run(p, args) })
 	p.abortIfDone()
 	return exitShell

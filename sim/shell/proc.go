@@ -30,6 +30,8 @@ type machine struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	tty    *terminal
+	out    outerWriter // of the caller
+	errOut outerWriter
 
 	mem    atomic.Int64
 	steps  atomic.Int64

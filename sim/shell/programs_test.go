@@ -75,6 +75,7 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`cd /tmp && x=$(mktemp) && test -f $x && d=$(mktemp -d) && test -d $d && echo ok; getent passwd root; realpath .`, "ok\nroot:x:0:0:root:/root:/bin/sh\n/tmp\n", 0},
 		{`echo log >/dev/termination-log; cat /dev/termination-log`, "log\n", 0},
 		{`cat </dev/null; echo x >/dev/null; [ -c /dev/null ] && echo dev; cat /dev/full | head -c 1 | wc -c; echo x >/dev/full; echo $?`, "dev\n1\n1\n", 0},
+		{`sh -c 'echo log >/proc/1/fd/1' >/dev/null`, "log\n", 0},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {

@@ -210,13 +210,14 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	}
 	m := machineOf(ctx, c)
 	defer m.cancel(nil)
+	m.openStreams()
 	p, err := m.newProc(m.ctx, nil, c.Args)
 	if err != nil {
 		return Result{}, err
 	}
 	defer m.cleanUp()
+	m.giveStreams(p)
 	p.dir = path.Clean("/" + c.Dir)
-	m.openStreams(p)
 	stop := m.forwardSignals(p)
 	var startErr error
 	status := p.finish(func() int {
@@ -277,23 +278,30 @@ func (m *machine) cleanUp() {
 	held.Add(-m.mem.Load())
 }
 
-// openStreams gives the first process its standard streams.
-func (m *machine) openStreams(p *proc) {
-	out := outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stdout}
-	errOut := outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stderr}
-	if sameWriter(m.cfg.Stdout, m.cfg.Stderr) {
-		errOut.mu = out.mu
-	}
+// openStreams makes writers of those of the caller.
+func (m *machine) openStreams() {
+	m.out = outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stdout}
+	m.errOut = outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stderr}
 	if m.cfg.TTY {
-		m.tty = newTerminal(m, m.cfg.Stdin, out)
+		m.errOut = m.out
+	}
+	if sameWriter(m.cfg.Stdout, m.cfg.Stderr) {
+		m.errOut.mu = m.out.mu
+	}
+}
+
+// giveStreams gives the first process its standard streams.
+func (m *machine) giveStreams(p *proc) {
+	if m.cfg.TTY {
+		m.tty = newTerminal(m, m.cfg.Stdin, m.out)
 		t := m.newFile(m.tty)
 		p.fds[0], p.fds[1], p.fds[2] = t, t.dup(), t.dup()
 		m.tty.interrupt = func() { p.signal(syscall.SIGINT) }
 		return
 	}
 	p.fds[0] = m.newFile(newOuterReader(m.cfg.Stdin))
-	p.fds[1] = m.newFile(out)
-	p.fds[2] = m.newFile(errOut)
+	p.fds[1] = m.newFile(m.out)
+	p.fds[2] = m.newFile(m.errOut)
 }
 
 // sameWriter reports whether two writers are the same.
