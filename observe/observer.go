@@ -178,7 +178,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	behind := o.handlers.lagsByRecorder(now)
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
-		c.Running = running[r.name]
+		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
 		c.Failing = o.sampler.failingKeys(r.name)
 		s.Controllers = append(s.Controllers, c)
