@@ -167,7 +167,7 @@ func builtinTest(sh *shell, args []string) flow {
 
 func builtinLet(sh *shell, args []string) flow {
 	for _, arg := range args[1:] {
-		x, err := syntax.NewParser().Arithmetic(&guardedReader{src: arg, limit: stackDepth(64<<10) + maxParserFrames})
+		x, err := syntax.NewParser().Arithmetic(guard(arg))
 		if err != nil {
 			return sh.fail("let: %s", syntaxError(err))
 		}
@@ -519,6 +519,9 @@ func (sh *shell) replaceBy(args []string, prefix string) flow {
 	p.args = args
 	p.mu.Unlock()
 	p.env = sh.environ()
+	size := totalLen(p.env)
+	p.hold(size)
+	defer p.hold(-size)
 	sh.status = p.guard(func() int { return run(p, args) })
 	p.abortIfDone()
 	return exitShell

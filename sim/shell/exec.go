@@ -637,8 +637,11 @@ func (sh *shell) program(args []string) int {
 		return 2
 	}
 	p.env = sh.environ()
+	size := totalLen(p.env)
 	p.fds = sh.p.fds.dup()
 	p.level = sh.p.level
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
 	status = p.finish(func() int { return run(p, args) })
 	sh.p.since = p.since
 	sh.p.abortIfDone()

@@ -116,8 +116,10 @@ func (s stream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// abs returns a path as seen from the working directory.
+// abs returns a path as seen from the working directory. It counts the work of
+// resolving it.
 func (p *proc) abs(name string) string {
+	p.step(1 + (len(name)+len(p.dir))/16)
 	if name == "" || name[0] == '/' {
 		return name
 	}
@@ -142,6 +144,15 @@ func (p *proc) open(name string, flags int, perm fs.FileMode) (*ofile, error) {
 	}
 	h.close()
 	switch h.node.target {
+	case "init-stdout", "init-stderr":
+		first := p.m.table.find(1)
+		if first == nil {
+			return nil, syscall.ENXIO
+		}
+		if h.node.target == "init-stdout" {
+			return p.m.newFile(first.m.out), nil
+		}
+		return p.m.newFile(first.m.errOut), nil
 	case "stdin", "stdout", "stderr":
 		o := p.fds[map[string]int{"stdin": 0, "stdout": 1, "stderr": 2}[h.node.target]]
 		if o == nil {

@@ -357,6 +357,7 @@ func (d *dirState) move(c *cred, from, to place) error {
 		d.unlink(to.parent, to.name)
 	}
 	from.ownNode()
+	d.count(int64(len(to.name) - len(from.name)))
 	to.parent.children[to.name] = from.node
 	delete(from.parent.children, from.name)
 	return nil
@@ -528,11 +529,6 @@ func (n *node) info(name string) fileInfo {
 		info.size, info.target = int64(len(n.target)), n.target
 	case n.isDir():
 		info.size, info.links = 4096, 2
-		for _, child := range n.children {
-			if child.isDir() {
-				info.links++
-			}
-		}
 	}
 	if name == "" {
 		info.name = "/"

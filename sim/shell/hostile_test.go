@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -113,6 +114,11 @@ var hostile = []string{
 	`sed -n ':a;ba' /etc/passwd`,
 	`echo x | sed ':a;s/x/xx/;ta'`,
 	`yes | sed -n 'H;G;h'`,
+	`awk 'BEGIN { while (1) s = s "x" s }'`,
+	`awk 'BEGIN { while (1) a[i++] = i }'`,
+	`awk 'BEGIN { while (1) ; }'`,
+	`awk '{ $9999 = $0; NF = 99999999; print }' /etc/passwd; awk 'BEGIN { printf "%999999999d", 1; printf "%*d", 999999999, 1 }'`,
+	`awk "BEGIN { print $(yes '(' | head -20000 | tr -d '\n') 1 }"; awk "BEGIN { $(yes '{' | head -20000 | tr -d '\n') }"; awk "BEGIN { x = $(yes -- '-' | head -20000 | tr -d '\n') 1 }"`,
 	`trap 'trap "f" EXIT; f' EXIT; f() { f; }; exit`,
 	`timeout 1000 sh -c 'while :; do :; done' & wait`,
 	`: ${x:=$(while :; do :; done)}`,
@@ -223,6 +229,28 @@ func TestPace(t *testing.T) {
 	// 200 ms at once, and 5 % of the rest; some more for what runs beside it.
 	if most := 200*time.Millisecond + 150*time.Millisecond + 100*time.Millisecond; used > most {
 		t.Errorf("the loop used %v of the CPU in %vs, want at most %v", used, seconds, most)
+	}
+}
+
+// TestPaceOfAll checks that many busy loops get no more than a quarter of the
+// cores together.
+func TestPaceOfAll(t *testing.T) {
+	const d = time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	var wg sync.WaitGroup
+	start := cpuTime(t)
+	for range 50 {
+		wg.Go(func() {
+			if _, err := Run(ctx, Config{Args: []string{"sh", "-c", `while :; do :; done`}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	quarter := d * time.Duration(runtime.GOMAXPROCS(0)) / 4
+	if used := cpuTime(t) - start; used > 500*time.Millisecond+quarter+300*time.Millisecond {
+		t.Errorf("the loops used %v of the CPU in %v", used, d)
 	}
 }
 

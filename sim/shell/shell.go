@@ -110,6 +110,7 @@ func (sh *shell) fork(p *proc) *shell {
 		lastJob: sh.lastJob, getopts: sh.getopts,
 	}
 	p.hold(c.held)
+	p.step(len(c.vars) / 4)
 	return c
 }
 
@@ -228,7 +229,7 @@ func (sh *shell) environ() []string {
 		}
 	}
 	slices.Sort(env)
-	sh.p.step(len(env))
+	sh.p.step(len(env) + totalLen(env)/256)
 	return env
 }
 

@@ -819,7 +819,7 @@ func sortLines(p *proc, args []string) int {
 		return p.fail("%v", err) + 1
 	}
 	compare := func(a, b string) int {
-		p.step(1)
+		p.step(1 + (len(a)+len(b))/128)
 		n := k.compare(a, b)
 		if n == 0 && !f.has('s') && !f.has('u') {
 			n = strings.Compare(a, b)
