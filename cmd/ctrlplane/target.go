@@ -25,6 +25,7 @@ type target struct {
 	dataDir string
 	named   func() bool // whether --name or --data-dir was given
 	noted   sync.Once   // by noteChoice
+	quiet   bool        // noteChoice says nothing
 }
 
 func (t *target) addFlags(root *cobra.Command) {
@@ -102,7 +103,7 @@ func (t *target) runningDataDir() (string, error) {
 
 // noteChoice says which control plane is used although none was named.
 func (t *target) noteChoice(c candidate) {
-	if t.named() || inKubeconfig(c.path) {
+	if t.quiet || t.named() || inKubeconfig(c.path) {
 		return
 	}
 	t.noted.Do(func() {
