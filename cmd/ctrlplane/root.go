@@ -25,6 +25,7 @@ func newRootCommand() *cobra.Command {
 manager in one process, without containers, downloads or network access, and
 watch what they do.`,
 		Example: `  ctrlplane up                         start a control plane, or the same one again
+  ctrlplane up -d                      start it in the background
   ctrlplane up --ephemeral             start one that leaves nothing behind
   ctrlplane kubectl get namespaces     use it, from another shell
   ctrlplane top                        watch the work queues of all controllers

@@ -94,11 +94,19 @@ func (t *target) runningDataDir() (string, error) {
 	}
 	switch {
 	case !running:
-		return "", notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+		return "", t.notRunning(path)
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
+}
+
+// notRunning says what to do about a control plane that is not running.
+func (t *target) notRunning(path string) error {
+	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
+		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %q shows its log, start it again with %q", t.name, t.commandLine("logs"), t.commandLine("up"))}
+	}
+	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
 }
 
 // noteChoice says which control plane is used although none was named.
