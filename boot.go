@@ -154,6 +154,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	p.memory.Started(p.log)
 	p.ready.Store(true)
 	p.watchComponents()
+	p.watcher.Go(p.watchDataDir)
 	return nil
 }
 

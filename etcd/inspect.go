@@ -13,9 +13,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// minFreeBytes is what a start may write before any client does: two log files, the
-// first pages of the database, and a reserve.
-const minFreeBytes = 3 * segmentBytes
+// minFreeBytes is what a start needs: what it may write before any client does, two log
+// files and the first pages of the database, and enough for clients to write.
+const minFreeBytes = enoughDiskBytes + 3*segmentBytes
 
 // prepareDir creates the data folder and checks that it is writable. It returns the
 // path that a start has to remove if it fails, if any.

@@ -129,9 +129,13 @@ func (r *Recorder) RecordCall(c *Called) {
 	}
 	now := time.Now()
 	c.Controller = r.name
-	w := currentScope().activeSync()
-	if w != nil {
+	s := currentScope()
+	w := s.activeSync()
+	switch {
+	case w != nil:
 		c.Sync = w.id
+	case s != nil && s.run != nil && s.recorder == r:
+		c.AfterSync = s.run.id
 	}
 	r.countCall(c, w)
 	if c.IsWrite() && !c.IsRoutine() {

@@ -72,7 +72,7 @@ func (s *sampler) sample(now time.Time) {
 	}
 	for _, v := range more {
 		seen[queueID{v.Controller, v.Name}] = true
-		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight}, now)
+		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now)
 	}
 	for id := range s.queues {
 		if !seen[id] {

@@ -27,7 +27,7 @@ func (u *upCommand) serveDetached(ctx context.Context) error {
 	// Nothing reads stdout and stderr once the process that has started this one ends.
 	signal.Ignore(syscall.SIGPIPE)
 	d := &detachedDisplay{up: u, out: json.NewEncoder(os.Stdout)}
-	err := u.serveShown(ctx, &session{up: u, view: viewNone, progress: d})
+	err := u.serveShown(ctx, &session{up: u, view: viewNone, progress: d, warner: d})
 	if err != nil && d.send(detachedMessage{Error: err.Error(), Code: exitCode(err)}) == nil {
 		return &exitError{nil, exitCode(err)} // the other process prints it
 	}

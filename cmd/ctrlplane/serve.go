@@ -27,6 +27,7 @@ type session struct {
 	up       *upCommand
 	view     viewMode
 	progress startDisplay // until the live view opens
+	warner   warner       // shows warnings; may be progress
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
 
@@ -49,9 +50,11 @@ type startDisplay interface {
 	Begin(stage string)
 	End(stage string, took time.Duration, err error)
 	Print(text string)
-	Warn(msg string)
+	warner
 	Close() error
 }
+
+type warner interface{ Warn(msg string) }
 
 // serve starts the control plane and blocks until it stops.
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
@@ -103,12 +106,12 @@ func (v *session) showReady(info ui.ReadyInfo) error {
 	return nil
 }
 
-// warn shows a warning, in the progress of the start and in the live view.
+// warn shows a warning, in the progress of the start or on stderr, and in the live view.
 func (v *session) warn(msg string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.warnings = append(v.warnings, msg)
-	v.progress.Warn(msg) // does nothing once it is closed
+	v.warner.Warn(msg) // does nothing once it is closed
 }
 
 func (v *session) warningsSoFar() []string {

@@ -212,13 +212,18 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	progress := ui.NewProgress(screen, mode)
 	defer progress.Close() // its error, that stdout is closed, could not be shown
-	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, mode: mode})
+	warnings := progress
+	if screen == io.Discard {
+		warnings = ui.NewProgress(stderr, ui.Mode{})
+		defer warnings.Close() // likewise
+	}
+	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
 }
 
 // serveShown serves, with a warning and the timings if they are due.
 func (u *upCommand) serveShown(ctx context.Context, v *session) error {
 	if !net.ParseIP(u.address).IsLoopback() {
-		v.progress.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+		v.warner.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
 	}
 	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }

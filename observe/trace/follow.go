@@ -127,8 +127,7 @@ func (f *follower) writeNew(it item, depth int) error {
 			return err
 		}
 	}
-	items, _ := childItems(n)
-	for _, c := range items {
+	for _, c := range childItems(n) {
 		if err := f.writeNew(c, depth+1); err != nil {
 			return err
 		}
@@ -172,9 +171,13 @@ func (f *follower) writeItem(it item, depth int) error {
 	if it.top != it.node {
 		text = p.describeLink(it.top) + ", " + p.describeSync(it.node)
 	}
-	if it.node.failed() {
+	switch {
+	case it.node.isRetriedConflict(), it.node.endedInConflict():
+		text = p.warn(text)
+	case it.node.failed():
 		text = p.bad(text)
 	}
-	p.writeLine(&it.top.After, strings.Repeat("  ", depth), text)
+	indent := strings.Repeat("  ", depth)
+	p.writeLine(&it.top.After, indent, indent, text)
 	return nil
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -109,7 +110,7 @@ func (s stream) Write(b []byte) (int, error) {
 	}
 	s.p.step(1 + len(b)/256)
 	n, err := o.write(s.p, b)
-	if err == syscall.EPIPE {
+	if errors.Is(err, syscall.EPIPE) {
 		panic(abort{128 + int(syscall.SIGPIPE)})
 	}
 	return n, err

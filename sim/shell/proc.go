@@ -134,7 +134,7 @@ func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*pr
 		m.procs.Add(-1)
 		return nil, syscall.EAGAIN
 	}
-	p := &proc{m: m, args: args, start: time.Now(), budget: stepsPerCheck, cred: m.cred, dir: "/"}
+	p := &proc{m: m, args: args, start: time.Now(), cred: m.cred, dir: "/"}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	if parent != nil {
 		p.parent, p.dir, p.env, p.depth, p.since, p.cred = parent.pid, parent.dir, parent.env, parent.depth, parent.since, parent.cred

@@ -222,7 +222,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	}
 	run, _, err := p.find(c.Args, p.getenv("PATH"))
 	if err != nil {
-		if _, lookErr := p.look(c.Args[0], p.getenv("PATH")); lookErr == syscall.EACCES {
+		if _, lookErr := p.look(c.Args[0], p.getenv("PATH")); errors.Is(lookErr, syscall.EACCES) {
 			return Result{}, fmt.Errorf("exec: %q: permission denied", c.Args[0])
 		}
 		return Result{}, fmt.Errorf("exec: %q: %w", c.Args[0], ErrUnknownProgram)

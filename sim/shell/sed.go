@@ -364,7 +364,6 @@ type sedRun struct {
 	quit      bool
 	status    int
 	held      int
-	newCycle  bool
 	suppress  bool
 	lastError error
 }
