@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 const (
@@ -44,6 +45,9 @@ type Config struct {
 	CheckPod func(*corev1.Pod) error
 	// Stages serves kwok's Stage resource and plays the stages of Pods and Nodes.
 	Stages bool
+	// Commands runs the commands of containers while the Fleet is running; nil runs
+	// none.
+	Commands *container.Runtime
 	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }

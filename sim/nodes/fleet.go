@@ -66,7 +66,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
-	f.registry.checkPod = cfg.CheckPod
+	f.registry.checkPod, f.registry.commands = cfg.CheckPod, cfg.Commands
 	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}

@@ -106,6 +106,11 @@ func (f *FS) Mount(name string, d *Dir, opt MountOptions) error {
 	if err != nil {
 		return &fs.PathError{Op: "mount", Path: name, Err: err}
 	}
+	if !source.node.isDir() { // it stays even if it is removed from the Dir
+		d.dirState.mu.Lock()
+		source.node.opens++
+		d.dirState.mu.Unlock()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := make(map[string]mount, len(f.mounts)+1)
