@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -97,11 +100,17 @@ spec:
   containers: [{name: main, image: nginx}]
 `
 
+// readerOverrides make a Pod that waits for a change of a file.
+const readerOverrides = `{"spec": {
+	"containers": [{"name": "reader", "image": "busybox", "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+		"command": ["sh", "-c", "until grep -q slow /v/mode; do sleep 0.1; done; cat /v/mode; echo"]}],
+	"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}}`
+
 // TestKubectlPods looks into Pods with kubectl: their commands run, and fail, as in
 // containers.
 func TestKubectlPods(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	program.Up(t, dir, "--nodes", "1")
+	p := program.Up(t, dir, "--nodes", "1")
 	file := filepath.Join(t.TempDir(), "pods.yaml")
 	writeFile(t, file, commandManifest)
 	kubectl := func(t *testing.T, args ...string) string {
@@ -167,6 +176,26 @@ func TestKubectlPods(t *testing.T) {
 		if got, err := os.ReadFile(back); err != nil || string(got) != "copied\n" {
 			t.Errorf("copied back: %q, %v", got, err)
 		}
+	})
+	t.Run("a token", func(t *testing.T) {
+		token := kubectl(t, "exec", "server", "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token")
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+		review, err := p.Client(t).AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil || review.Status.User.Username != "system:serviceaccount:default:default" {
+			t.Errorf("got %+v, %v", review.Status, err)
+		}
+	})
+	t.Run("debug", func(t *testing.T) {
+		kubectl(t, "debug", "server", "--image=busybox", "--container=debugger", "--", "sh", "-c", "echo debugging $(hostname); exit 2")
+		expect(t, "condition met", "wait pod/server --for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=2 --timeout=60s")
+		expect(t, "debugging server\n", "logs server -c debugger")
+	})
+	t.Run("an updated ConfigMap", func(t *testing.T) {
+		kubectl(t, "run", "reader", "--image=busybox", "--restart=Never", "--overrides", readerOverrides)
+		expect(t, "condition met", "wait pod/reader --for=condition=Ready --timeout=60s")
+		kubectl(t, "patch", "configmap", "settings", "-p", `{"data":{"mode":"slow"}}`)
+		expect(t, "condition met", "wait pod/reader --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+		expect(t, "slow\n", "logs reader")
 	})
 	t.Run("a Job", func(t *testing.T) {
 		kubectl(t, "create", "job", "fails", "--image=busybox", "--", "sh", "-c", "echo tried; exit 1")
