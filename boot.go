@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/clients"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
@@ -46,6 +47,7 @@ type controlPlane struct {
 	ready       atomic.Bool
 	dirPath     atomic.Pointer[string] // of dir, for any goroutine
 	observer    *observe.Observer
+	clients     *clients.Clients
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir

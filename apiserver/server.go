@@ -106,6 +106,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	installWatchFlows(front)
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
+	installOutsideHandler(front, cfg.Outside)
 	counter := installRequestCounter(front)
 	completed, err := config.Complete()
 	if err != nil {

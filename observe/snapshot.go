@@ -9,6 +9,7 @@ type Snapshot struct {
 	Process     Process      `json:"process"`
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
+	Clients     []Client     `json:"clients,omitempty"`     // by name
 	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; only while no controller is busy
 	Journal     JournalStats `json:"journal"`
 }

@@ -17,7 +17,8 @@ import (
 const maxFailing = 3 // failing keys shown per controller
 
 // WriteStatus writes a snapshot as "json" or "yaml", as tables of the queues that
-// had work and the controllers with problems (""), or with all queues ("wide").
+// had work, the clients and the controllers with problems (""), or with all queues
+// and numbers ("wide").
 func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	var (
 		out []byte
@@ -25,9 +26,9 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	)
 	switch format {
 	case "":
-		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(clientRows(s.Clients, false, s.Time)) + formatTable(troubleRows(s)))
 	case "wide":
-		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(clientRows(s.Clients, true, s.Time)) + formatTable(troubleRows(s)))
 	case "json":
 		out, err = json.MarshalIndent(s, "", "  ")
 		out = append(out, '\n')
@@ -131,10 +132,15 @@ func wideRows(queues []observe.Queue) [][]string {
 }
 
 // troubleRows returns the controllers that are not running or have an
-// intervention, and failing keys.
-func troubleRows(controllers []observe.Controller) [][]string {
+// intervention, failing keys, and the clients that have an intervention.
+func troubleRows(s observe.Snapshot) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
-	for _, c := range controllers {
+	for _, c := range s.Clients {
+		if c.Reason != "" {
+			rows = append(rows, []string{c.Name, c.State, c.Reason})
+		}
+	}
+	for _, c := range s.Controllers {
 		if c.State != "running" && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, c.Reason})
 		}

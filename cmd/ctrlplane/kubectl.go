@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -45,7 +46,10 @@ func runKubectl(t *target, args []string) error {
 		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
 		flags.KubeConfig = &path
 		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
-		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config { cfg.QPS = -1; return cfg })
+		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
+			cfg.QPS, cfg.UserAgent = -1, kubectlUserAgent()
+			return cfg
+		})
 	} else {
 		// Verbs that need no server work without a control plane; the others return err.
 		server, token := "https://127.0.0.1:0", "none"
@@ -66,6 +70,13 @@ func runKubectl(t *target, args []string) error {
 		cmdutil.CheckErr(err)
 	}
 	return nil
+}
+
+// kubectlUserAgent returns the user agent that a kubectl of its own has: by its program
+// the API server and the users of "ctrlplane clients" know it.
+func kubectlUserAgent() string {
+	_, rest, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
+	return "kubectl/" + rest
 }
 
 // refusingTransport fails every request with the error that no control plane is

@@ -45,6 +45,7 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 		}
 	}
 	g.linkCalls()
+	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.linkAdds()
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
@@ -62,13 +63,14 @@ func isRoutine(o observe.Object) bool {
 }
 
 func (g *graph) addCall(r *observe.Record, c *observe.Called) {
-	if !c.IsWrite() && !c.Failed() {
+	if !c.IsWrite() && (!c.Failed() || c.Client != nil) { // clients such as kubectl ask whether an object exists
 		return
 	}
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
+		cause: c.Cause, client: c.Client != nil,
 	}
 	g.calls = append(g.calls, n)
 	if c.Sync == 0 {
@@ -143,6 +145,15 @@ func (g *graph) linkCalls() {
 				s.Time = c.Time
 			}
 			s.Took = max(s.Took, c.End().Sub(s.Time))
+		}
+	}
+}
+
+// linkClientWrites links writes of clients to the events on their watches.
+func (g *graph) linkClientWrites() {
+	for _, c := range g.calls {
+		if e := g.bySeq[c.cause]; e != nil && c.parent == nil {
+			c.setCause(e, Likely, ByWatch)
 		}
 	}
 }

@@ -16,6 +16,10 @@ const maxSyncsShown = 5
 // addControllerDetails adds the details of a controller.
 func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	m.addHeldDetails(s, sc.controller)
+	if c, is := m.findClient(sc.controller); is {
+		m.addClientDetails(s, c)
+		return
+	}
 	s.addField("", sc.purpose)
 	c, ok := m.findController(sc.controller)
 	if !ok {
