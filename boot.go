@@ -42,12 +42,16 @@ type controlPlane struct {
 	cause     error         // final when done is closed
 	watcher   sync.WaitGroup
 
+	stopScraping context.CancelFunc // nil before startScraping
+	scraping     sync.WaitGroup
+
 	// ready says that the start has succeeded: the fields below are final. Before,
 	// only the steps of the start use them.
 	ready       atomic.Bool
 	dirPath     atomic.Pointer[string] // of dir, for any goroutine
 	observer    *observe.Observer
 	clients     *clients.Clients
+	scraped     []*scrapedProcess
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
@@ -126,13 +130,14 @@ func (p *controlPlane) startSteps() []startStep {
 		{run: p.startKubelets, close: p.closeKubelets},
 		// Before readiness: a client that sees the control plane as ready may call it.
 		{run: p.serveControl},
+		{run: p.startScraping, close: p.closeScraping},
 		// Beside the controllers: both wait for the API server's first complete answer,
 		// and neither needs the other. With leader election the leader creates them.
 		{stage: "nodes", run: p.startNodes, close: p.closeNodes, background: true, skip: p.config.Nodes.Count == 0 || elect},
 		// The scheduler is one of them. With leader election they start later, and only
 		// the campaign for the lease starts here; closing it ends what the leader started.
 		{stage: "controllers", run: p.startControllers, close: p.closeLease},
-		// Readiness means that the nodes exist.
+		// Readiness means that the nodes exist, or that the API server refuses them.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady},
 		{run: p.createKubeconfig},

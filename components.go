@@ -37,6 +37,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}
+	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
+		return err
+	}
 	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName)}
 	if err := p.nodes.config.Check(); err != nil {
 		return err
@@ -146,7 +149,7 @@ func (p *controlPlane) extraControllers() ([]controllers.ExtraController, error)
 			Name:    c.Name,
 			Aliases: c.Aliases,
 			Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
-				return c.Build(cloud.Environment(e))
+				return c.Build(cloud.Environment{Informers: e.Informers, Client: e.Client, Metrics: e.Metrics})
 			},
 		})
 	}
@@ -192,7 +195,9 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	if _, err := scheduler.New(cfg); err != nil { // reports wrong flags before anything is served
 		return extra, err
 	}
-	extra.Build = func(context.Context, controllers.Environment) (func(context.Context), error) {
+	extra.Build = func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
+		cfg := cfg
+		cfg.Recorder, cfg.View = p.recorderFor(scheduler.Name), e.ViewOwn
 		s, err := scheduler.New(cfg)
 		if err != nil {
 			return nil, err

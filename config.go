@@ -88,6 +88,9 @@ type ObserveConfig struct {
 	// 0 = observe.DefaultRecords. A negative
 	// number turns observation off; work queues are still counted for /metrics.
 	Records int
+	// With is where other processes serve workqueue_* metrics, as URL or PROGRAM=URL; nil
+	// = none. Their queues are observed, too: as those of the client of that program.
+	With []string
 }
 
 // LogConfig configures the log of all components: where it goes, how much of it, and
@@ -98,15 +101,16 @@ type LogConfig = logfile.Config
 // later changes to s do not reach.
 func (s *Server) copyConfig() *Server {
 	c := &Server{
-		Name: s.Name, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
+		Name: s.Name, Private: s.Private, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
 		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests),
-		Etcd: s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
+		Kubernetes: s.Kubernetes,
+		Etcd:       s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
 		Nodes: s.Nodes, Network: s.Network, Observe: s.Observe,
 		KeepGCSettings: s.KeepGCSettings, OnWarning: s.OnWarning, OnStage: s.OnStage,
 	}
 	for _, list := range []*[]string{
 		&c.Etcd.Endpoints, &c.APIServer.Args, &c.Controllers.Select, &c.Controllers.Args,
-		&c.Scheduler.Args, &c.Nodes.Labels, &c.Nodes.Taints,
+		&c.Scheduler.Args, &c.Observe.With, &c.Nodes.Labels, &c.Nodes.Taints,
 	} {
 		*list = slices.Clone(*list)
 	}

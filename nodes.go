@@ -32,8 +32,10 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		ProviderID: cloud.ProviderID,
 		CheckPod:   metricsapi.CheckAnnotations,
 		Stages:     c.Count > 0,
+		Recorder:   p.recorderFor(kubeletName),
 		Logger:     p.log.With("component", kubeletName),
 		Connect:    p.kubeletClientConfig,
+		Warn:       p.warn,
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *controlPlane) startObserver() {
 	p.observer = observe.New(observe.Options{
 		Records:    max(p.config.Observe.Records, 0),
 		Queues:     queues.All(),
-		MoreQueues: p.schedulerQueues,
+		MoreQueues: func() []observe.Queue { return append(p.schedulerQueues(), p.outsideQueues()...) },
 		Workers: func(controller, queue string) int {
 			if !p.ready.Load() {
 				return 0
@@ -107,7 +107,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	v := observe.Process{
 		Name:       p.config.Name,
 		Version:    Version(),
-		Kubernetes: KubernetesVersion,
+		Kubernetes: DescribeKubernetes(p.config.Kubernetes),
 		Ephemeral:  p.config.Dir == "",
 		PID:        os.Getpid(),
 		State:      observe.Starting,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path"
 	"strings"
@@ -34,7 +35,7 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	state, err := p.clearAddress()
+	state, err := p.beginState()
 	if err != nil {
 		return err
 	}
@@ -53,12 +54,16 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 
 func (p *controlPlane) usesEmbeddedEtcd() bool { return len(p.config.Etcd.Endpoints) == 0 }
 
-// closeDataDir removes what a failed start has created.
+// closeDataDir removes what a failed start has created, but not a restore that it has
+// begun in an etcd cluster: only the folder can finish that.
 func (p *controlPlane) closeDataDir() (err error) {
 	switch {
 	case p.dir == nil:
 		return nil
 	case p.ready.Load():
+		return p.dir.Close()
+	case !p.usesEmbeddedEtcd() && !p.dir.Ephemeral() && p.snapshotTarget().HasPending():
+		p.warn(fmt.Sprintf("data folder %s is kept, because the state in etcd is half restored: start again without --from to finish that", p.dir.Path()))
 		return p.dir.Close()
 	case p.placed: // or the next start would begin with that snapshot without being told to
 		err = p.snapshotTarget().WithdrawInitial()
@@ -205,7 +210,7 @@ func (p *controlPlane) usesSeed() bool {
 }
 
 func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
-	pairs, err := seed.Pairs(time.Now())
+	pairs, err := seed.Pairs(minorVersion(p.config.Kubernetes), time.Now())
 	if err != nil {
 		return err
 	}
@@ -259,7 +264,7 @@ func snapshotTarget(dir *datadir.Dir, prefix, name string) snapshotservice.Targe
 	return snapshotservice.Target{
 		Dir:          dir,
 		Prefix:       prefix,
-		ControlPlane: strings.TrimPrefix(name, "ctrlplane-"),
+		ControlPlane: name,
 		Versions:     snapshotservice.Versions{Kubernetes: KubernetesVersion, Program: Version()},
 	}
 }

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -85,7 +84,7 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	switch {
 	case c.Conflict:
 		cl.conflicts.Add(1)
-	case c.Failed() && !isAbsence(c):
+	case c.Failed() && !c.IsAbsence():
 		cl.errors.Add(1)
 	}
 	if c.IsWrite() {
@@ -95,10 +94,6 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	}
 	cl.last.Store(&answered{c, now})
 }
-
-// isAbsence reports whether a call has found that an object does not exist: clients ask
-// before they create it.
-func isAbsence(c *observe.Called) bool { return c.Verb == "get" && c.Status == http.StatusNotFound }
 
 // noteWrite remembers a version that the client has written.
 func (cl *client) noteWrite(version string) {

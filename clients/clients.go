@@ -70,7 +70,11 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	}
 	r := newRequest(c.config.Observer, cl, req, who)
 	defer r.finish()
-	cl.gate.Handle(r.wrap(w), r.req, next)
+	if r.lasts || !r.call.IsWrite() {
+		cl.gate.Handle(r.wrap(w), r.req, next)
+		return
+	}
+	observe.ServeCall(cl.name, &r.call.Wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
 }
 
 // clientOf returns the client that sends a request.
@@ -134,6 +138,23 @@ func (c *Clients) evictIdle() bool {
 		}
 	}
 	return true
+}
+
+// NameOf returns the name of the only client of a program, or else the program.
+func (c *Clients) NameOf(program string) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	found := ""
+	for name := range c.byName {
+		if first, _, _ := strings.Cut(name, " ("); first != program {
+			continue
+		}
+		if found != "" {
+			return program
+		}
+		found = name
+	}
+	return cmp.Or(found, program)
 }
 
 // Snapshot returns the clients by name.

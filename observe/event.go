@@ -1,6 +1,9 @@
 package observe
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Kind names a type of event in JSON and in queries.
 type Kind string
@@ -116,6 +119,9 @@ type Delivered struct {
 	Queues []string `json:"queues,omitempty"`
 	// Adds holds the number of each of these adds within its queue, from 1.
 	Adds []uint64 `json:"adds,omitempty"`
+	// Deleting is set if the object is marked as deleted since this version: it has a
+	// deletion timestamp, and the version that was delivered before has none.
+	Deleting bool `json:"deleting,omitempty"`
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey  `json:"later,omitempty"`
 	Took  time.Duration `json:"tookNanos"` // in the handler
@@ -142,6 +148,9 @@ type Called struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
 	Error           string `json:"error,omitempty"`
+	// Wrote lists what the call has written, as the storage reports it. It is empty for
+	// a call without an effect, and with storage that does not report.
+	Wrote []Written `json:"wrote,omitempty"`
 	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
 	// Client is who made the call, if that is a client outside of the process.
@@ -150,6 +159,15 @@ type Called struct {
 	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
+}
+
+// Written is a version of an object that a call has stored, or its removal.
+type Written struct {
+	Resource        string `json:"resource"` // RESOURCE or RESOURCE.GROUP
+	Namespace       string `json:"namespace,omitempty"`
+	Name            string `json:"name"`
+	ResourceVersion string `json:"resourceVersion"`
+	Deleted         bool   `json:"deleted,omitempty"`
 }
 
 // IsWrite reports whether the call can change an object.
@@ -167,17 +185,27 @@ func (c *Called) IsRoutine() bool {
 	return c.Object.Resource == "leases" || c.Object.Resource == "events"
 }
 
+// IsAbsence reports whether a client has found that an object does not exist. It asks
+// before it creates one: that is no failure.
+func (c *Called) IsAbsence() bool {
+	return c.Client != nil && c.Verb == "get" && c.Status == http.StatusNotFound
+}
+
+// isPlainRead reports whether the call only reads, as expected.
+func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }
+
 // Failed reports whether the call was rejected or got no answer.
 func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }
 
 // Basis says how an inferred value is known.
 type Basis string
 
-// The bases, from most to least reliable: the worker's own log line names the
-// key; the object of its calls is likely the key or related to it; the object
+// The bases, from most to least reliable: the queue exposes its keys; the worker's own
+// log line names the key; the object of its calls is likely the key or related to it; the object
 // whose event caused the oldest add is likely the origin of the key.
 const (
 	BasisUnknown Basis = ""
+	BasisQueue   Basis = "queue"
 	BasisLog     Basis = "log"
 	BasisCall    Basis = "call"
 	BasisEvent   Basis = "event"
@@ -185,6 +213,9 @@ const (
 
 // Inferred reports whether a value on this basis is likely but not certain.
 func (b Basis) Inferred() bool { return b == BasisCall || b == BasisEvent }
+
+// Certain reports whether a key on this basis is certain.
+func (b Basis) Certain() bool { return b == BasisQueue || b == BasisLog }
 
 // Synced is a completed sync: a worker's work on one key of a queue.
 type Synced struct {

@@ -177,13 +177,15 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 	}
 	for _, v := range o.moreQueues() {
-		o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
+		if !v.Outside { // its source knows its rates
+			o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
+		}
 		s.Queues = append(s.Queues, v)
 	}
 	behind := o.handlers.lagsByRecorder(now)
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
-		c.Running = running[r.name]
+		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
 		c.Failing = o.sampler.failingKeys(r.name)
 		s.Controllers = append(s.Controllers, c)
@@ -286,6 +288,9 @@ func busyNames(s *Snapshot) []string {
 		}
 	}
 	for _, q := range s.Queues {
+		if q.Outside {
+			continue
+		}
 		n := q.InFlight
 		if !q.Parked {
 			n += q.Depth

@@ -20,6 +20,8 @@ type Recorder struct {
 	watched sync.Map // set of resources
 	writes  sync.Map // WriteCount without its count → *atomic.Int64
 
+	keyed sync.Map // name → *KeyedQueue
+
 	writing atomic.Int64 // writes without an answer, except of Leases and Events
 
 	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
@@ -89,6 +91,25 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
 		r.observer.markActive(now)
 	}
+}
+
+// Call runs send, which makes the API call c and fills in its answer, and records c.
+// What the storage writes meanwhile, in the goroutines that serve the call, is
+// recorded with it: see NoteWrite. With a nil Recorder, Call just runs send.
+func (r *Recorder) Call(c *Called, send func()) {
+	if r == nil {
+		send()
+		return
+	}
+	defer r.BeginCall(c)()
+	run := &callRun{}
+	s := &scope{labels: r.labels, recorder: r, call: run}
+	if current := currentScope(); current != nil && current.recorder == r {
+		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
+	}
+	runInScope(s, send)
+	c.Wrote = run.end()
+	r.RecordCall(c)
 }
 
 // BeginCall counts a write in flight. The caller calls ended once the call has been
@@ -189,6 +210,15 @@ func (r *Recorder) recordSync(s *Synced, now time.Time) {
 		r.failures.Add(1)
 	}
 	r.observer.append(s, now)
+}
+
+// keyedSyncs returns the syncs in flight of the recorder's KeyedQueues.
+func (r *Recorder) keyedSyncs() (list []RunningSync) {
+	r.keyed.Range(func(_, k any) bool {
+		list = append(list, k.(*KeyedQueue).queue.runningSyncs()...)
+		return true
+	})
+	return list
 }
 
 func (r *Recorder) snapshot() Controller {

@@ -65,6 +65,9 @@ func formatHeadline(s observe.Snapshot) string {
 		is = append(is, summarizeActivity(s))
 	}
 	parts := []string{strings.Join(is, " and ")}
+	if p.Kubernetes != "" {
+		parts = append(parts, "Kubernetes "+p.Kubernetes)
+	}
 	if up := s.Time.Sub(p.Started); !p.Started.IsZero() && up > 0 {
 		parts = append(parts, "up "+formatUptime(up))
 	}
@@ -102,7 +105,7 @@ func busyRows(queues []observe.Queue) [][]string {
 		add(q)
 	}
 	for _, q := range queues {
-		if q.Depth+q.InFlight == 0 && q.Adds > 0 {
+		if q.Pending() == 0 && q.Adds > 0 || q.Outside {
 			add(q)
 		}
 	}
@@ -191,9 +194,24 @@ func formatTable(rows [][]string) string {
 	return b.String()
 }
 
-func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+// formatInt formats a number, of which -1 is unknown.
+func formatInt(n int64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return strconv.FormatInt(n, 10)
+}
 
-func formatRate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
+// unknownNumber stands for a number that is not known, which is not 0.
+const unknownNumber = "?"
+
+// formatRate formats a rate, of which -1 is unknown.
+func formatRate(n float64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64)
+}
 
 // formatQuantile formats a duration in few columns. Without measurements it is
 // empty.

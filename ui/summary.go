@@ -30,22 +30,39 @@ func summarizeActivity(s observe.Snapshot) string {
 func describeWork(s observe.Snapshot) string {
 	var names []string
 	for _, q := range busyQueues(s.Queues) {
-		names = append(names, fmt.Sprintf("%s (depth %d, %d in flight)", q.Name, q.Depth, q.InFlight))
+		names = append(names, describePending(q))
 	}
 	if len(names) == 0 {
 		names = s.Process.Busy
 	}
 	if len(names) == 0 {
-		return "waiting for informers or timers"
+		return describeRecentWork(s.Queues)
 	}
 	return joinFirst(names)
+}
+
+// describeRecentWork says why a control plane without work is not settled yet: the last
+// write, delivery or sync may have effects that are on their way. It names the
+// controllers that have finished keys lately.
+func describeRecentWork(queues []observe.Queue) string {
+	var names []string
+	for _, q := range queues {
+		if who := cmp.Or(q.Controller, q.Name); q.DoneRate > 0 && !slices.Contains(names, who) {
+			names = append(names, who)
+		}
+	}
+	const recent = "the last write, delivery or sync was only a moment ago"
+	if len(names) == 0 {
+		return recent
+	}
+	return recent + " (at work lately: " + joinFirst(names) + ")"
 }
 
 // busyQueues returns the queues with work, deepest first.
 func busyQueues(queues []observe.Queue) []observe.Queue {
 	var busy []observe.Queue
 	for _, q := range queues {
-		if q.Depth+q.InFlight > 0 {
+		if q.Pending() > 0 && !q.Outside {
 			busy = append(busy, q)
 		}
 	}
@@ -53,6 +70,18 @@ func busyQueues(queues []observe.Queue) []observe.Queue {
 		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(b.InFlight, a.InFlight))
 	})
 	return busy
+}
+
+// describePending describes the keys of a queue: "job (depth 3, 1 in flight)".
+func describePending(q observe.Queue) string {
+	var numbers []string
+	if q.Depth >= 0 {
+		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth))
+	}
+	if q.InFlight >= 0 {
+		numbers = append(numbers, fmt.Sprintf("%d in flight", q.InFlight))
+	}
+	return q.Name + " (" + strings.Join(numbers, ", ") + ")"
 }
 
 // joinFirst lists the first names and counts the rest.

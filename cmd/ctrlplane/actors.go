@@ -1,12 +1,12 @@
 package main
 
 import (
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/cliargs"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // actors is what the verbs that intervene are for: controllers or clients. The verbs of
@@ -15,8 +15,8 @@ type actors struct {
 	verb, noun    string // "controllers", "controller"
 	examples      [2]string
 	interventions func(*controlrest.Client) control.Interventions
-	// splitNames says that names may be separated by commas, and have no other
-	// punctuation. The names of clients may have any.
+	// splitNames says that names may be separated by commas or be short names of
+	// kubectl. The names of clients may have any punctuation.
 	splitNames bool
 }
 
@@ -33,17 +33,30 @@ var (
 
 // parseNames returns the names in the arguments.
 func (a actors) parseNames(verb string, args []string, all bool) ([]string, error) {
-	switch {
-	case all && len(args) > 0:
-		return nil, usage.Errorf("%s %s: %s names and --all exclude each other: use one of them", a.verb, verb, a.noun)
-	case all:
-		return []string{control.AllControllers}, nil
-	case len(args) == 0 || slices.Contains(args, ""):
-		return nil, usage.Errorf(`%s %s: missing %s name: "ctrlplane %[1]s" lists them`, a.verb, verb, a.noun)
-	case !a.splitNames:
-		return args, nil
-	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return nil, usage.Errorf(`%s %s: unknown %s %q: "ctrlplane %[1]s" lists them`, a.verb, verb, a.verb, args)
+	if !a.splitNames {
+		return cliargs.ClientNames(verb, args, all)
 	}
-	return strings.Split(strings.Join(args, ","), ","), nil
+	names, err := cliargs.ControllerNames(verb, args, all)
+	for i, name := range names {
+		names[i] = a.expandName(name)
+	}
+	return names, err
+}
+
+// parseDelay returns the names and the delay in NAME… DURATION.
+func (a actors) parseDelay(args []string, all bool) ([]string, time.Duration, error) {
+	args, d, err := cliargs.Delay(a.verb, a.noun, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	names, err := a.parseNames("delay", args, all)
+	return names, d, err
+}
+
+// expandName replaces a short name of kubectl by the name of the controller.
+func (a actors) expandName(name string) string {
+	if !a.splitNames {
+		return name
+	}
+	return explain.ExpandShortName(name)
 }

@@ -20,6 +20,7 @@ import (
 
 func newChildCommand(t *target) *cobra.Command {
 	u := &upCommand{target: t}
+	u.server.Private = true
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
 		Short: "Start a control plane for the parent process",
@@ -61,7 +62,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
 			Protocol:   childproc.ProtocolVersion,
 			Version:    ctrlplane.Version(),
-			Kubernetes: ctrlplane.KubernetesVersion,
+			Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 			PID:        os.Getpid(),
 			URL:        s.URL(),
 			DataDir:    s.DataDir(),

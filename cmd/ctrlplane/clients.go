@@ -1,22 +1,18 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newClientsCommand(t *target) *cobra.Command {
-	var output string
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "clients",
 		Short: "List the programs that use the API server; pause, step, delay and fail them",
@@ -37,8 +33,8 @@ up. Requests of ctrlplane's own verbs are never held, delayed or failed.`,
   ctrlplane clients resume --all`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
-				return usage.Errorf("--output: unknown format %q: use wide, json or yaml, or leave it out", output)
+			if err := output.validate(); err != nil {
+				return err
 			}
 			client, err := t.controlClient()
 			if err != nil {
@@ -51,28 +47,19 @@ up. Requests of ctrlplane's own verbs are never held, delayed or failed.`,
 			return printClients(cmd.OutOrStdout(), list, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
+	output.add(cmd)
 	addInterventionVerbs(cmd, t, clientActors)
 	return cmd
 }
 
-func printClients(out io.Writer, list []observe.Client, format string) error {
-	switch format {
-	case "json":
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(control.ClientList{Items: list})
-	case "yaml":
-		data, err := yamltext.Marshal(control.ClientList{Items: list})
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(data)
+func printClients(out io.Writer, list []observe.Client, output *outputFlag) error {
+	name := func(c observe.Client) string { return c.Name }
+	if done, err := writeList(output, out, control.ClientList{Items: list}, list, name); done {
 		return err
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "no client has sent a request yet")
 		return err
 	}
-	return ui.WriteClients(out, list, format == "wide")
+	return ui.WriteClients(out, list, output.format == outputWide)
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,12 @@ func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all "+a.verb+" to which it can apply")
 }
 
+// unchanged says why an action has changed no controller or client.
+var unchanged = map[string]string{
+	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
+	"stopped": "not running", "started": "running already",
+}
+
 func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
 	client, err := t.controlClient()
 	if err != nil {
@@ -81,9 +88,10 @@ func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if text == "" {
-		text = "none"
+	if why := unchanged[past]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
+	text = cmp.Or(text, "none")
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
 	return err
 }
@@ -96,18 +104,7 @@ func newDelayCommand(t *target, a actors) *cobra.Command {
 		Example: fmt.Sprintf(`  ctrlplane %[1]s delay %[2]s 2s
   ctrlplane %[1]s clear %[2]s`, a.verb, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("%s delay: missing %s name and duration: write NAME 500ms", a.verb, a.noun)
-			}
-			last := len(args) - 1
-			d, err := time.ParseDuration(args[last])
-			if err != nil {
-				return usage.Errorf("%s delay: %q is not a duration: write one such as 500ms or 2s after the names", a.verb, args[last])
-			}
-			if d <= 0 {
-				return usage.Errorf(`%s delay: %v is not positive: use a longer delay, or "ctrlplane %[1]s clear"`, a.verb, d)
-			}
-			names, err := a.parseNames("delay", args[:last], all)
+			names, d, err := a.parseDelay(args, all)
 			if err != nil {
 				return err
 			}

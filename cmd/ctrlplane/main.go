@@ -3,10 +3,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -32,6 +34,9 @@ func run(ctx context.Context, release func(), args []string) int {
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	err := root.ExecuteContext(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
+	}
 	printError(err)
 	return exitCode(err)
 }

@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,10 +37,13 @@ watch what they do.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: rejectInvalidFlags,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		TraverseChildren:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			t.acceptContextName()
+			return rejectInvalidFlags(cmd)
+		},
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		TraverseChildren: true,
 	}
 	cobra.EnableCommandSorting = false // the groups have an order of their own
 	hideGlobalFlags()
@@ -74,7 +80,7 @@ func hideGlobalFlags() {
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 }
 
-func rejectInvalidFlags(cmd *cobra.Command, _ []string) error {
+func rejectInvalidFlags(cmd *cobra.Command) error {
 	if err := rejectGlobalFlags(cmd); err != nil {
 		return err
 	}
@@ -132,14 +138,48 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var known []string
+	hint := fmt.Sprintf(`see "%s --help"`, cmd.CommandPath())
+	if meant := meantVerbs(cmd, args); len(meant) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(meant, " or "))
+	}
+	return usage.Errorf("unknown verb %q: %s", args[0], hint)
+}
+
+// otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
+var otherTools = map[string]string{
+	"cluster": "up", "create": "up", "start": "up", "serve": "up", "launch": "up",
+	"dashboard": "top", "ui": "top", "exec": "run", "describe": "kubectl describe",
+	"get": "kubectl get", "apply": "kubectl apply", "config": "kubeconfig", "unpause": "controllers resume",
+}
+
+// meantVerbs returns the quoted verbs that a wrong one probably stands for: of this
+// command, of one below it, or of another tool.
+func meantVerbs(cmd *cobra.Command, args []string) []string {
+	paths := map[string][]string{} // by name
 	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			known = append(known, c.Name())
+		if c.Hidden {
+			continue
+		}
+		paths[c.Name()] = append(paths[c.Name()], c.Name())
+		for _, below := range c.Commands() {
+			if !below.Hidden && c.Name() != "completion" {
+				paths[below.Name()] = append(paths[below.Name()], c.Name()+" "+below.Name())
+			}
 		}
 	}
-	hint := suggest.Hint(args[0], known, fmt.Sprintf(`see "%s --help"`, cmd.CommandPath()))
-	return usage.Errorf("unknown verb %q: %s", args[0], hint)
+	word := args[0]
+	found := paths[word]
+	if own, ok := otherTools[word]; found == nil && !cmd.HasParent() && ok {
+		found = []string{own}
+	}
+	if near, ok := suggest.Nearest(word, slices.Sorted(maps.Keys(paths))); found == nil && ok {
+		found = paths[near]
+	}
+	quoted := make([]string, len(found))
+	for i, path := range found {
+		quoted[i] = strconv.Quote(path)
+	}
+	return quoted
 }
 
 func rejectArgs(cmd *cobra.Command, args []string) error {

@@ -48,7 +48,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
+	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -60,11 +60,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 		}
 	}
 	if u.merge {
-		if _, err := kubeconfig.Merge(s.Name, s.KubeconfigObject()); err != nil {
+		cfg := s.KubeconfigObject()
+		if _, err := kubeconfig.Merge(cfg.CurrentContext, cfg); err != nil {
 			return err
 		}
 		if u.ephemeral {
-			defer func() { err = errors.Join(err, kubeconfig.Unmerge(s.Name)) }()
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext)) }()
 		}
 	}
 	v.progress.Print(ui.RenderReady(v.mode, u.readyInfo(time.Since(began), u.merge)))
@@ -139,7 +140,8 @@ func (v *session) runView(ctx context.Context) error {
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
-	fmt.Printf("The control plane keeps running. To open the view again: %s. To stop the control plane: Ctrl-C here.\n", v.up.target.commandLine("top"))
+	// Short lines: terminals break long ones in the middle of a word.
+	fmt.Printf("The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.target.commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
@@ -163,10 +165,10 @@ func checkUserKubeconfig() error {
 func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	s := &u.server
 	info := ui.ReadyInfo{
-		Name:       u.target.name,
+		Name:       s.Name,
 		Took:       took,
 		URL:        s.URL(),
-		Kubernetes: ctrlplane.KubernetesVersion,
+		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.target.commandLine("kubectl"),
@@ -176,7 +178,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		info.Dir = s.DataDir()
 	}
 	if merged {
-		info.Context = s.Name
+		info.Context = s.KubeconfigObject().CurrentContext
 	}
 	for _, c := range s.ControllerStatuses() {
 		info.Controllers++

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,19 +23,20 @@ import (
 
 // upCommand has the flags of "ctrlplane up" and the server that they configure.
 type upCommand struct {
-	target       *target
-	server       ctrlplane.Server
-	ephemeral    bool
-	address      string
-	port         int
-	merge        bool
-	from         string
-	ui           string
-	showsTimings bool
-	logFile      string
-	logLevel     string
-	logFormat    string
-	verbosity    int
+	target        *target
+	server        ctrlplane.Server
+	ephemeral     bool
+	ephemeralName string // of an ephemeral control plane for which no name is given
+	address       string
+	port          int
+	merge         bool
+	from          string
+	ui            string
+	showsTimings  bool
+	logFile       string
+	logLevel      string
+	logFormat     string
+	verbosity     int
 }
 
 func newUpCommand(t *target) *cobra.Command {
@@ -53,16 +56,21 @@ folder.`,
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
+  ctrlplane up --kubernetes 1.35
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
 	}
 	u.addFlags(cmd)
+	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	return cmd
 }
+
+// kubernetesFlagHelp is the help of --kubernetes.
+var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of ctrlplane, without emulation)"
 
 // addFlags adds the flags that "up" and "run" share.
 func (u *upCommand) addFlags(cmd *cobra.Command) {
@@ -97,6 +105,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate file for that etcd cluster")
 	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
 	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
+	f.StringArrayVar(&s.Observe.With, "with", nil, "show the work queues of another process, too: the URL of its metrics, or PROGRAM=URL to join them with the client of that program (repeatable)")
 	f.IntVar(&s.Observe.Records, "observe-records", observe.DefaultRecords, "number of records of events, calls and syncs to keep; -1 turns observation off")
 	f.BoolVar(&u.showsTimings, "timings", false, "once ready, show how long each part of the start took (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "log file of all components (default: ctrlplane.log in the data folder)")
@@ -147,9 +156,9 @@ func (u *upCommand) prepareServer() error {
 		s.FromSnapshot = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = u.target.clusterName()
-	if u.ephemeral && u.target.name == "default" {
-		s.Name = "ctrlplane-ephemeral"
+	s.Name = u.target.name
+	if u.ephemeral && !u.target.named() {
+		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
 	}
 	return u.prepareLog()
 }

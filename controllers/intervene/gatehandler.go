@@ -35,7 +35,9 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 	case req.Context().Err() != nil && err != nil:
 		return
 	case err != nil:
-		writeResponse(w, newStatusResponse(req, apierrors.NewServiceUnavailable(err.Error()).Status()))
+		resp := newStatusResponse(req, apierrors.NewServiceUnavailable(err.Error()).Status())
+		defer resp.Body.Close()
+		writeResponse(w, resp)
 		return
 	case h == nil:
 		defer g.finishWrite(nil, nil, nil)
@@ -62,6 +64,7 @@ func (g *Gate) handleHeld(w http.ResponseWriter, req *http.Request, h *heldWrite
 	}
 	g.handleOrFail(responsewriter.WrapForHTTP1Or2(kept), req, next)
 	resp := kept.response(req)
+	defer resp.Body.Close()
 	if h.byStep && resp.StatusCode < http.StatusBadRequest {
 		h.change = g.objects.readAfter(read, h.call, resp, h.change)
 	}
@@ -72,6 +75,7 @@ func (g *Gate) handleHeld(w http.ResponseWriter, req *http.Request, h *heldWrite
 // handleOrFail handles a request, or answers with an injected error.
 func (g *Gate) handleOrFail(w http.ResponseWriter, req *http.Request, next http.Handler) {
 	if resp := g.injectFault(req); resp != nil {
+		defer resp.Body.Close()
 		writeResponse(w, resp)
 		return
 	}

@@ -14,8 +14,10 @@ import (
 
 // State is what a control plane records in its data folder.
 type State struct {
-	// Name is what the kubeconfig calls the cluster.
+	// Name of the control plane.
 	Name string `json:"name,omitempty"`
+	// Private says that commands which name no control plane do not take this one.
+	Private bool `json:"private,omitempty"`
 	// Port of the API server, kept from one start to the next; 0 = none yet.
 	Port int `json:"port,omitempty"`
 	// Server is the URL of the API server.

@@ -9,7 +9,8 @@
 // Each link names the Rule by which it is known, and its Certainty:
 //
 //   - ByCall: the record of a call names the sync that made it. Exact.
-//
+//   - ByStorage: the storage reports that it wrote the version for the call. Exact. The
+//     next three rules serve records without such reports.
 //   - ByVersion: a call was answered with the version that was delivered. A write
 //     without an effect is answered with the existing version, so this alone is not
 //     exact. Exact are: a create; a delete that was answered with the last version of
@@ -17,15 +18,12 @@
 //     record shows that the new version, or a later one of any object, was known
 //     before the call began, no other call was answered with it, and the object was
 //     not removed meanwhile.
-//
 //   - ByDeletion: a delete was answered without the object, as the API server does if
 //     that call has removed it. Exact if there is one such call and one such
 //     deletion, or if the UIDs match.
-//
 //   - ByWrite: a call was in flight when the object changed, and it is of a kind whose
 //     answer does not contain the version that it makes: the removal of the last
 //     finalizer, a graceful delete, a delete of a collection, a binding. Likely.
-//
 //   - ByAdd: the time that a key was queued identifies the add that a sync follows, if
 //     only one matches, and the event names its adds. Exact. Older records lack the
 //     adds and are judged by time: the queue names an event by position, and the time
@@ -34,19 +32,15 @@
 //     it is worked on, so the time alone is also exact if the sync's log names the
 //     event's object as its key and the handler added as many keys as syncs match.
 //     Likely if only one of them applies.
-//
 //   - ByRetry: an earlier sync requeued the key. Exact if the queue's timer added it
 //     when that sync said, no other node delayed a key that may be the same, and both
 //     logs name the key.
-//
 //   - BySync: another sync of the controller added the key, as the garbage collector's
 //     queues feed each other. Exact if the queue reports it, Likely if only the time
 //     matches.
-//
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. Without records of delays: the controller
 //     received an event of the object. Likely.
-//
 //   - ByWatch: a client outside of the process had received the event, on one of its own
 //     watches, when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.

@@ -157,7 +157,7 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 
 // isKeyOf reports whether the log of s names the object of e as its key.
 func (n *Node) isKeyOf(e *Node) bool {
-	return n.KeyBasis == observe.BasisLog && n.Key == e.Object.Key()
+	return n.KeyBasis.Certain() && n.Key == e.Object.Key()
 }
 
 // addCountMatches reports whether the number of syncs that match e equals the number of
@@ -236,7 +236,7 @@ func (a *addIndex) addingSync(s *Node) *Node {
 
 // delayingEvent returns the last event without adds of the object that s works on.
 func (a *addIndex) delayingEvent(s *Node) *Node {
-	if s.KeyBasis != observe.BasisLog {
+	if !s.KeyBasis.Certain() {
 		return nil
 	}
 	list := endedBy(a.eventsWithoutAdds[objectKey{s.Controller, s.Key}], s.addedAt())

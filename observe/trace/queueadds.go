@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxTimerDelay is how late a queue's timer may fire on a busy machine.
@@ -46,7 +44,15 @@ func (a *addIndex) linkByQueue(s *Node) bool {
 		return a.linkOneOf(s)
 	}
 	if p := a.byID[s.record.CauseSync]; p != nil && p != s {
-		s.setCause(p, Exact, BySync)
+		rule := BySync
+		if p.Queue == s.Queue && s.hasSameKey(p) {
+			rule = ByRetry
+		}
+		s.setCause(p, Exact, rule)
+		return true
+	}
+	if e := a.bySeq[s.record.Cause]; e != nil {
+		s.setCause(e, Exact, ByAdd)
 		return true
 	}
 	if e := a.eventOfAdd(queueName{s.Controller, s.Queue}, s.record.Add, s); e != nil {
@@ -124,7 +130,7 @@ func (n *Node) nameAffinity(e *Node) int {
 	switch {
 	case n.isKeyOf(e):
 		return 2
-	case n.KeyBasis == observe.BasisLog && strings.HasPrefix(e.Object.Key(), n.Key+"-"):
+	case n.KeyBasis.Certain() && strings.HasPrefix(e.Object.Key(), n.Key+"-"):
 		return 1
 	}
 	return 0
@@ -169,12 +175,12 @@ func (n *Node) hasSameKey(other *Node) bool {
 	if other.Kind == Event {
 		return n.isKeyOf(other)
 	}
-	return n.KeyBasis == observe.BasisLog && other.KeyBasis == observe.BasisLog && n.Key == other.Key
+	return n.KeyBasis.Certain() && other.KeyBasis.Certain() && n.Key == other.Key
 }
 
 // hasOtherKey reports whether the logs of two syncs name different keys.
 func (n *Node) hasOtherKey(other *Node) bool {
-	return other.Kind == Sync && n.KeyBasis == observe.BasisLog && other.KeyBasis == observe.BasisLog && n.Key != other.Key
+	return other.Kind == Sync && n.KeyBasis.Certain() && other.KeyBasis.Certain() && n.Key != other.Key
 }
 
 func delayRule(by *Node) Rule {

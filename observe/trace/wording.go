@@ -63,9 +63,16 @@ func (p phrases) describeWrite(n *Node) string {
 	if n.failed() {
 		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
-	s := pastTense(n.Verb) + " " + what
+	did := pastTense(n.Verb)
+	if n.Gone && n.Verb == "delete" && n.afterMark() {
+		did = "removed"
+	}
+	s := did + " " + what
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
-	if !gone && n.ResourceVersion != "" {
+	switch {
+	case n.Marked:
+		s += " (version " + n.ResourceVersion + " is marked as deleted)"
+	case !gone && n.ResourceVersion != "":
 		s += " (version " + n.ResourceVersion + ")"
 	}
 	if n.Kind == Outside && n.Verb != "list" {
@@ -78,6 +85,16 @@ func (p phrases) describeWrite(n *Node) string {
 		s += ", which removed the object"
 	}
 	return s
+}
+
+// afterMark reports whether an earlier delete, which led to n, has marked the object.
+func (n *Node) afterMark() bool {
+	for p := n.parent; p != nil; p = p.parent {
+		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
+			return true
+		}
+	}
+	return false
 }
 
 func describeFailure(n *Node) string {

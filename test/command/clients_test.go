@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,7 +148,7 @@ func (t *clientsTest) awaitConfigMap(p *program.ControlPlane, name string) {
 // TestClients follows kubectl and an operator, and intervenes in both.
 func TestClients(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := program.Up(t, dir)
+	p := program.Up(t, dir, "--with", "shop-operator="+serveResponse(t, 200, testMetrics))
 	c := &clientsTest{T: t, dir: dir}
 	crd, err := filepath.Abs(siteCRD)
 	if err != nil {
@@ -170,9 +172,27 @@ func TestClients(t *testing.T) {
 		t.Errorf("%+v, last %+v", operator, operator.Last)
 	}
 
+	t.Run("metrics", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testMetrics(p) })
 	t.Run("pause", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testPause(p) })
 	t.Run("faults", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testFaults(p) })
 	t.Run("secrets", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testSecrets() })
+}
+
+// testMetrics looks for the queues of the operator, which serves some metrics. Their
+// keys do not keep the control plane from being settled.
+func (t *clientsTest) testMetrics(p *program.ControlPlane) {
+	var s observe.Snapshot
+	p.Await(t.T, "settled", func() bool { s = t.snapshot(); return s.Process.Settled })
+	var found []string
+	for _, q := range s.Queues {
+		if q.Outside {
+			found = append(found, fmt.Sprintf("%s %s %d %d %d %d", q.Controller, q.Name, q.Depth, q.Adds, q.Retries, q.InFlight))
+		}
+	}
+	if want := []string{shopOperator + " gadget 0 7 -1 -1", shopOperator + " widget 3 12 -1 -1"}; !slices.Equal(found, want) {
+		t.Errorf("queues of another process: %q", found)
+	}
+	t.says(t.run("status"), "widget ", "  3      ?")
 }
 
 // testPause holds the writes of clients. ctrlplane's own requests are not held.

@@ -1,0 +1,654 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// flow says how execution goes on after a command.
+type flow int
+
+const (
+	next flow = iota
+	breakLoop
+	continueLoop
+	returnFunc
+	exitShell
+)
+
+// maxLevels bounds nested commands, those of nested functions included.
+const maxLevels = 2000
+
+// run runs a script in the shell and returns its exit status; the EXIT trap is
+// part of it.
+func (sh *shell) run(stmts []*syntax.Stmt) int {
+	sh.protect(func() flow { return sh.stmts(stmts) })
+	sh.exitTrap()
+	return sh.status
+}
+
+// protect runs code of the shell; a failed expansion in it exits the shell.
+func (sh *shell) protect(code func() flow) (f flow) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		e, ok := r.(expandError)
+		if !ok {
+			panic(r)
+		}
+		sh.errorf("%s", e.msg)
+		sh.failed = true
+		sh.status = 2
+		if sh.bash {
+			sh.status = 1
+		}
+		f = exitShell
+	}()
+	return code()
+}
+
+func (sh *shell) stmts(list []*syntax.Stmt) flow {
+	for _, st := range list {
+		if f := sh.stmt(st); f != next {
+			return f
+		}
+	}
+	return next
+}
+
+func (sh *shell) stmt(st *syntax.Stmt) flow {
+	sh.p.step(1)
+	if f := sh.runTraps(); f != next {
+		return f
+	}
+	if sh.opt.noexec && !sh.interactive {
+		return next
+	}
+	p := sh.p
+	p.level++
+	defer func() { p.level-- }()
+	if p.level > p.high {
+		p.hold((p.level - p.high) * levelCost)
+		p.high = p.level
+	}
+	if p.level > maxLevels {
+		sh.errorf("nested too deeply: more than %d commands in each other", maxLevels)
+		panic(abort{139})
+	}
+	if st.Coprocess || st.Disown {
+		failExpansion("coprocesses are not simulated")
+	}
+	if st.Background {
+		sh.background(st)
+		return next
+	}
+	return sh.foreground(st)
+}
+
+// foreground runs a statement that is not in the background.
+func (sh *shell) foreground(st *syntax.Stmt) flow {
+	sh.tested = false
+	if st.Negated {
+		sh.conditions++
+	}
+	f := sh.redirected(st.Redirs, func() flow {
+		if st.Cmd == nil {
+			sh.status = 0
+			return next
+		}
+		return sh.command(st.Cmd)
+	})
+	if st.Negated {
+		sh.conditions--
+		sh.status = int(truth(sh.status == 0))
+		sh.tested = true
+	}
+	if f == next && sh.status != 0 && !sh.tested && sh.conditions == 0 {
+		if trap := sh.traps["ERR"]; trap != "" && !sh.inTrap {
+			f = sh.runTrap(trap)
+		}
+		if sh.opt.errexit {
+			return exitShell
+		}
+	}
+	return f
+}
+
+// condition runs commands whose failure errexit ignores.
+func (sh *shell) condition(list []*syntax.Stmt) flow {
+	sh.conditions++
+	defer func() { sh.conditions-- }()
+	return sh.stmts(list)
+}
+
+func (sh *shell) command(cmd syntax.Command) flow {
+	switch cmd := cmd.(type) {
+	case *syntax.CallExpr:
+		return sh.simple(cmd)
+	case *syntax.Block:
+		return sh.stmts(cmd.Stmts)
+	case *syntax.Subshell:
+		sh.status = sh.subshell(nil, func(c *shell) { c.run(cmd.Stmts) })
+	case *syntax.BinaryCmd:
+		return sh.binaryCommand(cmd)
+	case *syntax.IfClause:
+		return sh.ifClause(cmd)
+	case *syntax.WhileClause:
+		return sh.while(cmd)
+	case *syntax.ForClause:
+		return sh.forClause(cmd)
+	case *syntax.CaseClause:
+		return sh.caseClause(cmd)
+	case *syntax.FuncDecl:
+		sh.declare(cmd)
+	case *syntax.ArithmCmd:
+		sh.status = int(truth(sh.arithm(cmd.X) == 0))
+	case *syntax.LetClause:
+		for _, x := range cmd.Exprs {
+			sh.status = int(truth(sh.arithm(x) == 0))
+		}
+	case *syntax.TestClause:
+		sh.status = int(truth(!sh.testClause(cmd.X)))
+	case *syntax.DeclClause:
+		return sh.declClause(cmd)
+	case *syntax.TimeClause:
+		return sh.timeClause(cmd)
+	default:
+		failExpansion("%s is not simulated", strings.TrimPrefix(fmt.Sprintf("%T", cmd), "*syntax."))
+	}
+	return next
+}
+
+// subshell runs code in a copy of the shell, in the same process, and returns
+// its status. out replaces the standard output unless it is nil.
+func (sh *shell) subshell(out *ofile, code func(*shell)) int {
+	p := sh.p
+	defer p.enter()()
+	saved, dir := p.fds, p.dir
+	p.fds = saved.dup()
+	if out != nil {
+		p.fds.set(p.m, 1, out.dup())
+	}
+	defer func() {
+		p.fds.closeAll(p.m)
+		p.fds, p.dir = saved, dir
+	}()
+	c := sh.fork(p)
+	defer c.drop()
+	code(c)
+	return c.status
+}
+
+// substitute runs a command substitution and returns its output.
+func (sh *shell) substitute(cs *syntax.CmdSubst) string {
+	if len(cs.Stmts) == 0 {
+		sh.substatus = 0
+		return ""
+	}
+	out := &capture{}
+	file := sh.p.m.newFile(out)
+	defer file.release(sh.p.m)
+	sh.substatus = sh.subshell(file, func(c *shell) {
+		if name := onlyRedirect(cs.Stmts); name != nil {
+			c.protect(func() flow { c.copyFile(c.text(name)); return next })
+			return
+		}
+		c.conditions = 0
+		c.run(cs.Stmts)
+	})
+	data := out.take()
+	defer sh.p.hold(-len(data))
+	return strings.ReplaceAll(strings.TrimRight(string(data), "\n"), "\x00", "")
+}
+
+// onlyRedirect returns the name of the file in $(<file).
+func onlyRedirect(list []*syntax.Stmt) *syntax.Word {
+	if len(list) != 1 || list[0].Cmd != nil || len(list[0].Redirs) != 1 || list[0].Redirs[0].Op != syntax.RdrIn {
+		return nil
+	}
+	return list[0].Redirs[0].Word
+}
+
+func (sh *shell) copyFile(name string) {
+	o, err := sh.p.open(name, syscall.O_RDONLY, 0)
+	if err != nil {
+		sh.errorf("can't open %s: %s", name, errText(err))
+		sh.status = 1
+		return
+	}
+	sh.p.fds.set(sh.p.m, 0, o)
+	sh.status = 0
+	if err := copyStream(sh.p, 1, 0); err != nil {
+		sh.errorf("%s: %s", name, errText(err))
+		sh.status = 1
+	}
+}
+
+func (sh *shell) binaryCommand(cmd *syntax.BinaryCmd) flow {
+	switch cmd.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		sh.pipeline(cmd)
+		return next
+	case syntax.AndStmt, syntax.OrStmt:
+		if f := sh.condition([]*syntax.Stmt{cmd.X}); f != next {
+			return f
+		}
+		if (sh.status == 0) == (cmd.Op == syntax.AndStmt) {
+			return sh.stmt(cmd.Y)
+		}
+		sh.tested = true
+		return next
+	}
+	failExpansion("%s is not simulated", cmd.Op)
+	return next
+}
+
+func (sh *shell) ifClause(cmd *syntax.IfClause) flow {
+	for ; cmd != nil; cmd = cmd.Else {
+		if len(cmd.Cond) > 0 {
+			if f := sh.condition(cmd.Cond); f != next {
+				return f
+			}
+			if sh.status != 0 {
+				continue
+			}
+		}
+		sh.status = 0
+		return sh.stmts(cmd.Then)
+	}
+	sh.status = 0
+	return next
+}
+
+// loop runs the body of a loop once and reports whether the loop is over.
+func (sh *shell) loop(body []*syntax.Stmt) (f flow, over bool) {
+	switch f := sh.stmts(body); f {
+	case next:
+		return next, false
+	case breakLoop, continueLoop:
+		if sh.levels--; sh.levels > 0 {
+			return f, true
+		}
+		return next, f == breakLoop
+	default:
+		return f, true
+	}
+}
+
+func (sh *shell) while(cmd *syntax.WhileClause) flow {
+	sh.loops++
+	defer func() { sh.loops-- }()
+	status := 0
+	for {
+		switch f := sh.condition(cmd.Cond); f {
+		case next:
+		case breakLoop, continueLoop:
+			if sh.levels--; sh.levels > 0 {
+				return f
+			}
+			if f == continueLoop {
+				continue
+			}
+			sh.status = 0
+			return next
+		default:
+			return f
+		}
+		if (sh.status != 0) != cmd.Until {
+			sh.status = status
+			return next
+		}
+		f, over := sh.loop(cmd.Do)
+		status = sh.status
+		if over {
+			return f
+		}
+	}
+}
+
+func (sh *shell) forClause(cmd *syntax.ForClause) flow {
+	sh.loops++
+	defer func() { sh.loops-- }()
+	if cmd.Select {
+		failExpansion("select is not simulated")
+	}
+	if c, ok := cmd.Loop.(*syntax.CStyleLoop); ok {
+		return sh.cStyle(c, cmd.Do)
+	}
+	iter, ok := cmd.Loop.(*syntax.WordIter)
+	if !ok {
+		failExpansion("this loop is not simulated")
+	}
+	items := sh.params
+	if iter.InPos.IsValid() {
+		items = sh.fields(iter.Items)
+	}
+	size := totalLen(items)
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
+	sh.status = 0
+	for _, item := range items {
+		sh.p.step(1)
+		sh.set(iter.Name.Value, item)
+		if f, over := sh.loop(cmd.Do); over {
+			return f
+		}
+	}
+	return next
+}
+
+func (sh *shell) cStyle(c *syntax.CStyleLoop, body []*syntax.Stmt) flow {
+	sh.status = 0
+	if c.Init != nil {
+		sh.arithm(c.Init)
+	}
+	for c.Cond == nil || sh.arithm(c.Cond) != 0 {
+		sh.p.step(1)
+		if f, over := sh.loop(body); over {
+			return f
+		}
+		if c.Post != nil {
+			sh.arithm(c.Post)
+		}
+	}
+	return next
+}
+
+func (sh *shell) caseClause(cmd *syntax.CaseClause) flow {
+	text := sh.text(cmd.Word)
+	sh.status = 0
+	through := false
+	for _, item := range cmd.Items {
+		matched := through
+		for i := 0; i < len(item.Patterns) && !matched; i++ {
+			matched = sh.matchPattern(sh.patternOf(item.Patterns[i]), text)
+		}
+		if !matched {
+			continue
+		}
+		if f := sh.stmts(item.Stmts); f != next {
+			return f
+		}
+		switch item.Op {
+		case syntax.Fallthrough:
+			through = true
+		case syntax.Resume, syntax.ResumeKorn:
+			through = false
+		default:
+			return next
+		}
+	}
+	return next
+}
+
+// declare defines a function.
+func (sh *shell) declare(cmd *syntax.FuncDecl) {
+	name := cmd.Name.Value
+	size := 512 + parseCost*int(cmd.Body.End().Offset()-cmd.Body.Pos().Offset())
+	sh.hold(size - sh.funcs[name].size)
+	if sh.funcs == nil {
+		sh.funcs = map[string]function{}
+	}
+	sh.funcs[name] = function{body: cmd.Body, size: size}
+	sh.status = 0
+}
+
+func (sh *shell) timeClause(cmd *syntax.TimeClause) flow {
+	start := time.Now()
+	f := next
+	if cmd.Stmt != nil {
+		f = sh.stmt(cmd.Stmt)
+	}
+	took := time.Since(start).Seconds()
+	sh.p.errorf("real\t%dm%.2fs\nuser\t0m0.00s\nsys\t0m0.00s", int(took)/60, took-float64(int(took)/60*60))
+	return f
+}
+
+// simple runs a simple command.
+func (sh *shell) simple(cmd *syntax.CallExpr) flow {
+	sh.substatus = 0
+	args := sh.fields(cmd.Args)
+	if len(args) == 0 {
+		for _, as := range cmd.Assigns {
+			sh.assign(as)
+		}
+		sh.status = sh.substatus
+		return next
+	}
+	size := totalLen(args)
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
+	if alias, ok := sh.aliases[args[0]]; ok && !sh.expanding[args[0]] && cmd.Args[0].Lit() == args[0] {
+		return sh.runAlias(args[0], alias, args[1:])
+	}
+	restore := sh.assignTemporarily(cmd.Assigns)
+	sh.trace(args)
+	f := sh.call(args)
+	restore()
+	return f
+}
+
+// assignTemporarily makes assignments that hold for one command.
+func (sh *shell) assignTemporarily(assigns []*syntax.Assign) (restore func()) {
+	if len(assigns) == 0 {
+		return func() {}
+	}
+	type old struct {
+		name string
+		v    variable
+		ok   bool
+	}
+	var saved []old
+	for _, as := range assigns {
+		name := as.Name.Value
+		v, ok := sh.vars[name]
+		saved = append(saved, old{name, v, ok})
+		sh.assign(as)
+		now := sh.vars[name]
+		now.exported = true
+		sh.vars[name] = now
+	}
+	return func() {
+		for i := len(saved) - 1; i >= 0; i-- {
+			if s := saved[i]; s.ok {
+				sh.setVar(s.name, s.v)
+			} else if now, ok := sh.vars[s.name]; ok && !now.readonly {
+				sh.unset(s.name)
+			}
+		}
+	}
+}
+
+func (sh *shell) trace(args []string) {
+	if !sh.opt.xtrace {
+		return
+	}
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = quote(arg)
+	}
+	ps4, _ := sh.lookup("PS4")
+	sh.p.errorf("%s%s", ps4, strings.Join(quoted, " "))
+}
+
+// assign makes an assignment.
+func (sh *shell) assign(as *syntax.Assign) {
+	name := as.Name.Value
+	if as.Array != nil {
+		sh.assignArray(name, as)
+		return
+	}
+	text := sh.text(as.Value)
+	if sh.opt.xtrace {
+		ps4, _ := sh.lookup("PS4")
+		sh.p.errorf("%s%s=%s", ps4, name, quote(text))
+	}
+	if as.Index != nil {
+		sh.setIndex(name, sh.arithm(as.Index), text, as.Append)
+		return
+	}
+	if as.Append {
+		old, _ := sh.lookup(name)
+		sh.p.hold(len(old))
+		text = old + text
+		sh.p.hold(-len(old))
+	}
+	sh.set(name, text)
+}
+
+func (sh *shell) assignArray(name string, as *syntax.Assign) {
+	sh.checkWritable(name)
+	var list []string
+	if old := sh.vars[name]; as.Append && old.array {
+		list = append(list, old.list...)
+	} else if as.Append && old.set {
+		list = append(list, old.str)
+	}
+	for _, elem := range as.Array.Elems {
+		if elem.Index == nil {
+			list = append(list, sh.fields([]*syntax.Word{elem.Value})...)
+			continue
+		}
+		if w, ok := elem.Index.(*syntax.Word); ok && len(w.Parts) == 1 {
+			switch w.Parts[0].(type) {
+			case *syntax.DblQuoted, *syntax.SglQuoted:
+				failExpansion("%s: associative arrays are not simulated", name)
+			}
+		}
+		index := sh.arithm(elem.Index)
+		if index < 0 || index >= mostElements {
+			failExpansion("%s[%d]: bad array subscript", name, index)
+		}
+		for int64(len(list)) <= index {
+			list = append(list, "")
+		}
+		list[index] = sh.text(elem.Value)
+	}
+	if len(list) > mostElements {
+		failExpansion("%s: more than %d elements", name, mostElements)
+	}
+	v := sh.vars[name]
+	v.str, v.list, v.array, v.set = "", list, true, true
+	sh.setVar(name, v)
+}
+
+// runAlias runs a command that begins with an alias.
+func (sh *shell) runAlias(name, alias string, args []string) flow {
+	if sh.expanding == nil {
+		sh.expanding = map[string]bool{}
+	}
+	sh.expanding[name] = true
+	defer delete(sh.expanding, name)
+	var b strings.Builder
+	b.WriteString(alias)
+	for _, arg := range args {
+		b.WriteString(" " + quote(arg))
+	}
+	return sh.eval(b.String())
+}
+
+// eval parses and runs a string.
+func (sh *shell) eval(src string) flow {
+	defer sh.p.enter()()
+	sh.p.step(1 + len(src)/16)
+	sh.p.hold(parseCost * len(src))
+	defer sh.p.hold(-parseCost * len(src))
+	file, err := parse(src)
+	if err != nil {
+		failExpansion("%s", syntaxError(err))
+	}
+	sh.status = 0
+	return sh.stmts(file.Stmts)
+}
+
+// call runs a function, a builtin or a program.
+func (sh *shell) call(args []string) flow {
+	if fn, ok := sh.funcs[args[0]]; ok && !specialBuiltins[args[0]] {
+		return sh.callFunction(fn, args)
+	}
+	if builtin, ok := builtins()[args[0]]; ok {
+		return builtin(sh, args)
+	}
+	sh.status = sh.program(args)
+	return next
+}
+
+func (sh *shell) callFunction(fn function, args []string) flow {
+	defer sh.p.enter()()
+	sh.p.step(4)
+	params, loops := sh.params, sh.loops
+	sh.params, sh.loops = args[1:], 0
+	sh.inFunc++
+	sh.locals = append(sh.locals, nil)
+	defer func() {
+		hidden := sh.locals[len(sh.locals)-1]
+		sh.locals = sh.locals[:len(sh.locals)-1]
+		for name, v := range hidden {
+			sh.restoreLocal(name, v)
+		}
+		sh.inFunc--
+		sh.params, sh.loops = params, loops
+	}()
+	sh.status = 0
+	f := sh.stmt(fn.body)
+	if f == returnFunc {
+		f = next
+	}
+	return f
+}
+
+// restoreLocal brings back what a local variable hid.
+func (sh *shell) restoreLocal(name string, v variable) {
+	if now, ok := sh.vars[name]; ok {
+		now.readonly = false
+		sh.vars[name] = now
+	}
+	if v.set || v.exported || v.readonly {
+		sh.setVar(name, v)
+	} else {
+		sh.unset(name)
+	}
+}
+
+// program runs a program in the foreground and returns its status.
+func (sh *shell) program(args []string) int {
+	run, status, err := sh.p.find(args, sh.path())
+	if err != nil {
+		sh.errorf("%s", err)
+		return status
+	}
+	p, err := sh.p.m.newProc(sh.p.ctx, sh.p, args)
+	if err != nil {
+		sh.errorf("can't fork: %s", errText(err))
+		return 2
+	}
+	p.env = sh.environ()
+	p.fds = sh.p.fds.dup()
+	p.level = sh.p.level
+	status = p.finish(func() int { return run(p, args) })
+	sh.p.since = p.since
+	sh.p.abortIfDone()
+	return status
+}
+
+// path returns where programs are looked for.
+func (sh *shell) path() string {
+	path, _ := sh.lookup("PATH")
+	return path
+}
+
+// finish runs the code of a process, ends the process and returns its status.
+func (p *proc) finish(code func() int) int {
+	defer p.end()
+	return p.guard(code)
+}
+
+// errNotFound is the error of a program that does not exist.
+var errNotFound = errors.New("not found")

@@ -1,0 +1,250 @@
+package shell
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// defaultPath is the PATH of a container that has none.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// program is the code of a program; args[0] is its name.
+type program func(p *proc, args []string) int
+
+// look returns the path of a program.
+func (p *proc) look(name, searchPath string) (string, error) {
+	p.step(4)
+	if strings.Contains(name, "/") {
+		info, err := p.m.fs.stat(p.cred, p.abs(name), true)
+		if err != nil {
+			return "", err
+		}
+		if info.IsDir() {
+			return "", syscall.EACCES
+		}
+		return name, p.m.fs.access(p.cred, p.abs(name), mayExec)
+	}
+	if searchPath == "" {
+		searchPath = defaultPath
+	}
+	failure := error(errNotFound)
+	if name == "" || len(name) > maxName {
+		return "", failure
+	}
+	for dir := range strings.SplitSeq(searchPath, ":") {
+		p.step(1)
+		if dir == "" {
+			dir = "."
+		}
+		at := path.Join(dir, name)
+		info, err := p.m.fs.stat(p.cred, p.abs(at), true)
+		if err != nil || !info.mode.IsRegular() {
+			continue
+		}
+		if err := p.m.fs.access(p.cred, p.abs(at), mayExec); err != nil {
+			failure = err
+			continue
+		}
+		return at, nil
+	}
+	return "", failure
+}
+
+// find returns the code of a program: one of the engine, or a script in the
+// file system of the container. The status is that of a shell that fails to
+// start it.
+func (p *proc) find(args []string, searchPath string) (run program, status int, err error) {
+	at, err := p.look(args[0], searchPath)
+	if err != nil {
+		status = 126
+		if err == errNotFound || err == syscall.ENOENT || err == syscall.ENOTDIR {
+			status, err = 127, errNotFound
+		}
+		return nil, status, fmt.Errorf("%s: %s", args[0], lowerFirst(errText(err)))
+	}
+	info, err := p.m.fs.stat(p.cred, p.abs(at), true)
+	if err != nil {
+		return nil, 127, fmt.Errorf("%s: %s", args[0], errText(err))
+	}
+	if info.node.target != "" {
+		return programTable[info.node.target], 0, nil
+	}
+	interpreter, err := p.m.fs.interpreter(p.cred, p.abs(at))
+	if err != nil {
+		return nil, 126, fmt.Errorf("%s: %s", args[0], errText(err))
+	}
+	shell, ok := programTable[path.Base(interpreter[0])]
+	if !ok {
+		return nil, 127, fmt.Errorf("%s: %s: not found", args[0], interpreter[0])
+	}
+	return func(p *proc, args []string) int {
+		defer p.enter()()
+		return shell(p, append(append([]string{}, interpreter...), append([]string{at}, args[1:]...)...))
+	}, 0, nil
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// interpreter returns the program, and its argument if there is one, that the
+// first line of a script names; without such a line it is sh.
+func (t *tree) interpreter(c *cred, name string) ([]string, error) {
+	h, err := t.open(c, name, syscall.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	buf := make([]byte, 256)
+	n, err := h.readSome(buf)
+	if err != nil {
+		return nil, err
+	}
+	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	if strings.IndexByte(line, 0) >= 0 {
+		return nil, fmt.Errorf("the simulation cannot execute binary files")
+	}
+	rest, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return []string{"/bin/sh"}, nil
+	}
+	name, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if name == "" {
+		return []string{"/bin/sh"}, nil
+	}
+	if arg = strings.TrimSpace(arg); arg != "" {
+		return []string{name, arg}, nil
+	}
+	return []string{name}, nil
+}
+
+// readScript reads a script, which must not be too long.
+func (p *proc) readScript(name string) (string, error) {
+	info, err := p.m.fs.stat(p.cred, p.abs(name), true)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", syscall.EISDIR
+	}
+	if info.size > maxScript {
+		return "", errTooLong
+	}
+	h, err := p.m.fs.open(p.cred, p.abs(name), syscall.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer h.close()
+	buf := make([]byte, info.size)
+	n, err := h.readSome(buf)
+	return string(buf[:n]), err
+}
+
+// user is an entry of /etc/passwd.
+type user struct {
+	name     string
+	uid, gid int
+	home     string
+}
+
+// users returns the entries of a file such as /etc/passwd.
+func (m *machine) entries(file string) (list [][]string) {
+	h, err := m.fs.open(nil, file, syscall.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	defer h.close()
+	buf := make([]byte, 64<<10)
+	n, err := h.readSome(buf)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(buf[:n])) {
+		list = append(list, strings.Split(strings.TrimSuffix(line, "\n"), ":"))
+	}
+	return list
+}
+
+func (m *machine) users() (list []user) {
+	for _, f := range m.entries("/etc/passwd") {
+		if len(f) < 6 {
+			continue
+		}
+		uid, err1 := strconv.Atoi(f[2])
+		gid, err2 := strconv.Atoi(f[3])
+		if err1 == nil && err2 == nil {
+			list = append(list, user{name: f[0], uid: uid, gid: gid, home: f[5]})
+		}
+	}
+	return list
+}
+
+func (m *machine) userByName(name string) (user, bool) {
+	for _, u := range m.users() {
+		if u.name == name {
+			return u, true
+		}
+	}
+	return user{}, false
+}
+
+func (m *machine) userByID(uid int) (user, bool) {
+	for _, u := range m.users() {
+		if u.uid == uid {
+			return u, true
+		}
+	}
+	return user{}, false
+}
+
+// groupName returns the name of a group, "" if it has none.
+func (m *machine) groupName(gid int) string {
+	for _, f := range m.entries("/etc/group") {
+		if len(f) > 2 && f[2] == strconv.Itoa(gid) {
+			return f[0]
+		}
+	}
+	return ""
+}
+
+func (m *machine) groupByName(name string) (int, bool) {
+	for _, f := range m.entries("/etc/group") {
+		if len(f) > 2 && f[0] == name {
+			n, err := strconv.Atoi(f[2])
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// fileMode turns the mode bits of Unix into those of Go.
+func fileMode(bits uint64) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	if bits&0o4000 != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if bits&0o2000 != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if bits&0o1000 != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+// unixMode is the reverse of fileMode.
+func unixMode(mode fs.FileMode) uint32 {
+	bits := uint32(mode & fs.ModePerm)
+	if mode&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if mode&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	if mode&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return bits
+}

@@ -1,0 +1,207 @@
+package shell
+
+import (
+	"io"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+var errEOF = io.EOF
+
+// runShell is the program sh, in all its names.
+func runShell(p *proc, args []string) int {
+	defer p.enter()()
+	sh := newShell(p, args[0], nil)
+	defer sh.drop()
+	sh.bash = path.Base(args[0]) == "bash"
+	rest := args[1:]
+	inline, interactive := false, false
+	for len(rest) > 0 && len(rest[0]) > 1 && (rest[0][0] == '-' || rest[0][0] == '+') {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" || strings.HasPrefix(arg, "--") && sh.bash {
+			if arg == "--" {
+				break
+			}
+			continue // options of bash such as --login
+		}
+		on := arg[0] == '-'
+		for _, flag := range []byte(arg[1:]) {
+			switch flag {
+			case 'c':
+				inline = true
+			case 'i':
+				interactive = true
+			case 's', 'l':
+			case 'o':
+				if len(rest) == 0 || !sh.setOption(0, rest[0], on) {
+					return 2
+				}
+				rest = rest[1:]
+			default:
+				if !sh.setOption(flag, "", on) {
+					return 2
+				}
+			}
+		}
+	}
+	switch {
+	case inline:
+		if len(rest) == 0 {
+			sh.errorf("-c requires an argument")
+			return 2
+		}
+		if len(rest) > 1 {
+			sh.name, sh.params = rest[1], rest[2:]
+		}
+		return sh.runSource(rest[0])
+	case len(rest) > 0:
+		src, err := p.readScript(rest[0])
+		if err != nil {
+			sh.errorf("can't open '%s': %s", rest[0], errText(err))
+			return 2
+		}
+		sh.name, sh.params = rest[0], rest[1:]
+		return sh.runSource(src)
+	}
+	sh.interactive = interactive || p.isTerminal(0)
+	return sh.runLines()
+}
+
+// runSource parses and runs a whole script.
+func (sh *shell) runSource(src string) int {
+	sh.hold(parseCost * len(src))
+	file, err := parse(src)
+	if err != nil {
+		sh.errorf("%s", syntaxError(err))
+		return 2
+	}
+	return sh.run(file.Stmts)
+}
+
+// runLines runs a script from the standard input: each command as soon as it is
+// complete, as the commands may read the rest. An interactive shell prompts.
+func (sh *shell) runLines() int {
+	in := lineInput{sh: sh}
+	for {
+		src, ok := in.line("PS1")
+		if !ok {
+			break
+		}
+		file, err := parse(src)
+		for err != nil && syntax.IsIncomplete(err) {
+			more, ok := in.line("PS2")
+			if !ok {
+				break
+			}
+			src += more
+			file, err = parse(src)
+		}
+		if err != nil {
+			sh.errorf("%s", syntaxError(err))
+			sh.status = 2
+			if sh.interactive {
+				continue
+			}
+			return 2
+		}
+		if f := sh.runLine(file.Stmts); f == exitShell {
+			break
+		}
+	}
+	sh.exitTrap()
+	return sh.status
+}
+
+// runLine runs the commands of one line. In an interactive shell they are a
+// process of their own as far as ^C is concerned.
+func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
+	sh.failed = false
+	run := func() flow { return sh.protect(func() flow { return sh.stmts(stmts) }) }
+	if !sh.interactive || sh.p.m.tty == nil {
+		f = run()
+		if f == exitShell && sh.interactive && sh.failed {
+			f = next
+		}
+		return f
+	}
+	shellProc := sh.p
+	p, err := shellProc.m.newProc(shellProc.ctx, shellProc, shellProc.args)
+	if err != nil {
+		sh.errorf("can't fork: %s", errText(err))
+		return next
+	}
+	p.pid, p.parent, p.depth, p.cred, p.level = shellProc.pid, shellProc.parent, shellProc.depth, shellProc.cred, shellProc.level
+	p.fds, p.env, p.wake = shellProc.fds.dup(), shellProc.env, shellProc.wake
+	restore := shellProc.m.tty.onInterrupt(func() { p.cancel(killed(2)) })
+	sh.p = p
+	state := *sh
+	ended := true
+	status := p.guard(func() int {
+		f = run()
+		ended = false
+		return sh.status
+	})
+	restore()
+	sh.p = shellProc
+	if ended { // by ^C
+		sh.locals, sh.params, sh.loops, sh.inFunc, sh.conditions, sh.inTrap = state.locals, state.params, state.loops, state.inFunc, state.conditions, state.inTrap
+		shellProc.m.tty.newline()
+		sh.status = status
+		f = next
+	}
+	shellProc.dir, shellProc.cred = p.dir, p.cred
+	fds := p.fds.dup() // exec may have changed them
+	shellProc.fds.closeAll(shellProc.m)
+	shellProc.fds = fds
+	p.end()
+	shellProc.abortIfDone()
+	if f == exitShell && sh.failed {
+		f = next
+	}
+	return f
+}
+
+// lineInput reads the lines of a script from the standard input.
+type lineInput struct{ sh *shell }
+
+// line prompts and reads a line, with its newline.
+func (in lineInput) line(prompt string) (string, bool) {
+	sh := in.sh
+	if sh.interactive {
+		ps, _ := sh.lookup(prompt)
+		_, _ = io.WriteString(stream{sh.p, 2}, sh.expandPrompt(ps))
+	}
+	var line []byte
+	defer func() { sh.p.hold(-len(line)) }()
+	var b [1]byte
+	for {
+		n, err := sh.p.stdin().Read(b[:])
+		if n == 0 || err != nil {
+			return string(line), len(line) > 0
+		}
+		sh.p.hold(1)
+		line = append(line, b[0])
+		if b[0] == '\n' {
+			return string(line), true
+		}
+	}
+}
+
+// expandPrompt expands the escapes of a prompt.
+func (sh *shell) expandPrompt(ps string) string {
+	home, _ := sh.lookup("HOME")
+	dir := sh.p.dir
+	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
+		dir = "~" + strings.TrimPrefix(dir, home)
+	}
+	sign := "#"
+	name := "root"
+	if sh.p.cred.uid != 0 {
+		sign = "$"
+		name = "user"
+	}
+	return strings.NewReplacer(`\w`, dir, `\W`, path.Base(dir), `\$`, sign, `\h`, sh.p.m.cfg.Hostname, `\H`, sh.p.m.cfg.Hostname, `\u`, name, `\n`, "\n", `\[`, "", `\]`, "").Replace(ps)
+}

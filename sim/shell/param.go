@@ -1,0 +1,425 @@
+package shell
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// value is what a parameter expansion yields.
+type value struct {
+	elems []string
+	list  bool // $@, $* or all elements of an array
+	star  bool // quoted, the elements are joined by the first character of IFS
+	set   bool
+}
+
+func (v value) text() string {
+	if len(v.elems) == 0 {
+		return ""
+	}
+	return strings.Join(v.elems, " ")
+}
+
+// literalIndex returns the index of an array that is @ or *, or "".
+func literalIndex(pe *syntax.ParamExp) string {
+	if w, ok := pe.Index.(*syntax.Word); ok {
+		return w.Lit()
+	}
+	return ""
+}
+
+// param adds a parameter expansion.
+func (w *words) param(pe *syntax.ParamExp, q quoting) {
+	v := w.sh.param(w, pe, q)
+	switch {
+	case v == nil: // the word of ${x:-word} was added
+	case !v.list:
+		w.result(v.text(), q)
+	case v.star && q != unquoted || !w.split:
+		sep := " "
+		if ifs, ok := w.sh.lookup("IFS"); ok && v.star {
+			sep = firstRune(ifs)
+		}
+		w.grow(totalLen(v.elems))
+		w.result(strings.Join(v.elems, sep), q)
+	default:
+		for i, elem := range v.elems {
+			if i > 0 {
+				w.end(q != unquoted)
+			}
+			if q != unquoted {
+				w.started = true
+			}
+			w.result(elem, q)
+		}
+	}
+}
+
+func firstRune(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n]
+}
+
+func totalLen(list []string) (n int) {
+	for _, s := range list {
+		n += len(s) + 1
+	}
+	return n
+}
+
+// param evaluates a parameter expansion. If it yields the word of ${x:-word},
+// that is added to w with its own quoting and the result is nil.
+func (sh *shell) param(w *words, pe *syntax.ParamExp, q quoting) *value {
+	if pe.Param == nil || pe.Flags != nil || pe.Width || pe.IsSet || pe.NestedParam != nil || len(pe.Modifiers) > 0 {
+		failExpansion("bad substitution")
+	}
+	name := pe.Param.Value
+	if pe.Excl {
+		if pe.Names != 0 {
+			return sh.namesWithPrefix(name, pe.Names == syntax.NamesPrefix)
+		}
+		if index := literalIndex(pe); index == "@" || index == "*" {
+			return sh.indexes(name, index == "*")
+		}
+		target, _ := sh.lookup(name)
+		if !syntax.ValidName(target) {
+			failExpansion("%s: invalid indirect expansion", name)
+		}
+		name = target
+	}
+	v := sh.paramValue(name, pe)
+	if pe.Exp != nil {
+		switch pe.Exp.Op {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+			syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			return sh.defaults(w, pe, name, v, q)
+		}
+	}
+	if !v.set && sh.opt.nounset && !(v.list && !pe.Length) {
+		failExpansion("%s: parameter not set", name)
+	}
+	switch {
+	case pe.Length:
+		n := utf8.RuneCountInString(v.text())
+		if v.list {
+			n = len(v.elems)
+		}
+		return &value{elems: []string{strconv.Itoa(n)}}
+	case pe.Slice != nil:
+		sh.slice(pe.Slice, name, &v)
+	case pe.Repl != nil:
+		pattern, with := sh.patternOf(pe.Repl.Orig), sh.text(pe.Repl.With)
+		sh.each(&v, func(s string) string { return sh.replace(s, pattern, with, pe.Repl.All) })
+	case pe.Exp != nil:
+		sh.operate(pe.Exp, name, &v)
+	}
+	return &v
+}
+
+// each replaces the elements of a value.
+func (sh *shell) each(v *value, f func(string) string) {
+	elems := make([]string, len(v.elems))
+	held := 0
+	for i, s := range v.elems {
+		sh.p.step(1 + len(s)/64)
+		elems[i] = f(s)
+		held += len(elems[i])
+		sh.p.hold(len(elems[i]))
+	}
+	sh.p.hold(-held)
+	v.elems = elems
+}
+
+// operate applies an operator that does not depend on whether the parameter is set.
+func (sh *shell) operate(exp *syntax.Expansion, name string, v *value) {
+	switch exp.Op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		pattern := sh.patternOf(exp.Word)
+		sh.each(v, func(s string) string { return sh.trim(s, pattern, exp.Op) })
+	case syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+		convert := unicode.ToLower
+		if exp.Op == syntax.UpperFirst || exp.Op == syntax.UpperAll {
+			convert = unicode.ToUpper
+		}
+		all := exp.Op == syntax.UpperAll || exp.Op == syntax.LowerAll
+		pattern := sh.patternOf(exp.Word)
+		sh.each(v, func(s string) string { return sh.convertCase(s, pattern, convert, all) })
+	case syntax.OtherParamOps:
+		switch op := sh.text(exp.Word); op {
+		case "Q":
+			sh.each(v, quote)
+		case "U":
+			sh.each(v, strings.ToUpper)
+		case "L":
+			sh.each(v, strings.ToLower)
+		case "E":
+			sh.each(v, ansiC)
+		case "u":
+			sh.each(v, func(s string) string { return sh.convertCase(s, "", unicode.ToUpper, false) })
+		default:
+			failExpansion("${%s@%s}: bad substitution", name, op)
+		}
+	default:
+		failExpansion("%s: bad substitution", name)
+	}
+}
+
+func (sh *shell) convertCase(s, pattern string, convert func(rune) rune, all bool) string {
+	runes := []rune(s)
+	for i, r := range runes {
+		if pattern == "" || sh.p.match(pattern, string(r)) {
+			runes[i] = convert(r)
+		}
+		if !all {
+			break
+		}
+	}
+	return string(runes)
+}
+
+// defaults evaluates ${x-…}, ${x+…}, ${x=…} and ${x?…}.
+func (sh *shell) defaults(w *words, pe *syntax.ParamExp, name string, v value, q quoting) *value {
+	has := v.set
+	switch pe.Exp.Op {
+	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
+		has = v.set && v.text() != ""
+	}
+	addWord := func() *value {
+		if pe.Exp.Word == nil {
+			return &value{elems: []string{""}}
+		}
+		w.defaultWord(pe.Exp.Word, q)
+		return nil
+	}
+	switch pe.Exp.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if has {
+			return addWord()
+		}
+		return &value{elems: []string{""}}
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		if !has {
+			return addWord()
+		}
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if !has {
+			if !syntax.ValidName(name) {
+				failExpansion("%s: bad variable name", name)
+			}
+			text := sh.text(pe.Exp.Word)
+			sh.set(name, text)
+			return &value{elems: []string{text}}
+		}
+	default:
+		if !has {
+			msg := sh.text(pe.Exp.Word)
+			if msg == "" {
+				msg = "parameter not set or null"
+				if pe.Exp.Op == syntax.ErrorUnset {
+					msg = "parameter not set"
+				}
+			}
+			failExpansion("%s: %s", name, msg)
+		}
+	}
+	return &v
+}
+
+// defaultWord adds the word of ${x:-word}: its literal text is split as the
+// result of an expansion is.
+func (w *words) defaultWord(word *syntax.Word, q quoting) {
+	if q != unquoted || !w.split {
+		w.parts(word.Parts, q)
+		return
+	}
+	for i, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.ContainsAny(lit.Value, " \t\n") && !strings.Contains(lit.Value, "\\") {
+			text := lit.Value
+			if i == 0 {
+				text = w.tilde(text)
+			}
+			w.splitAdd(text)
+			continue
+		}
+		w.parts([]syntax.WordPart{part}, q)
+	}
+}
+
+// paramValue returns the value of a parameter, before operators.
+func (sh *shell) paramValue(name string, pe *syntax.ParamExp) value {
+	scalar := func(s string) value { return value{elems: []string{s}, set: true} }
+	switch name {
+	case "@", "*":
+		return value{elems: sh.params, list: true, star: name == "*", set: len(sh.params) > 0}
+	case "#":
+		return scalar(strconv.Itoa(len(sh.params)))
+	case "?":
+		return scalar(strconv.Itoa(sh.status))
+	case "$":
+		return scalar(strconv.Itoa(sh.pid))
+	case "!":
+		if sh.lastJob == 0 {
+			return value{}
+		}
+		return scalar(strconv.Itoa(sh.lastJob))
+	case "-":
+		return scalar(sh.opt.flags())
+	case "LINENO":
+		return scalar(strconv.FormatUint(uint64(pe.Pos().Line()), 10))
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		switch {
+		case n == 0:
+			return scalar(sh.name)
+		case n > 0 && n <= len(sh.params):
+			return scalar(sh.params[n-1])
+		}
+		return value{}
+	}
+	vr, ok := sh.vars[name]
+	if !ok || !vr.set {
+		if s, ok := sh.dynamic(name); ok {
+			return scalar(s)
+		}
+		index := literalIndex(pe)
+		return value{list: index == "@" || index == "*", star: index == "*"}
+	}
+	if !vr.array {
+		if pe.Index == nil || literalIndex(pe) == "@" || literalIndex(pe) == "*" || sh.arithm(pe.Index) == 0 {
+			return scalar(vr.str)
+		}
+		return value{}
+	}
+	switch index := literalIndex(pe); {
+	case index == "@" || index == "*":
+		return value{elems: vr.list, list: true, star: index == "*", set: len(vr.list) > 0}
+	case pe.Index == nil:
+		if len(vr.list) == 0 {
+			return value{}
+		}
+		return scalar(vr.list[0])
+	}
+	n := sh.arithm(pe.Index)
+	if n < 0 {
+		n += int64(len(vr.list))
+	}
+	if n < 0 || n >= int64(len(vr.list)) {
+		return value{}
+	}
+	return scalar(vr.list[n])
+}
+
+// dynamic returns the variables that the shell computes.
+func (sh *shell) dynamic(name string) (string, bool) {
+	switch name {
+	case "RANDOM":
+		return strconv.Itoa(rand.IntN(32768)), true
+	case "SECONDS":
+		return strconv.Itoa(int(time.Since(sh.p.start).Seconds())), true
+	case "PPID":
+		return strconv.Itoa(sh.p.parent), true
+	case "UID", "EUID":
+		if !sh.bash {
+			return "", false
+		}
+		return strconv.Itoa(int(sh.p.cred.uid)), true
+	}
+	return "", false
+}
+
+func (sh *shell) namesWithPrefix(prefix string, star bool) *value {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(sh.vars)) {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return &value{elems: names, list: true, star: star, set: true}
+}
+
+func (sh *shell) indexes(name string, star bool) *value {
+	v := &value{list: true, star: star, set: true}
+	vr := sh.vars[name]
+	n := len(vr.list)
+	if vr.set && !vr.array {
+		n = 1
+	}
+	for i := range n {
+		v.elems = append(v.elems, strconv.Itoa(i))
+	}
+	return v
+}
+
+// slice applies ${x:offset:length}.
+func (sh *shell) slice(s *syntax.Slice, name string, v *value) {
+	offset, length, hasLength := int64(0), int64(0), s.Length != nil
+	if s.Offset != nil {
+		offset = sh.arithm(s.Offset)
+	}
+	if hasLength {
+		length = sh.arithm(s.Length)
+	}
+	bounds := func(n int64) (int64, int64) {
+		from, to := offset, n
+		if from < 0 {
+			from += n
+		}
+		if from < 0 || from > n {
+			return 0, 0
+		}
+		if hasLength && length < 0 {
+			to = n + length
+		} else if hasLength && length < n-from {
+			to = from + length
+		}
+		if to < from {
+			failExpansion("%s: substring expression < 0", name)
+		}
+		return from, to
+	}
+	if !v.list {
+		runes := []rune(v.text())
+		from, to := bounds(int64(len(runes)))
+		v.elems = []string{string(runes[from:to])}
+		return
+	}
+	elems := v.elems
+	if name == "@" || name == "*" {
+		elems = append([]string{sh.name}, elems...)
+		if s.Offset == nil {
+			offset = 1
+		}
+	}
+	from, to := bounds(int64(len(elems)))
+	v.elems = elems[from:to]
+}
+
+// quote quotes a string for the shell.
+func quote(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r))
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// String returns what $- shows.
+func (o *options) flags() string {
+	var b strings.Builder
+	for _, opt := range optionTable {
+		if opt.flag != 0 && *opt.field(o) {
+			fmt.Fprintf(&b, "%c", opt.flag)
+		}
+	}
+	return b.String()
+}

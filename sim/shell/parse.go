@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// maxScript is how long a script may be.
+	maxScript = 256 << 10
+	// maxParserFrames is how deep the parser may recurse: the stack of the
+	// host must not overflow, however a script is nested.
+	maxParserFrames = 1200
+	// parseCost is what a byte of a script costs in memory, roughly.
+	parseCost = 24
+)
+
+var (
+	errNested  = errors.New("nested too deeply")
+	errTooLong = fmt.Errorf("longer than %d KiB", maxScript>>10)
+)
+
+// guardedReader hands a script to the parser in small pieces and stops it
+// when the parser has recursed too deeply.
+type guardedReader struct {
+	src   string
+	limit int
+}
+
+func stackDepth(most int) int { return runtime.Callers(0, make([]uintptr, most)) }
+
+// Read implements [io.Reader].
+func (g *guardedReader) Read(b []byte) (int, error) {
+	if g.src == "" {
+		return 0, errEOF
+	}
+	if stackDepth(g.limit) == g.limit {
+		return 0, errNested
+	}
+	n := copy(b[:min(len(b), 256)], g.src)
+	g.src = g.src[n:]
+	return n, nil
+}
+
+// parse parses a script.
+func parse(src string) (*syntax.File, error) {
+	if len(src) > maxScript {
+		return nil, errTooLong
+	}
+	const most = 64 << 10
+	base := stackDepth(most)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&guardedReader{src: src, limit: base + maxParserFrames}, "")
+	return file, err
+}
+
+// syntaxError describes a parse error in one line.
+func syntaxError(err error) string {
+	if e, ok := errors.AsType[syntax.ParseError](err); ok {
+		return fmt.Sprintf("line %d: syntax error: %s", e.Pos.Line(), e.Text)
+	}
+	if e, ok := errors.AsType[syntax.LangError](err); ok {
+		return fmt.Sprintf("line %d: syntax error: %s", e.Pos.Line(), e.Feature)
+	}
+	return "syntax error: " + strings.TrimSpace(err.Error())
+}

@@ -1,0 +1,279 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// maxHeld bounds what all commands of the process hold in memory together.
+const maxHeld = 512 << 20
+
+// held counts what all commands hold.
+var held atomic.Int64
+
+// machine is the state of one Run.
+type machine struct {
+	cfg    Config
+	fs     *FS
+	lim    Limits
+	cred   *cred
+	table  *Processes
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	tty    *terminal
+
+	mem    atomic.Int64
+	steps  atomic.Int64
+	files  atomic.Int64
+	procs  atomic.Int64
+	oom    atomic.Bool
+	cpu    *bucket
+	output *bucket
+	wg     sync.WaitGroup
+}
+
+// killed is the cause of a canceled process context.
+type killed syscall.Signal
+
+// Error implements error.
+func (k killed) Error() string { return fmt.Sprintf("killed by signal %d", int(k)) }
+
+// abort is the panic that ends a process from within.
+type abort struct{ code int }
+
+// kill ends everything, as SIGKILL does.
+func (m *machine) kill() { m.cancel(killed(syscall.SIGKILL)) }
+
+// Processes is the process table of a container.
+type Processes struct {
+	mu   sync.Mutex
+	last int
+	all  map[int]*proc
+}
+
+// NewProcesses returns an empty process table.
+func NewProcesses() *Processes { return &Processes{all: map[int]*proc{}} }
+
+// add gives a process an ID.
+func (t *Processes) add(p *proc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	p.pid = t.last
+	t.all[p.pid] = p
+}
+
+func (t *Processes) remove(p *proc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, p.pid)
+}
+
+func (t *Processes) find(pid int) *proc {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[pid]
+}
+
+// list returns the processes by ID.
+func (t *Processes) list() []*proc {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := slices.Collect(maps.Values(t.all))
+	slices.SortFunc(list, func(a, b *proc) int { return a.pid - b.pid })
+	return list
+}
+
+// proc is a process: a shell, a background job, an element of a pipeline, or a
+// program. Each runs in one goroutine.
+type proc struct {
+	m      *machine
+	pid    int
+	parent int
+	args   []string
+	start  time.Time
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	dir    string
+	env    []string // exported variables; a shell makes it when it starts a program
+	fds    fds
+	cred   *cred
+	depth  int
+	level  int // of nested commands
+	high   int // highest level so far
+	// budget and since are for pacing.
+	budget int
+	since  time.Time
+
+	mu      sync.Mutex
+	trapped signalSet
+	ignored signalSet
+	pending signalSet
+	timeout *atomic.Bool  // of a read, set when it took too long
+	wake    chan struct{} // of a shell: a trapped signal is pending
+}
+
+// signalSet has a bit for each signal.
+type signalSet uint64
+
+func (s signalSet) has(sig syscall.Signal) bool { return s&(1<<uint(sig)) != 0 }
+
+// newProc makes a process that is a child of another one, which is nil for the
+// first.
+func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*proc, error) {
+	if m.procs.Add(1) > int64(m.lim.Processes) {
+		m.procs.Add(-1)
+		return nil, syscall.EAGAIN
+	}
+	p := &proc{m: m, args: args, start: time.Now(), budget: stepsPerCheck, cred: m.cred, dir: "/"}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	if parent != nil {
+		p.parent, p.dir, p.env, p.depth, p.since, p.cred = parent.pid, parent.dir, parent.env, parent.depth, parent.since, parent.cred
+		parent.mu.Lock()
+		p.ignored = parent.ignored
+		parent.mu.Unlock()
+	}
+	m.table.add(p)
+	return p, nil
+}
+
+// end closes what a process has open and forgets it.
+func (p *proc) end() {
+	p.fds.closeAll(p.m)
+	p.hold(-p.high * levelCost)
+	p.m.table.remove(p)
+	p.m.procs.Add(-1)
+	p.cancel(nil)
+}
+
+// signal delivers a signal.
+func (p *proc) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case sig == 0:
+	case sig == syscall.SIGKILL:
+		p.cancel(killed(sig))
+	case p.trapped.has(sig):
+		p.pending |= 1 << uint(sig)
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	case p.ignored.has(sig), harmless.has(sig):
+	case p.pid == 1 && p.m.cfg.IgnoreUntrapped:
+	default:
+		p.cancel(killed(sig))
+	}
+}
+
+// abortIfDone ends the process if it was killed.
+func (p *proc) abortIfDone() {
+	if p.ctx.Err() == nil {
+		return
+	}
+	code := 137
+	if k, ok := errors.AsType[killed](context.Cause(p.ctx)); ok {
+		code = 128 + int(k)
+	}
+	panic(abort{code})
+}
+
+// hold counts memory that the process needs; if there is not enough, the whole
+// command ends, as the kernel does with a container that exceeds its limit.
+func (p *proc) hold(n int) {
+	if n == 0 {
+		return
+	}
+	all, total := p.m.mem.Add(int64(n)), held.Add(int64(n))
+	if n > 0 && (all > p.m.lim.Memory || total > maxHeld) {
+		p.m.oom.Store(true)
+		p.m.kill()
+		panic(abort{137})
+	}
+}
+
+// levelCost is what a nested command costs in memory, mostly stack.
+const levelCost = 2 << 10
+
+// depthCost is what a level of nesting costs in memory: mostly stack.
+const depthCost = 8 << 10
+
+// enter counts a level of nesting and returns a function that leaves it. Too
+// deep nesting ends the process: the stack of the host must not overflow.
+func (p *proc) enter() (leave func()) {
+	if p.depth >= p.m.lim.Depth {
+		p.errorf("sh: nested too deeply: more than %d functions, subshells or scripts in each other", p.m.lim.Depth)
+		panic(abort{139})
+	}
+	p.depth++
+	p.hold(depthCost)
+	return func() {
+		p.depth--
+		p.hold(-depthCost)
+	}
+}
+
+// getenv returns an environment variable of a program.
+func (p *proc) getenv(name string) string {
+	for _, kv := range slices.Backward(p.env) {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// stdin returns the standard input.
+func (p *proc) stdin() io.Reader { return stream{p, 0} }
+
+// print writes to the standard output.
+func (p *proc) print(s string) { _, _ = io.WriteString(stream{p, 1}, s) }
+
+func (p *proc) printf(format string, args ...any) { p.print(fmt.Sprintf(format, args...)) }
+
+// errorf writes a line to the standard error.
+func (p *proc) errorf(format string, args ...any) {
+	_, _ = io.WriteString(stream{p, 2}, fmt.Sprintf(format, args...)+"\n")
+}
+
+// fail reports an error of a program and returns 1.
+func (p *proc) fail(format string, args ...any) int {
+	p.errorf(p.args[0]+": "+format, args...)
+	return 1
+}
+
+// guard runs the code of a process and returns its exit status: a panic of it
+// ends the process, not the host.
+func (p *proc) guard(code func() int) (status int) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case abort:
+			status = r.code
+		default:
+			status = 2
+			p.reportPanic(r)
+		}
+	}()
+	return code()
+}
+
+// reportPanic reports a defect of the engine. Writing may abort as well.
+func (p *proc) reportPanic(r any) {
+	defer func() {
+		if _, ok := recover().(abort); !ok {
+			return
+		}
+	}()
+	p.errorf("%s: simulation failed: %v", p.args[0], r)
+}

@@ -1,0 +1,243 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// variable is a shell variable. One that is exported or read-only may be unset.
+type variable struct {
+	str                            string
+	list                           []string
+	array, set, exported, readonly bool
+}
+
+func (v variable) size() int { return len(v.str) + totalLen(v.list)*2 + 64 }
+
+// function is a shell function and what it counts in memory.
+type function struct {
+	body *syntax.Stmt
+	size int
+}
+
+// options are the options of set.
+type options struct {
+	errexit, nounset, noglob, xtrace, verbose, noexec, allexport, noclobber, pipefail, monitor bool
+}
+
+var optionTable = []struct {
+	flag  byte
+	name  string
+	field func(*options) *bool
+}{
+	{'e', "errexit", func(o *options) *bool { return &o.errexit }},
+	{'u', "nounset", func(o *options) *bool { return &o.nounset }},
+	{'f', "noglob", func(o *options) *bool { return &o.noglob }},
+	{'x', "xtrace", func(o *options) *bool { return &o.xtrace }},
+	{'v', "verbose", func(o *options) *bool { return &o.verbose }},
+	{'n', "noexec", func(o *options) *bool { return &o.noexec }},
+	{'a', "allexport", func(o *options) *bool { return &o.allexport }},
+	{'C', "noclobber", func(o *options) *bool { return &o.noclobber }},
+	{'m', "monitor", func(o *options) *bool { return &o.monitor }},
+	{0, "pipefail", func(o *options) *bool { return &o.pipefail }},
+}
+
+// shell is the state of a shell or a subshell.
+type shell struct {
+	p           *proc
+	pid         int    // $$
+	name        string // $0
+	bash        bool   // braces are expanded, and what bash does differently
+	interactive bool
+	opt         options
+	vars        map[string]variable
+	locals      []map[string]variable // what local hides, per running function
+	funcs       map[string]function
+	aliases     map[string]string
+	expanding   map[string]bool // aliases
+	params      []string
+	held        int // memory that variables and functions count
+
+	status     int // $?
+	substatus  int // of the last command substitution
+	tested     bool
+	conditions int // nested conditions, in which errexit does nothing
+	loops      int // nested loops
+	levels     int // loops that break or continue still has to leave
+	inFunc     int
+	keepRedirs bool
+	failed     bool // an expansion failed
+	lastJob    int
+	jobs       []*job
+	traps      map[string]string
+	inTrap     bool
+	getopts    getoptsState
+}
+
+// newShell makes a shell from the environment of its process.
+func newShell(p *proc, name string, params []string) *shell {
+	sh := &shell{p: p, pid: p.pid, name: name, params: params, vars: map[string]variable{}}
+	sh.setShellVar("IFS", " \t\n")
+	sh.setShellVar("OPTIND", "1")
+	sh.setShellVar("PS1", `\w \$ `)
+	sh.setShellVar("PS2", "> ")
+	sh.setShellVar("PS4", "+ ")
+	for _, kv := range p.env {
+		if name, value, ok := strings.Cut(kv, "="); ok && syntax.ValidName(name) {
+			sh.setVar(name, variable{str: value, set: true, exported: true})
+		}
+	}
+	sh.setVar("PWD", variable{str: p.dir, set: true, exported: true})
+	level, _ := strconv.Atoi(sh.vars["SHLVL"].str)
+	sh.setVar("SHLVL", variable{str: strconv.Itoa(level + 1), set: true, exported: true})
+	p.mu.Lock()
+	p.wake = make(chan struct{}, 1)
+	p.mu.Unlock()
+	return sh
+}
+
+// fork returns a copy for a subshell that runs in process p.
+func (sh *shell) fork(p *proc) *shell {
+	c := &shell{
+		p: p, pid: sh.pid, name: sh.name, bash: sh.bash, opt: sh.opt, vars: maps.Clone(sh.vars), funcs: maps.Clone(sh.funcs),
+		aliases: maps.Clone(sh.aliases), params: sh.params, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
+		lastJob: sh.lastJob, getopts: sh.getopts,
+	}
+	p.hold(c.held)
+	return c
+}
+
+// drop frees what a shell holds.
+func (sh *shell) drop() {
+	sh.p.hold(-sh.held)
+	sh.held = 0
+}
+
+func (sh *shell) hold(n int) {
+	sh.held += n
+	sh.p.hold(n)
+}
+
+// lookup returns the value of a variable and whether it is set.
+func (sh *shell) lookup(name string) (string, bool) {
+	v, ok := sh.vars[name]
+	if !ok || !v.set {
+		return sh.dynamic(name)
+	}
+	if v.array {
+		if len(v.list) == 0 {
+			return "", false
+		}
+		return v.list[0], true
+	}
+	return v.str, true
+}
+
+// setVar replaces a variable.
+func (sh *shell) setVar(name string, v variable) {
+	n := v.size() + len(name)
+	if old, ok := sh.vars[name]; ok {
+		n -= old.size() + len(name)
+	}
+	sh.hold(n)
+	sh.vars[name] = v
+}
+
+func (sh *shell) setShellVar(name, s string) { sh.setVar(name, variable{str: s, set: true}) }
+
+// set assigns a string to a variable.
+func (sh *shell) set(name, s string) {
+	v := sh.vars[name]
+	sh.checkWritable(name)
+	if v.array {
+		sh.setIndex(name, 0, s, false)
+		return
+	}
+	v.str, v.set = s, true
+	v.exported = v.exported || sh.opt.allexport
+	sh.setVar(name, v)
+	if name == "OPTIND" {
+		sh.getopts.offset = 0
+	}
+}
+
+func (sh *shell) checkWritable(name string) {
+	if sh.vars[name].readonly {
+		failExpansion("%s: is read only", name)
+	}
+}
+
+// mostElements bounds the indexes of an array.
+const mostElements = 64 << 10
+
+// setIndex assigns to an element of an array.
+func (sh *shell) setIndex(name string, index int64, s string, appended bool) {
+	sh.checkWritable(name)
+	v := sh.vars[name]
+	if !v.array {
+		v.array = true
+		v.list = nil
+		if v.set {
+			v.list = []string{v.str}
+		}
+		v.str = ""
+	}
+	if index < 0 {
+		index += int64(len(v.list))
+	}
+	if index < 0 || index >= mostElements {
+		failExpansion("%s[%d]: bad array subscript", name, index)
+	}
+	sh.p.step(1 + len(v.list)/64)
+	list := slices.Clone(v.list)
+	for int64(len(list)) <= index {
+		list = append(list, "")
+	}
+	if appended {
+		s = list[index] + s
+	}
+	list[index] = s
+	v.list, v.set = list, true
+	sh.setVar(name, v)
+}
+
+func (sh *shell) unset(name string) {
+	sh.checkWritable(name)
+	if v, ok := sh.vars[name]; ok {
+		sh.hold(-v.size() - len(name))
+		delete(sh.vars, name)
+	}
+}
+
+// environ returns the exported variables.
+func (sh *shell) environ() []string {
+	env := make([]string, 0, len(sh.vars))
+	for name, v := range sh.vars {
+		if v.exported && v.set {
+			s := v.str
+			if v.array && len(v.list) > 0 {
+				s = v.list[0]
+			}
+			env = append(env, name+"="+s)
+		}
+	}
+	slices.Sort(env)
+	sh.p.step(len(env))
+	return env
+}
+
+// matchPattern matches a pattern of case or [[.
+func (sh *shell) matchPattern(pattern, s string) bool { return sh.p.match(pattern, s) }
+
+// errorf reports an error of the shell.
+func (sh *shell) errorf(format string, args ...any) {
+	name := sh.name
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && name[:i] == "/bin" {
+		name = name[i+1:]
+	}
+	sh.p.errorf(name+": "+format, args...)
+}

@@ -1,0 +1,165 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// run runs a command with generous limits and returns its output.
+func run(t *testing.T, c Config) (stdout, stderr string, result Result) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errOut
+	if c.Limits.CPUShare == 0 {
+		c.Limits.CPUShare = 100
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	result, err := Run(ctx, c)
+	if err != nil {
+		t.Fatalf("%q: %v", c.Args, err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("%q did not end", c.Args)
+	}
+	return out.String(), errOut.String(), result
+}
+
+// script runs a script with sh -c.
+func script(t *testing.T, src string) (stdout, stderr string, status int) {
+	t.Helper()
+	out, errOut, result := run(t, Config{Args: []string{"sh", "-c", src}})
+	return out, errOut, result.ExitCode
+}
+
+func TestScripts(t *testing.T) {
+	for _, tt := range []struct {
+		script, want string
+		status       int
+	}{
+		{`echo hello`, "hello\n", 0},
+		{`echo -n a; echo b`, "ab\n", 0},
+		{`echo -e 'a\tb\x41\n'`, "a\tbA\n\n", 0},
+		{`exit 3`, "", 3},
+		{`false`, "", 1},
+		{`nosuch; echo $?`, "127\n", 0},
+		{`x="a b"; echo $x "$x" '$x'`, "a b a b $x\n", 0},
+		{`x="a  b"; echo $x; echo "$x"`, "a b\na  b\n", 0},
+		{`for i in 1 2 3; do echo $i; done`, "1\n2\n3\n", 0},
+		{`i=0; while [ $i -lt 3 ]; do i=$((i+1)); echo $i; done`, "1\n2\n3\n", 0},
+		{`until false; do echo x; break; done`, "x\n", 0},
+		{`for i in 1 2 3; do for j in a b; do [ $j = b ] && continue 2; echo $i$j; done; done`, "1a\n2a\n3a\n", 0},
+		{`for i in 1 2 3; do for j in a b; do break 2; done; done; echo $i$j`, "1a\n", 0},
+		{`case abc in a*) echo yes;; *) echo no;; esac`, "yes\n", 0},
+		{`case "*" in "*") echo lit;; esac; case x in "*") echo bad;; *) echo ok;; esac`, "lit\nok\n", 0},
+		{`f() { echo "$1-$#"; return 4; }; f a b; echo $?`, "a-2\n4\n", 0},
+		{`f() { local x=1; x=2; g; }; g() { echo $x; }; x=0; f; echo $x`, "2\n0\n", 0},
+		{`echo "${x:-d}" "${x-d}" "${x:=v}" "$x" "${x:+w}" "${#x}"`, "d d v v w 1\n", 0},
+		{`x=; echo "${x:-d}" "${x-d}" "${x+w}" "${x:+w}"`, "d  w \n", 0},
+		{`: ${x:?must be set}; echo no`, "", 2},
+		{`x=path/to/file.tar.gz; echo ${x#*/} ${x##*/} ${x%.*} ${x%%.*}`, "to/file.tar.gz file.tar.gz path/to/file.tar path/to/file\n", 0},
+		{`x=banana; echo ${x/a/o} ${x//a/o} ${x/#b/c} ${x/%a/y} ${x//[an]/}`, "bonana bonono canana banany b\n", 0},
+		{`x=abcdef; echo ${x:2} ${x:1:3} ${x: -2} ${x:0:-1}`, "cdef bcd ef abcde\n", 0},
+		{`x=abc; echo ${x^} ${x^^}; y=ABC; echo ${y,} ${y,,}`, "Abc ABC\naBC abc\n", 0},
+		{`a=b; b=c; echo ${!a}`, "c\n", 0},
+		{`echo $((1+2*3)) $((7/2)) $((7%3)) $((2**10)) $((0x1f)) $((1<2)) $((1?5:6))`, "7 3 1 1024 31 1 5\n", 0},
+		{`x=5; echo $((x++)) $x $((++x)) $((x+=3)) $x`, "5 6 7 10 10\n", 0},
+		{`echo $((1/0)); echo no`, "", 2},
+		{`echo $(echo a; echo b) "$(printf 'x\n\n')"`, "a b x\n", 0},
+		{"echo `echo a`", "a\n", 0},
+		{`echo a | cat | tr a b`, "b\n", 0},
+		{`echo x | read y; echo "[$y]"`, "[]\n", 0},
+		{`printf '1 2\n3 4\n' | while read a b; do echo $b; done`, "2\n4\n", 0},
+		{`(exit 3); echo $?; (cd /tmp; pwd); pwd`, "3\n/tmp\n/\n", 0},
+		{`x=1; (x=2); echo $x; { x=3; }; echo $x`, "1\n3\n", 0},
+		{`set -e; false; echo no`, "", 1},
+		{`set -e; false || true; if false; then :; fi; ! true; echo yes`, "yes\n", 0},
+		{`set -e; { false && true; }; echo yes`, "yes\n", 0},
+		{`set -eu; echo $nope; echo no`, "", 2},
+		{`set -o pipefail; false | true; echo $?`, "1\n", 0},
+		{`true && echo a || echo b; false && echo a || echo b`, "a\nb\n", 0},
+		{"cat <<EOF\na $((1+1)) $HOME\n  b\nEOF", "a 2 /root\n  b\n", 0},
+		{"cat <<'EOF'\n$x \\a\nEOF", "$x \\a\n", 0},
+		{"cat <<-EOF\n\ta\n\t\tb\n\tEOF\n", "a\nb\n", 0},
+		{`cat <<<"x y"`, "x y\n", 0},
+		{`echo a >f; echo b >>f; cat f; cat <f`, "a\nb\na\nb\n", 0},
+		{`echo err >&2; echo out 2>/dev/null`, "out\n", 0},
+		{`{ echo a; echo b >&2; } 2>&1 | sort -r`, "b\na\n", 0},
+		{`exec 3>f; echo x >&3; exec 3>&-; cat f`, "x\n", 0},
+		{`cat nosuch 2>/dev/null; echo $?`, "1\n", 0},
+		{`trap 'echo bye' EXIT; echo hi; exit 2`, "hi\nbye\n", 2},
+		{`trap 'echo term' TERM; kill -TERM $$; echo after`, "term\nafter\n", 0},
+		{`sleep 0.01 & wait $!; echo $?`, "0\n", 0},
+		{`(exit 7) & wait $!; echo $?`, "7\n", 0},
+		{`sleep 100 & kill $!; wait $!; echo $?`, "143\n", 0},
+		{`echo $$ $# $0 "$@"`, "1 0 sh\n", 0},
+		{`set -- a "b c"; for i in "$@"; do echo "$i"; done; for i in $*; do echo $i; done; shift; echo $1`, "a\nb c\na\nb\nc\nb c\n", 0},
+		{`set -- a b; echo "$*" "[$@]"; IFS=,; echo "$*"`, "a b [a b]\na,b\n", 0},
+		{`IFS=:; x=a::b:; for i in $x; do echo "[$i]"; done`, "[a]\n[]\n[b]\n", 0},
+		{`set --; for i in "$@"; do echo no; done; echo "x$@y"`, "xy\n", 0},
+		{`eval 'x=1; echo $x'`, "1\n", 0},
+		{`echo 'echo $1; return 3' >f; . ./f arg; echo $?`, "arg\n3\n", 0},
+		{`printf '#!/bin/sh\necho "script $1 $0"\n' >s; chmod +x s; ./s a; sh s b`, "script a ./s\nscript b s\n", 0},
+		{`touch f; ./f; echo $?`, "126\n", 0},
+		{`env -i A=1 env`, "A=1\n", 0},
+		{`A=1 sh -c 'echo $A'; echo "[$A]"`, "1\n[]\n", 0},
+		{`export A=1 B="x y"; sh -c 'echo $A $B'`, "1 x y\n", 0},
+		{`A=1; sh -c 'echo "[$A]"'; readonly R=1; R=2; echo no`, "[]\n", 2},
+		{`mkdir d; touch d/a d/b d/.c; echo d/* d/[b] x*`, "d/a d/b d/b x*\n", 0},
+		{`cd /tmp; mkdir -p a/b c/b; touch a/b/x c/b/y; echo */b/*; echo "*"; echo \*`, "a/b/x c/b/y\n*\n*\n", 0},
+		{`echo ~ ~root ~nosuch a~`, "/root /root ~nosuch a~\n", 0},
+		{`type echo; command -v ls; command -v nosuch; echo $?`, "echo is a shell builtin\n/bin/ls\n127\n", 0},
+		{`[ -f /etc/passwd ] && [ -d /tmp ] && [ ! -e /nosuch ] && [ -n x ] && [ -z "" ] && [ a != b ] && echo ok`, "ok\n", 0},
+		{`[[ abc == a* && abc =~ ^a(.)c$ ]] && echo ${BASH_REMATCH[1]}`, "b\n", 0},
+		{`(( 3 > 2 )) && echo yes; for ((i=0;i<3;i++)); do echo $i; done`, "yes\n0\n1\n2\n", 0},
+		{`a=(x y z); a[5]=w; echo ${a[1]} ${#a[@]} "${a[@]}"; a+=(q); echo ${a[-1]}`, "y 6 x y z   w\nq\n", 0},
+		{`echo {1..3}`, "{1..3}\n", 0},
+		{`bash -c 'echo {1..3} a{b,c}d {a..c} {01..03}'`, "1 2 3 abd acd a b c 01 02 03\n", 0},
+		{`set -- -a -b x y; while getopts "ab:" o; do echo $o$OPTARG; done; shift $((OPTIND-1)); echo $1`, "a\nbx\ny\n", 0},
+		{`printf '%s-%03d %x|%5s|%-5s|\n' a 7 255 r l`, "a-007 ff|    r|l    |\n", 0},
+		{`printf '%s\n' a b c; printf 'x\n' ; printf %b 'a\n'`, "a\nb\nc\nx\na\n", 0},
+		{`alias ll='echo list'; ll a`, "list a\n", 0},
+		{`x=$(exit 3); echo $?; y=1; echo $?`, "3\n0\n", 0},
+		{`if true; then echo a; elif true; then echo b; else echo c; fi; if false; then :; elif true; then echo b; fi`, "a\nb\n", 0},
+		{`f() { echo in; } >f; f; cat f`, "in\n", 0},
+		{`timeout 0.05 sleep 10; echo $?`, "143\n", 0},
+		{`seq 3 | xargs echo; printf 'a b\n' | xargs -n1 echo; echo x | xargs -I{} echo '[{}]'`, "1 2 3\na\nb\n[x]\n", 0},
+		{`yes | head -2`, "y\ny\n", 0},
+		{"read x <<EOF\n  a b  \nEOF\necho \"[$x]\"", "[a b]\n", 0},
+		{`exec echo replaced; echo no`, "replaced\n", 0},
+		{`echo a; exec 2>&1; nosuch; echo $?`, "a\nsh: nosuch: not found\n127\n", 0},
+		{`sh -c 'if'; echo $?`, "2\n", 0},
+		{`f() { f; }; f`, "", 139},
+		{`echo "a\"b\$c\\d"`, "a\"b$c\\d\n", 0},
+		{`echo $'a\tb\n'`, "a\tb\n\n", 0},
+		{`x='*'; echo "$x" $x | grep -c .`, "1\n", 0},
+		{`unset x; echo "${x-a b}" ${x-a b}; set -- ${x-"a b"}; echo $#`, "a b a b\n1\n", 0},
+		{`umask 077; touch f; mkdir d; ls -ld f d | cut -c1-10`, "-rw-------\ndrwx------\n", 0},
+		{`echo $(( $(echo 1) + 010 ))`, "9\n", 0},
+		{`n=0; for i in $(seq 100); do n=$((n+i)); done; echo $n`, "5050\n", 0},
+		{`echo one >/dev/stdout; echo two | cat /dev/stdin; echo three >/proc/self/fd/1`, "one\ntwo\nthree\n", 0},
+		{`head -c 3 /dev/zero | wc -c; head -c 5 /dev/urandom | wc -c`, "3\n5\n", 0},
+		{`select x in a; do :; done; echo no`, "", 2},
+		{`cat <(echo x)`, "", 2},
+		{`echo 'read x; echo "got $x"
+data
+echo next' | sh`, "got data\nnext\n", 0},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			stdout, stderr, status := script(t, tt.script)
+			if stdout != tt.want || status != tt.status {
+				t.Errorf("status %d, want %d; output:\n%s\nwant:\n%s\nerrors: %s", status, tt.status, stdout, tt.want, stderr)
+			}
+		})
+	}
+}
+
+func TestUnknownProgram(t *testing.T) {
+	_, err := Run(t.Context(), Config{Args: []string{"nginx", "-g", "daemon off;"}})
+	if err == nil || !strings.Contains(err.Error(), `exec: "nginx": executable file not found in $PATH`) {
+		t.Errorf("got %v", err)
+	}
+}
