@@ -105,7 +105,7 @@ func (p *proc) eachInput(names []string, do func(name string, r io.Reader) error
 				break
 			}
 			status = 1
-			if _, isErrno := err.(syscall.Errno); isErrno {
+			if _, isErrno := errors.AsType[syscall.Errno](err); isErrno {
 				p.fail("can't open '%s': %s", name, errText(err))
 				continue
 			}
@@ -219,7 +219,7 @@ func (p *proc) records(r io.Reader, delim byte, do func(line []byte, newline boo
 	var long []byte
 	for {
 		part, err := br.ReadSlice(delim)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			p.hold(len(part))
 			long = append(long, part...)
 			continue

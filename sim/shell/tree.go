@@ -155,7 +155,10 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 	at.node = at.dir.topNode(own)
 	stack := []place{at}
 	pending, mustDir, links := split(name), strings.HasSuffix(name, "/"), 0
-	for len(pending) > 0 {
+	for steps := 0; len(pending) > 0; steps++ {
+		if steps > maxPath {
+			return place{}, syscall.ENAMETOOLONG // through links
+		}
 		elem := pending[0]
 		pending = pending[1:]
 		at := stack[len(stack)-1]
