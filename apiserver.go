@@ -51,16 +51,17 @@ func (p *controlPlane) ensureCertificates(context.Context) (err error) {
 func (p *controlPlane) apiServerConfig() apiserver.Config {
 	role, binding := volumes.Policy()
 	return apiserver.Config{
-		Handler:       p.apiHandler,
-		PKI:           p.certs,
-		ServiceCIDR:   p.serviceCIDR(),
-		FeatureGates:  p.config.APIServer.FeatureGates,
-		RuntimeConfig: p.config.APIServer.RuntimeConfig,
-		Args:          p.config.APIServer.Args,
-		LocalAPIs:     []apiserver.LocalAPI{metricsAPI(p.config.Nodes.NoMetrics)},
-		Grants:        []apiserver.Grant{{Role: role, Binding: binding}},
-		ReadyChecks:   p.readyChecks,
-		LiveChecks:    p.liveChecks,
+		Handler:         p.apiHandler,
+		PKI:             p.certs,
+		ServiceCIDR:     p.serviceCIDR(),
+		EmulatedVersion: emulatedVersion(p.config.Kubernetes),
+		FeatureGates:    p.config.APIServer.FeatureGates,
+		RuntimeConfig:   p.config.APIServer.RuntimeConfig,
+		Args:            p.config.APIServer.Args,
+		LocalAPIs:       []apiserver.LocalAPI{metricsAPI(p.config.Nodes.NoMetrics)},
+		Grants:          []apiserver.Grant{{Role: role, Binding: binding}},
+		ReadyChecks:     p.readyChecks,
+		LiveChecks:      p.liveChecks,
 	}
 }
 
@@ -77,7 +78,9 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
-	p.recorderFor(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
+	recorder := p.recorderFor(apiServerName)
+	recorder.SkipIdleSyncs()
+	recorder.Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
 		cfg.Listener.Close()
 		return err

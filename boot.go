@@ -135,7 +135,7 @@ func (p *controlPlane) startSteps() []startStep {
 		// The scheduler is one of them. With leader election they start later, and only
 		// the campaign for the lease starts here; closing it ends what the leader started.
 		{stage: "controllers", run: p.startControllers, close: p.closeLease},
-		// Readiness means that the nodes exist.
+		// Readiness means that the nodes exist, or that the API server refuses them.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady},
 		{run: p.createKubeconfig},
@@ -159,6 +159,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	p.memory.Started(p.log)
 	p.ready.Store(true)
 	p.watchComponents()
+	p.watcher.Go(p.watchDataDir)
 	return nil
 }
 

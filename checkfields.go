@@ -22,6 +22,11 @@ func (s *Server) checkFields() error {
 			return usage.Errorf("--host %q: not a host name or an IP address: write one without spaces and wildcards, such as dev.example.com", host)
 		}
 	}
+	if s.Kubernetes != "" {
+		if _, err := ParseKubernetesVersion(s.Kubernetes); err != nil {
+			return err
+		}
+	}
 	services, err := parseCIDRs("--service-cidr", cmp.Or(s.Network.ServiceCIDR, defaultServiceCIDR))
 	if err != nil {
 		return err

@@ -146,7 +146,7 @@ func (p *controlPlane) extraControllers() ([]controllers.ExtraController, error)
 			Name:    c.Name,
 			Aliases: c.Aliases,
 			Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
-				return c.Build(cloud.Environment(e))
+				return c.Build(cloud.Environment{Informers: e.Informers, Client: e.Client, Metrics: e.Metrics})
 			},
 		})
 	}
@@ -192,7 +192,9 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	if _, err := scheduler.New(cfg); err != nil { // reports wrong flags before anything is served
 		return extra, err
 	}
-	extra.Build = func(context.Context, controllers.Environment) (func(context.Context), error) {
+	extra.Build = func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
+		cfg := cfg
+		cfg.Recorder, cfg.View = p.recorderFor(scheduler.Name), e.ViewOwn
 		s, err := scheduler.New(cfg)
 		if err != nil {
 			return nil, err
@@ -224,15 +226,9 @@ func (p *controlPlane) schedulerQueues() []observe.Queue {
 	if s == nil {
 		return nil
 	}
-	q, err := s.Queues()
+	list, err := s.Observed()
 	if err != nil {
 		p.log.Debug("observe", "err", fmt.Errorf("queues of the scheduler: %w", err))
-		return nil
 	}
-	row := func(name string, depth int, parked bool) observe.Queue {
-		return observe.Queue{Controller: scheduler.Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked}
-	}
-	active := row("active", q.Active, false)
-	active.InFlight = int64(q.InFlight)
-	return []observe.Queue{active, row("backoff", q.Backoff, false), row("gated", q.Gated, true), row("unschedulable", q.Unschedulable, true)}
+	return list
 }

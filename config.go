@@ -98,9 +98,10 @@ type LogConfig = logfile.Config
 // later changes to s do not reach.
 func (s *Server) copyConfig() *Server {
 	c := &Server{
-		Name: s.Name, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
+		Name: s.Name, Private: s.Private, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
 		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests),
-		Etcd: s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
+		Kubernetes: s.Kubernetes,
+		Etcd:       s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
 		Nodes: s.Nodes, Network: s.Network, Observe: s.Observe,
 		KeepGCSettings: s.KeepGCSettings, OnWarning: s.OnWarning, OnStage: s.OnStage,
 	}

@@ -30,7 +30,8 @@
 //     another part of the process sets while the Server runs stays.
 //   - The logger and the verbosity of klog: to Server.Log, or discarded without one. There
 //     is no opt-out, because the components log through klog.
-//   - Feature gates, by APIServer.FeatureGates. Leave it empty to opt out.
+//   - Feature gates, by APIServer.FeatureGates, and the emulated version, by Kubernetes.
+//     Leave them empty to opt out.
 //   - The entries of /configz.
 //   - The names of the controllers' and the API server's informers, which client-go
 //     reserves per process.
@@ -41,6 +42,8 @@
 // Importing this package changes these settings for the rest of the process. There is no
 // opt-out but not importing it.
 //
+//   - The version that Kubernetes' packages give themselves (component-base/version and
+//     client-go/pkg/version), unless the linker has set one.
 //   - The metrics provider of client-go's work queues (workqueue.SetProvider).
 //   - What Kubernetes' packages register when they are imported: API types in client-go's
 //     scheme, metrics, feature gates, admission plugins.

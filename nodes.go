@@ -33,8 +33,10 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		CheckPod:   metricsapi.CheckAnnotations,
 		Commands:   p.commands,
 		Stages:     c.Count > 0,
+		Recorder:   p.recorderFor(kubeletName),
 		Logger:     p.log.With("component", kubeletName),
 		Connect:    p.kubeletClientConfig,
+		Warn:       p.warn,
 	}
 }
 

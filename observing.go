@@ -82,7 +82,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	v := observe.Process{
 		Name:       p.config.Name,
 		Version:    Version(),
-		Kubernetes: KubernetesVersion,
+		Kubernetes: DescribeKubernetes(p.config.Kubernetes),
 		Ephemeral:  p.config.Dir == "",
 		PID:        os.Getpid(),
 		State:      observe.Starting,

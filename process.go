@@ -1,20 +1,14 @@
 package ctrlplane
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
-	"github.com/spf13/pflag"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	cliflag "k8s.io/component-base/cli/flag"
-	basecompatibility "k8s.io/component-base/compatibility"
-	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
@@ -33,53 +27,13 @@ func claimProcess() (release func() error, err error) {
 	}
 	logging := klog.CaptureState()
 	klog.SetLogger(logr.Discard()) // until the log is open: see setKlog
-	restoreGates := captureFeatureGates(utilfeature.DefaultMutableFeatureGate)
+	restoreFeatures := captureFeatures(compatibility.DefaultComponentGlobalsRegistry, utilfeature.DefaultMutableFeatureGate)
 	return func() error {
-		err := errors.Join(restoreGates(), clearFeatureGateFlags(compatibility.DefaultComponentGlobalsRegistry))
+		err := restoreFeatures()
 		logging.Restore()
 		processClaimed.Store(false)
 		return err
 	}, nil
-}
-
-// captureFeatureGates returns what restores the present state of feature gates.
-func captureFeatureGates(gates featuregate.MutableVersionedFeatureGate) (restore func() error) {
-	type state struct{ enabled, explicit bool }
-	read := func(name featuregate.Feature) state { return state{gates.Enabled(name), gates.ExplicitlySet(name)} }
-	before := map[featuregate.Feature]state{}
-	for name := range gates.GetAll() {
-		before[name] = read(name)
-	}
-	return func() error {
-		var errs []error
-		explicit := map[string]bool{}
-		for name, was := range before {
-			switch {
-			case read(name) == was:
-			case was.explicit:
-				explicit[string(name)] = was.enabled
-			default:
-				errs = append(errs, gates.ResetFeatureValueToDefault(name))
-			}
-		}
-		if len(explicit) > 0 { // last, because it applies AllAlpha and AllBeta again if they are set
-			errs = append(errs, gates.SetFromMap(explicit))
-		}
-		return errors.Join(errs...)
-	}
-}
-
-// clearFeatureGateFlags removes the values of --feature-gates that a registry keeps, and
-// would apply again at the next start.
-func clearFeatureGateFlags(registry basecompatibility.ComponentGlobalsRegistry) error {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	registry.AddFlags(flags)
-	value, ok := flags.Lookup("feature-gates").Value.(*cliflag.ColonSeparatedMultimapStringString)
-	if !ok {
-		return fmt.Errorf("feature gates: the flag has the unexpected type %T, the next start applies its values again", flags.Lookup("feature-gates").Value)
-	}
-	clear(*value.Multimap)
-	return nil
 }
 
 // registerQueueMetrics adds the workqueue_* metrics to the registry that /metrics

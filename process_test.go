@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -42,17 +43,22 @@ func TestCaptureFeatureGatesRestoresThem(t *testing.T) {
 	}
 }
 
-func TestClearFeatureGateFlags(t *testing.T) {
+func TestCaptureFeaturesRestoresThem(t *testing.T) {
 	gates := featuregate.NewVersionedFeatureGate(version.MustParse("1.37"))
-	if err := gates.Add(map[featuregate.Feature]featuregate.FeatureSpec{"Alpha": {PreRelease: featuregate.Alpha}}); err != nil {
+	if err := gates.AddVersioned(map[featuregate.Feature]featuregate.VersionedSpecs{"New": {
+		{Version: version.MustParse("1.36"), PreRelease: featuregate.Alpha},
+		{Version: version.MustParse("1.37"), PreRelease: featuregate.Beta, Default: true},
+	}, "Alpha": {
+		{Version: version.MustParse("1.35"), PreRelease: featuregate.Alpha},
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	registry := basecompatibility.NewComponentGlobalsRegistry()
-	effective := basecompatibility.NewEffectiveVersionFromString("1.37", "1.36", "1.36")
+	effective := basecompatibility.NewEffectiveVersionFromString("1.37", "1.34", "1.34")
 	if err := registry.Register(basecompatibility.DefaultKubeComponent, effective, gates); err != nil {
 		t.Fatal(err)
 	}
-	start := func(args ...string) bool {
+	start := func(args ...string) string {
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		registry.AddFlags(flags)
 		if err := flags.Parse(args); err != nil {
@@ -61,19 +67,22 @@ func TestClearFeatureGateFlags(t *testing.T) {
 		if err := registry.Set(); err != nil {
 			t.Fatal(err)
 		}
-		return gates.Enabled("Alpha")
+		return fmt.Sprintf("%s, compatible with %s, New %v, Alpha %v", gates.EmulationVersion(), effective.MinCompatibilityVersion(), gates.Enabled("New"), gates.Enabled("Alpha"))
 	}
-	restore := captureFeatureGates(gates)
-	if !start("--feature-gates=Alpha=true") {
-		t.Fatal("the gate was not set")
+	const before = "1.37, compatible with 1.36, New true, Alpha false"
+	if got := start(); got != before {
+		t.Fatalf("before: %s, want %s", got, before)
 	}
-	if err := restore(); err != nil {
-		t.Fatal(err)
-	}
-	if err := clearFeatureGateFlags(registry); err != nil {
-		t.Fatal(err)
-	}
-	if start() {
-		t.Error("the next start has set the gate of the one before")
+	for _, args := range [][]string{{"--feature-gates=Alpha=true"}, {"--emulated-version=1.35"}, {"--feature-gates=New=false,Alpha=true", "--emulated-version=1.36"}} {
+		restore := captureFeatures(registry, gates)
+		if got := start(args...); got == before {
+			t.Fatalf("%q changes nothing", args)
+		}
+		if err := restore(); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		if got := start(); got != before {
+			t.Errorf("after %q: the next start has %s, want %s", args, got, before)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package ctrlplane
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -18,22 +17,28 @@ const (
 	LogFile        = "ctrlplane.log"
 )
 
-// clearAddress removes the address of the last start from the state, or other
-// commands would try to connect there before the API server is ready. It returns that
-// state.
-func (p *controlPlane) clearAddress() (datadir.State, error) {
+// beginState removes the address of the last start from the state, or other commands
+// would try to connect there before the API server is ready. From now on they see
+// whether the control plane is private. It returns that state.
+func (p *controlPlane) beginState() (datadir.State, error) {
 	state, err := p.dir.State()
-	if err != nil || state.Server == "" {
+	if err != nil || state.Server == "" && state.Private == p.config.Private {
 		return state, err
 	}
-	state.Server = ""
+	state.Name, state.Private, state.Server = p.config.Name, p.config.Private, ""
 	return state, p.dir.SaveState(state)
 }
 
-func (p *controlPlane) clusterName() string { return cmp.Or(p.config.Name, "ctrlplane") }
+// contextName is what the kubeconfig calls the context, the cluster and the user.
+func (p *controlPlane) contextName() string {
+	if p.config.Name == "" {
+		return "ctrlplane"
+	}
+	return datadir.ContextName(p.config.Name)
+}
 
 func (p *controlPlane) createKubeconfig(context.Context) error {
-	p.kubeconfig = kubeconfig.New(p.clusterName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
+	p.kubeconfig = kubeconfig.New(p.contextName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
 	return nil
 }
 
@@ -55,7 +60,10 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state.Name, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.clusterName(), port, p.url, time.Now(), KubernetesVersion
+	state.Name, state.Private, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.config.Name, p.config.Private, port, p.url, time.Now(), KubernetesVersion
+	if state.LogFile, err = p.foreignLogPath(); err != nil {
+		return err
+	}
 	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
 	return p.dir.SaveState(state)
 }

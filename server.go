@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -34,8 +35,13 @@ type UsageError = usage.Error
 // plane without nodes, on a free loopback port. Methods may be called from any
 // goroutine.
 type Server struct {
-	// Name is what the kubeconfig calls the cluster; empty = "ctrlplane".
+	// Name of the control plane; the context in the kubeconfig is "ctrlplane-" and the
+	// name. Empty = no name, and the context "ctrlplane".
 	Name string
+	// Private keeps the control plane out of the sight of commands that name none:
+	// "ctrlplane status" takes it only by name, by folder, or in the environment of
+	// "ctrlplane run".
+	Private bool
 	// Dir is the data folder; empty = a temporary one, written without fsync, that
 	// Close removes.
 	Dir string
@@ -51,6 +57,9 @@ type Server struct {
 	// Manifests are files or folders of objects to apply by server-side apply once the
 	// API server is ready; Start fails if one is rejected. nil = none.
 	Manifests []string
+	// Kubernetes is the minor version of Kubernetes to emulate, one of
+	// KubernetesVersions, for all components; empty = that of KubernetesVersion.
+	Kubernetes string
 
 	Etcd        EtcdConfig
 	APIServer   APIServerConfig
@@ -66,8 +75,9 @@ type Server struct {
 	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
 	// process alone: see "Process-wide effects" in the package comment.
 	KeepGCSettings bool
-	// OnWarning receives one line about a problem that does not stop the start;
-	// nil = warnings are only logged.
+	// OnWarning receives one line about a problem that does not stop the start, and later
+	// about the disk, the database and the data folder; nil = warnings are only logged. It
+	// must not block.
 	OnWarning func(string)
 	// OnStage is called when a stage of the start begins and when it ends; nil = not
 	// reported. Stages overlap: it is called from several goroutines. It must not call
@@ -87,7 +97,7 @@ type Stage struct {
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes
-// exist. If the start fails, it returns the reason and leaves nothing behind. ctx
+// exist, or are refused by a webhook: then OnWarning says so. If the start fails, it returns the reason and leaves nothing behind. ctx
 // bounds the start only.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -110,6 +120,9 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 		return nil, errStarted
 	}
 	if err := s.checkFields(); err != nil {
+		return nil, err
+	}
+	if err := upstreamversion.Check(); err != nil {
 		return nil, err
 	}
 	release, err := claimProcess()

@@ -3,10 +3,12 @@ package ctrlplane
 import (
 	"runtime/debug"
 	"sync"
+
+	"github.com/ctrlplane/ctrlplane/internal/upstreamversion"
 )
 
 // KubernetesVersion is the Kubernetes release that this module contains.
-const KubernetesVersion = "v1.37.1"
+const KubernetesVersion = upstreamversion.Kubernetes
 
 // dataVersion is the format of the data folder that this version writes, and the
 // highest that it reads.
@@ -14,18 +16,9 @@ const dataVersion = 1
 
 const modulePath = "github.com/ctrlplane/ctrlplane"
 
-// release is set by the linker in released binaries.
-var release = ""
+// Version returns the version of ctrlplane, which the build has recorded.
+func Version() string { return buildInfoVersion() }
 
-// Version returns the version of ctrlplane.
-func Version() string {
-	if release != "" {
-		return release
-	}
-	return buildInfoVersion()
-}
-
-// buildInfoVersion returns the version of this module that the build recorded.
 var buildInfoVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -235,4 +236,16 @@ func (s redirectTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	req = req.Clone(req.Context())
 	req.URL.Host = s.srv.Listener.Addr().String()
 	return http.DefaultTransport.RoundTrip(req)
+}
+
+// A bootstrap that fails is reported to the start that waits for it.
+func TestFailedBootstrapIsReported(t *testing.T) {
+	s := &Server{bootstrapped: make(chan struct{}), bootstrapErr: errors.New("refused"), done: make(chan struct{})}
+	close(s.bootstrapped)
+	if err := s.WaitPolicy(t.Context()); !errors.Is(err, s.bootstrapErr) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.checkBootstrapped(nil); !errors.Is(err, s.bootstrapErr) {
+		t.Errorf("the health check: got %v", err)
+	}
 }

@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -134,14 +133,11 @@ func newPolicySteps(client kubernetes.Interface, stored *storedPolicy, grants []
 func createPriorityClasses(ctx context.Context, client kubernetes.Interface) error {
 	classes := client.SchedulingV1().PriorityClasses()
 	for _, pc := range schedulingv1.SystemPriorityClasses() {
-		_, err := classes.Get(ctx, pc.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			_, err = classes.Create(ctx, pc, metav1.CreateOptions{})
-			if apierrors.IsNotFound(err) { // --runtime-config turned the resource off
-				return nil
-			}
+		err := createIfMissing(ctx, classes, pc)
+		if apierrors.IsNotFound(err) { // --runtime-config turned the resource off
+			return nil
 		}
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		if err != nil {
 			return fmt.Errorf("create priority class %s: %w", pc.Name, err)
 		}
 	}

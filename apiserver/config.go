@@ -46,6 +46,9 @@ type Config struct {
 	RuntimeConfig string
 	// FeatureGates is upstream's --feature-gates; empty = upstream's defaults.
 	FeatureGates string
+	// EmulatedVersion is upstream's --emulated-version, as 1.35; empty = none. It belongs
+	// to the process, like feature gates.
+	EmulatedVersion string
 	// Args are additional flags of kube-apiserver, as name=value.
 	Args []string
 	// ReadyChecks are health checks of other parts of the process that /readyz
@@ -146,6 +149,7 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 var ownedFlags = map[string]string{
 	"bind-address":             "use --bind-address",
 	"secure-port":              "use --port",
+	"emulated-version":         "use --kubernetes",
 	"etcd-servers":             "use --etcd-endpoints",
 	"etcd-cafile":              "use --etcd-cafile",
 	"etcd-certfile":            "use --etcd-certfile",
@@ -156,7 +160,9 @@ var ownedFlags = map[string]string{
 }
 
 func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSets) error {
-	for name, value := range map[string]string{"runtime-config": c.RuntimeConfig, "feature-gates": c.FeatureGates} {
+	for name, value := range map[string]string{
+		"runtime-config": c.RuntimeConfig, "feature-gates": c.FeatureGates, "emulated-version": c.EmulatedVersion,
+	} {
 		if value == "" {
 			continue
 		}

@@ -24,9 +24,9 @@ type etcdClientReplacement struct {
 	used     atomic.Bool
 }
 
-// replaceEtcdClient makes upstream use clients that connect returns. This applies to
-// the whole process.
-func replaceEtcdClient(connect func() (*clientv3.Client, error)) (*etcdClientReplacement, error) {
+// replaceEtcdClient makes upstream use clients that connect returns, for keys below
+// prefix. This applies to the whole process.
+func replaceEtcdClient(prefix string, connect func() (*clientv3.Client, error)) (*etcdClientReplacement, error) {
 	if newETCD3Client == nil {
 		return nil, errors.New("apiserver: this version of k8s.io/apiserver has no variable factory.newETCD3Client: see docs/upstream-hooks.md")
 	}
@@ -40,6 +40,7 @@ func replaceEtcdClient(connect func() (*clientv3.Client, error)) (*etcdClientRep
 		client.Watcher = bookmarkWatcher{client.Watcher}
 		c := &kubernetes.Client{Client: client}
 		c.Kubernetes = c
+		noteWrites(c, prefix)
 		return c, nil
 	}
 	return r, nil

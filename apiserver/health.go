@@ -27,12 +27,18 @@ func (s *Server) waitHealthy(ctx context.Context, path string) error {
 	client := &http.Client{Transport: loopback.Transport{Handler: s.aggregator.GenericAPIServer.Handler, User: apiServerUser()}}
 	ticker := time.NewTicker(healthPollInterval)
 	defer ticker.Stop()
+	bootstrapped := s.bootstrapped
 	for {
 		failing, err := pollHealth(ctx, client, path)
 		if err == nil && failing == "" {
 			return nil
 		}
 		select {
+		case <-bootstrapped:
+			if s.bootstrapErr != nil {
+				return s.bootstrapErr
+			}
+			bootstrapped = nil
 		case <-s.done:
 			if s.err == nil {
 				return errors.New("apiserver: stopped during the start")

@@ -103,8 +103,7 @@ func (r *localAPIRoute) createObjects(ctx context.Context, config *rest.Config) 
 	if r.Disabled {
 		return r.deleteAPIService(ctx, services)
 	}
-	_, err = services.ApiregistrationV1().APIServices().Create(ctx, r.APIService, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := createIfMissing(ctx, services.ApiregistrationV1().APIServices(), r.APIService); err != nil {
 		return fmt.Errorf("create APIService %s: %w", r.APIService.Name, err)
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -112,12 +111,30 @@ func (r *localAPIRoute) createObjects(ctx context.Context, config *rest.Config) 
 		return err
 	}
 	for _, role := range r.ClusterRoles {
-		_, err = client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := createIfMissing(ctx, client.RbacV1().ClusterRoles(), role); err != nil {
 			return fmt.Errorf("create ClusterRole %s: %w", role.Name, err)
 		}
 	}
 	return nil
+}
+
+// getCreator is a client of one kind.
+type getCreator[T any] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+}
+
+// createIfMissing reads first: a request that fails because the object exists is
+// recorded, and looks like a fault.
+func createIfMissing[T metav1.Object](ctx context.Context, client getCreator[T], obj T) error {
+	_, err := client.Get(ctx, obj.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(ctx, obj, metav1.CreateOptions{})
+	}
+	if apierrors.IsAlreadyExists(err) { // another server of the same storage was faster
+		return nil
+	}
+	return err
 }
 
 // deleteAPIService deletes the APIService that an earlier run has created, unless a user

@@ -17,7 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/configz"
+	_ "k8s.io/component-base/metrics/prometheus/version" // registers kubernetes_build_info
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
@@ -37,13 +39,17 @@ type Server struct {
 	localAPIs       []*localAPIRoute
 	writeBarrier    *writeBarrier
 	namespaceWrites *namespaceWrites
+	ownWrites       *ownWrites
+	requestEnd      *requestEnd
 
 	// informers are the API server's own.
-	informers informers.SharedInformerFactory
+	informers   informers.SharedInformerFactory
+	apiServices listers.APIServiceLister
 
 	grants []Grant
 
-	bootstrapped chan struct{} // closed when the bootstrap policy is in force
+	bootstrapped chan struct{} // closed when the bootstrap policy is in force, or has failed
+	bootstrapErr error         // final when bootstrapped is closed
 
 	cancel       context.CancelFunc
 	startedEmpty func() bool // see Etcd.StartedEmpty
@@ -70,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	options.InformerName = name
 	release, checkClient := name.Release, func() error { return nil }
 	if cfg.Etcd.Connect != nil {
-		replaced, err := replaceEtcdClient(cfg.Etcd.Connect)
+		replaced, err := replaceEtcdClient(options.Etcd.StorageConfig.Prefix, cfg.Etcd.Connect)
 		if err != nil {
 			name.Release()
 			return nil, err
@@ -88,6 +94,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // assembleServer returns a server that calls release when it has ended.
 func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (*Server, error) {
+	ownWrites := exemptOwnWrites(o)
 	config, err := cfg.newUpstreamConfig(o)
 	if err != nil {
 		return nil, err
@@ -106,7 +113,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	installWatchFlows(front)
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
-	counter := installRequestCounter(front)
+	counter, requestEnd := installRequestCounter(front), installRequestEnd(front)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
@@ -141,7 +148,10 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		localAPIs:       localAPIs,
 		writeBarrier:    barrier,
 		namespaceWrites: namespaceWrites,
+		ownWrites:       ownWrites,
+		requestEnd:      requestEnd,
 		informers:       shared,
+		apiServices:     aggregator.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister(),
 		grants:          cfg.Grants,
 		bootstrapped:    make(chan struct{}),
 		cancel:          cancel,
@@ -165,26 +175,28 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	return s, nil
 }
 
-// runServers runs the server until Close, or until it or the bootstrap fails.
+// runServers runs the server until Close, or until it fails. A bootstrap that fails does
+// not end it: upstream's post-start hooks would then end the process, before the start
+// has reported why.
 func (s *Server) runServers(ctx context.Context, run func(context.Context) error) {
 	defer close(s.done)
 	defer s.release()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	bootstrapEnded := make(chan struct{})
 	go func() {
 		defer close(bootstrapEnded)
-		if err := s.establishPolicy(ctx); err != nil && ctx.Err() == nil {
-			cancel(fmt.Errorf("apiserver: bootstrap policy: %w", err))
-			return
+		err := s.establishPolicy(ctx)
+		if err != nil && ctx.Err() != nil {
+			return // because the server ends
+		}
+		if err != nil {
+			s.bootstrapErr = fmt.Errorf("apiserver: bootstrap policy: %w", err)
 		}
 		close(s.bootstrapped)
 	}()
 	err := run(ctx)
-	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-	cancel(nil)
+	cancel()
 	<-bootstrapEnded
 	s.err = err
 }
@@ -237,7 +249,7 @@ func (t contextTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *Server) checkBootstrapped(*http.Request) error {
 	select {
 	case <-s.bootstrapped:
-		return nil
+		return s.bootstrapErr
 	default:
 		return errors.New("not finished")
 	}
@@ -276,7 +288,7 @@ func (s *Server) WaitServing(ctx context.Context) error {
 func (s *Server) WaitPolicy(ctx context.Context) error {
 	select {
 	case <-s.bootstrapped:
-		return nil
+		return s.bootstrapErr
 	case <-s.done:
 	case <-ctx.Done():
 	}
@@ -284,8 +296,13 @@ func (s *Server) WaitPolicy(ctx context.Context) error {
 }
 
 // WaitReady returns when /readyz is green. The error names the checks that fail.
+// From then on webhooks apply to the API server's own writes, too.
 func (s *Server) WaitReady(ctx context.Context) error {
-	return s.waitHealthy(ctx, "/readyz")
+	if err := s.waitHealthy(ctx, "/readyz"); err != nil {
+		return err
+	}
+	s.ownWrites.webhooksApply.Store(true)
+	return nil
 }
 
 // Done is closed when the server has ended; Err then returns why.
@@ -302,9 +319,24 @@ func (s *Server) Err() error {
 	}
 }
 
+// BeginClose gives the requests in flight a few seconds to end, and then cancels them.
+// Close begins with it; call it earlier if parts that wait for their requests are
+// closed first.
+func (s *Server) BeginClose() {
+	s.ownWrites.webhooksApply.Store(false)
+	s.requestEnd.begin()
+}
+
 // Close drains the server and returns when it has ended.
 func (s *Server) Close() error {
+	s.BeginClose()
 	s.cancel()
-	<-s.done
+	select {
+	case <-s.done:
+	case <-time.After(requestGrace + closeTimeout):
+		return errCloseTimeout
+	}
+	s.requestEnd.finish()
+	s.namespaceWrites.stop()
 	return s.err
 }

@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
@@ -25,6 +27,10 @@ type ExtraController struct {
 // Environment is what an ExtraController is built with.
 type Environment struct {
 	Informers informers.SharedInformerFactory
+	// ViewOwn returns a view of informers that belong to the controller alone, through
+	// which it is observed what they deliver. filtered names resources whose informers
+	// do not receive every object.
+	ViewOwn func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
 	// Client returns a client that acts as the service account of that name.
 	Client  func(account string) (kubernetes.Interface, error)
 	Metrics *controllersmetrics.ControllerManagerMetrics
@@ -32,8 +38,13 @@ type Environment struct {
 
 func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
 	return func(ctx context.Context) (app.Controller, error) {
+		view, ok := c.InformerFactory.(*facade)
+		if !ok {
+			return nil, fmt.Errorf("informers are a %T", c.InformerFactory)
+		}
 		run, err := e.Build(ctx, Environment{
-			Informers: c.InformerFactory,
+			Informers: view,
+			ViewOwn:   view.viewOwn,
 			Client:    c.ClientBuilder.Client,
 			Metrics:   c.ControllerManagerMetrics,
 		})

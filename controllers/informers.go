@@ -27,9 +27,11 @@ import (
 type facade struct {
 	typed          informers.SharedInformerFactory
 	metadata       metadatainformer.SharedInformerFactory
-	ctx            context.Context   // of the shared informers, not of the controller
-	sharedRecorder *observe.Recorder // of the shared informers' own calls; may be nil
-	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
+	ctx            context.Context               // of the shared informers, not of the controller
+	sharedRecorder *observe.Recorder             // of the shared informers' own calls; may be nil
+	recorder       *observe.Recorder             // of the events that the handlers receive; may be nil
+	owner          *facade                       // that removes the handlers; nil = this one
+	filtered       []schema.GroupVersionResource // whose informers do not receive every object
 
 	mu       sync.Mutex
 	handlers []ownedHandler
@@ -45,6 +47,13 @@ var (
 	_ informers.SharedInformerFactory = (*facade)(nil)
 	_ informerfactory.InformerFactory = objectOrMetadata{}
 )
+
+func (f *facade) handlerOwner() *facade {
+	if f.owner != nil {
+		return f.owner
+	}
+	return f
+}
 
 // Start starts the informers that do not run yet. It ignores the channel: some
 // controllers pass their own, which would stop the informers of all.
@@ -84,6 +93,13 @@ func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.Generic
 
 func (f *facade) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
 	return ownedInformer{informer, f, of}
+}
+
+// viewOwn is the view of informers that belong to the controller alone. The handlers
+// are removed together with the others of the controller. filtered names resources
+// whose informers do not receive every object.
+func (f *facade) viewOwn(factory informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory {
+	return &facade{typed: factory, ctx: f.ctx, recorder: f.recorder, owner: f, filtered: filtered}
 }
 
 // close removes the controller's handlers, and returns when none of them runs.
@@ -145,29 +161,31 @@ func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, 
 }
 
 func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	h, deliveries := recording.ObserveEvents(h, i.resource, i.facade.recorder)
+	h, deliveries := recording.ObserveEvents(h, i.resource, slices.Contains(i.facade.filtered, i.resource), i.facade.recorder)
 	reg, err := add(h)
 	if err != nil {
 		deliveries.Close()
 		return reg, err
 	}
 	deliveries.SetInformer(observe.InformerState{Version: i.LastSyncResourceVersion, Listed: reg.HasSynced})
-	i.facade.mu.Lock()
-	defer i.facade.mu.Unlock()
-	i.facade.handlers = append(i.facade.handlers, ownedHandler{i.SharedIndexInformer, reg, deliveries})
+	owner := i.facade.handlerOwner()
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	owner.handlers = append(owner.handlers, ownedHandler{i.SharedIndexInformer, reg, deliveries})
 	return reg, nil
 }
 
 func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistration) error {
-	i.facade.mu.Lock()
-	i.facade.handlers = slices.DeleteFunc(i.facade.handlers, func(h ownedHandler) bool {
+	owner := i.facade.handlerOwner()
+	owner.mu.Lock()
+	owner.handlers = slices.DeleteFunc(owner.handlers, func(h ownedHandler) bool {
 		if h.registration != reg {
 			return false
 		}
 		h.deliveries.Close()
 		return true
 	})
-	i.facade.mu.Unlock()
+	owner.mu.Unlock()
 	return i.SharedIndexInformer.RemoveEventHandler(reg)
 }
 

@@ -95,6 +95,7 @@ func upFlags(o Options) []string {
 		add("observe-records", strconv.Itoa(o.Records))
 	}
 	add("controllers", strings.Join(o.Controllers, ","))
+	add("kubernetes", o.Kubernetes)
 	add("feature-gates", o.FeatureGates)
 	add("runtime-config", o.RuntimeConfig)
 	add("log-file", o.LogFile)

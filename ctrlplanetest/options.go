@@ -24,6 +24,9 @@ type Options struct {
 	Controllers []string
 	// NoScheduler starts no scheduler: the test assigns Pods to nodes.
 	NoScheduler bool
+	// Kubernetes is the minor version of Kubernetes to emulate, as 1.35; empty = that
+	// of the program.
+	Kubernetes string
 	// FeatureGates and RuntimeConfig are the values of upstream's flags of these names.
 	FeatureGates, RuntimeConfig string
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are more upstream flags,

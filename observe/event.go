@@ -114,6 +114,9 @@ type Delivered struct {
 	Queues []string `json:"queues,omitempty"`
 	// Adds holds the number of each of these adds within its queue, from 1.
 	Adds []uint64 `json:"adds,omitempty"`
+	// Deleting is set if the object is marked as deleted since this version: it has a
+	// deletion timestamp, and the version that was delivered before has none.
+	Deleting bool `json:"deleting,omitempty"`
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey  `json:"later,omitempty"`
 	Took  time.Duration `json:"tookNanos"` // in the handler
@@ -139,8 +142,23 @@ type Called struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
 	Error           string `json:"error,omitempty"`
+	// Wrote lists what the call has written, as the storage reports it. It is empty for
+	// a call without an effect, and with storage that does not report.
+	Wrote []Written `json:"wrote,omitempty"`
 	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
+	// AfterSync is the ID of the sync that started the goroutine of the call, if that
+	// sync had ended; otherwise 0.
+	AfterSync uint64 `json:"afterSync,omitempty"`
+}
+
+// Written is a version of an object that a call has stored, or its removal.
+type Written struct {
+	Resource        string `json:"resource"` // RESOURCE or RESOURCE.GROUP
+	Namespace       string `json:"namespace,omitempty"`
+	Name            string `json:"name"`
+	ResourceVersion string `json:"resourceVersion"`
+	Deleted         bool   `json:"deleted,omitempty"`
 }
 
 // IsWrite reports whether the call can change an object.
@@ -164,11 +182,12 @@ func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }
 // Basis says how an inferred value is known.
 type Basis string
 
-// The bases, from most to least reliable: the worker's own log line names the
-// key; the object of its calls is likely the key or related to it; the object
+// The bases, from most to least reliable: the queue exposes its keys; the worker's own
+// log line names the key; the object of its calls is likely the key or related to it; the object
 // whose event caused the oldest add is likely the origin of the key.
 const (
 	BasisUnknown Basis = ""
+	BasisQueue   Basis = "queue"
 	BasisLog     Basis = "log"
 	BasisCall    Basis = "call"
 	BasisEvent   Basis = "event"
@@ -176,6 +195,9 @@ const (
 
 // Inferred reports whether a value on this basis is likely but not certain.
 func (b Basis) Inferred() bool { return b == BasisCall || b == BasisEvent }
+
+// Certain reports whether a key on this basis is certain.
+func (b Basis) Certain() bool { return b == BasisQueue || b == BasisLog }
 
 // Synced is a completed sync: a worker's work on one key of a queue.
 type Synced struct {

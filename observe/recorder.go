@@ -20,6 +20,10 @@ type Recorder struct {
 	watched sync.Map // set of resources
 	writes  sync.Map // WriteCount without its count → *atomic.Int64
 
+	skipsIdle atomic.Bool // see SkipIdleSyncs
+
+	keyed sync.Map // name → *KeyedQueue
+
 	writing atomic.Int64 // writes without an answer, except of Leases and Events
 
 	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
@@ -91,6 +95,25 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 }
 
+// Call runs send, which makes the API call c and fills in its answer, and records c.
+// What the storage writes meanwhile, in the goroutines that serve the call, is
+// recorded with it: see NoteWrite. With a nil Recorder, Call just runs send.
+func (r *Recorder) Call(c *Called, send func()) {
+	if r == nil {
+		send()
+		return
+	}
+	defer r.BeginCall(c)()
+	run := &callRun{}
+	s := &scope{labels: r.labels, recorder: r, call: run}
+	if current := currentScope(); current != nil && current.recorder == r {
+		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
+	}
+	runInScope(s, send)
+	c.Wrote = run.end()
+	r.RecordCall(c)
+}
+
 // BeginCall counts a write in flight. The caller calls ended once the call has been
 // answered and recorded.
 func (r *Recorder) BeginCall(c *Called) (ended func()) {
@@ -108,9 +131,13 @@ func (r *Recorder) RecordCall(c *Called) {
 	}
 	now := time.Now()
 	c.Controller = r.name
-	w := currentScope().activeSync()
-	if w != nil {
+	s := currentScope()
+	w := s.activeSync()
+	switch {
+	case w != nil:
 		c.Sync = w.id
+	case s != nil && s.run != nil && s.recorder == r:
+		c.AfterSync = s.run.id
 	}
 	r.countCall(c, w)
 	if c.IsWrite() && !c.IsRoutine() {
@@ -182,13 +209,32 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	r.observer.append(l, time.Now())
 }
 
+// SkipIdleSyncs leaves out the records of syncs that no event caused and that changed
+// nothing, unless one has failed: the API server requeues its own keys all the time.
+func (r *Recorder) SkipIdleSyncs() {
+	if r != nil {
+		r.skipsIdle.Store(true)
+	}
+}
+
 func (r *Recorder) recordSync(s *Synced, now time.Time) {
 	r.syncs.Add(1)
 	r.observer.markActive(now)
 	if s.Failed() {
 		r.failures.Add(1)
+	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {
+		return
 	}
 	r.observer.append(s, now)
+}
+
+// keyedSyncs returns the syncs in flight of the recorder's KeyedQueues.
+func (r *Recorder) keyedSyncs() (list []RunningSync) {
+	r.keyed.Range(func(_, k any) bool {
+		list = append(list, k.(*KeyedQueue).queue.runningSyncs()...)
+		return true
+	})
+	return list
 }
 
 func (r *Recorder) snapshot() Controller {

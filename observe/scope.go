@@ -15,6 +15,7 @@ type scope struct {
 	outer    *scope    // the goroutine's scope before a sync
 	run      *syncRun  // the sync that it works on, if any
 	delivery *delivery // the event that it handles, if any
+	call     *callRun  // the API call that it makes or serves, if any
 }
 
 // label has the memory layout of a label of runtime/pprof.

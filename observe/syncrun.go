@@ -53,6 +53,8 @@ func (w *syncRun) setKey(key string, basis Basis) {
 
 func basisRank(b Basis) int {
 	switch b {
+	case BasisQueue:
+		return 4
 	case BasisLog:
 		return 3
 	case BasisCall:

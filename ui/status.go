@@ -64,6 +64,9 @@ func formatHeadline(s observe.Snapshot) string {
 		is = append(is, summarizeActivity(s))
 	}
 	parts := []string{strings.Join(is, " and ")}
+	if p.Kubernetes != "" {
+		parts = append(parts, "Kubernetes "+p.Kubernetes)
+	}
 	if up := s.Time.Sub(p.Started); !p.Started.IsZero() && up > 0 {
 		parts = append(parts, "up "+formatUptime(up))
 	}

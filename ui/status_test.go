@@ -123,6 +123,22 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestBusyNamesSomebody checks that a control plane that is busy without queued keys says
+// why, and which controllers were at work.
+func TestBusyNamesSomebody(t *testing.T) {
+	s := idleSnapshot()
+	s.Process.Settled, s.Process.Busy = false, nil
+	s.Queues = []observe.Queue{{Name: "job", Controller: "job-controller"}, {Name: "pods", Controller: "replicaset-controller", DoneRate: 0.2}}
+	want := "busy: the last write, delivery or sync was only a moment ago (at work lately: replicaset-controller)"
+	if got := formatHeadline(s); !strings.Contains(got, want) {
+		t.Errorf("no %q in %q", want, got)
+	}
+	s.Queues = s.Queues[:1]
+	if got := formatHeadline(s); !strings.Contains(got, "a moment ago") || strings.Contains(got, "lately") {
+		t.Errorf("nobody was at work: %q", got)
+	}
+}
+
 func TestStatusRoundTrips(t *testing.T) {
 	for format, read := range map[string]func([]byte, any) error{
 		"json": json.Unmarshal,

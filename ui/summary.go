@@ -36,9 +36,26 @@ func describeWork(s observe.Snapshot) string {
 		names = s.Process.Busy
 	}
 	if len(names) == 0 {
-		return "waiting for informers or timers"
+		return describeRecentWork(s.Queues)
 	}
 	return joinFirst(names)
+}
+
+// describeRecentWork says why a control plane without work is not settled yet: the last
+// write, delivery or sync may have effects that are on their way. It names the
+// controllers that have finished keys lately.
+func describeRecentWork(queues []observe.Queue) string {
+	var names []string
+	for _, q := range queues {
+		if who := cmp.Or(q.Controller, q.Name); q.DoneRate > 0 && !slices.Contains(names, who) {
+			names = append(names, who)
+		}
+	}
+	const recent = "the last write, delivery or sync was only a moment ago"
+	if len(names) == 0 {
+		return recent
+	}
+	return recent + " (at work lately: " + joinFirst(names) + ")"
 }
 
 // busyQueues returns the queues with work, deepest first.

@@ -6,7 +6,7 @@ package seed
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed"
+	"embed"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -45,12 +45,26 @@ type Pair struct {
 	Value []byte
 }
 
-//go:embed seed.gz
-var seedFile []byte
+//go:embed seed-*.gz
+var files embed.FS
 
-// Pairs returns the seed. Each object has a new UID and is created at now.
-func Pairs(now time.Time) ([]Pair, error) {
-	r, err := gzip.NewReader(bytes.NewReader(seedFile))
+// FileName returns the name of the file with the seed of a minor version of Kubernetes,
+// such as 1.37.
+func FileName(kubernetes string) string { return "seed-" + kubernetes + ".gz" }
+
+// Pairs returns the seed of a minor version of Kubernetes, such as 1.37. Each object has
+// a new UID and is created at now.
+func Pairs(kubernetes string, now time.Time) ([]Pair, error) {
+	file, err := files.Open(FileName(kubernetes))
+	if err != nil {
+		return nil, fmt.Errorf("seed: %w", err)
+	}
+	defer file.Close()
+	return unpack(file, now)
+}
+
+func unpack(file io.Reader, now time.Time) ([]Pair, error) {
+	r, err := gzip.NewReader(file)
 	if err != nil {
 		return nil, fmt.Errorf("seed: %w", err)
 	}

@@ -16,7 +16,7 @@ func TestPairsHaveNewIdentities(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	uids := map[string]string{}
 	for range 2 {
-		pairs, err := Pairs(now)
+		pairs, err := Pairs("1.37", now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,16 +71,15 @@ func TestPackRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	original := seedFile
-	defer func() { seedFile = original }()
-	seedFile = data
-	got, err := Pairs(time.Now())
+	got, err := unpack(bytes.NewReader(data), time.Now())
 	if err != nil || len(got) != 1 || got[0].Key != pairs[0].Key || !bytes.Contains(got[0].Value, []byte(`"uid"`)) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	seedFile = data[:len(data)/2]
-	if _, err := Pairs(time.Now()); err == nil {
+	if _, err := unpack(bytes.NewReader(data[:len(data)/2]), time.Now()); err == nil {
 		t.Error("a seed cut short: got no error")
+	}
+	if _, err := Pairs("1.3", time.Now()); err == nil {
+		t.Error("a version without a seed: got no error")
 	}
 }
 

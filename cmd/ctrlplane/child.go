@@ -20,6 +20,7 @@ import (
 
 func newChildCommand(t *target) *cobra.Command {
 	u := &upCommand{target: t}
+	u.server.Private = true
 	cmd := &cobra.Command{
 		Use:   childproc.Verb,
 		Short: "Start a control plane for the parent process",
@@ -56,12 +57,12 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 	}()
 	quiet := ui.NewProgress(io.Discard, ui.Mode{})
 	defer quiet.Close()
-	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, ready: func() error {
+	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, warner: quiet, ready: func() error {
 		s := &u.server
 		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
 			Protocol:   childproc.ProtocolVersion,
 			Version:    ctrlplane.Version(),
-			Kubernetes: ctrlplane.KubernetesVersion,
+			Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 			PID:        os.Getpid(),
 			URL:        s.URL(),
 			DataDir:    s.DataDir(),

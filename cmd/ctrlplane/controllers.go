@@ -3,18 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 func newControllersCommand(t *target) *cobra.Command {
-	var output string
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "controllers",
 		Short: "List all controllers; pause, step, delay, fail, stop and scale them",
@@ -33,8 +31,8 @@ The other verbs intervene in running controllers.`,
   ctrlplane controllers resume --all`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
-				return usage.Errorf("--output: unknown format %q: use wide, json or yaml, or leave it out", output)
+			if err := output.validate(); err != nil {
+				return err
 			}
 			list, err := listControllers(cmd.Context(), t)
 			if err != nil {
@@ -43,7 +41,7 @@ The other verbs intervene in running controllers.`,
 			return printControllers(cmd.OutOrStdout(), list, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
+	output.add(cmd)
 	addControllersVerbs(cmd, t)
 	return cmd
 }

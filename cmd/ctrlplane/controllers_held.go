@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // describeWrite is a write in words: its verb and its object.
@@ -26,7 +26,7 @@ func describeWrite(h control.HeldWrite) string {
 }
 
 func newControllersHeld(t *target) *cobra.Command {
-	var output string
+	output := newListOutput()
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "held NAME",
@@ -40,8 +40,8 @@ func newControllersHeld(t *target) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" {
-				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
+			if err := output.validate(); err != nil {
+				return err
 			}
 			if limit < 1 {
 				return usage.Errorf("--limit: %d is less than 1", limit)
@@ -50,22 +50,21 @@ func newControllersHeld(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := client.Interventions().HeldWrites(cmd.Context(), args[0], limit)
+			list, err := client.Interventions().HeldWrites(cmd.Context(), explain.ExpandShortName(args[0]), limit)
 			if err != nil {
 				return err
 			}
 			if !list.Paused {
 				return usage.Errorf("controller %s is not paused: pause it first", list.Controller)
 			}
-			if output == "json" {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(list)
+			name := func(h control.HeldWrite) string { return h.Object.String() }
+			if done, err := writeList(output, cmd.OutOrStdout(), list, list.Items, name); done {
+				return err
 			}
 			return printHeldWrites(cmd.OutOrStdout(), list)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, which includes the objects")
+	output.add(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number of writes to list, oldest first")
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -13,27 +12,16 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
-// printControllers writes the list as JSON, YAML, a table (format ""), or a table with
-// all numbers ("wide").
-func printControllers(out io.Writer, list []control.Controller, format string) error {
-	switch format {
-	case "json":
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(control.ControllerList{Items: list})
-	case "yaml":
-		data, err := yamltext.Marshal(control.ControllerList{Items: list})
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(data)
+// printControllers writes the list, as a table with all numbers if the format is wide.
+func printControllers(out io.Writer, list []control.Controller, output *outputFlag) error {
+	name := func(c control.Controller) string { return c.Name }
+	if done, err := writeList(output, out, control.ControllerList{Items: list}, list, name); done {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && format != "wide" })
+	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && output.format != outputWide })
 	for i, c := range columns {
 		fmt.Fprint(w, columnSeparator(i)+c.head)
 	}
@@ -97,7 +85,7 @@ func workersCell(c control.Controller) string {
 
 func reasonCell(c control.Controller) string {
 	if c.Held > 0 {
-		return fmt.Sprintf("%s (%d)", c.Reason, c.Held)
+		return fmt.Sprintf("%s (%s held)", c.Reason, words.Count(c.Held, "write"))
 	}
 	return c.Reason
 }

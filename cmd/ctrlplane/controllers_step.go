@@ -30,11 +30,11 @@ type stepCommand struct {
 	n       int
 	until   string
 	timeout time.Duration
-	output  string
+	output  *outputFlag
 }
 
 func newControllersStep(t *target) *cobra.Command {
-	s := &stepCommand{target: t}
+	s := &stepCommand{target: t, output: newObjectOutput()}
 	cmd := &cobra.Command{
 		Use:   "step NAME [N | --until settled]",
 		Short: "Release the next held writes of a paused controller one by one, and show what each changes",
@@ -42,7 +42,7 @@ func newControllersStep(t *target) *cobra.Command {
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more; interrupt it to stop
-waiting.
+waiting. With -o json each write is one line, with -o yaml one document.
 
 --until settled continues until no write is held and the control plane has settled,
 apart from other paused controllers. If that takes longer than --timeout, the exit
@@ -59,7 +59,7 @@ code is 1, and stderr lists the busy controllers.`,
 	f := cmd.Flags()
 	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
 	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
-	f.StringVarP(&s.output, "output", "o", "", "output format: json, one line per write, with the object before and after")
+	s.output.add(cmd)
 	return cmd
 }
 
@@ -67,8 +67,8 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
 		return usage.Errorf("controllers step takes the name of a controller and a number of writes, got %q", args)
-	case s.output != "" && s.output != "json":
-		return usage.Errorf("--output: unknown format %q: use json, or leave it out", s.output)
+	case s.output.validate() != nil:
+		return s.output.validate()
 	case cmd.Flags().Changed("until") && s.until != "settled":
 		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:
@@ -106,7 +106,7 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	}
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
 	if s.until == "" {
-		return s.stepWrites(ctx, client.Interventions(), each)
+		return s.stepWrites(ctx, client.Interventions(), errs, each)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
 	defer cancel()
@@ -119,16 +119,20 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 
 // stepWrites releases one write per request, so that at most one is in flight when this
 // process is interrupted.
-func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, each func(*control.SteppedWrite) error) error {
-	for n := s.n; n > 0; {
-		done, err := interventions.Step(ctx, s.name)
+func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Interventions, errs io.Writer, each func(*control.SteppedWrite) error) error {
+	said := false // that it waits, since the last write
+	for n := 0; n < s.n; {
+		done, err := s.stepOrWait(ctx, interventions, errs, &said)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: %d of %s released", n, words.Count(s.n, "write"))
+		}
 		if err != nil {
 			return err
 		}
 		if done == nil { // no write was held yet
 			continue
 		}
-		n--
+		n, said = n+1, false
 		if err := each(done); err != nil {
 			return err
 		}
@@ -136,9 +140,30 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 	return nil
 }
 
+// stepOrWait releases the next write. If none is held it waits for one, and says so
+// unless said is set. The result is nil if it has waited for some time.
+func (s *stepCommand) stepOrWait(ctx context.Context, interventions control.Interventions, errs io.Writer, said *bool) (*control.SteppedWrite, error) {
+	held, err := interventions.HeldWrites(ctx, s.name, 1)
+	if err != nil {
+		return nil, err
+	}
+	if held.Paused && held.Total == 0 && !*said {
+		*said = true
+		fmt.Fprintf(errs, "ctrlplane: no write of %s is held: waiting for its next write; Ctrl-C stops waiting\n", held.Controller)
+	}
+	return interventions.Step(ctx, s.name)
+}
+
 func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.SteppedWrite) error {
-	if s.output == "json" {
+	switch s.output.format {
+	case outputJSON:
 		return json.NewEncoder(out).Encode(done)
+	case outputYAML:
+		if _, err := io.WriteString(out, "---\n"); err != nil {
+			return err
+		}
+		_, err := s.output.writeObject(out, done)
+		return err
 	}
 	diff, err := objectdiff.Unified(done)
 	if err != nil {

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -63,20 +65,24 @@ func addAllFlag(cmd *cobra.Command, all *bool) {
 	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
 }
 
-// parseControllerNames returns the names in the arguments, which may be separated by
-// commas.
+// parseControllerNames returns the names in the arguments, with kubectl's short names
+// replaced.
 func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
-	switch {
-	case all && len(args) > 0:
-		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
-	case all:
-		return []string{control.AllControllers}, nil
-	case len(args) == 0 || slices.Contains(args, ""):
-		return nil, usage.Errorf(`controllers %s: missing controller name: "ctrlplane controllers" lists them`, verb)
-	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
-		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
+	names, err := cliargs.ControllerNames(verb, args, all)
+	expandShortNames(names)
+	return names, err
+}
+
+func expandShortNames(names []string) {
+	for i, name := range names {
+		names[i] = explain.ExpandShortName(name)
 	}
-	return strings.Split(strings.Join(args, ","), ","), nil
+}
+
+// unchanged says why an action has changed no controller.
+var unchanged = map[string]string{
+	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
+	"stopped": "not running", "started": "running already",
 }
 
 func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
@@ -89,9 +95,10 @@ func runControllersAction(cmd *cobra.Command, t *target, past string, names []st
 		return err
 	}
 	text := strings.Join(done, ", ")
-	if text == "" {
-		text = "none"
+	if why := unchanged[past]; text == "" && why != "" && !slices.Contains(names, control.AllControllers) {
+		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
+	text = cmp.Or(text, "none")
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
 	return err
 }
@@ -104,18 +111,8 @@ func newControllersDelay(t *target) *cobra.Command {
 		Example: `  ctrlplane controllers delay deployment 2s
   ctrlplane controllers clear deployment`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("controllers delay: missing controller name and duration: write NAME 500ms")
-			}
-			last := len(args) - 1
-			d, err := time.ParseDuration(args[last])
-			if err != nil {
-				return usage.Errorf("controllers delay: %q is not a duration: write one such as 500ms or 2s after the names", args[last])
-			}
-			if d <= 0 {
-				return usage.Errorf(`controllers delay: %v is not positive: use a longer delay, or "ctrlplane controllers clear"`, d)
-			}
-			names, err := parseControllerNames("delay", args[:last], all)
+			names, d, err := cliargs.Delay(args, all)
+			expandShortNames(names)
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,13 +14,12 @@ import (
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 func newExplainCommand(t *target) *cobra.Command {
-	var output string
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "explain [NAME...]",
 		Short: "Describe how a controller works: what it watches, how it decides, how it fails",
@@ -30,15 +28,15 @@ keys, how they decide, their flags with the current values, their permissions, w
 their failures look like, and where their source code is.
 
 Observed facts come from the running control plane; without one they are left out.
-Aliases are accepted, and so are names without "-controller". Without a name, list
-all controllers.`,
+Aliases are accepted, and so are names without "-controller" and kubectl's short
+names, such as rs. Without a name, list all controllers.`,
 		Example: `  ctrlplane explain
   ctrlplane explain replicaset
   ctrlplane explain namespace garbagecollector -o yaml
   ctrlplane explain kube-scheduler | less`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" && output != "yaml" {
-				return usage.Errorf("--output: unknown format %q: use json or yaml, or leave it out", output)
+			if err := output.validate(); err != nil {
+				return err
 			}
 			aliases := map[string][]string{}
 			for _, c := range ctrlplane.Controllers() {
@@ -59,7 +57,7 @@ all controllers.`,
 			return writeEntries(cmd, pages, k, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json or yaml")
+	output.add(cmd)
 	return cmd
 }
 
@@ -126,46 +124,34 @@ func moduleVersions() map[string]string {
 	return versions
 }
 
-func writeEntries(cmd *cobra.Command, pages []explain.Page, k explain.Facts, output string) error {
+func writeEntries(cmd *cobra.Command, pages []explain.Page, k explain.Facts, output *outputFlag) error {
 	var entries []explain.Entry
 	for _, p := range pages {
 		entries = append(entries, p.NewEntry(k))
 	}
-	if output != "" {
-		return encodeItems(cmd, entries, output)
+	out := cmd.OutOrStdout()
+	list := map[string][]explain.Entry{"items": entries}
+	if done, err := writeList(output, out, list, entries, func(e explain.Entry) string { return e.Name }); done {
+		return err
 	}
 	for i, e := range entries {
 		if i > 0 {
-			fmt.Fprintln(cmd.OutOrStdout())
+			fmt.Fprintln(out)
 		}
-		if err := e.Write(cmd.OutOrStdout(), explainStyle()); err != nil {
+		if err := e.Write(out, explainStyle()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeControllerList(cmd *cobra.Command, aliases map[string][]string, output string) error {
-	if output != "" {
-		return encodeItems(cmd, explain.List(aliases), output)
-	}
-	return explain.WriteList(cmd.OutOrStdout(), explainStyle())
-}
-
-// encodeItems writes a list as {"items": […]}, as other verbs do.
-func encodeItems[T any](cmd *cobra.Command, items []T, output string) error {
-	list := map[string][]T{"items": items}
-	if output == "yaml" {
-		data, err := yamltext.Marshal(list)
-		if err != nil {
-			return err
-		}
-		_, err = cmd.OutOrStdout().Write(data)
+func writeControllerList(cmd *cobra.Command, aliases map[string][]string, output *outputFlag) error {
+	out, items := cmd.OutOrStdout(), explain.List(aliases)
+	list := map[string]any{"items": items}
+	if done, err := writeList(output, out, list, items, func(i explain.ListItem) string { return i.Name }); done {
 		return err
 	}
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetIndent("", "  ")
-	return enc.Encode(list)
+	return explain.WriteList(out, explainStyle())
 }
 
 func explainStyle() explain.Style {

@@ -6,17 +6,24 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/cli"
+	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/plugin"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 func newKubectlCommand(t *target) *cobra.Command {
@@ -25,7 +32,10 @@ func newKubectlCommand(t *target) *cobra.Command {
 		Short: "Run kubectl on the control plane",
 		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
 the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
-In a command of "ctrlplane run" it is the control plane of that run.`,
+In a command of "ctrlplane run" it is the control plane of that run.
+
+It never uses or changes your own kubeconfig: plugins and "kubectl config" get the
+control plane's, and flags that name another cluster are refused.`,
 		Example: `  ctrlplane kubectl get pods
   ctrlplane kubectl get pods --watch
   ctrlplane kubectl create deployment web --image=nginx --replicas=3`,
@@ -40,27 +50,26 @@ In a command of "ctrlplane run" it is the control plane of that run.`,
 // runKubectl does not return if kubectl fails: it exits with kubectl's exit code.
 func runKubectl(t *target, args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	dir, err := t.runningDataDir()
-	if err == nil {
-		path := filepath.Join(dir, ctrlplane.KubeconfigFile)
-		flags.KubeConfig = &path
-		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
-		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config { cfg.QPS = -1; return cfg })
-	} else {
-		// Verbs that need no server work without a control plane; the others return err.
-		server, token := "https://127.0.0.1:0", "none"
-		flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
-		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-			cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{err} })
-			return cfg
-		})
+	path, notRunning := t.useKubeconfig(flags)
+	// Plugins and the verbs of "kubectl config" use the variable, not the flags.
+	if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, path); err != nil {
+		return err
 	}
+	plugins := pluginHandler{kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes), notRunning}
 	cmd := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
-		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
+		PluginHandler: plugins,
 		Arguments:     append([]string{"kubectl"}, args...),
 		ConfigFlags:   flags,
 		IOStreams:     genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 	})
+	prepare := cmd.PersistentPreRunE
+	cmd.PersistentPreRunE = func(verb *cobra.Command, args []string) error {
+		if err := checkKubectlVerb(cmd, verb, notRunning); err != nil {
+			printError(err)
+			exit(exitCode(err)) // kubectl would print its help
+		}
+		return prepare(verb, args)
+	}
 	cmd.SetArgs(args)
 	if err := cli.RunNoErrOutput(cmd); err != nil {
 		cmdutil.CheckErr(err)
@@ -68,10 +77,80 @@ func runKubectl(t *target, args []string) error {
 	return nil
 }
 
-// refusingTransport fails every request with the error that no control plane is
-// available.
-type refusingTransport struct{ err error }
+// useKubeconfig makes kubectl use the kubeconfig of the running control plane, whose
+// path it returns. If none is running it returns why: verbs that need no server then
+// work without one, and with an empty kubeconfig.
+func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path string, notRunning error) {
+	dir, err := t.runningDataDir()
+	if err == nil {
+		path = filepath.Join(dir, ctrlplane.KubeconfigFile)
+		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
+		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config { cfg.QPS = -1; return cfg })
+	} else {
+		path = os.DevNull
+		refuseRequests(flags, err)
+	}
+	flags.KubeConfig = &path
+	return path, err
+}
+
+// refuseRequests makes kubectl exit with why, in one line, after a request to a server.
+func refuseRequests(flags *genericclioptions.ConfigFlags, why error) {
+	server, token := "https://127.0.0.1:0", "none"
+	flags.APIServer, flags.BearerToken = &server, &token // without a token kubectl asks for a password
+	refused := &atomic.Bool{}
+	flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
+		cfg.Wrap(func(http.RoundTripper) http.RoundTripper { return refusingTransport{why, refused} })
+		return cfg
+	})
+	klog.SetLogger(logr.Discard()) // discovery would log each of its attempts
+	cmdutil.BehaviorOnFatal(func(msg string, code int) {
+		if refused.Load() {
+			printError(why)
+		} else if msg = strings.TrimSuffix(msg, "\n"); msg != "" {
+			fmt.Fprintln(stderr, msg)
+		}
+		exit(code)
+	})
+}
+
+// refusingTransport fails every request.
+type refusingTransport struct {
+	err     error
+	refused *atomic.Bool // set by a request
+}
 
 func (r refusingTransport) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, fmt.Errorf("ctrlplane: %w", r.err)
+	r.refused.Store(true)
+	return nil, r.err
+}
+
+// checkKubectlVerb rejects what would use or change something else than the control plane.
+func checkKubectlVerb(kubectl, verb *cobra.Command, notRunning error) error {
+	// "kubectl config" has a --kubeconfig of its own, and some verbs a --server.
+	for _, f := range []*pflag.Flag{verb.Flag("kubeconfig"), kubectl.PersistentFlags().Lookup("server")} {
+		if f != nil && f.Changed {
+			return usage.Errorf(`kubectl --%s: "ctrlplane kubectl" only talks to the control plane: leave the flag out, or use your own kubectl`, f.Name)
+		}
+	}
+	if parent := verb.Parent(); parent != nil && parent.Name() == "config" {
+		return notRunning
+	}
+	return nil
+}
+
+// pluginHandler runs plugins only with a control plane: without one they would use the
+// user's own kubeconfig.
+type pluginHandler struct {
+	kubectl.PluginHandler
+	notRunning error
+}
+
+// Execute implements kubectl.PluginHandler.
+func (h pluginHandler) Execute(path string, args, env []string) error {
+	if h.notRunning != nil {
+		printError(h.notRunning)
+		exit(1) // kubectl would print it in another form
+	}
+	return h.PluginHandler.Execute(path, args, env)
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane"
 )
 
 // kubernetesFailed is the error message when a component of Kubernetes ends the process.
@@ -15,14 +17,25 @@ const kubernetesFailed = "a Kubernetes component exited with an error"
 // onKubernetesExit replaces what Kubernetes does after a fatal error: it logs why and
 // ends the process. exitNow does that here, once stderr says where the log is.
 //
-// While a start is being interrupted only the calling goroutine ends: post-start hooks
-// treat the end of the start as a fatal error. started reports whether the start is over.
-func onKubernetesExit(ctx context.Context, started *atomic.Bool, logPath func() string, exitNow func()) {
+// While a start is being interrupted, or has failed, only the calling goroutine ends:
+// post-start hooks treat the end of the start as a fatal error. started reports whether
+// the start has succeeded. It sets s.OnStage, which must not be set later.
+func onKubernetesExit(ctx context.Context, s *ctrlplane.Server, started *atomic.Bool, logPath func() string, exitNow func()) {
+	var failed atomic.Bool
+	report := s.OnStage
+	s.OnStage = func(st ctrlplane.Stage) {
+		if st.Err != nil {
+			failed.Store(true)
+		}
+		if report != nil {
+			report(st)
+		}
+	}
 	klog.OsExit = func(int) {
-		if ctx.Err() != nil && !started.Load() {
+		if (ctx.Err() != nil || failed.Load()) && !started.Load() {
 			runtime.Goexit()
 		}
-		fmt.Fprintf(stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
+		fmt.Fprintf(errorOutput(), "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
 		exitNow()
 	}
 }

@@ -31,7 +31,7 @@ func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err 
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, s.LogPath, func() { exit(1) })
+	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		earlystderr.Release()
 		return nil, err

@@ -3,10 +3,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
+	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -32,6 +36,9 @@ func run(ctx context.Context, release func(), args []string) int {
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	err := root.ExecuteContext(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
+	}
 	printError(err)
 	return exitCode(err)
 }
@@ -43,13 +50,24 @@ func printError(err error) {
 		return
 	}
 	if text := words.OneLine(err.Error()); text != "" {
-		fmt.Fprintf(stderr, "ctrlplane: %s\n", text)
+		fmt.Fprintf(errorOutput(), "ctrlplane: %s\n", text)
 	}
 }
 
 // printWarning prints a warning as one line.
 func printWarning(msg string) {
-	fmt.Fprintf(stderr, "ctrlplane: warning: %s\n", words.OneLine(msg))
+	fmt.Fprintf(errorOutput(), "ctrlplane: warning: %s\n", words.OneLine(msg))
+}
+
+// detachedStderr replaces stderr in a process that has no terminal; nil = it has one.
+var detachedStderr atomic.Pointer[os.File]
+
+// errorOutput is where errors and warnings of this process go.
+func errorOutput() io.Writer {
+	if f := detachedStderr.Load(); f != nil {
+		return f
+	}
+	return stderr
 }
 
 // exit ends the process. Besides main, only a second signal and Kubernetes' own

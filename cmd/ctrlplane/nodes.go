@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 )
 
 func newNodesCommand(t *target) *cobra.Command {
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the simulated nodes; add, remove, fail, recover and terminate them",
@@ -31,14 +31,16 @@ machine at the simulated cloud provider: once node-lifecycle-controller has mark
 cloud-node-lifecycle-controller finds that the machine does not exist and deletes the
 node.`,
 		Example: `  ctrlplane nodes
+  ctrlplane nodes -o name
   ctrlplane nodes add 3
   ctrlplane nodes fail node-2
   ctrlplane nodes recover node-2
   ctrlplane nodes terminate node-2
   ctrlplane nodes remove node-2 node-3`,
 		Args: rejectUnknownVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, "") },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, output) },
 	}
+	output.add(cmd)
 	addGroup(cmd, "list", "List, add and remove:", newNodesList(t), newNodesAdd(t),
 		newNodesVerb(t, "remove", "Delete nodes; their Pods are recreated on other nodes", control.Nodes.Remove))
 	addGroup(cmd, "fail", "Inject failures:",
@@ -49,19 +51,14 @@ node.`,
 }
 
 func newNodesList(t *target) *cobra.Command {
-	var output string
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the nodes with their state, capacity and number of Pods",
 		Args:  rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
-			}
-			return listNodes(cmd, t, output)
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, output) },
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	output.add(cmd)
 	return cmd
 }
 
@@ -128,7 +125,10 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 // pastTense has the past tense of the verbs.
 var pastTense = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
 
-func listNodes(cmd *cobra.Command, t *target, output string) error {
+func listNodes(cmd *cobra.Command, t *target, output *outputFlag) error {
+	if err := output.validate(); err != nil {
+		return err
+	}
 	client, err := t.controlClient()
 	if err != nil {
 		return err
@@ -137,12 +137,11 @@ func listNodes(cmd *cobra.Command, t *target, output string) error {
 	if err != nil {
 		return err
 	}
-	if output == "json" {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetIndent("", "  ")
-		return enc.Encode(control.NodeList{Items: list})
+	out := cmd.OutOrStdout()
+	if done, err := writeList(output, out, control.NodeList{Items: list}, list, func(n control.Node) string { return n.Name }); done {
+		return err
 	}
-	return printNodes(cmd.OutOrStdout(), list)
+	return printNodes(out, list)
 }
 
 func printNodes(out io.Writer, list []control.Node) error {

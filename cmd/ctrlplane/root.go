@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,6 +25,7 @@ func newRootCommand() *cobra.Command {
 manager in one process, without containers, downloads or network access, and
 watch what they do.`,
 		Example: `  ctrlplane up                         start a control plane, or the same one again
+  ctrlplane up -d                      start it in the background
   ctrlplane up --ephemeral             start one that leaves nothing behind
   ctrlplane kubectl get namespaces     use it, from another shell
   ctrlplane top                        watch the work queues of all controllers
@@ -34,17 +38,21 @@ watch what they do.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: rejectInvalidFlags,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		TraverseChildren:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			t.acceptContextName()
+			return rejectInvalidFlags(cmd)
+		},
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		TraverseChildren: true,
 	}
 	cobra.EnableCommandSorting = false // the groups have an order of their own
 	hideGlobalFlags()
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
-	addGroup(root, "start", "Start and stop:", newUpCommand(t), newRunCommand(t))
+	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t),
+		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
@@ -56,6 +64,7 @@ watch what they do.`,
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t))
 	rejectUnknownTopics(root)
+	addCompletions(root, t)
 	return root
 }
 
@@ -74,7 +83,7 @@ func hideGlobalFlags() {
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 }
 
-func rejectInvalidFlags(cmd *cobra.Command, _ []string) error {
+func rejectInvalidFlags(cmd *cobra.Command) error {
 	if err := rejectGlobalFlags(cmd); err != nil {
 		return err
 	}
@@ -122,24 +131,71 @@ func rejectUnknownTopics(root *cobra.Command) {
 				return rejectUnknownVerb(found, rest)
 			}
 		case "completion":
+			c.Short, c.Long = "Print a script that completes command lines in a shell", completionHelp
 			c.Args = rejectUnknownVerb
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 }
 
+const completionHelp = `Print a script that completes verbs, flags, and the names of control planes,
+controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put one
+line where your shell reads it when it starts:
+
+  bash         source <(ctrlplane completion bash)                                 ~/.bashrc
+  zsh          autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)  ~/.zshrc
+  fish         ctrlplane completion fish | source                                  ~/.config/fish/config.fish
+  PowerShell   ctrlplane completion powershell | Out-String | Invoke-Expression    $PROFILE
+
+In bash it needs the package bash-completion.`
+
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var known []string
+	hint := fmt.Sprintf(`see "%s --help"`, cmd.CommandPath())
+	if meant := meantVerbs(cmd, args); len(meant) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(meant, " or "))
+	}
+	return usage.Errorf("unknown verb %q: %s", args[0], hint)
+}
+
+// otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
+var otherTools = map[string]string{
+	"cluster": "up", "create": "up", "start": "up", "serve": "up", "launch": "up",
+	"clusters": "list", "profile": "list", "remove": "delete", "destroy": "delete",
+	"dashboard": "top", "ui": "top", "exec": "run", "describe": "kubectl describe",
+	"get": "kubectl get", "apply": "kubectl apply", "config": "kubeconfig", "unpause": "controllers resume",
+}
+
+// meantVerbs returns the quoted verbs that a wrong one probably stands for: of this
+// command, of one below it, or of another tool.
+func meantVerbs(cmd *cobra.Command, args []string) []string {
+	paths := map[string][]string{} // by name
 	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			known = append(known, c.Name())
+		if c.Hidden {
+			continue
+		}
+		paths[c.Name()] = append(paths[c.Name()], c.Name())
+		for _, below := range c.Commands() {
+			if !below.Hidden && c.Name() != "completion" {
+				paths[below.Name()] = append(paths[below.Name()], c.Name()+" "+below.Name())
+			}
 		}
 	}
-	hint := suggest.Hint(args[0], known, fmt.Sprintf(`see "%s --help"`, cmd.CommandPath()))
-	return usage.Errorf("unknown verb %q: %s", args[0], hint)
+	word := args[0]
+	found := paths[word]
+	if own, ok := otherTools[word]; found == nil && !cmd.HasParent() && ok {
+		found = []string{own}
+	}
+	if near, ok := suggest.Nearest(word, slices.Sorted(maps.Keys(paths))); found == nil && ok {
+		found = paths[near]
+	}
+	quoted := make([]string, len(found))
+	for i, path := range found {
+		quoted[i] = strconv.Quote(path)
+	}
+	return quoted
 }
 
 func rejectArgs(cmd *cobra.Command, args []string) error {

@@ -37,10 +37,12 @@ type runCommand struct {
 	timeout time.Duration
 	signals signalChannel
 	report  runReport
+	matrix  versionMatrix
 }
 
 func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t}}
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
+	r.up.server.Private = true
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "Start a control plane, run a command with it, and stop it",
@@ -73,10 +75,17 @@ command, or ctrlplane before the command ran; and
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, events.jsonl, junit.xml,
 objects.yaml and ctrlplane.log. On GitHub Actions and GitLab it also adds a short
-summary to the job.`,
+summary to the job.
+
+--kubernetes with several versions runs the command once for each, up to --jobs at
+a time. Each run has its own control plane, its output lines begin with the version,
+and its report is in a folder of that name below --report. At the end a table on
+stderr says how each run ended; the exit code is that of the first version that
+failed.`,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle -- kubectl apply -f manifests/
+  ctrlplane run --kubernetes 1.35,1.36,1.37 -- go test ./...
   ctrlplane run --settle --report out/ -f manifests/ -- go test ./...
   ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -89,7 +98,8 @@ summary to the job.`,
 			if !t.named() && !cmd.Flags().Changed("ephemeral") {
 				r.up.ephemeral = true
 			}
-			if code, err := r.run(cmd.Context(), args); code != 0 || err != nil {
+			code, err := r.runEach(cmd, args)
+			if code != 0 || err != nil {
 				return &exitError{err, code}
 			}
 			return nil
@@ -104,6 +114,8 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false) // flags after the command belong to the command
 	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
+	f.StringSliceVar(&r.matrix.versions, "kubernetes", nil, kubernetesFlagHelp+"; with several, run the command once for each")
+	f.IntVar(&r.matrix.jobs, "jobs", 0, "with several versions of Kubernetes, how many runs are concurrent (default: half the processors)")
 	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, including settling; then it gets SIGTERM, and SIGKILL 10s later (default: no limit, and 1m to settle)")
 	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run to")

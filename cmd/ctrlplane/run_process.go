@@ -87,6 +87,10 @@ func (c *commandProcess) start(kubeconfig, url string) error {
 		"CTRLPLANE_URL="+url,
 		dataDirEnv+"="+filepath.Dir(kubeconfig),
 		"USE_EXISTING_CLUSTER=true")
+	return c.startProcess()
+}
+
+func (c *commandProcess) startProcess() error {
 	c.configureGroup()
 	started := make(chan error)
 	go func() {

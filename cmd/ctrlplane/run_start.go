@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
@@ -17,16 +15,11 @@ import (
 // ends this process at once.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
-	p := newSlowStartProgress()
-	defer p.close()
-	s.OnStage = func(st ctrlplane.Stage) {
-		r.report.startRecording(s)
-		p.recordStage(st)
-	}
+	s.OnStage = func(ctrlplane.Stage) { r.report.startRecording(s) }
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
-	onKubernetesExit(ctx, &started, func() string { return r.report.logPath(s) }, func() {
+	onKubernetesExit(ctx, s, &started, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
 		code, _ := r.report.write(exitFailure, errors.New(kubernetesFailed))
 		exit(code)
@@ -67,56 +60,4 @@ func (r *runCommand) stopPlane() error {
 		<-done
 	}()
 	return r.up.server.Close()
-}
-
-// slowStartProgress shows the stages of a start that takes longer than a second.
-type slowStartProgress struct {
-	timer *time.Timer
-
-	mu       sync.Mutex
-	closed   bool
-	progress *ui.Progress // nil in the first second
-	ended    []ctrlplane.Stage
-}
-
-func newSlowStartProgress() *slowStartProgress {
-	p := &slowStartProgress{}
-	p.timer = time.AfterFunc(time.Second, p.show)
-	return p
-}
-
-func (p *slowStartProgress) show() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
-	mode := ui.Detect(stderr, os.Environ())
-	mode.Live = false // the command writes to stderr next
-	p.progress = ui.NewProgress(stderr, mode)
-	for _, s := range p.ended {
-		p.progress.End(s.Name, s.Took, s.Err)
-	}
-}
-
-func (p *slowStartProgress) recordStage(s ctrlplane.Stage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case !s.Ended:
-	case p.progress == nil:
-		p.ended = append(p.ended, s)
-	default:
-		p.progress.End(s.Name, s.Took, s.Err)
-	}
-}
-
-func (p *slowStartProgress) close() {
-	p.timer.Stop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	if p.progress != nil {
-		p.progress.Close() // its error, that stderr is closed, could not be shown
-	}
 }

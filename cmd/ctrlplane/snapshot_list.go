@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -22,14 +20,14 @@ type snapshotList struct {
 }
 
 func newSnapshotList() *cobra.Command {
-	var output string
+	output := newListOutput()
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the snapshots, newest first",
 		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return usage.Errorf("--output: unknown format %q: use json, or leave it out", output)
+			if err := output.validate(); err != nil {
+				return err
 			}
 			store, err := snapshot.UserStore()
 			if err != nil {
@@ -39,15 +37,14 @@ func newSnapshotList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(snapshotList{store.Dir, list})
+			out := cmd.OutOrStdout()
+			if done, err := writeList(output, out, snapshotList{store.Dir, list}, list, func(i snapshot.Info) string { return i.Name }); done {
+				return err
 			}
-			return printSnapshots(cmd.OutOrStdout(), list)
+			return printSnapshots(out, list)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json")
+	output.add(cmd)
 	return cmd
 }
 

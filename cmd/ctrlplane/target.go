@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ type target struct {
 	name    string
 	dataDir string
 	named   func() bool // whether --name or --data-dir was given
+	noted   sync.Once   // by noteChoice
+	quiet   bool        // noteChoice says nothing
 }
 
 func (t *target) addFlags(root *cobra.Command) {
@@ -30,6 +33,21 @@ func (t *target) addFlags(root *cobra.Command) {
 	f.StringVar(&t.name, "name", "default", "name of the control plane")
 	f.StringVar(&t.dataDir, "data-dir", "", "data folder (default: a folder for the name, in the platform's state folder)")
 	t.named = func() bool { return f.Changed("name") || f.Changed("data-dir") }
+}
+
+// acceptContextName lets --name be what a kubeconfig calls the control plane, unless that
+// is the name of another one.
+func (t *target) acceptContextName() {
+	name, ok := datadir.NameOfContext(t.name)
+	if !ok {
+		return
+	}
+	if path, err := datadir.Path(t.name, ""); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.name = name
 }
 
 // notRunningError says that the control plane is not running.
@@ -47,8 +65,8 @@ func (t *target) dataDirPath() (string, error) {
 }
 
 // runningDataDir returns the data folder of the running control plane. If none is named
-// and the default one is not running, that is the only one that is running. It fails if
-// the control plane is not running, or still starting.
+// and the default one is not running, that is the only one that is running, which stderr
+// then says. It fails if the control plane is not running, or still starting.
 func (t *target) runningDataDir() (string, error) {
 	path, err := t.dataDirPath()
 	if err != nil {
@@ -62,49 +80,89 @@ func (t *target) runningDataDir() (string, error) {
 		return "", notRunningError{fmt.Errorf("no control plane is running in %s, the value of %s: unset it, or choose one with --name or --data-dir", path, dataDirEnv)}
 	}
 	if !running && t.dataDir == "" {
-		others, err := t.candidateDataDirs()
+		others, err := t.candidates()
 		if err != nil {
 			return "", err
 		}
 		if len(others) > 1 {
-			return "", fmt.Errorf("several control planes are running: choose one with --data-dir: %s", strings.Join(others, ", "))
+			return "", severalRunningError(others)
 		}
 		if len(others) == 1 {
-			path = others[0]
-			if state, running, err = datadir.Peek(path); err != nil {
-				return "", err
-			}
+			path, state, running = others[0].path, others[0].state, true
+			t.noteChoice(others[0])
 		}
 	}
 	switch {
 	case !running:
-		return "", notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+		return "", t.notRunning(path)
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
 }
 
-// candidateDataDirs lists the running control planes that the target can mean if none
-// is running in the data folder of its name: a given name may be that of an ephemeral
-// one.
-func (t *target) candidateDataDirs() ([]string, error) {
-	if !t.named() {
-		others, err := runningDataDirs()
-		if i := slices.IndexFunc(others, inKubeconfig); i >= 0 {
-			others = others[i : i+1]
-		}
-		return others, err
+// notRunning says what to do about a control plane that is not running.
+func (t *target) notRunning(path string) error {
+	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
+		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %q shows its log, start it again with %q", t.name, t.commandLine("logs"), t.commandLine("up"))}
 	}
-	others, err := datadir.RunningEphemeralDirs()
-	return slices.DeleteFunc(others, func(path string) bool {
-		state, _, err := datadir.Peek(path)
-		return err != nil || state.Name != t.clusterName()
-	}), err
+	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
 }
 
-// clusterName is the control plane's name in a kubeconfig.
-func (t *target) clusterName() string { return "ctrlplane-" + t.name }
+// noteChoice says which control plane is used although none was named.
+func (t *target) noteChoice(c candidate) {
+	if t.quiet || t.named() || inKubeconfig(c.path) {
+		return
+	}
+	t.noted.Do(func() {
+		fmt.Fprintf(stderr, "ctrlplane: using control plane %q in %s, the only one running\n", c.state.Name, c.path)
+	})
+}
+
+// candidate is a running control plane that a verb may mean.
+type candidate struct {
+	path  string
+	state datadir.State
+}
+
+// candidates lists the running control planes that the target can mean if none is
+// running in the data folder of its name: a given name may be that of an ephemeral one.
+// If no name is given, private ones do not count.
+func (t *target) candidates() ([]candidate, error) {
+	if t.named() {
+		return peekEach(datadir.RunningEphemeralDirs, func(c candidate) bool { return c.state.Name == t.name })
+	}
+	others, err := peekEach(runningDataDirs, func(c candidate) bool { return !c.state.Private })
+	if i := slices.IndexFunc(others, func(c candidate) bool { return inKubeconfig(c.path) }); i >= 0 {
+		others = others[i : i+1]
+	}
+	return others, err
+}
+
+// peekEach returns the running control planes of a list of folders for which keep
+// returns true.
+func peekEach(list func() ([]string, error), keep func(candidate) bool) (found []candidate, err error) {
+	paths, err := list()
+	for _, path := range paths {
+		state, running, err := datadir.Peek(path)
+		if c := (candidate{path, state}); err == nil && running && keep(c) {
+			found = append(found, c)
+		}
+	}
+	return found, err
+}
+
+func severalRunningError(list []candidate) error {
+	flags := make([]string, len(list))
+	for i, c := range list {
+		same := slices.ContainsFunc(list[:i], func(o candidate) bool { return o.state.Name == c.state.Name }) ||
+			slices.ContainsFunc(list[i+1:], func(o candidate) bool { return o.state.Name == c.state.Name })
+		if flags[i] = "--name " + c.state.Name; same || c.state.Name == "" {
+			flags[i] = "--data-dir " + c.path
+		}
+	}
+	return fmt.Errorf("several control planes are running: choose one: %s", strings.Join(flags, ", "))
+}
 
 // inKubeconfig reports whether KUBECONFIG is the kubeconfig of a data folder.
 func inKubeconfig(dir string) bool {

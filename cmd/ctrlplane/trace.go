@@ -17,12 +17,14 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // traceCommand has the flags of "trace" and "why".
@@ -43,8 +45,8 @@ func newTraceCommand(t *target) *cobra.Command {
 		Long: `Show what happened to an object and what that set off, as a tree of causes and
 effects: the client that wrote it, the controllers that saw the write, how long
 their keys waited and their syncs took, what they wrote, and what that set off in
-turn. Syncs without changes are only counted. A dashed line means that a cause is
-likely, but not certain.
+turn. The first lines say what happened in short. What changed nothing is only
+counted. A dashed line means that a cause is likely, but not certain.
 
 KIND is any name that kubectl accepts. "ctrlplane why" shows the opposite direction:
 what led to an object.`,
@@ -74,7 +76,7 @@ what led to an object.`,
 
 func (o *traceCommand) addFlags(cmd *cobra.Command) {
 	cmd.Args = func(_ *cobra.Command, args []string) error { // bad flags come first
-		_, _, err := parseObjectArgs(cmd.CommandPath(), args)
+		_, _, err := cliargs.Object(cmd.CommandPath(), args)
 		return err
 	}
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
@@ -110,7 +112,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	none := func(err error) (*controlrest.Client, observe.Object, observe.Page, error) {
 		return nil, observe.Object{}, observe.Page{}, err
 	}
-	kind, name, err := parseObjectArgs(path, args)
+	kind, name, err := cliargs.Object(path, args)
 	if err != nil {
 		return none(err)
 	}
@@ -169,6 +171,7 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 	if o.options.Controller == "" {
 		return nil
 	}
+	o.options.Controller = explain.ExpandShortName(o.options.Controller)
 	list, err := client.Controllers(ctx)
 	if err != nil {
 		return err
@@ -185,19 +188,6 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 	}
 	hint := suggest.Hint(o.options.Controller, known, fmt.Sprintf("%q lists them", o.target.commandLine("controllers")))
 	return usage.Errorf("--controller: unknown controller %q: %s", o.options.Controller, hint)
-}
-
-func parseObjectArgs(path string, args []string) (kind, name string, err error) {
-	switch len(args) {
-	case 1:
-		kind, name, _ = strings.Cut(args[0], "/")
-	case 2:
-		kind, name = args[0], args[1]
-	}
-	if kind == "" || name == "" || strings.Contains(kind+name, "/") {
-		return "", "", usage.Errorf(`%q does not name an object: use KIND/NAME, as in "%s deployment/web"`, args, path)
-	}
-	return kind, name, nil
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
@@ -231,10 +221,13 @@ func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Obje
 	}, nil
 }
 
+// fileWidth is the number of columns of a trace that is not written to a terminal.
+const fileWidth = 100
+
 // traceStyle is the style that stdout can show.
 func traceStyle() trace.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
-	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
+	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local, Width: fileWidth}
 	if m.Width != nil {
 		s.Width = m.Width()
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,19 +23,21 @@ import (
 
 // upCommand has the flags of "ctrlplane up" and the server that they configure.
 type upCommand struct {
-	target       *target
-	server       ctrlplane.Server
-	ephemeral    bool
-	address      string
-	port         int
-	merge        bool
-	from         string
-	ui           string
-	showsTimings bool
-	logFile      string
-	logLevel     string
-	logFormat    string
-	verbosity    int
+	target        *target
+	server        ctrlplane.Server
+	ephemeral     bool
+	ephemeralName string // of an ephemeral control plane for which no name is given
+	address       string
+	port          int
+	merge         bool
+	detach        bool
+	from          string
+	ui            string
+	showsTimings  bool
+	logFile       string
+	logLevel      string
+	logFormat     string
+	verbosity     int
 }
 
 func newUpCommand(t *target) *cobra.Command {
@@ -47,22 +51,37 @@ same cluster: the same objects, certificates and port. Pods become Running and
 Ready as on a real kubelet; commands run in a simulated shell.
 
 Clients connect by HTTPS to a loopback address, with the kubeconfig in the data
-folder.`,
+folder.
+
+With --detach it runs in the background, independent of the terminal, until
+"ctrlplane down" or the end of the machine; "ctrlplane logs" prints its log.`,
 		Example: `  ctrlplane up
+  ctrlplane up -d                     in the background; "ctrlplane down" stops it
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
+  ctrlplane up --kubernetes 1.35
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if u.detach && cmd.Flags().Changed("ui") {
+				return usage.Errorf("--detach and --ui exclude each other: use one of them, and \"ctrlplane top\" for a view")
+			}
+			return u.run(cmd.Context())
+		},
 	}
 	u.addFlags(cmd)
+	cmd.Flags().BoolVarP(&u.detach, "detach", "d", false, "return when the control plane is ready, and keep it running in the background")
+	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	return cmd
 }
+
+// kubernetesFlagHelp is the help of --kubernetes.
+var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of ctrlplane, without emulation)"
 
 // addFlags adds the flags that "up" and "run" share.
 func (u *upCommand) addFlags(cmd *cobra.Command) {
@@ -147,9 +166,9 @@ func (u *upCommand) prepareServer() error {
 		s.FromSnapshot = store.Path(u.from)
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = u.target.clusterName()
-	if u.ephemeral && u.target.name == "default" {
-		s.Name = "ctrlplane-ephemeral"
+	s.Name = u.target.name
+	if u.ephemeral && !u.target.named() {
+		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
 	}
 	return u.prepareLog()
 }
@@ -176,6 +195,9 @@ func (u *upCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if u.detach {
+		return u.runDetached(ctx)
+	}
 	l, err := parseViewMode(u.ui)
 	if err != nil {
 		return err
@@ -190,10 +212,19 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	progress := ui.NewProgress(screen, mode)
 	defer progress.Close() // its error, that stdout is closed, could not be shown
-	if !net.ParseIP(u.address).IsLoopback() {
-		progress.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	warnings := progress
+	if screen == io.Discard {
+		warnings = ui.NewProgress(stderr, ui.Mode{})
+		defer warnings.Close() // likewise
 	}
-	v := &session{up: u, view: l, progress: progress, mode: mode}
+	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
+}
+
+// serveShown serves, with a warning and the timings if they are due.
+func (u *upCommand) serveShown(ctx context.Context, v *session) error {
+	if !net.ParseIP(u.address).IsLoopback() {
+		v.warner.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	}
 	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }
 	}

@@ -21,7 +21,8 @@ func newVersionCommand() *cobra.Command {
 }
 
 func printVersion(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "ctrlplane %s\nKubernetes %s\netcd v%s\n%s %s/%s\n",
-		ctrlplane.Version(), ctrlplane.KubernetesVersion, version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	versions := ctrlplane.KubernetesVersions()
+	_, err := fmt.Fprintf(out, "ctrlplane %s\nKubernetes %s (can emulate %s to %s)\netcd v%s\n%s %s/%s\n",
+		ctrlplane.Version(), ctrlplane.KubernetesVersion, versions[0], versions[len(versions)-1], version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ type waitCommand struct {
 func newWaitCommand(t *target) *cobra.Command {
 	w := &waitCommand{target: t}
 	cmd := &cobra.Command{
-		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME…)",
+		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME… | KIND NAME…)",
 		Short: "Wait until objects are healthy, or until the control plane has settled",
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
@@ -48,7 +49,7 @@ changed otherwise.`,
   ctrlplane wait settled`,
 		Args: w.validate,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return w.waitObjects(cmd.Context(), cmd.ErrOrStderr(), args)
+			return w.waitObjects(cmd.Context(), cmd.ErrOrStderr(), joinKindAndNames(args))
 		},
 	}
 	w.addFlags(cmd)
@@ -69,10 +70,22 @@ func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if len(args)+len(w.files) == 0 {
 		return usage.Errorf(`nothing to wait for: name settled, -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
 	}
-	if err := health.CheckArgs(args); err != nil {
+	if err := health.CheckArgs(joinKindAndNames(args)); err != nil {
 		return err
 	}
 	return w.validateTimeout()
+}
+
+// joinKindAndNames turns KIND NAME… into KIND/NAME…, as kubectl reads it.
+func joinKindAndNames(args []string) []string {
+	if len(args) < 2 || strings.Contains(strings.Join(args, ""), "/") {
+		return args
+	}
+	joined := make([]string, len(args)-1)
+	for i, name := range args[1:] {
+		joined[i] = args[0] + "/" + name
+	}
+	return joined
 }
 
 func (w *waitCommand) validateTimeout() error {

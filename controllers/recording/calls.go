@@ -33,23 +33,22 @@ type callRecorder struct {
 	recorder *observe.Recorder
 }
 
-func (c callRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	call := DescribeRequest(req)
 	call.Began = time.Now()
-	defer c.recorder.BeginCall(call)()
-	resp, err := c.next.RoundTrip(req)
-	call.Took = time.Since(call.Began)
-	if err != nil {
-		call.Error = err.Error()
-		c.recorder.RecordCall(call)
-		return resp, err
-	}
-	call.Status = resp.StatusCode
-	if call.IsWrite() || call.Failed() {
-		PeekResponse(resp).AddTo(call)
-	}
-	c.recorder.RecordCall(call)
-	return resp, nil
+	c.recorder.Call(call, func() {
+		resp, err = c.next.RoundTrip(req)
+		call.Took = time.Since(call.Began)
+		if err != nil {
+			call.Error = err.Error()
+			return
+		}
+		call.Status = resp.StatusCode
+		if call.IsWrite() || call.Failed() {
+			PeekResponse(resp).AddTo(call)
+		}
+	})
+	return resp, err
 }
 
 // requestInfoFactory parses requests as the API server does.

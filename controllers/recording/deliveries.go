@@ -24,12 +24,18 @@ func ResourceOf(obj runtime.Object) schema.GroupVersionResource {
 // ObserveEvents returns a handler that records the events of a resource and
 // passes them to h. The second result tracks how far the handler has followed
 // the resource: its owner sets the informer and closes it. Without a recorder h
-// is returned as it is, and nothing is tracked.
-func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource, recorder *observe.Recorder) (cache.ResourceEventHandler, *observe.Handler) {
+// is returned as it is. Nothing is tracked without a recorder, and if the informer
+// is filtered: it does not receive every version.
+func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource, filtered bool, recorder *observe.Recorder) (cache.ResourceEventHandler, *observe.Handler) {
 	if recorder == nil {
 		return h, nil
 	}
-	progress := recorder.AddHandler(of.GroupResource().String())
+	var progress *observe.Handler
+	if filtered {
+		recorder.AddWatch(of.GroupResource().String())
+	} else {
+		progress = recorder.AddHandler(of.GroupResource().String())
+	}
 	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of]}
 	return deliveryRecorder{h, recorder, progress, object}, progress
 }
@@ -52,8 +58,11 @@ func (d deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 
 func (d deliveryRecorder) OnUpdate(before, obj any) {
 	e := d.newEvent(obj, observe.Updated)
-	if old, ok := before.(metav1.Object); ok && old.GetResourceVersion() == e.ResourceVersion {
-		e.Change = observe.Resynced
+	if old, ok := before.(metav1.Object); ok {
+		if old.GetResourceVersion() == e.ResourceVersion {
+			e.Change = observe.Resynced
+		}
+		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
 	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
 }
@@ -79,6 +88,7 @@ func (d deliveryRecorder) newEvent(obj any, change observe.Change) *observe.Deli
 	if o, ok := obj.(metav1.Object); ok {
 		e.Object.Namespace, e.Object.Name, e.Object.UID = o.GetNamespace(), o.GetName(), string(o.GetUID())
 		e.ResourceVersion = o.GetResourceVersion()
+		e.Deleting = change != observe.Deleted && o.GetDeletionTimestamp() != nil
 	}
 	return e
 }

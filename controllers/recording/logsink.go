@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -57,7 +59,14 @@ func (s *recordingSink) Info(level int, msg string, kv ...any) {
 	}
 }
 
+// quietLevel is the verbosity of what is not worth a record.
+const quietLevel = recordedVerbosity + 2
+
 func (s *recordingSink) Error(err error, msg string, kv ...any) {
+	if errors.As(err, new(prometheus.AlreadyRegisteredError)) { // by an earlier run of the controller in this process
+		s.Info(quietLevel, msg, append(kv, "err", err)...)
+		return
+	}
 	s.recordLine(int(slog.LevelError), err, msg, kv)
 	s.log.Error(err, msg, kv...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/labels"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/component-base/metrics"
+	endpointsliceutil "k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
@@ -46,35 +50,72 @@ func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observ
 	return page.Records[0].Event.(*observe.Synced)
 }
 
-// The ways in which upstream's controllers log the key that they sync.
+// line is a log line of upstream's controllers, read from its source, with values for its
+// attributes.
+type line struct {
+	file, text string
+	values     map[string]any
+}
+
+// log logs the line as upstream does, or fails if upstream has no such line.
+func (l line) log(t *testing.T, upstream map[string][]string, log logr.Logger, err error) {
+	t.Helper()
+	attrs, ok := upstream[l.file+" "+strconv.Quote(l.text)]
+	if !ok {
+		t.Fatalf("upstream's %s does not log %q", l.file, l.text)
+	}
+	var kv []any
+	for _, name := range attrs {
+		value, ok := l.values[name]
+		switch {
+		case ok:
+		case name == "err":
+			value = err
+		default:
+			value = time.Second // all others are times
+		}
+		kv = append(kv, name, value)
+	}
+	log.Info(l.text, kv...)
+}
+
+// TestUpstreamLogLinesAreUnderstood of the package controllers runs upstream's code for
+// the same purpose; here are lines that are rare or take long to come about.
 func TestSyncKeyIsReadFromLog(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	for name, line := range map[string]func(logr.Logger){
-		"deployment": func(l logr.Logger) {
-			l.V(4).Info("Started syncing deployment", "deployment", klog.KRef("default", "web"), "startTime", time.Now())
-		},
-		"replicaset": func(l logr.Logger) {
-			l.V(4).Info("Finished syncing", "kind", "ReplicaSet", "key", "default/web", "duration", time.Second)
-		},
-		"csr": func(l logr.Logger) { l.V(4).Info("Finished syncing certificate request", "csr", "default/web") },
-		"pvc": func(l logr.Logger) { l.V(4).Info("Processing PVC", "PVC", klog.KRef("default", "web")) },
-		"endpoints": func(l logr.Logger) {
-			l.V(4).Info("Finished syncing pod", "PodProjectionKey", types.NamespacedName{Namespace: "default", Name: "web"})
-		},
-		"object": func(l logr.Logger) { l.V(4).Info("Syncing pod", "pod", pod) },
-		"values": func(l logr.Logger) { l.WithValues("key", "default/web").V(2).Info("reconciling") },
+	upstream := parseUpstreamLogTexts(t)
+	web := klog.KRef("default", "web")
+	for _, l := range []line{
+		{"deployment/deployment_controller.go", "Started syncing deployment", map[string]any{"deployment": web}},
+		{"daemon/daemon_controller.go", "Finished syncing daemon set", map[string]any{"daemonset": "default/web"}},
+		{"certificates/certificate_controller.go", "Finished syncing certificate request", map[string]any{"csr": "default/web"}},
+		{"endpointslicemirroring/endpointslicemirroring_controller.go", "syncEndpoints", map[string]any{"key": "default/web"}},
+		{"disruption/disruption.go", "Finished syncing PodDisruptionBudget", map[string]any{"key": "default/web"}},
 	} {
-		s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { line(l) })
+		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(4), nil) })
 		if s.Key != "default/web" || s.KeyBasis != observe.BasisLog || s.Error != "" {
+			t.Errorf("%s: %+v", l.text, s)
+		}
+	}
+	for name, do := range map[string]func(logr.Logger){
+		"values of the logger, as resourcequota's": func(l logr.Logger) { l.WithValues("key", "default/web").V(2).Info("Reconciling") },
+		"an object itself": func(l logr.Logger) {
+			l.V(4).Info("Syncing pod", "pod", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		},
+	} {
+		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "default/web" || s.KeyBasis != observe.BasisLog {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	for name, line := range map[string]func(logr.Logger){
-		"object of a line that is not about a sync": func(l logr.Logger) { l.V(4).Info("Updating replica set revision", "replicaSet", klog.KObj(pod)) },
+	for name, do := range map[string]func(logr.Logger){
+		"object of a line that is not about a sync": func(l logr.Logger) { l.V(4).Info("Updating replica set revision", "replicaSet", web) },
 		"verbosity that is not recorded":            func(l logr.Logger) { l.V(5).Info("Finished syncing", "key", "default/web") },
-		"no object":                                 func(l logr.Logger) { l.V(4).Info("Syncing", "count", 3) },
+		"key that names no object": func(log logr.Logger) {
+			key := endpointsliceutil.PodProjectionKey{Namespace: "default", Labels: labels.Set{"app": "web"}}
+			line{"endpointslice/endpointslice_controller.go", "Finished syncing pod", map[string]any{"PodProjectionKey": key}}.log(t, upstream, log.V(4), nil)
+		},
+		"no object": func(l logr.Logger) { l.V(4).Info("Syncing", "count", 3) },
 	} {
-		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { line(l) }); s.Key != "" || s.KeyBasis != observe.BasisUnknown {
+		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "" || s.KeyBasis != observe.BasisUnknown {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -82,14 +123,27 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 
 // The ways in which upstream's controllers log that a sync has failed.
 func TestSyncErrorIsReadFromLog(t *testing.T) {
+	upstream := parseUpstreamLogTexts(t)
 	no := errors.New("no")
+	for _, l := range []line{
+		{"deployment/deployment_controller.go", "Error syncing deployment", map[string]any{"deployment": klog.KRef("default", "web")}},
+		{"endpoint/endpoints_controller.go", "Error syncing endpoints, retrying", map[string]any{"service": klog.KRef("default", "web")}},
+		{"endpointslicemirroring/endpointslicemirroring_controller.go", "Error mirroring EndpointSlices for Endpoints, retrying", map[string]any{"key": "default/web"}},
+		{"garbagecollector/garbagecollector.go", "error syncing item", map[string]any{"item": "default/web"}},
+	} {
+		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(2), no) })
+		if s.Error != "no" {
+			t.Errorf("%s: got error %q", l.text, s.Error)
+		}
+	}
 	for name, c := range map[string]struct {
 		work func(logr.Logger, *observe.Recorder)
 		want string
 	}{
-		"error":                    {func(l logr.Logger, _ *observe.Recorder) { l.Error(no, "Unhandled Error") }, "no"},
+		"error": {func(l logr.Logger, _ *observe.Recorder) {
+			utilruntime.HandleErrorWithContext(klog.NewContext(t.Context(), l), no, "It broke")
+		}, "no"},
 		"error alone":              {func(l logr.Logger, _ *observe.Recorder) { l.Error(nil, "it broke") }, "it broke"},
-		"quiet":                    {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Error syncing deployment", "err", no) }, "no"},
 		"other line with an error": {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Ignoring", "err", no) }, ""},
 		"failed call": {func(_ logr.Logger, r *observe.Recorder) {
 			r.RecordCall(&observe.Called{Verb: "get", Status: 404, Error: "none"})
@@ -146,6 +200,33 @@ func BenchmarkRecordingSink(b *testing.B) {
 type expectations struct{ add atomic.Int64 }
 
 func (e *expectations) MarshalLog() any { return struct{ add int64 }{e.add.Load()} }
+
+// A controller that starts again registers its metrics again; upstream logs that it
+// cannot as an error.
+func TestSecondRegistrationOfMetricsIsNoError(t *testing.T) {
+	registry := metrics.NewKubeRegistry()
+	counter := metrics.NewCounter(&metrics.CounterOpts{Name: "test_total"})
+	if err := registry.Register(counter); err != nil {
+		t.Fatal(err)
+	}
+	duplicate := registry.Register(counter)
+	if duplicate == nil {
+		t.Fatal("registered twice")
+	}
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	var text bytes.Buffer
+	log := NewLogger(slog.NewTextHandler(&text, nil), o.Recorder("c"))
+	log.Error(duplicate, "unable to register metrics")
+	log.Error(errors.New("another"), "unable to register metrics")
+	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindLogged}})
+	if err != nil || len(page.Records) != 1 || page.Records[0].Event.(*observe.Logged).Attrs[0].Value != "another" {
+		t.Errorf("recorded %v, %v", page.Records, err)
+	}
+	if n := strings.Count(text.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors in the log: %s", n, &text)
+	}
+}
 
 func TestLogMarshalersAreFormatted(t *testing.T) {
 	var e expectations

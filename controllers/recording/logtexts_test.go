@@ -24,6 +24,18 @@ func TestLogTextsOfUpstream(t *testing.T) {
 	testutil.Golden(t, "testdata/logtexts.txt", []byte(strings.Join(upstreamLogTexts(t), "\n")+"\n"))
 }
 
+// parseUpstreamLogTexts returns the names of the attributes of each of these lines, by
+// FILE "TEXT".
+func parseUpstreamLogTexts(t *testing.T) map[string][]string {
+	t.Helper()
+	attrs := map[string][]string{}
+	for _, text := range upstreamLogTexts(t) {
+		end := strings.LastIndexByte(text, '"') + 1
+		attrs[text[:end]] = strings.Fields(text[end:])
+	}
+	return attrs
+}
+
 // upstreamLogTexts returns the log lines of upstream's controllers that the sink
 // reads, as FILE "TEXT" ATTRIBUTES, sorted.
 func upstreamLogTexts(t *testing.T) []string {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -37,8 +39,12 @@ type Config struct {
 	Standby bool
 	// Logger receives the scheduler's log.
 	Logger *slog.Logger
-	// Observe returns the recorder of the scheduler; nil turns recording off.
-	Observe func(name string) *observe.Recorder
+	// Recorder records the attempts to schedule Pods; nil turns recording off.
+	Recorder *observe.Recorder
+	// View returns the view of the scheduler's informers through which its event
+	// handlers are added. filtered names resources whose informers do not receive every
+	// object. nil means the informers themselves.
+	View func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
 }
 
 // ownedSections are the sections of upstream's flags that have no effect in one
@@ -116,11 +122,4 @@ func ownedFlagTable(o *options.Options) map[string]string {
 		all[name] = instead
 	}
 	return all
-}
-
-func (c Config) newRecorder() *observe.Recorder {
-	if c.Observe == nil {
-		return nil
-	}
-	return c.Observe(Name)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/dynamic"
@@ -37,6 +37,7 @@ const (
 // instance is one run of the scheduler, from its construction to its end.
 type instance struct {
 	upstream         *upstream.Scheduler
+	cycles           *cycles
 	events           events.EventBroadcaster
 	typed            informers.SharedInformerFactory
 	dynamic          dynamicinformer.DynamicSharedInformerFactory
@@ -55,7 +56,6 @@ func schedulerUser() user.Info {
 
 // startInstance builds the scheduler and starts its informers.
 func (s *Scheduler) startInstance() (*instance, error) {
-	s.recorder.SetState(stateBuilding, "")
 	name, err := cache.NewInformerName(Name)
 	if err != nil {
 		return nil, fmt.Errorf("another scheduler is running in this process: %w", err)
@@ -96,9 +96,14 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 		typed:   upstream.NewInformerFactory(client, 0, name),
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
-	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(s.cfg.Logger.Handler())))
+	inst.cycles = newCycles(s.recorder)
+	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), inst.cycles.newLogger(s.cfg.Logger.Handler())))
+	view := informers.SharedInformerFactory(inst.typed)
+	if s.cfg.View != nil && name != nil { // a dry run receives no events
+		view = s.cfg.View(inst.typed, filteredPods)
+	}
 	component := s.component.DeepCopy() // upstream defaults the profiles in place
-	inst.upstream, err = upstream.New(inst.ctx, client, inst.typed, inst.dynamic, profile.NewRecorderFactory(inst.events),
+	inst.upstream, err = upstream.New(inst.ctx, client, view, inst.dynamic, inst.cycles.observeBindings(profile.NewRecorderFactory(inst.events)),
 		upstream.WithComponentConfigVersion(component.APIVersion),
 		upstream.WithKubeConfig(cfg),
 		upstream.WithProfiles(component.Profiles...),
@@ -112,8 +117,13 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	if err != nil {
 		return nil, errors.Join(err, inst.close())
 	}
+	inst.cycles.observe(inst.upstream)
 	return inst, nil
 }
+
+// filteredPods are the objects of upstream's informer of Pods, which leaves out those
+// that have finished.
+var filteredPods = corev1.SchemeGroupVersion.WithResource("pods")
 
 // publishConfigz serves the configuration at /configz, as upstream does.
 func (inst *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {

@@ -53,7 +53,7 @@ func New(cfg Config) (*Scheduler, error) {
 		cfg:              cfg,
 		component:        component,
 		maxUnschedulable: longest,
-		recorder:         cfg.newRecorder(),
+		recorder:         cfg.Recorder,
 		done:             done,
 		closeDone:        sync.OnceFunc(func() { close(done) }),
 	}
@@ -62,7 +62,6 @@ func New(cfg Config) (*Scheduler, error) {
 			return nil, cfg.configFileError(err)
 		}
 	}
-	s.recorder.SetState(stateOff, "")
 	return s, nil
 }
 
@@ -94,9 +93,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		err = inst.waitSynced(ctx)
 	}
 	if err != nil {
-		err = errors.Join(fmt.Errorf("scheduler: start: %w", err), s.Close())
-		s.recorder.SetState(stateFailed, err.Error())
-		return err
+		return errors.Join(fmt.Errorf("scheduler: start: %w", err), s.Close())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +101,6 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return errors.New("scheduler: closed while it was starting")
 	}
 	s.synced = true
-	s.recorder.SetState(stateRunning, "")
 	s.recorder.Do(inst.run)
 	go s.watchExit(inst)
 	return nil
@@ -121,7 +117,6 @@ func (s *Scheduler) watchExit(inst *instance) {
 	}
 	s.err = errors.New("scheduler: exited unexpectedly")
 	s.cfg.Logger.Error(s.err.Error())
-	s.recorder.SetState(stateFailed, s.err.Error())
 	s.closeDone()
 }
 
@@ -135,13 +130,7 @@ func (s *Scheduler) Close() error {
 	if inst == nil {
 		return nil
 	}
-	s.recorder.SetState(stateStopping, "")
-	if err := inst.close(); err != nil {
-		s.recorder.SetState(stateFailed, err.Error())
-		return err
-	}
-	s.recorder.SetState(stateOff, "stopped")
-	return nil
+	return inst.close()
 }
 
 // Done is closed when the scheduler has stopped, after Close or without it.
@@ -171,12 +160,3 @@ func (s *Scheduler) Check() healthz.HealthChecker {
 		return errors.New("scheduler: not started, or closed")
 	})
 }
-
-// The states of a scheduler have the names of the states of a controller.
-const (
-	stateOff      = "off"
-	stateBuilding = "building"
-	stateRunning  = "running"
-	stateStopping = "stopping"
-	stateFailed   = "failed"
-)

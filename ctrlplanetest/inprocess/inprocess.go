@@ -24,8 +24,10 @@ type Backend struct {
 // Start implements ctrlplanetest.Backend.
 func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanetest.Instance, error) {
 	s := &ctrlplane.Server{
-		Name:      "ctrlplane-test",
-		Manifests: o.Manifests,
+		Name:       "test",
+		Private:    true,
+		Manifests:  o.Manifests,
+		Kubernetes: o.Kubernetes,
 		APIServer: ctrlplane.APIServerConfig{
 			FeatureGates:  o.FeatureGates,
 			RuntimeConfig: o.RuntimeConfig,

@@ -7,10 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/adrg/xdg"
 )
+
+// contextPrefix tells the contexts of control planes from others in a kubeconfig.
+const contextPrefix = "ctrlplane-"
 
 // maxNameLength is the length of a DNS label (RFC 1123).
 const maxNameLength = 63
@@ -31,6 +35,15 @@ func ValidateName(name string) error {
 		return fmt.Errorf("%q cannot name a control plane: use at most %d lower-case letters, digits and \"-\", beginning and ending with a letter or digit", name, maxNameLength)
 	}
 	return nil
+}
+
+// ContextName returns what a kubeconfig calls a control plane.
+func ContextName(name string) string { return contextPrefix + name }
+
+// NameOfContext returns the name of the control plane that a kubeconfig calls so.
+func NameOfContext(context string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(context, contextPrefix)
+	return name, ok && ValidateName(name) == nil
 }
 
 // Path returns the absolute path of a control plane's folder: override if it is not empty,

@@ -14,8 +14,10 @@ import (
 
 // State is what a control plane records in its data folder.
 type State struct {
-	// Name is what the kubeconfig calls the cluster.
+	// Name of the control plane.
 	Name string `json:"name,omitempty"`
+	// Private says that commands which name no control plane do not take this one.
+	Private bool `json:"private,omitempty"`
 	// Port of the API server, kept from one start to the next; 0 = none yet.
 	Port int `json:"port,omitempty"`
 	// Server is the URL of the API server.
@@ -27,6 +29,8 @@ type State struct {
 	EtcdPrefix string `json:"etcdPrefix,omitempty"`
 	// EmbeddedEtcd says that the folder holds the data of an embedded etcd.
 	EmbeddedEtcd bool `json:"embeddedEtcd,omitempty"`
+	// LogFile is the path of the log, if it is not in the folder.
+	LogFile string `json:"logFile,omitempty"`
 	// StartedAt is when the last start began.
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	// PID is the process that uses the folder; 0 = none. Open records it, State and Peek

@@ -93,7 +93,12 @@ type informerTarget struct {
 }
 
 func (l informerTarget) isBehind() bool {
-	at, err := strconv.ParseInt(l.informer.GetStore().LastStoreSyncResourceVersion(), 10, 64)
+	version := l.informer.GetStore().LastStoreSyncResourceVersion()
+	if version == "" {
+		// The feature gate AtomicFIFO is off. The store may be behind this by what is queued.
+		version = l.informer.LastSyncResourceVersion()
+	}
+	at, err := strconv.ParseInt(version, 10, 64)
 	return err != nil || at < l.revision
 }
 

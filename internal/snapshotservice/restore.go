@@ -95,7 +95,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err != nil {
 		return done, true, s.rollBack(before, want, err)
 	}
-	if err := target.removePending(); err != nil {
+	if err := target.removePending(ctx, store); err != nil {
 		return done, crdsReplaced, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
 	}
 	done.ObjectCounts = control.ObjectCounts(written.Counts)
@@ -108,10 +108,10 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 	defer cancel()
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
 	if err != nil {
-		return fmt.Errorf("only a part was restored, the next start restores the rest: %w", errors.Join(cause, err))
+		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
 	}
 	s.waitForInformers(ctx, want, before, written)
-	if err := s.cfg.Target.removePending(); err != nil {
+	if err := s.cfg.Target.removePending(ctx, s.cfg.Store); err != nil {
 		return fmt.Errorf("nothing was restored, but the next start would restore it: %w: remove that file", errors.Join(cause, err))
 	}
 	return fmt.Errorf("nothing was restored: %w", cause)

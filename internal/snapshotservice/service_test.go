@@ -34,13 +34,34 @@ type fakeStore struct {
 	failures  []error          // of the next calls of ReplaceState; nil = succeed
 	onReplace func()
 	cluster   string // its ID; empty = embedded
+	records   map[string]string
 }
 
 func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
 
+func (s *fakeStore) PutRecord(_ context.Context, key, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records[key] = value
+	return nil
+}
+
+func (s *fakeStore) Record(_ context.Context, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records[key], nil
+}
+
+func (s *fakeStore) DeleteRecord(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, key)
+	return nil
+}
+
 // newFakeStore returns a store at revision 1.
 func newFakeStore(keys ...string) *fakeStore {
-	s := &fakeStore{}
+	s := &fakeStore{records: map[string]string{}}
 	s.set(stateOf(keys...))
 	return s
 }

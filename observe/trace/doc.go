@@ -8,7 +8,12 @@
 //
 // Each link names the Rule by which it is known, and its Certainty:
 //
-//   - ByCall: the record of a call names the sync that made it. Exact.
+//   - ByCall: the record of a call names the sync that made it. Exact. Likely if it names
+//     the sync that has started the goroutine of the call and had ended by then.
+//   - ByKey: a call was made outside of any sync, during one sync of its controller only,
+//     or one of the object: some workers pass their keys to other goroutines. Likely.
+//   - ByStorage: the storage reports that it wrote the version for the call. Exact. The
+//     next three rules serve records without such reports.
 //   - ByVersion: a call was answered with the version that was delivered. A write
 //     without an effect is answered with the existing version, so this alone is not
 //     exact. Exact are: a create; a delete that was answered with the last version of
@@ -39,6 +44,9 @@
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. Without records of delays: the controller
 //     received an event of the object. Likely.
+//   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
+//     the controller received an event of the key's object or of one that is named after
+//     it. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of

@@ -18,6 +18,8 @@ type graph struct {
 	syncs  []*Node
 	byID   map[uint64]*Node // syncs
 	bySeq  map[uint64]*Node // events
+
+	writesReported bool // by the storage, with the call that made each
 }
 
 // newGraph links records. It skips Events and Leases unless all is set or the trace
@@ -47,6 +49,8 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g.linkCalls()
 	writes := g.linkVersions()
 	g.linkAdds()
+	g.linkMerged()
+	g.linkLooseCalls()
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
 	return g
@@ -68,9 +72,12 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
-		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID,
+		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
 	}
+	n.applyWritten()
+	g.writesReported = g.writesReported || len(c.Wrote) > 0
 	g.calls = append(g.calls, n)
+	n.afterSync = c.AfterSync
 	if c.Sync == 0 {
 		return
 	}
@@ -95,7 +102,7 @@ func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
-		queues: d.Queues, adds: d.Adds, later: d.Later, uid: d.Object.UID,
+		queues: d.Queues, adds: d.Adds, later: d.Later, uid: d.Object.UID, deleting: d.Deleting,
 	}
 	g.events = append(g.events, n)
 	g.bySeq[r.Seq] = n
@@ -156,10 +163,29 @@ func canonicalObject(o observe.Object) *observe.Object {
 	return &o
 }
 
+// applyWritten completes a call with what the storage reports about its object.
+func (n *Node) applyWritten() {
+	for _, w := range n.wrote {
+		if placeOfWritten(w) != placeOf(n.Object) {
+			continue
+		}
+		n.Gone = n.Gone || w.Deleted
+		n.Marked = n.Verb == "delete" && n.Subresource == "" && !n.Gone
+		if !w.Deleted {
+			n.ResourceVersion = w.ResourceVersion
+		}
+	}
+}
+
 // place identifies an object except for its UID.
 type place struct{ group, resource, namespace, name string }
 
 func placeOf(o *observe.Object) place { return place{o.Group, o.Resource, o.Namespace, o.Name} }
+
+func placeOfWritten(w observe.Written) place {
+	resource, group, _ := strings.Cut(w.Resource, ".")
+	return place{group, resource, w.Namespace, w.Name}
+}
 
 // isWithin reports whether t lies between from and to.
 func isWithin(t, from, to time.Time) bool { return !t.Before(from) && !t.After(to) }

@@ -35,7 +35,8 @@ type addIndex struct {
 	followed map[addID][]time.Time // when the key was added, of adds whose sync is certain
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
-	byID     map[uint64]*Node // syncs
+	dueKeys  map[*Node][]*delayedKey // that may have been due when the key of a sync was added
+	byID     map[uint64]*Node        // syncs
 }
 
 type queueKey struct {
@@ -49,6 +50,7 @@ type objectKey struct{ controller, key string }
 func (g *graph) linkAdds() {
 	a := g.indexAdds()
 	a.resolveByElimination()
+	a.matchTimers()
 	for _, s := range g.syncs {
 		if s.Open {
 			continue
@@ -72,7 +74,7 @@ func (g *graph) linkAdds() {
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, byID: g.byID,
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, byID: g.byID,
 		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, byAddTime: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}
@@ -157,7 +159,7 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 
 // isKeyOf reports whether the log of s names the object of e as its key.
 func (n *Node) isKeyOf(e *Node) bool {
-	return n.KeyBasis == observe.BasisLog && n.Key == e.Object.Key()
+	return n.KeyBasis.Certain() && n.Key == e.Object.Key()
 }
 
 // addCountMatches reports whether the number of syncs that match e equals the number of
@@ -236,7 +238,7 @@ func (a *addIndex) addingSync(s *Node) *Node {
 
 // delayingEvent returns the last event without adds of the object that s works on.
 func (a *addIndex) delayingEvent(s *Node) *Node {
-	if s.KeyBasis != observe.BasisLog {
+	if !s.KeyBasis.Certain() {
 		return nil
 	}
 	list := endedBy(a.eventsWithoutAdds[objectKey{s.Controller, s.Key}], s.addedAt())

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -22,8 +23,14 @@ type version struct {
 	number  string
 	deleted bool
 	listed  bool // delivered only in initial lists
-	first   time.Time
-	events  []*Node
+	// lastSeen is set for a deletion that was noticed by a list: its number is that of
+	// the last version that was seen, not of the deletion.
+	lastSeen bool
+	// unselected is set for a deletion that is none: with this version the object left
+	// the selection of the controller's informer.
+	unselected bool
+	first      time.Time
+	events     []*Node
 }
 
 // linkVersions finds the call that made each delivered version. It returns an outside
@@ -80,6 +87,12 @@ func (g *graph) collectVersions() []*version {
 		}
 		v.events = append(v.events, e)
 	}
+	for _, v := range list {
+		if before := byKey[key{v.place, v.number, false, false}]; v.deleted && before != nil {
+			v.lastSeen = slices.ContainsFunc(before.events, func(e *Node) bool { return e.Controller == v.events[0].Controller })
+			v.unselected = !v.lastSeen
+		}
+	}
 	return list
 }
 
@@ -99,9 +112,13 @@ func (v *version) outsideWrite() *Node {
 	verb := map[observe.Change]string{
 		observe.Added: "create", observe.Updated: "update", observe.Deleted: "delete", observe.Listed: "list",
 	}[e.Change]
+	marked := slices.ContainsFunc(v.events, func(e *Node) bool { return e.deleting && e.Change == observe.Updated })
+	if marked {
+		verb = "delete"
+	}
 	return &Node{
 		ID: fmt.Sprintf("o%d", e.seq), Kind: Outside, Time: v.first, seq: e.seq,
-		Verb: verb, Object: e.Object, ResourceVersion: v.number, uid: e.uid,
+		Verb: verb, Object: e.Object, ResourceVersion: v.number, uid: e.uid, Marked: marked,
 	}
 }
 
@@ -112,6 +129,6 @@ func (v *version) annotate(c *Node) {
 		seen[e.Controller] = true
 		c.uid = cmp.Or(c.uid, e.uid)
 	}
-	c.Gone = c.Gone || v.deleted
+	c.Gone = c.Gone || v.deleted && !v.unselected
 	c.Watchers = max(c.Watchers, len(seen))
 }

@@ -33,6 +33,8 @@ type Rule string
 // The rules, which the package comment explains.
 const (
 	ByCall     Rule = "call"
+	ByKey      Rule = "key"
+	ByStorage  Rule = "storage"
 	ByVersion  Rule = "version"
 	ByDeletion Rule = "deletion"
 	ByWrite    Rule = "write"
@@ -40,6 +42,7 @@ const (
 	ByRetry    Rule = "retry"
 	BySync     Rule = "sync"
 	ByDelay    Rule = "delay"
+	ByMerge    Rule = "merge"
 )
 
 // Cause links a node to the node that caused it.
@@ -69,6 +72,9 @@ type Node struct {
 	Conflict        bool            `json:"conflict,omitempty"`
 	// Gone is set if the object no longer existed after the write.
 	Gone bool `json:"gone,omitempty"`
+	// Marked is set if a delete has only marked the object: it goes when its finalizers
+	// are removed or its containers have stopped.
+	Marked bool `json:"marked,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 
@@ -98,6 +104,10 @@ type Node struct {
 	cause  uint64   // for a sync: the Seq of the event that added its key, as the queue reports
 	queues []string // for an event: where its handler added keys
 	uid    string   // of a write's object, if its events or its answer have it
+
+	wrote     []observe.Written // by a call, as the storage reports it
+	afterSync uint64            // for a call: the sync that started its goroutine and had ended
+	deleting  bool              // an event with which the object is marked as deleted
 
 	adds   []uint64             // for an event: the numbers of these adds in their queues
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay

@@ -78,6 +78,9 @@ func noRecordsError(about observe.Object, o Options) error {
 
 // isAbout reports whether n is about the object. UIDs are compared if both are known.
 func (n *Node) isAbout(about observe.Object) bool {
+	if _, wrote := n.wroteTo(about); wrote {
+		return true
+	}
 	o := *n.Object
 	o.UID = n.uid
 	return o.Same(about)

@@ -44,7 +44,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 			continue
 		}
 		touched = true
-		if w := n.writeEffect(); w != "" {
+		if w := n.writeEffect(about); w != "" {
 			last[w] = n
 		}
 	}
@@ -72,21 +72,35 @@ func missedNote(missed uint64) string {
 	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
-// writeEffect returns what a write did to its object, "" for a failed one and for other
+// writeEffect returns what a write did to an object, "" for a failed one and for other
 // nodes.
-func (n *Node) writeEffect() What {
+func (n *Node) writeEffect(about observe.Object) What {
 	if !n.isWrite() || n.failed() {
 		return ""
 	}
+	deleted, wrote := n.wroteTo(about)
 	switch {
-	case n.Gone, n.Verb == "delete" && n.Subresource == "" && n.ResourceVersion == "":
+	case deleted, n.Gone && !wrote:
 		return Deleted
 	case n.Verb == "list":
 		return ""
 	case n.Verb == "create" && n.Subresource == "":
 		return Created
+	case !wrote && n.Verb == "delete" && n.Subresource == "" && n.ResourceVersion == "":
+		return Deleted
 	}
 	return Changed
+}
+
+// wroteTo reports whether the storage reports that a call has written an object, and
+// whether it has removed it.
+func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
+	for _, w := range n.wrote {
+		if placeOfWritten(w) == placeOf(&about) {
+			deleted, wrote = deleted || w.Deleted, true
+		}
+	}
+	return deleted, wrote
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {

@@ -9,6 +9,8 @@ import (
 
 // writeIndex finds the calls that may have made versions.
 type writeIndex struct {
+	made      map[storedVersion]*Node   // made the version, as the storage reports
+	reported  bool                      // the storage reports all versions that calls have made
 	answers   map[objectVersion][]*Node // answered with the version
 	byPlace   map[place][]*Node         // by object, or by collection if the name is empty
 	known     []knownVersion            // in chronological order
@@ -21,6 +23,11 @@ type objectVersion struct {
 	number string
 }
 
+type storedVersion struct {
+	objectVersion
+	deleted bool
+}
+
 // knownVersion is the highest version of any object known at a time.
 type knownVersion struct {
 	at      time.Time
@@ -29,6 +36,7 @@ type knownVersion struct {
 
 func (g *graph) indexWrites(versions []*version) *writeIndex {
 	m := &writeIndex{
+		made: map[storedVersion]*Node{}, reported: g.writesReported,
 		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{},
 	}
 	for _, v := range versions {
@@ -37,6 +45,9 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 		}
 	}
 	for _, c := range g.calls {
+		for _, w := range c.wrote {
+			m.made[storedVersion{objectVersion{placeOfWritten(w), w.ResourceVersion}, w.Deleted}] = c
+		}
 		if !c.isWrite() || c.failed() {
 			continue
 		}
@@ -80,6 +91,12 @@ func (m *writeIndex) highestBefore(t time.Time) uint64 {
 // writeOf returns the call that made v, if it is recorded.
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
 	if v.listed {
+		return nil, "", ""
+	}
+	if c := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]; c != nil {
+		return c, Exact, ByStorage
+	}
+	if m.reported && !v.lastSeen {
 		return nil, "", ""
 	}
 	if c, certainty := m.answeringCall(v); c != nil {

@@ -118,6 +118,7 @@ func (r *podRegistry) nodePatch(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	r.played.nodes.setRendered(name)
 	st, _ := r.shape.nodeStatus(node, addr, r.now())
 	return mergePatch(corev1.Node{Status: node.Status}, corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: node.UID}, Status: st})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
-// podKey names a Pod.
-type podKey struct {
+// podChange names a Pod whose commands have changed.
+type podChange struct {
 	namespace, name string
 	uid             types.UID
 }
@@ -24,7 +24,7 @@ const changeWorkers = 4
 
 // startCommands makes the runtime of commands active.
 func (s *simulation) startCommands() {
-	s.changes = workqueue.NewTyped[podKey]()
+	s.changes = workqueue.NewTyped[podChange]()
 	runtime := s.registry.commands
 	if runtime == nil {
 		return
@@ -33,7 +33,7 @@ func (s *simulation) startCommands() {
 		Client:      s.client,
 		Allocatable: s.registry.allocatable,
 		OnChange: func(namespace, name string, uid types.UID) {
-			s.changes.Add(podKey{namespace, name, uid})
+			s.changes.Add(podChange{namespace, name, uid})
 		},
 		RecordEvent: func(pod *corev1.Pod, name, eventType, reason, message string) {
 			s.recorder.Event(eventObject(pod, name), eventType, reason, message)
@@ -84,7 +84,7 @@ func (s *simulation) processChanges() {
 	}
 }
 
-func (s *simulation) processChange(key podKey) {
+func (s *simulation) processChange(key podChange) {
 	if s.ctx.Err() != nil {
 		return
 	}

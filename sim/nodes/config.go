@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
@@ -45,6 +46,12 @@ type Config struct {
 	CheckPod func(*corev1.Pod) error
 	// Stages serves kwok's Stage resource and plays the stages of Pods and Nodes.
 	Stages bool
+	// Warn receives one line when the API server refuses a node that Start creates; nil
+	// logs it.
+	Warn func(string)
+	// Recorder records the events that the kubelets receive and what they write for
+	// them; nil records nothing.
+	Recorder *observe.Recorder
 	// Commands runs the commands of containers while the Fleet is running; nil runs
 	// none.
 	Commands *container.Runtime

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // nodeFeed is the store of a reflector. It keeps no Nodes but passes them to kwok,
@@ -30,16 +32,24 @@ type nodeFeed struct {
 
 var _ cache.ReflectorStore = (*nodeFeed)(nil)
 
-func (f *nodeFeed) Add(obj any) error {
+func (f *nodeFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
+func (f *nodeFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
+
+func (f *nodeFeed) deliver(obj any, change observe.Change) error {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
 		return fmt.Errorf("the watch of nodes delivered a %T", obj)
 	}
+	f.registry.played.deliver(change, "Node", node, func() { f.processNode(node) })
+	return nil
+}
+
+func (f *nodeFeed) processNode(node *corev1.Node) {
 	was, is, what := f.registry.updateNode(node)
 	kind := informer.Modified
 	switch {
 	case !was && !is:
-		return nil
+		return
 	case was && !is:
 		f.onDead(node.Name)
 		kind = informer.Deleted
@@ -50,6 +60,7 @@ func (f *nodeFeed) Add(obj any) error {
 		f.warnings.warnOnce("Node", &node.ObjectMeta)
 		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
 			what = users
+			f.registry.played.nodes.setDue(node.Name, what, f.registry.now())
 		}
 	}
 	copied := *node
@@ -58,17 +69,14 @@ func (f *nodeFeed) Add(obj any) error {
 	if is && !was {
 		f.onLive(node)
 	}
-	return nil
 }
-
-func (f *nodeFeed) Update(obj any) error { return f.Add(obj) }
 
 func (f *nodeFeed) Delete(obj any) error {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
 		return fmt.Errorf("the watch of nodes delivered a %T", obj)
 	}
-	f.removeNode(node)
+	f.registry.played.deliver(observe.Deleted, "Node", node, func() { f.removeNode(node) })
 	return nil
 }
 
@@ -85,7 +93,7 @@ func (f *nodeFeed) Replace(list []any, _ string) error {
 		left[name] = true
 	}
 	for _, obj := range list {
-		if err := f.Add(obj); err != nil {
+		if err := f.deliver(obj, observe.Listed); err != nil {
 			return err
 		}
 		delete(left, obj.(*corev1.Node).Name)
@@ -121,12 +129,15 @@ type podFeed struct {
 
 var _ cache.ReflectorStore = (*podFeed)(nil)
 
-func (f *podFeed) Add(obj any) error {
+func (f *podFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
+func (f *podFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
+
+func (f *podFeed) deliver(obj any, change observe.Change) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return fmt.Errorf("the watch of pods delivered a %T", obj)
 	}
-	f.processPod(pod, false)
+	f.registry.played.deliver(change, "Pod", pod, func() { f.processPod(pod, false) })
 	return nil
 }
 
@@ -157,6 +168,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	what := seen.next
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
 		what = users
+		f.registry.played.pods.setDue(podKey(pod), what, f.registry.now())
 	}
 	copied := *pod
 	if listed { // kwok ignores a version of a Pod for which a stage is due later
@@ -176,15 +188,15 @@ func (f *podFeed) freshNode(pod *corev1.Pod) *corev1.Node {
 	return f.registry.lastSeenNode(pod.Spec.NodeName)
 }
 
-func (f *podFeed) Update(obj any) error { return f.Add(obj) }
-
 func (f *podFeed) Delete(obj any) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return fmt.Errorf("the watch of pods delivered a %T", obj)
 	}
-	f.registry.deletePod(pod.UID)
-	sendEvent(f.ctx, f.events, informer.Deleted, pod)
+	f.registry.played.deliver(observe.Deleted, "Pod", pod, func() {
+		f.registry.deletePod(pod.UID)
+		sendEvent(f.ctx, f.events, informer.Deleted, pod)
+	})
 	return nil
 }
 
@@ -200,7 +212,7 @@ func (f *podFeed) Replace(list []any, _ string) error {
 	slices.SortStableFunc(list, func(a, b any) int { return started(a) - started(b) })
 	present := make(map[types.UID]bool, len(list))
 	for _, obj := range list {
-		if err := f.Add(obj); err != nil {
+		if err := f.deliver(obj, observe.Listed); err != nil {
 			return err
 		}
 		present[obj.(*corev1.Pod).UID] = true

@@ -34,7 +34,8 @@ type Fleet struct {
 }
 
 // Start simulates every node that has kwok's annotation, and creates nodes until
-// there are Count. It returns when they exist; ctx bounds only the start.
+// there are Count. It returns when they exist, or once the API server has refused one;
+// ctx bounds only the start.
 func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -42,6 +43,8 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect := rest.CopyConfig(cfg.Connect(component))
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	recorded := newPlayed(cfg.Recorder)
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded} })
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)
 	if err != nil {
@@ -53,10 +56,10 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 			return nil, fmt.Errorf("simulated nodes: %w", err)
 		}
 	}
-	return startWithClients(ctx, cfg, client, stages)
+	return startWithClients(ctx, cfg, client, stages, recorded)
 }
 
-func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients) (*Fleet, error) {
+func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interface, stages stageClients, recorded *played) (*Fleet, error) {
 	shape, err := cfg.nodeShape()
 	if err != nil {
 		return nil, err
@@ -66,11 +69,15 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
-	f.registry.checkPod, f.registry.commands = cfg.CheckPod, cfg.Commands
+	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
 	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
-	if err := f.createMissing(ctx, cfg.Count); err != nil {
+	warn := func(msg string) { log.Warn(msg) }
+	if cfg.Warn != nil {
+		warn = cfg.Warn
+	}
+	if err := f.register(ctx, cfg.Count, warn); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -96,22 +103,19 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// createMissing creates nodes until the fleet has count nodes.
-func (f *Fleet) createMissing(ctx context.Context, count int) error {
-	if count == 0 {
-		return nil
-	}
-	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: fleetLabel})
-	if err != nil {
-		return fmt.Errorf("simulated nodes: list nodes: %w", err)
-	}
-	_, err = f.Add(ctx, count-len(list.Items))
-	return err
-}
-
 // Add creates n more nodes and returns their names. If one cannot be created, it
 // deletes the others.
 func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
+	names, err := f.createNodes(ctx, n)
+	if err != nil {
+		f.deleteCreated(ctx, names)
+		return nil, err
+	}
+	return names, nil
+}
+
+// createNodes creates n more nodes and returns the names of those that it has created.
+func (f *Fleet) createNodes(ctx context.Context, n int) (created []string, err error) {
 	if n <= 0 {
 		return nil, nil
 	}
@@ -134,22 +138,24 @@ func (f *Fleet) Add(ctx context.Context, n int) ([]string, error) {
 		taken[list.Items[i].Name] = true
 	}
 	names := freeNames(taken, n)
-	made := make([]bool, n)
+	failed := make([]bool, n)
 	group, each := errgroup.WithContext(ctx)
 	group.SetLimit(createParallelism)
 	for i, name := range names {
 		addr := f.registry.allocateNodeIP()
 		group.Go(func() error {
 			err := f.createNode(each, name, addr)
-			made[i] = err == nil
+			failed[i] = err != nil
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		f.deleteCreated(ctx, names, made)
-		return nil, err
+	err = group.Wait()
+	for i, name := range names {
+		if !failed[i] {
+			created = append(created, name)
+		}
 	}
-	return names, nil
+	return created, err
 }
 
 func (f *Fleet) createNode(ctx context.Context, name string, addr netip.Addr) error {
@@ -162,13 +168,10 @@ func (f *Fleet) createNode(ctx context.Context, name string, addr netip.Addr) er
 }
 
 // deleteCreated deletes the nodes that a failed Add has created.
-func (f *Fleet) deleteCreated(ctx context.Context, names []string, made []bool) {
+func (f *Fleet) deleteCreated(ctx context.Context, names []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	for i, name := range names {
-		if !made[i] {
-			continue
-		}
+	for _, name := range names {
 		if err := f.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			f.simulation.log.Error("cannot delete a node after another could not be created", "node", name, "err", err)
 		}

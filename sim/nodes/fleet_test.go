@@ -23,7 +23,7 @@ const waitTimeout = 20 * time.Second
 
 func startTestFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
 	t.Helper()
-	f, err := startWithClients(t.Context(), cfg, client, stageClients{})
+	f, err := startWithClients(t.Context(), cfg, client, stageClients{}, newPlayed(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 )
 
 type podEntry struct {
+	key             string
 	node            string
 	resourceVersion string // last seen
 	ips             []allocatedIP
@@ -41,7 +42,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return podUpdate{} // deleted or newer: the watch is ahead of the list
 	}
 	if e == nil {
-		e = &podEntry{node: pod.Spec.NodeName}
+		e = &podEntry{key: podKey(pod), node: pod.Spec.NodeName}
 		r.pods[pod.UID] = e
 		if r.podsByNode[e.node] == nil {
 			r.podsByNode[e.node] = map[types.UID]*podEntry{}
@@ -68,6 +69,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod = pod
 	}
+	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
 }
 
@@ -139,6 +141,7 @@ func (r *podRegistry) deletePod(uid types.UID) {
 		r.commands.Remove(uid)
 	}
 	r.releasePod(e)
+	r.played.pods.forget(e.key)
 	delete(r.pods, uid)
 	delete(r.podsByNode[e.node], uid)
 	if len(r.podsByNode[e.node]) == 0 {
@@ -180,6 +183,7 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
 	e.deleting = e.duePod.DeletionTimestamp != nil
+	r.played.pods.setRendered(e.key)
 	return e.duePod, r.placePod(e.duePod, e, nil), nil
 }
 

@@ -29,6 +29,7 @@ const notLiveSuffix = "is gone or has failed"
 type podRegistry struct {
 	shape    nodeShape
 	now      func() time.Time
+	played   *played                 // records what is written
 	checkPod func(*corev1.Pod) error // returns what else is wrong with a Pod; may be nil
 	commands *container.Runtime      // nil = no commands are run
 
@@ -51,6 +52,7 @@ func newPodRegistry(s nodeShape, now func() time.Time) *podRegistry {
 	return &podRegistry{
 		shape:      s,
 		now:        now,
+		played:     newPlayed(nil),
 		nodes:      map[string]*nodeEntry{},
 		pods:       map[types.UID]*podEntry{},
 		podsByNode: map[string]map[types.UID]*podEntry{},
@@ -83,7 +85,9 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 	if !e.addr.IsValid() {
 		e.addr, _ = r.nodeIPPool.allocate() // there are a million: it never fails
 	}
-	return was, true, nextNodeStage(r.shape, node, e.addr, r.now())
+	what = nextNodeStage(r.shape, node, e.addr, r.now())
+	r.played.nodes.setDue(node.Name, what, r.now())
+	return was, true, what
 }
 
 func (r *podRegistry) deleteNode(name string) (was bool) {
@@ -94,6 +98,7 @@ func (r *podRegistry) deleteNode(name string) (was bool) {
 		return false
 	}
 	r.nodeIPPool.release(e.addr)
+	r.played.nodes.forget(name)
 	delete(r.nodes, name)
 	return e.live
 }

@@ -42,7 +42,7 @@ type simulation struct {
 	clocks     []*cancelableClock // of kwok's controllers
 	wg         sync.WaitGroup
 
-	changes  workqueue.TypedInterface[podKey] // Pods whose commands have changed
+	changes  workqueue.TypedInterface[podChange] // Pods whose commands have changed
 	events   record.EventBroadcaster
 	recorder record.EventRecorder
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -40,13 +42,22 @@ func newStageClients(cfg *rest.Config) (c stageClients, err error) {
 	return c, err
 }
 
+// stageCRDInterval is the time between two attempts to create the Stage resource.
+const stageCRDInterval = 2 * time.Second
+
 // watchStages creates the Stage resource if it does not exist, and then follows its
 // objects until the context ends.
 func (s *simulation) watchStages(c stageClients) {
-	if err := ensureStageCRD(s.ctx, c.dynamic); err != nil {
-		if s.ctx.Err() == nil {
-			s.log.Error("Stage objects are ignored", "err", err)
+	warned := false
+	err := wait.PollUntilContextCancel(s.ctx, stageCRDInterval, true, func(ctx context.Context) (bool, error) {
+		err := ensureStageCRD(ctx, c.dynamic)
+		if err != nil && ctx.Err() == nil && !warned {
+			s.log.Warn("Stage objects are ignored until their CRD exists: retrying", "err", err)
+			warned = true
 		}
+		return err == nil, nil
+	})
+	if err != nil { // the context has ended
 		return
 	}
 	api := c.kwok.KwokV1alpha1().Stages()
@@ -65,7 +76,11 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 		return fmt.Errorf("parse kwok's CRD of Stage: %w", err)
 	}
 	api := client.Resource(crdResource)
-	if _, err := api.Create(ctx, definition, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	_, err := api.Get(ctx, definition.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = api.Create(ctx, definition, metav1.CreateOptions{})
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create the CRD of Stage: %w", err)
 	}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, definition.GetName()).String()
@@ -79,7 +94,7 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 			return api.Watch(ctx, o)
 		},
 	}
-	_, err := watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
+	_, err = watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
 	if err != nil {
 		return fmt.Errorf("wait for the CRD of Stage: %w", err)
 	}

@@ -76,6 +76,14 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`echo log >/dev/termination-log; cat /dev/termination-log`, "log\n", 0},
 		{`cat </dev/null; echo x >/dev/null; [ -c /dev/null ] && echo dev; cat /dev/full | head -c 1 | wc -c; echo x >/dev/full; echo $?`, "dev\n1\n1\n", 0},
 		{`sh -c 'echo log >/proc/1/fd/1' >/dev/null`, "log\n", 0},
+		{`printf 'a b\nc d e\n' >f; awk '{print $2, NF}' f; awk 'NR==2{print $NF}' f; awk '/c/' f; awk -F: -v x=5 '$3>=x && !/root/ {n++; s=s $1 ","} END {print n, s}' /etc/passwd; wc -l f | awk {'print $1'}`,
+			"b 2\nd 3\ne\nc d e\n1 nobody,\n2\n", 0},
+		{`seq 4 | awk 'BEGIN {OFS="-"; printf "%s|%03d|%.2f\n", "x", 7, 1/3} {s+=$1; a[$1%2]+=$1} END {for (k in a) print k, a[k]; print s/NR; if (s > 5) print "big"; else print "small"; exit 3}'`,
+			"x|007|0.33\n0-6\n1-4\n2.5\nbig\n", 3},
+		{`echo 'k=v x' | awk '{sub(/k/, "<&>"); gsub("[vx]", "y"); print; $2="z"; print; print length($0), substr($0,2,3), index($0,"z"), toupper($1), split("a:b",p,":"), p[2]; i=0; while (i++<3) printf i " "; print ""}'`,
+			"<k>=y y\n<k>=y z\n7 k>= 7 <K>=Y 2 b\n1 2 3 \n", 0},
+		{`printf '1\n2\n3\n4\n' | awk '/2/,/3/'; echo a,b | awk -F, '{print $1 > "o"; print $2 >> "o"}'; cat o; awk 'BEGIN{print 1e3, 0.1+0.2, -3%2, 2^10, "a" "b", 1==1.0, "a"<"b"; x["a","b"]; if (("a","b") in x) print "in"}'; awk 'BEGIN{f(1)}'; echo $?`,
+			"2\n3\na\nb\n1000 0.3 -1 1024 ab 1 1\nin\n1\n", 0},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {

@@ -276,7 +276,7 @@ func (t *archiver) extract(in io.Reader, names []string) error {
 		for range t.strip {
 			_, name, _ = strings.Cut(name, "/")
 		}
-		if name == "" || !wanted(name, names) {
+		if !wanted(name, names) || name == "" && t.mode != 't' {
 			continue
 		}
 		if t.mode == 't' {

@@ -29,7 +29,10 @@ func (ctrl *controller) ensureDefaultsWithRetry(ctx context.Context) error {
 
 // ensureDefaults creates the CSIDriver, and a default StorageClass if there is none.
 func (ctrl *controller) ensureDefaults(ctx context.Context) error {
-	_, err := ctrl.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
+	_, err := ctrl.drivers.Get(DriverName)
+	if apierrors.IsNotFound(err) {
+		_, err = ctrl.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
+	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create CSIDriver %s: %w", DriverName, err)
 	}

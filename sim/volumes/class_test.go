@@ -44,6 +44,16 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 	}
 }
 
+// A request that fails because the object exists is recorded, and looks like a fault.
+func TestExistingDriverIsNotCreated(t *testing.T) {
+	runInCluster(t, func(c *testCluster) {
+		c.runProvisioner()
+		if got := c.writesTo("csidrivers"); len(got) != 0 {
+			c.t.Errorf("got %v", got)
+		}
+	}, newCSIDriver())
+}
+
 func TestDefaultClassIsRetried(t *testing.T) {
 	runInCluster(t, func(c *testCluster) {
 		forbidden := errors.New("forbidden")

@@ -32,6 +32,7 @@ type controller struct {
 	volumes     corelisters.PersistentVolumeLister
 	nodes       corelisters.NodeLister
 	classes     storagelisters.StorageClassLister
+	drivers     storagelisters.CSIDriverLister
 	synced      []cache.DoneChecker
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	events      record.EventRecorder // set by run
@@ -52,7 +53,12 @@ func (p *Provisioner) Build(e Environment) (run func(context.Context), err error
 		volumes:     core.PersistentVolumes().Lister(),
 		nodes:       core.Nodes().Lister(),
 		classes:     storage.StorageClasses().Lister(),
-		synced:      []cache.DoneChecker{core.Nodes().Informer().HasSyncedChecker(), storage.StorageClasses().Informer().HasSyncedChecker()},
+		drivers:     storage.CSIDrivers().Lister(),
+		synced: []cache.DoneChecker{
+			core.Nodes().Informer().HasSyncedChecker(),
+			storage.StorageClasses().Informer().HasSyncedChecker(),
+			storage.CSIDrivers().Informer().HasSyncedChecker(),
+		},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName](),
 			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: queueName}),

@@ -18,6 +18,11 @@ import (
 func TestUsageErrors(t *testing.T) {
 	for _, tc := range []struct{ args, says string }{
 		{"uq", `did you mean "up"?`},
+		{"pasue replicaset", `did you mean "controllers pause"?`},
+		{"held", `did you mean "controllers held"?`},
+		{"fail x", `did you mean "controllers fail" or "nodes fail"?`},
+		{"create cluster", `did you mean "up"?`},
+		{"get pods", `did you mean "kubectl get"?`},
 		{"up --no-such-flag", "unknown flag"},
 		{"up extra", "takes no arguments"},
 		{"up --ephemeral --controllers=*,-deploymnt", `unknown controller "deploymnt": did you mean "deployment"?`},
@@ -83,6 +88,7 @@ func TestUsageErrors(t *testing.T) {
 		{"status -o xml", "xml"},
 		{"wait", "nothing to wait for"},
 		{"wait nonsense", "KIND/NAME"},
+		{"wait deployment web api/x", "KIND/NAME"},
 		{"wait deploy/web --timeout 0", "--timeout"},
 		{"wait settled --horizon -1s", "--horizon"},
 		{"trace", "KIND"},

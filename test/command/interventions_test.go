@@ -32,7 +32,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"step replicaset --timeout 3s", 2, "--timeout needs --until"},
 		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset none", 2, `"none" is not a number of writes`},
-		{"step replicaset -o yaml", 2, `--output: unknown format "yaml": use json`},
+		{"step replicaset -o wide", 2, `--output: unknown format "wide": use json or yaml`},
 		{"step", 2, "takes the name of a controller and a number of writes"},
 		{"scale replicaset", 2, "missing number of workers: use --workers 3"},
 		{"scale --workers 3", 2, "missing controller name"},
@@ -40,11 +40,27 @@ func TestInterventionErrors(t *testing.T) {
 		{"scale replicaset --workers 0", 2, "--workers 0: not a number of workers"},
 		{"scale endpointslice --workers 51", 2, "concurrent-service-endpoint-syncs must not be more than 50, but got 51"},
 		{"scale ttl --workers 3", 2, "controller ttl-controller: its number of workers is fixed: upstream has no flag for it"},
-		{"-o xml", 2, `--output: unknown format "xml": use wide, json or yaml`},
+		{"-o xml", 2, `--output: unknown format "xml": use wide, json, yaml or name`},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", dir, "controllers"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
 		})
+	}
+}
+
+// requireInterruptedStep checks that step says what it waits for, and how far it came
+// when Ctrl-C ends it. No write of the paused replicaset controller may be held.
+func requireInterruptedStep(t *testing.T, dir string) {
+	t.Helper()
+	out := &lineBuffer{}
+	cmd := program.Command(t, "--data-dir", dir, "controllers", "step", "rs", "2")
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `exec "$0" "$@" 2>&1`}, cmd.Args...)
+	cmd.Stdout = out
+	step := &outputFollower{program.Start(t, cmd, dir), out}
+	step.awaitText(t, "ctrlplane: no write of replicaset-controller is held: waiting for its next write; Ctrl-C stops waiting")
+	step.Stop(t, syscall.SIGINT)
+	if lines := out.wholeLines(); len(lines) != 2 || lines[1] != "ctrlplane: interrupted: 0 of 2 writes released" {
+		t.Errorf("an interrupted step: %q", lines)
 	}
 }
 
@@ -115,6 +131,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "step", "replicaset", "--until", "settled"), "update ReplicaSet default/"+name, "-  replicas: 0\n", "+  replicas: 3\n")
 	says(do("kubectl", "get", "deployment", name), "3/3")
 	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
+	requireInterruptedStep(t, dir)
+	do("wait", "deployment", name)
 	do("controllers", "resume", "--all")
 
 	do("controllers", "fail", "deployment", "--rate", "0.5")
@@ -122,8 +140,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("status"), "deployment-controller (50% of its calls fail: 500, 2 workers in place of 5)")
 	says(do("controllers", "clear", "deployment"), "cleared: deployment-controller\n")
 	says(do("controllers", "restore", "--all"), "cleared: none\n") // the former name of clear
-	says(do("controllers", "resume", "deployment"), "resumed: none\n")
-	says(do("controllers", "start", "deployment"), "started: none\n")
+	says(do("controllers", "resume", "deployment"), "resumed: none (deployment: not paused)\n")
+	says(do("controllers", "start", "deploy"), "started: none (deployment-controller: running already)\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "changed manually: deployment-controller (stopped)")
 	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "wait", "deployment/misspelt", "--timeout", "200ms"))

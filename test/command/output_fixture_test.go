@@ -27,7 +27,10 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 func (l *lineBuffer) wholeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	whole, _, _ := cutLastLine(l.b.String())
+	whole, _, found := cutLastLine(l.b.String())
+	if !found {
+		return nil
+	}
 	return strings.Split(whole, "\n")
 }
 

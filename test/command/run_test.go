@@ -138,6 +138,7 @@ func TestRunExitCodes(t *testing.T) {
 		{"a folder", []string{"--", "/"}, 126, "directory"},
 		{"timeout", []string{"--timeout=200ms", "--", "sleep", "60"}, 124, "terminated after 200ms"},
 		{"no control plane", []string{"--bind-address=192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
+		{"a slow start", []string{"--etcd-endpoints=http://127.0.0.1:1", "--", "true"}, 125, "http://127.0.0.1:1"},
 		{"no command", nil, 2, "COMMAND"},
 		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
 		{"bad timeout", []string{"--timeout=-1s", "--", "true"}, 2, "--timeout"},
@@ -151,6 +152,9 @@ func TestRunExitCodes(t *testing.T) {
 				t.Errorf("exit code %d, want %d; stdout %q: %s", code, tc.code, stdout, stderr)
 			}
 			requireLastLine(t, stderr, tc.says)
+			if strings.Count(stderr, "\n") != 1 {
+				t.Errorf("stderr is not one line: %q", stderr)
+			}
 			requireNothingLeft(t, cmd)
 		})
 	}

@@ -45,3 +45,16 @@ func TestHelpGroups(t *testing.T) {
 	program.RequireFailure(t, program.Command(t, "controllers", "restore"), 2, "missing controller name")
 	program.RequireFailure(t, program.Command(t, "controllers", "clear"), 2, "missing controller name")
 }
+
+// TestPlainBuildKnowsItsVersions checks that server and kubectl say which release they
+// are, without flags of the linker.
+func TestPlainBuildKnowsItsVersions(t *testing.T) {
+	script := program.Path() + ` kubectl version -o json && ` + program.Path() + ` kubectl get --raw /metrics | grep '^kubernetes_build_info'`
+	out, stderr, code := program.Run(t, program.Command(t, "run", "--nodes", "0", "--", "sh", "-c", script))
+	if code != 0 || strings.Count(out, `"gitVersion": "v1.37.1"`) != 2 || !strings.Contains(out, `git_version="v1.37.1"`) {
+		t.Errorf("exit code %d, %s\n%s", code, stderr, out)
+	}
+	if strings.Contains(out, "$Format") || strings.Contains(out, "1970-01-01") {
+		t.Errorf("placeholders of upstream's source are left:\n%s", out)
+	}
+}

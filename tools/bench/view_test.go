@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -64,4 +66,22 @@ func TestAttachViewReportsExit(t *testing.T) {
 	}
 }
 
-func TestNilViewCloses(*testing.T) { (*attachedView)(nil).close() }
+// A measurement without a view measures its burst all the same, and closes no view.
+func TestRunWithoutView(t *testing.T) {
+	var v *attachedView
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				t.Errorf("closing no view panics: %v", p)
+			}
+		}()
+		v.close()
+	}()
+	interrupted := errors.New("the burst was interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupted)
+	m := &measurement{view: v, controlPlane: &controlPlane{}}
+	if err := m.measureBurstWithView(ctx, &apiClient{client: &http.Client{}}, smallBurst); !errors.Is(err, interrupted) {
+		t.Errorf("got %v, want %v", err, interrupted)
+	}
+}

@@ -25,10 +25,35 @@ func NewNames(aliases map[string][]string) Names {
 	return n
 }
 
+// kubectlNames are kubectl's short names of the kinds that one controller is known for.
+var kubectlNames = map[string]string{
+	"cj":     "cronjob-controller",
+	"deploy": "deployment-controller",
+	"ds":     "daemonset-controller",
+	"ep":     "endpoints-controller",
+	"hpa":    "horizontal-pod-autoscaler-controller",
+	"ns":     "namespace-controller",
+	"pdb":    "disruption-controller",
+	"quota":  "resourcequota-controller",
+	"rc":     "replicationcontroller-controller",
+	"rs":     "replicaset-controller",
+	"sa":     "serviceaccount-controller",
+	"sts":    "statefulset-controller",
+}
+
+// ExpandShortName returns the controller that a short name of kubectl stands for;
+// other names stay as they are.
+func ExpandShortName(name string) string {
+	if full, ok := kubectlNames[name]; ok {
+		return full
+	}
+	return name
+}
+
 // Resolve returns the name of the page that word stands for. If there is none, it
 // returns the nearest known word, or an empty string if none is near.
 func (n Names) Resolve(word string) (name, nearest string, ok bool) {
-	if name, ok := n.pageNames[word]; ok {
+	if name, ok := n.pageNames[ExpandShortName(word)]; ok {
 		return name, "", true
 	}
 	var known []string

@@ -37,7 +37,7 @@ func (m model) interventionsLine() line {
 	for _, h := range m.activeInterventions() {
 		s := h.String()
 		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
-			s += fmt.Sprintf(" (%s)", ui.GroupDigits(m.held.list.Total))
+			s += " (" + ui.CountNoun(m.held.list.Total, "write") + " held)"
 		}
 		changes = append(changes, words.OneLine(s))
 	}

@@ -126,6 +126,23 @@ func TestInterventionKeys(t *testing.T) {
 	}
 }
 
+// TestFooterCountsHeldWrites checks that the number of held writes is not taken for one
+// of workers, which may stand before it.
+func TestFooterCountsHeldWrites(t *testing.T) {
+	h := sourceWithHeldWrites()
+	for i := range h.snapshot.Controllers {
+		if c := &h.snapshot.Controllers[i]; c.Name == "replicaset-controller" {
+			c.Reason = "its writes are held, 2 workers in place of 5"
+		}
+	}
+	m := newTestModel(t, Options{Source: h, NoColor: true}, 200, 40)
+	m = pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter")
+	m.held = &heldWrites{controller: "replicaset-controller", list: h.held}
+	if want, got := "2 workers in place of 5 (40 writes held)", m.View().Content; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}
+
 func TestFailedInterventionIsShown(t *testing.T) {
 	h := sourceWithHeldWrites()
 	h.refused = errors.New("controller replicaset-controller: it is\noff")

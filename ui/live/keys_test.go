@@ -101,6 +101,24 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+func TestFilterNamesHiddenMatches(t *testing.T) {
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}, NoColor: true}, 120, 40)
+	m = pressKeys(t, m, "/", "g", "r", "a", "p", "h", "enter")
+	if got := m.View().Content; strings.Contains(got, "hidden") {
+		t.Errorf("nothing is hidden:\n%s", got)
+	}
+	m = pressKeys(t, m, "i")
+	for _, want := range []string{"/graph, 3 of 25 active, 1 idle match hidden", "1 idle match is hidden: i shows it"} {
+		if got := m.View().Content; !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	m = pressKeys(t, m, "esc", "/", "c", "o", "n", "t", "r", "enter")
+	if got := m.View().Content; !strings.Contains(got, "idle matches hidden") || strings.Contains(got, "i shows") {
+		t.Errorf("some matches are active:\n%s", got)
+	}
+}
+
 func TestHideIdle(t *testing.T) {
 	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 120, 40), "i")
 	if got := len(m.rows); got != 3 {

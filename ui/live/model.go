@@ -44,6 +44,7 @@ type model struct {
 
 	// Display settings.
 	rows       []row     // ordered and filtered
+	idleHidden int       // rows that match the filter and are hidden because they are idle
 	order      []string  // IDs of all rows
 	totals     rowTotals // over all rows
 	arrangedAt time.Time

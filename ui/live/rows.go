@@ -166,9 +166,13 @@ func (m model) arrangeRows(force bool) model {
 		m.arrangedAt = m.snapshot.Time
 	}
 	first := m.screens[0]
-	m.rows, m.totals = nil, totalsOf(all)
+	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all)
 	for _, r := range all {
-		if (!m.hideIdle || r.isActive()) && r.matchesFilter(first.filter) {
+		switch {
+		case !r.matchesFilter(first.filter):
+		case m.hideIdle && !r.isActive():
+			m.idleHidden++
+		default:
 			m.rows = append(m.rows, r)
 		}
 	}

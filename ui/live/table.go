@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // tableMargin is the width of the cursor mark.
@@ -43,19 +44,35 @@ func (m model) tableState() string {
 	if m.totals.failed > 0 {
 		state += fmt.Sprintf(", %d failed", m.totals.failed)
 	}
-	if m.hideIdle {
+	f := m.screens[0].filter
+	switch {
+	case f != "" && m.idleHidden > 0:
+		state += ", " + m.idleMatches() + " hidden"
+	case m.hideIdle:
 		state += ", idle hidden"
 	}
-	if f := m.screens[0].filter; f != "" {
+	if f != "" {
 		state = "/" + f + ", " + state
 	}
 	return state
+}
+
+// idleMatches counts the rows that match the filter and are hidden.
+func (m model) idleMatches() string {
+	if m.idleHidden == 1 {
+		return "1 idle match"
+	}
+	return ui.GroupDigits(m.idleHidden) + " idle matches"
 }
 
 func (m model) emptyTableText() string {
 	switch {
 	case !m.hasSnapshot:
 		return "waiting for the control plane" + m.theme.ellipsis()
+	case m.screens[0].filter != "" && m.idleHidden == 1:
+		return m.idleMatches() + " is hidden: i shows it"
+	case m.screens[0].filter != "" && m.idleHidden > 1:
+		return m.idleMatches() + " are hidden: i shows them"
 	case m.screens[0].filter != "":
 		return "nothing matches the filter"
 	case m.hideIdle:

@@ -1,5 +1,6 @@
-// Command generate records the seed: it starts a control plane without a seed on an
-// empty folder and reads what upstream has created there.
+// Command generate records the seeds: for each minor version of Kubernetes it starts a
+// control plane without a seed on an empty folder and reads what upstream has created
+// there.
 package main
 
 import (
@@ -18,21 +19,23 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "apiserver/seed/seed.gz", "file to write")
+	out := flag.String("o", "apiserver/seed", "folder to write to")
 	flag.Parse()
-	if err := generateSeed(context.Background(), *out); err != nil {
-		fmt.Fprintln(os.Stderr, "seed:", err)
-		os.Exit(1)
+	for _, kubernetes := range ctrlplane.KubernetesVersions() {
+		if err := generateSeed(context.Background(), kubernetes, *out); err != nil {
+			fmt.Fprintf(os.Stderr, "seed of %s: %v\n", kubernetes, err)
+			os.Exit(1)
+		}
 	}
 }
 
-func generateSeed(ctx context.Context, out string) (err error) {
+func generateSeed(ctx context.Context, kubernetes, out string) (err error) {
 	dir, err := os.MkdirTemp("", "ctrlplane-seed-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := runControlPlane(ctx, dir); err != nil {
+	if err := runControlPlane(ctx, kubernetes, dir); err != nil {
 		return err
 	}
 	pairs, err := readPairs(ctx, filepath.Join(dir, "etcd"))
@@ -43,17 +46,18 @@ func generateSeed(ctx context.Context, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d objects, %d bytes\n", len(pairs), len(data))
-	return os.WriteFile(out, data, 0o644)
+	fmt.Printf("%s: %d objects, %d bytes\n", kubernetes, len(pairs), len(data))
+	return os.WriteFile(filepath.Join(out, seed.FileName(kubernetes)), data, 0o644)
 }
 
 // runControlPlane runs a control plane until it is settled. A control plane with flags
 // for the API server does not use the seed.
-func runControlPlane(ctx context.Context, dir string) error {
+func runControlPlane(ctx context.Context, kubernetes, dir string) error {
 	server := &ctrlplane.Server{
-		Dir:       dir,
-		Scheduler: ctrlplane.SchedulerConfig{Disabled: true},
-		APIServer: ctrlplane.APIServerConfig{Args: []string{"etcd-prefix=/registry"}},
+		Dir:        dir,
+		Kubernetes: kubernetes,
+		Scheduler:  ctrlplane.SchedulerConfig{Disabled: true},
+		APIServer:  ctrlplane.APIServerConfig{Args: []string{"etcd-prefix=/registry"}},
 	}
 	if err := server.Start(ctx); err != nil {
 		return err

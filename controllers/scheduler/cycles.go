@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	upstream "k8s.io/kubernetes/pkg/scheduler"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// cycles records the work of a scheduler as syncs of Pods. A sync begins when the
+// scheduler takes a Pod from its queue, and ends when the Pod is bound or its
+// scheduling has failed. It is caused by the event that made the Pod schedulable.
+type cycles struct {
+	recorder *observe.Recorder
+	queue    *observe.KeyedQueue
+
+	mu     sync.Mutex
+	adds   map[string]int64              // by name of the queue
+	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
+	failed map[string]*observe.KeyedSync // the last attempt for a Pod that is not scheduled yet
+	active map[types.UID]*observe.KeyedSync
+	group  *observe.KeyedSync // of a group of Pods, which are not bound one by one
+
+	// Only the goroutine that schedules uses these.
+	leave     func() // leaves the current sync
+	current   types.UID
+	attempted bool
+}
+
+func newCycles(recorder *observe.Recorder) *cycles {
+	return &cycles{
+		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, adds: map[string]int64{},
+		queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
+	}
+}
+
+// observe makes s report to c. Nothing of s has been started yet.
+func (c *cycles) observe(s *upstream.Scheduler) {
+	if c.recorder == nil {
+		return
+	}
+	s.SchedulingQueue = forgettingQueue{s.SchedulingQueue, c}
+	next, schedule, fail := s.NextEntity, s.SchedulePod, s.FailureHandler
+	s.NextEntity = func(log klog.Logger) (framework.QueuedEntityInfo, error) {
+		c.endUnattempted()
+		entity, err := next(log)
+		if err == nil && entity != nil {
+			c.begin(entity)
+		}
+		return entity, err
+	}
+	s.SchedulePod = func(ctx context.Context, fw framework.Framework, state fwk.CycleState, pod *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
+		c.attempted = true
+		return schedule(ctx, fw, state, pod)
+	}
+	s.FailureHandler = func(ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		failure := c.recordFailure(status)
+		fail(ctx, fw, pod, status, nominating, start)
+		c.end(pod.Pod, failure)
+	}
+}
+
+// begin begins the sync of what the scheduler has taken from its queue.
+func (c *cycles) begin(entity framework.QueuedEntityInfo) {
+	key := klog.KRef(entity.GetNamespace(), entity.GetName()).String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.queue.Begin(key, c.queued[key])
+	delete(c.queued, key)
+	delete(c.failed, key)
+	if pod, ok := entity.(*framework.QueuedPodInfo); ok {
+		c.current, c.attempted = pod.Pod.UID, false
+		c.active[c.current] = s
+	} else {
+		c.current, c.group = "", s
+	}
+	c.leave = s.Enter()
+}
+
+// endUnattempted ends the sync of a Pod that was not to be scheduled after all, or of
+// a group. That of any other Pod goes on while the Pod is bound.
+func (c *cycles) endUnattempted() {
+	c.leave()
+	c.leave = func() {}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.group.End("")
+	c.group = nil
+	if s := c.active[c.current]; s != nil && !c.attempted {
+		s.End("")
+		delete(c.active, c.current)
+	}
+}
+
+// end ends the sync of a Pod.
+func (c *cycles) end(pod *corev1.Pod, failure string) {
+	key := klog.KObj(pod).String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.active[pod.UID]
+	if s == nil {
+		return
+	}
+	delete(c.active, pod.UID)
+	if c.queued[key] != nil {
+		s.Requeued(time.Now())
+	}
+	s.End(failure)
+	c.failed[key] = s
+}
+
+// bound ends the sync of a Pod that was bound.
+func (c *cycles) bound(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.active[uid]; s != nil {
+		s.End("")
+		delete(c.active, uid)
+	}
+}
+
+// moved is called by the goroutine that moves a Pod to another queue. A Pod that is to
+// be scheduled stays so whatever else happens to it until the scheduler takes it.
+func (c *cycles) moved(key, queue string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.adds[queue]++
+	switch {
+	case queue == unschedulableQueue, queue == gatedQueue:
+		delete(c.queued, key)
+	case c.queued[key] == nil:
+		added := c.queue.Add(time.Time{})
+		added.After(c.failed[key])
+		c.queued[key] = added
+	}
+}
+
+// addsTo returns how many Pods were added to one of upstream's queues.
+func (c *cycles) addsTo(queue string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.adds[queue]
+}
+
+func (c *cycles) forget(pod *corev1.Pod) {
+	key := klog.KObj(pod).String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.queued, key)
+	delete(c.failed, key)
+}
+
+// forgettingQueue is a scheduling queue that forgets the Pods that are deleted, or
+// were bound, in cycles as well.
+type forgettingQueue struct {
+	internalqueue.SchedulingQueue
+	cycles *cycles
+}
+
+func (q forgettingQueue) Delete(log klog.Logger, pod *corev1.Pod) {
+	q.SchedulingQueue.Delete(log, pod)
+	q.cycles.forget(pod)
+}
+
+// observeBindings returns a factory of event recorders that report the event with
+// which upstream ends a binding.
+func (c *cycles) observeBindings(factory profile.RecorderFactory) profile.RecorderFactory {
+	if c.recorder == nil {
+		return factory
+	}
+	return func(name string) events.EventRecorderLogger { return bindingRecorder{factory(name), c} }
+}
+
+type bindingRecorder struct {
+	events.EventRecorderLogger
+	cycles *cycles
+}
+
+func (r bindingRecorder) WithLogger(log klog.Logger) events.EventRecorderLogger {
+	return bindingRecorder{r.EventRecorderLogger.WithLogger(log), r.cycles}
+}
+
+func (r bindingRecorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	r.EventRecorderLogger.Eventf(regarding, related, kind, reason, action, note, args...)
+	if pod, ok := regarding.(*corev1.Pod); ok && reason == boundReason {
+		r.cycles.bound(pod.UID)
+	}
+}
+
+// boundReason is the reason of the event of a Pod that was bound.
+const boundReason = "Scheduled"

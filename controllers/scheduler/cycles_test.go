@@ -1,0 +1,209 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	upstream "k8s.io/kubernetes/pkg/scheduler"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// steppedScheduler is an upstream.Scheduler whose steps a test takes.
+type steppedScheduler struct {
+	*upstream.Scheduler
+	observer *observe.Observer
+	cycles   *cycles
+	next     framework.QueuedEntityInfo
+	log      klog.Logger
+}
+
+func newSteppedScheduler(t *testing.T) *steppedScheduler {
+	t.Helper()
+	s := &steppedScheduler{Scheduler: &upstream.Scheduler{}, observer: observe.New(observe.Options{})}
+	t.Cleanup(func() { s.observer.Close() })
+	s.cycles = newCycles(s.observer.Recorder(Name))
+	s.log = s.cycles.newLogger(slog.DiscardHandler)
+	s.NextEntity = func(klog.Logger) (framework.QueuedEntityInfo, error) { return s.next, nil }
+	s.SchedulePod = func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (upstream.ScheduleResult, error) {
+		return upstream.ScheduleResult{}, nil
+	}
+	s.FailureHandler = func(_ context.Context, _ framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status, _ *fwk.NominatingInfo, _ time.Time) {
+		queue := "Unschedulable"
+		if !status.IsRejected() {
+			queue = "Backoff"
+		}
+		s.log.V(3).Info(movedPod, "pod", klog.KObj(pod.Pod), "event", "ScheduleAttemptFailure", "queue", queue)
+	}
+	s.cycles.observe(s.Scheduler)
+	return s
+}
+
+// deliver delivers an event of a Pod or a Node that moves a Pod to the active queue.
+func (s *steppedScheduler) deliver(of observe.Object, pod *corev1.Pod) (seq uint64) {
+	s.cycles.recorder.Deliver(&observe.Delivered{Change: observe.Added, Object: of}, func() {
+		s.log.V(5).Info(movedEntity, "type", "pod", "entity", klog.KObj(pod), "event", "x", "queue", "Active")
+	})
+	last := s.records(observe.KindDelivered)
+	return last[len(last)-1].Seq
+}
+
+func (s *steppedScheduler) take(t *testing.T, pod *corev1.Pod) *framework.QueuedPodInfo {
+	t.Helper()
+	info := &framework.QueuedPodInfo{PodInfo: &framework.PodInfo{Pod: pod}}
+	s.next = info
+	if _, err := s.NextEntity(s.log); err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func (s *steppedScheduler) records(kind observe.Kind) []observe.Record {
+	page, _ := s.observer.Records(context.Background(), observe.Query{Kinds: []observe.Kind{kind}})
+	return page.Records
+}
+
+func (s *steppedScheduler) syncs() (list []*observe.Synced) {
+	for _, r := range s.records(observe.KindSynced) {
+		list = append(list, r.Event.(*observe.Synced))
+	}
+	return list
+}
+
+func testPod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
+}
+
+// discardedEvents is an event recorder.
+type discardedEvents struct{ events.EventRecorderLogger }
+
+func (d discardedEvents) WithLogger(klog.Logger) events.EventRecorderLogger { return d }
+func (discardedEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {
+}
+
+// deafQueue is a scheduling queue that ignores deletions.
+type deafQueue struct{ internalqueue.SchedulingQueue }
+
+func (deafQueue) Delete(klog.Logger, *corev1.Pod) {}
+
+// A Pod that fits no node at first is bound because of the event that made it fit, and
+// the binding belongs to the attempt although another Pod is being scheduled meanwhile.
+func TestCycles(t *testing.T) {
+	s := newSteppedScheduler(t)
+	web, other := testPod("web"), testPod("other")
+	events := s.cycles.observeBindings(func(string) events.EventRecorderLogger { return discardedEvents{} })("default-scheduler").WithLogger(s.log)
+
+	created := s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+	info := s.take(t, web)
+	if _, err := s.SchedulePod(t.Context(), nil, nil, info); err != nil {
+		t.Fatal(err)
+	}
+	nodes := framework.NewDefaultNodeToStatus()
+	nodes.Set("n1", fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu").WithPlugin("NodeResourcesFit"))
+	nodes.Set("n2", fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu", "Insufficient memory").WithPlugin("NodeResourcesFit"))
+	nodes.Set("n3", fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) had untolerated taint").WithPlugin("TaintToleration"))
+	refused := &framework.FitError{Pod: web, NumAllNodes: 3, Diagnosis: framework.Diagnosis{NodeToStatus: nodes, PostFilterMsg: "preemption: no victims"}}
+	s.FailureHandler(t.Context(), nil, info, fwk.NewStatus(fwk.Unschedulable).WithError(refused), nil, time.Now())
+
+	node := s.deliver(observe.Object{Resource: "nodes", Name: "n4"}, web)
+	info = s.take(t, web)
+	if _, err := s.SchedulePod(t.Context(), nil, nil, info); err != nil {
+		t.Fatal(err)
+	}
+	bind, bound := make(chan struct{}), make(chan struct{})
+	go func() { // as upstream's binding cycle
+		defer close(bound)
+		<-bind
+		s.cycles.recorder.RecordCall(&observe.Called{Verb: "create", Subresource: "binding", Status: 201})
+		events.Eventf(web, nil, "Normal", "Scheduled", "Binding", "")
+	}()
+	s.deliver(observe.Object{Resource: "pods", Name: "other"}, other)
+	s.take(t, other) // is being deleted: upstream skips it
+	close(bind)
+	<-bound
+	s.take(t, testPod("third"))
+
+	got := s.syncs()
+	if len(got) != 3 {
+		t.Fatalf("%d syncs, want 3", len(got))
+	}
+	first, second, skipped := got[0], got[1], got[2]
+	if first.Cause != created || !first.Sure || first.Key != "default/web" || first.Retried || first.Failed() {
+		t.Errorf("first attempt: %+v", first)
+	}
+	if second.Cause != node || second.Writes != 1 || second.Key != "default/web" {
+		t.Errorf("second attempt: %+v; the node was delivered in %d", second, node)
+	}
+	if skipped.Key != "default/other" || skipped.Writes != 0 {
+		t.Errorf("skipped Pod: %+v", skipped)
+	}
+	line := s.records(observe.KindLogged)[0].Event.(*observe.Logged)
+	want := []observe.Attr{
+		{Key: "NodeResourcesFit", Value: "Insufficient cpu (2 of 3 nodes), Insufficient memory (1 of 3 nodes)"},
+		{Key: "TaintToleration", Value: "node(s) had untolerated taint (1 of 3 nodes)"},
+		{Key: "preemption", Value: "no victims"},
+	}
+	if diff := cmp.Diff(want, line.Attrs); diff != "" || line.Sync != first.ID {
+		t.Errorf("refusals of sync %d, want %d:\n%s", line.Sync, first.ID, diff)
+	}
+}
+
+// An attempt that failed with an error is repeated because of itself.
+func TestCyclesRetry(t *testing.T) {
+	s := newSteppedScheduler(t)
+	web := testPod("web")
+	s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+	info := s.take(t, web)
+	s.FailureHandler(t.Context(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
+	s.take(t, web)
+	s.FailureHandler(t.Context(), nil, info, fwk.NewStatus(fwk.Unschedulable).WithError(upstream.ErrNoNodesAvailable), nil, time.Now())
+	s.log.V(5).Info(movedEntity, "type", "pod", "entity", klog.KObj(web), "event", "UnschedulableTimeout", "queue", "Active") // by a timer
+	s.take(t, web)
+	s.cycles.bound(web.UID)
+	got := s.syncs()
+	if len(got) != 3 || got[0].Error != "no answer" || !got[0].Retried {
+		t.Fatalf("syncs: %+v", got)
+	}
+	if got[1].CauseSync != got[0].ID || got[2].CauseSync != got[1].ID || got[1].Retried {
+		t.Errorf("after an error: %+v, after a timeout: %+v", got[1], got[2])
+	}
+	s.log.V(5).Info(gatedEntity, "type", "pod", "entity", klog.KObj(web), "event", "x", "queue", "Unschedulable")
+	for queue, want := range map[string]int64{activeQueue: 2, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
+		if got := s.cycles.addsTo(queue); got != want {
+			t.Errorf("%d adds to %s, want %d", got, queue, want)
+		}
+	}
+	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
+	if len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
+		t.Errorf("left: %v, %v, %v", s.cycles.queued, s.cycles.failed, s.cycles.active)
+	}
+}
+
+// Without a recorder, nothing is wrapped.
+func TestCyclesWithoutRecorder(t *testing.T) {
+	s := &upstream.Scheduler{}
+	c := newCycles(nil)
+	c.observe(s)
+	if s.SchedulingQueue != nil || s.NextEntity != nil {
+		t.Error("the scheduler was wrapped")
+	}
+	if c.newLogger(slog.DiscardHandler).V(5).Enabled() {
+		t.Error("verbose lines are enabled")
+	}
+	if l := newCycles(observe.New(observe.Options{}).Recorder("r")).newLogger(slog.DiscardHandler); !l.V(5).Enabled() || l.V(4).Enabled() || l.V(6).Enabled() {
+		t.Error("what is enabled is not what is needed")
+	}
+}

@@ -1,0 +1,185 @@
+package snapshotservice
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// PendingFile is the snapshot that a restore writes into etcd. It exists in the data
+// folder from before the first write until after the last, so that the next start
+// finishes a restore that was interrupted.
+const PendingFile = "restore"
+
+// pendingStore is where a pending restore writes. It is the first line of the pending
+// file, before the snapshot, so that the restore is never finished in another store:
+// that would delete everything there.
+type pendingStore struct {
+	Cluster string `json:"cluster,omitempty"` // as Store.ClusterID returns it
+	Prefix  string `json:"prefix"`
+	// Token is random, and recorded in the cluster as well: etcd derives the ID of a
+	// cluster from its configuration, so clusters with the same have the same ID. An
+	// embedded etcd needs none: it is in the same folder as the file.
+	Token string `json:"token,omitempty"`
+}
+
+func (s pendingStore) String() string {
+	if s.Cluster == "" {
+		return fmt.Sprintf("the embedded etcd, below %s", s.Prefix)
+	}
+	return fmt.Sprintf("etcd cluster %s, below %s", s.Cluster, s.Prefix)
+}
+
+// HasPending reports whether the data folder holds a pending restore, or may hold one.
+func (t Target) HasPending() bool {
+	_, err := os.Stat(t.pendingPath())
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// CheckPending fails if the data folder holds a pending restore that belongs to
+// another store.
+func (t Target) CheckPending(ctx context.Context, store Store) error {
+	_, err := t.readPending(ctx, store)
+	return err
+}
+
+// FinishPending writes the snapshot that the data folder holds as pending, if any.
+// Nothing may read from the store before.
+func (t Target) FinishPending(ctx context.Context, store Store) error {
+	file, err := t.readPending(ctx, store)
+	if file == nil || err != nil {
+		return err
+	}
+	origin, err := t.readOriginIfAny()
+	if err != nil {
+		return err
+	}
+	want, err := t.decodeFor(origin, file)
+	if err != nil {
+		return t.pendingError(err)
+	}
+	if _, err := store.ReplaceState(ctx, t.Prefix, want); err != nil {
+		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
+	}
+	return t.removePending(ctx, store)
+}
+
+// Replace restores a state while nothing else uses the store: it writes the pending
+// file, the state, and removes the file.
+func (t Target) Replace(ctx context.Context, store Store, file []byte, want snapshot.State) (etcd.WriteResult, error) {
+	if err := t.beginPending(ctx, store, file); err != nil {
+		return etcd.WriteResult{}, fmt.Errorf("nothing was restored: %w", err)
+	}
+	written, err := store.ReplaceState(ctx, t.Prefix, want)
+	if err != nil {
+		return written, t.partlyRestoredError(err)
+	}
+	return written, t.removePending(ctx, store)
+}
+
+// partlyRestoredError says who restores the rest. In a temporary folder nothing stays
+// pending.
+func (t Target) partlyRestoredError(err error) error {
+	if t.Dir.Ephemeral() {
+		return fmt.Errorf("only a part was restored: %w: start again with an empty etcd", err)
+	}
+	return fmt.Errorf("only a part was restored, the next start restores the rest: %w", err)
+}
+
+// readPending returns the pending snapshot; nil = none. It fails if that belongs to
+// another store.
+func (t Target) readPending(ctx context.Context, store Store) (file []byte, err error) {
+	data, err := os.ReadFile(t.pendingPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("an interrupted restore cannot be finished: %w", err)
+	}
+	head, file, ok := bytes.Cut(data, []byte("\n"))
+	var began pendingStore
+	if !ok || json.Unmarshal(head, &began) != nil {
+		return nil, t.pendingError(errors.New("its file is damaged"))
+	}
+	now, err := t.identify(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	if sameID := began; began != now {
+		if sameID.Token = now.Token; sameID == now {
+			return nil, usage.Errorf("an interrupted restore into %s cannot be finished, because this cluster has no record of it: start with the --etcd-endpoints of then, or remove %s to leave that one half restored", began, t.pendingPath())
+		}
+		return nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
+	}
+	return file, nil
+}
+
+func (t Target) pendingError(err error) error {
+	return fmt.Errorf("an interrupted restore cannot be finished: %w: remove %s to start with the current state", err, t.pendingPath())
+}
+
+// identify returns the store, and the restore that is recorded there.
+func (t Target) identify(ctx context.Context, store Store) (id pendingStore, err error) {
+	id.Prefix = t.Prefix
+	if id.Cluster, err = store.ClusterID(ctx); err == nil && id.Cluster != "" {
+		id.Token, err = store.Record(ctx, t.recordKey())
+	}
+	return id, err
+}
+
+func (t Target) pendingPath() string { return t.Dir.Join(PendingFile) }
+
+// recordKey is where a cluster records the token of a pending restore. It is not below
+// the prefix, where a restore replaces everything.
+func (t Target) recordKey() string { return t.Prefix + ".ctrlplane-restore" }
+
+// beginPending records a restore into store and writes its pending file, in that order:
+// the record alone has no effect.
+func (t Target) beginPending(ctx context.Context, store Store, file []byte) error {
+	into := pendingStore{Prefix: t.Prefix}
+	var err error
+	if into.Cluster, err = store.ClusterID(ctx); err != nil {
+		return err
+	}
+	if into.Cluster != "" {
+		into.Token = rand.Text()
+		if err := store.PutRecord(ctx, t.recordKey(), into.Token); err != nil {
+			return err
+		}
+	}
+	return t.writePending(into, file)
+}
+
+func (t Target) writePending(into pendingStore, file []byte) error {
+	head, err := json.Marshal(into)
+	if err != nil {
+		return err
+	}
+	return durable.Write(t.pendingPath(), slices.Concat(head, []byte("\n"), file), !t.Dir.Ephemeral())
+}
+
+// removePending ends a restore.
+func (t Target) removePending(ctx context.Context, store Store) error {
+	if err := t.removePendingFile(); err != nil {
+		return err
+	}
+	if id, err := store.ClusterID(ctx); err == nil && id != "" {
+		_ = store.DeleteRecord(ctx, t.recordKey()) // without the file it has no effect, and the next restore replaces it
+	}
+	return nil
+}
+
+func (t Target) removePendingFile() error {
+	return durable.Remove(t.pendingPath(), !t.Dir.Ephemeral())
+}

@@ -1,0 +1,144 @@
+package nodes
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// played records what the kubelets write as syncs of Pods and Nodes. A sync is caused
+// by the event with which the version was delivered that the write follows from.
+type played struct {
+	recorder *observe.Recorder // nil = nothing is recorded
+	pods     playedKind
+	nodes    playedKind
+}
+
+func newPlayed(recorder *observe.Recorder) *played {
+	kind := func(queue string) playedKind {
+		return playedKind{queue: recorder.KeyedQueue(queue), due: map[string]*observe.QueuedKey{}, rendered: map[string]*observe.QueuedKey{}}
+	}
+	recorder.AddWatch("nodes")
+	recorder.AddWatch("pods")
+	return &played{recorder: recorder, pods: kind("pods"), nodes: kind("nodes")}
+}
+
+// deliver runs the handler of an event.
+func (p *played) deliver(change observe.Change, kind string, object metav1.Object, handle func()) {
+	if p.recorder == nil {
+		handle()
+		return
+	}
+	p.recorder.Deliver(&observe.Delivered{
+		Change: change, ResourceVersion: object.GetResourceVersion(),
+		Object: observe.Object{
+			Resource: strings.ToLower(kind) + "s", Kind: kind,
+			Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID()),
+		},
+	}, handle)
+}
+
+// playedKind has the events that writes follow from.
+type playedKind struct {
+	queue *observe.KeyedQueue
+
+	mu       sync.Mutex
+	due      map[string]*observe.QueuedKey // of the newest version of an object for which something is due
+	rendered map[string]*observe.QueuedKey // of the version that the content of the next write was made from
+}
+
+// setDue says that something is due for an object because of the event that the
+// calling goroutine handles; it is nothing if what has no name.
+func (k *playedKind) setDue(key string, what dueStage, now time.Time) {
+	if k.queue == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if what.name == "" {
+		delete(k.due, key)
+		return
+	}
+	var later time.Time
+	if what.at.After(now) {
+		later = what.at
+	}
+	k.due[key] = k.queue.Add(later)
+}
+
+// setRendered says that a write was made from the newest version.
+func (k *playedKind) setRendered(key string) {
+	if k.queue == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.rendered[key] = k.due[key]
+}
+
+func (k *playedKind) forget(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.due, key)
+	delete(k.rendered, key)
+}
+
+// begin begins the sync that a write belongs to.
+func (k *playedKind) begin(key string) *observe.KeyedSync {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	from := k.rendered[key]
+	if from == nil { // a stage of a user, whose content comes from the object alone
+		from = k.due[key]
+	}
+	return k.queue.Begin(key, from)
+}
+
+// playedTransport makes each write to a Pod or a Node a sync.
+type playedTransport struct {
+	next   http.RoundTripper
+	played *played
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPatch && r.Method != http.MethodDelete {
+		return t.next.RoundTrip(r)
+	}
+	kind, key := t.played.target(r.URL.Path)
+	if kind == nil || kind.queue == nil {
+		return t.next.RoundTrip(r)
+	}
+	sync := kind.begin(key)
+	defer sync.Enter()()
+	resp, err := t.next.RoundTrip(r)
+	switch {
+	case err != nil:
+		sync.End(err.Error())
+	case resp.StatusCode >= http.StatusInternalServerError: // others mean that the object has changed
+		sync.End(resp.Status)
+	default:
+		sync.End("")
+	}
+	return resp, err
+}
+
+// target returns the kind and the key of the object of a request; nil for another one.
+func (p *played) target(path string) (kind *playedKind, key string) {
+	part := strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")
+	switch {
+	case len(part) >= 4 && part[0] == "namespaces" && part[2] == "pods":
+		return &p.pods, part[1] + "/" + part[3]
+	case len(part) >= 2 && part[0] == "nodes":
+		return &p.nodes, part[1]
+	}
+	return nil, ""
+}
+
+func podKey(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }

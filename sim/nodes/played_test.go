@@ -1,0 +1,100 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// answeringTransport records a call and answers it.
+type answeringTransport struct {
+	recorder *observe.Recorder
+	status   int
+	err      error
+}
+
+func (a answeringTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.recorder.RecordCall(&observe.Called{Verb: "patch", Status: a.status})
+	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status)}, a.err
+}
+
+// A write follows from the version that it was made from, even if a newer one has been
+// delivered meanwhile.
+func TestPlayed(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	p := newPlayed(o.Recorder("kubelet"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	now := time.Now()
+	deliver := func(version string, what dueStage) {
+		pod.ResourceVersion = version
+		p.deliver(observe.Updated, "Pod", pod, func() { p.pods.setDue(podKey(pod), what, now) })
+	}
+	send := func(method, path string, answer answeringTransport) {
+		answer.recorder = p.recorder
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://none"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := (playedTransport{answer, p}).RoundTrip(r); err == nil && resp.StatusCode != answer.status {
+			t.Errorf("%s %s: %v", method, path, resp)
+		}
+	}
+	const path = "/api/v1/namespaces/default/pods/web"
+	deliver("1", dueStage{podStatusNow, now})
+	p.pods.setRendered("default/web")
+	deliver("2", dueStage{podStatusLater, now.Add(time.Hour)})
+	send(http.MethodPatch, path+"/status", answeringTransport{status: 200})
+	p.pods.setRendered("default/web")
+	send(http.MethodDelete, path, answeringTransport{status: 500})
+	deliver("3", dueStage{})
+	p.pods.forget("default/web")
+	send(http.MethodPatch, path+"/status", answeringTransport{err: errors.New("no answer")})
+	send(http.MethodPatch, "/api/v1/nodes/n1/status", answeringTransport{status: 404})
+	send(http.MethodGet, path, answeringTransport{status: 200})
+	send(http.MethodPatch, "/api/v1/namespaces/default/events/e", answeringTransport{status: 200})
+
+	page, err := o.Records(context.Background(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[uint64]string{}
+	var syncs []*observe.Synced
+	inSync := 0
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			versions[r.Seq] = e.ResourceVersion
+		case *observe.Synced:
+			syncs = append(syncs, e)
+		case *observe.Called:
+			if e.Sync != 0 {
+				inSync++
+			}
+		}
+	}
+	if len(syncs) != 4 || inSync != 4 {
+		t.Fatalf("%d syncs with %d calls, want 4 with 4: %+v", len(syncs), inSync, syncs)
+	}
+	for i, want := range []struct{ key, version, failure string }{
+		{"default/web", "1", ""}, {"default/web", "2", "Internal Server Error"}, {"default/web", "", "no answer"}, {"n1", "", ""},
+	} {
+		s := syncs[i]
+		if s.Key != want.key || versions[s.Cause] != want.version || s.Error != want.failure {
+			t.Errorf("sync %d: %+v, follows from version %q", i, s, versions[s.Cause])
+		}
+	}
+	if syncs[1].Waited != 0 {
+		t.Errorf("a write that was due later waited %s", syncs[1].Waited)
+	}
+	if p := newPlayed(nil); p.pods.queue != nil {
+		t.Error("without a recorder, something is recorded")
+	}
+}

@@ -1,0 +1,84 @@
+//go:build unix
+
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+const usersKubeconfig = `apiVersion: v1
+kind: Config
+current-context: prod
+clusters:
+- name: prod
+  cluster: {server: "https://prod.invalid"}
+contexts:
+- name: prod
+  context: {cluster: prod, user: prod, namespace: payments}
+users:
+- name: prod
+  user: {token: secret}
+`
+
+// newKubectlUser returns a user with a kubeconfig and a kubectl plugin named where.
+func newKubectlUser(t *testing.T) (u user, kubeconfig string) {
+	t.Helper()
+	u = newUser(t)
+	plugin := filepath.Join(u.home, "kubectl-where")
+	if err := os.WriteFile(plugin, []byte("#!/bin/sh\necho \"plugin uses $KUBECONFIG\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig = filepath.Join(u.home, "user.kubeconfig")
+	writeFile(t, kubeconfig, usersKubeconfig)
+	u.env = append(u.env, "PATH="+u.home+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return u, kubeconfig
+}
+
+func requireUnchanged(t *testing.T, kubeconfig string) {
+	t.Helper()
+	if data, err := os.ReadFile(kubeconfig); err != nil || string(data) != usersKubeconfig {
+		t.Errorf("the user's kubeconfig is now %q, %v", data, err)
+	}
+}
+
+// TestKubectlUsesOnlyTheControlPlane checks that neither plugins nor "kubectl config" nor
+// flags lead to the cluster of the user's own kubeconfig.
+func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
+	u, kubeconfig := newKubectlUser(t)
+	u.up(t, "demo", "--name", "demo")
+	kubectl := func(args ...string) string {
+		t.Helper()
+		stdout, _ := u.mustRun(t, append([]string{"--name", "demo", "kubectl"}, args...)...)
+		return stdout
+	}
+	path := strings.TrimSpace(func() string { out, _ := u.mustRun(t, "--name", "demo", "kubeconfig"); return out }())
+	requireText(t, kubectl("where"), "plugin uses "+path+"\n")
+	kubectl("config", "set-context", "--current", "--namespace", "kube-system")
+	requireText(t, kubectl("config", "view", "--minify"), "namespace: kube-system", "name: ctrlplane-demo")
+	requireText(t, kubectl("get", "configmaps", "-o", "name"), "extension-apiserver-authentication")
+	for _, args := range []string{"--kubeconfig " + kubeconfig + " get pods", "config view --kubeconfig " + kubeconfig, "get pods -s https://127.0.0.1:1"} {
+		program.RequireFailure(t, u.command(t, append([]string{"--name", "demo", "kubectl"}, strings.Fields(args)...)...), 2, "only talks to the control plane")
+	}
+	requireUnchanged(t, kubeconfig)
+}
+
+// TestKubectlWithoutControlPlane checks that verbs which need a server fail with one line,
+// and others work, without the user's own kubeconfig.
+func TestKubectlWithoutControlPlane(t *testing.T) {
+	u, kubeconfig := newKubectlUser(t)
+	for _, args := range []string{"get pods", "api-resources", "explain pods", "config view", "config set-context --current --namespace x", "where"} {
+		program.RequireFailure(t, u.command(t, append([]string{"kubectl"}, strings.Fields(args)...)...), 1, `control plane "default" is not running: start it with "`)
+	}
+	stdout, _ := u.mustRun(t, "kubectl", "create", "deployment", "web", "--image=x", "--dry-run=client", "-o", "yaml")
+	requireText(t, stdout, "kind: Deployment")
+	if strings.Contains(stdout, "payments") {
+		t.Errorf("the namespace of the user's own context:\n%s", stdout)
+	}
+	u.mustRun(t, "kubectl", "version", "--client")
+	requireUnchanged(t, kubeconfig)
+}

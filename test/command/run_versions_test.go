@@ -1,0 +1,96 @@
+//go:build unix
+
+package command_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestRunWithEachKubernetesVersion checks that each run has the APIs of its version in
+// the API server, in its controllers and in what it says of itself, that failures are
+// told apart, and that nothing is left.
+func TestRunWithEachKubernetesVersion(t *testing.T) {
+	reports := t.TempDir()
+	ctrlplane := program.Path()
+	script := fmt.Sprintf(`set -e
+version=$(%[1]s kubectl get --raw /version | sed -n 's/.*emulationMinor": "\([0-9]*\)".*/\1/p')
+%[1]s kubectl create deployment web --image=nginx --replicas=2 >/dev/null
+%[1]s wait deployment/web >/dev/null
+podgroups=$(%[1]s kubectl api-versions | grep -c '^scheduling.k8s.io/' || true)
+echo "1.$version scheduling=$podgroups $(%[1]s status | head -n 1)"
+[ $version != 36 ] || exit 3
+`, ctrlplane)
+	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", "--report", reports, "--", "sh", "-c", script)
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 3 {
+		t.Errorf("exit code %d, want 3, that of the run that failed: %s", code, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	slices.Sort(lines)
+	if len(lines) != 4 {
+		t.Fatalf("got %d lines, want one of each version:\n%s\n%s", len(lines), stdout, stderr)
+	}
+	for i, version := range []string{"1.34", "1.35", "1.36", "1.37"} {
+		if want := fmt.Sprintf("[%s] %s ", version, version); !strings.HasPrefix(lines[i], want) {
+			t.Errorf("got %q, want %q first", lines[i], want)
+		}
+		if emulated := strings.Contains(lines[i], version+" (emulated by 1.37.1)"); emulated != (version != "1.37") {
+			t.Errorf("the status with %s: %q", version, lines[i])
+		}
+		page, err := os.ReadFile(filepath.Join(reports, version, "report.html"))
+		if err != nil || version != "1.37" && !bytes.Contains(page, []byte(version+" (emulated by 1.37.1)")) {
+			t.Errorf("the report of %s does not say its version: %v", version, err)
+		}
+	}
+	for _, want := range []string{"1.34         passed", "1.35         passed", "1.36         exit code 3", "1.37         passed"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the table lacks %q: %s", want, stderr)
+		}
+	}
+	requireLastLine(t, stderr, "failed with Kubernetes 1.36")
+	requireNothingLeft(t, cmd)
+}
+
+func TestRunKubernetesVersionErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"--kubernetes=1.33":                                    `"1.33": Kubernetes 1.37.1 can emulate 1.34, 1.35, 1.36, 1.37`,
+		"--kubernetes=1.34,1.38":                               `"1.38"`,
+		"--kubernetes=1.34,v1.34":                              "1.34 is named twice",
+		"--kubernetes=":                                        "empty value",
+		"--kubernetes=1.34,1.35 --name=x":                      "--name",
+		"--kubernetes=1.34,1.35 --port=7777":                   "--port",
+		"--kubernetes=1.34,1.35 --jobs=-1":                     "--jobs",
+		"--kube-apiserver-arg=emulated-version=1.35":           "use --kubernetes",
+		"--kubernetes=1.34,1.35 --settle --observe-records=-1": "--settle needs observation",
+	} {
+		cmd := newRunCommand(t, append(strings.Fields(args), "--", "true")...)
+		program.RequireFailure(t, cmd, 2, want)
+		requireNothingLeft(t, cmd)
+	}
+	program.RequireFailure(t, program.Command(t, "up", "--kubernetes=1.20"), 2, `"1.20"`)
+}
+
+// TestRunVersionsInterrupted checks that a signal ends all runs, and that those that
+// wait do not start.
+func TestRunVersionsInterrupted(t *testing.T) {
+	r := startRun(t, "--kubernetes", "1.34,1.35,1.36", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 60")
+	for range 2 {
+		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
+			t.Fatalf("got %q", line)
+		}
+	}
+	r.sendSignal(t, syscall.SIGTERM)
+	r.requireExit(t, 128+int(syscall.SIGTERM))
+	if got := r.stderr.String(); strings.Count(got, "exit code 143") != 2 || strings.Count(got, "not started: interrupted") != 1 {
+		t.Errorf("got %s", got)
+	}
+}

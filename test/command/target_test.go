@@ -1,0 +1,57 @@
+//go:build unix
+
+package command_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestVerbsWithoutAName checks which control plane a verb takes if none is named: never
+// that of a run, and another one than the default only with a note.
+func TestVerbsWithoutAName(t *testing.T) {
+	u := newUser(t)
+	r := startRun(t, "--", "sh", "-c", `"$0" status && echo status-done && read end`, program.Path())
+	for r.readLine(t) != "status-done" {
+	}
+	u.home, u.env = r.cmd.Dir, r.cmd.Env
+	program.RequireFailure(t, u.command(t, "status"), 1, `control plane "default" is not running`)
+	u.mustRun(t, "--name", "run", "status")
+
+	u.up(t, "ephemeral", "--ephemeral")
+	_, stderr := u.mustRun(t, "status")
+	requireText(t, stderr, `ctrlplane: using control plane "ephemeral"`, "the only one running")
+	if _, stderr = u.mustRun(t, "--name", "ephemeral", "status"); stderr != "" {
+		t.Errorf("named: stderr %q", stderr)
+	}
+	u.up(t, "demo", "--name", "demo")
+	program.RequireFailure(t, u.command(t, "status"), 1, "several control planes are running", "--name demo", "--name ephemeral")
+
+	r.stdin.Close()
+	<-r.ended
+	if r.stderr.Len() > 0 {
+		t.Errorf("a verb in the command of a run: stderr %q", r.stderr.String())
+	}
+}
+
+// TestOneName checks that a control plane has the same name everywhere, and that its
+// context's name is accepted in place of it.
+func TestOneName(t *testing.T) {
+	u := newUser(t)
+	u.up(t, "demo", "--name", "ctrlplane-demo")
+	for _, name := range []string{"demo", "ctrlplane-demo"} {
+		stdout, _ := u.mustRun(t, "--name", name, "status", "-o", "json")
+		var status struct{ Process struct{ Name string } }
+		if err := json.Unmarshal([]byte(stdout), &status); err != nil || status.Process.Name != "demo" {
+			t.Errorf("--name %s: the status names %q, %v", name, status.Process.Name, err)
+		}
+	}
+	context, _ := u.mustRun(t, "--name", "demo", "kubectl", "config", "current-context")
+	requireText(t, context, "ctrlplane-demo")
+	u.mustRun(t, "--name", "demo", "snapshot", "save", "one")
+	list, _ := u.mustRun(t, "snapshot", "list", "-o", "json")
+	requireText(t, list, `"plane": "demo"`)
+	program.RequireFailure(t, u.command(t, "--name", "ctrlplane-other", "status"), 1, `control plane "other" is not running`, "--name other up")
+}

@@ -1,0 +1,67 @@
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// kind is one way to torture.
+type kind struct {
+	name string
+	// share is how much time it gets, relative to the others.
+	share int
+	// missing returns what this machine lacks for it; "" = nothing.
+	missing func(options) string
+	// new returns its round function, with the state that its rounds share.
+	new func() func(*round) error
+}
+
+// stateless returns a kind whose rounds share nothing.
+func stateless(name string, share int, do func(*round) error) kind {
+	return kind{name: name, share: share, new: func() func(*round) error { return do }}
+}
+
+func allKinds() []kind {
+	return []kind{
+		stateless("kill under load", 6, killUnderLoad),
+		stateless("kill a first start", 4, killFirstStart),
+		stateless("kill a save", 2, killSave),
+		stateless("kill a restore", 4, killRestore),
+		stateless("kill a reset", 4, killReset),
+		stateless("kill up --from", 4, killFrom),
+		sweepKind("sweep a first start", sweepFirstStart),
+		sweepKind("sweep a second start", sweepSecondStart),
+		sweepKind("sweep up --from", sweepFrom),
+		sweepKind("sweep a restore", sweepRestore),
+		{"full disk", 1, missingMount, func() func(*round) error { return fillDisk }},
+		stateless("file size limit", 1, limitFileSize),
+		{"read-only folder", 1, missingMount, func() func(*round) error { return readOnlyFolder }},
+		stateless("descriptor limit", 1, limitDescriptors),
+		stateless("memory limit", 1, limitMemory),
+		stateless("200 clients", 1, manyClients),
+		stateless("stuck readers", 1, stuckReaders),
+		stateless("hostile text", 1, hostileText),
+		{"lost leader", 2, missingEtcd, func() func(*round) error { return loseLeader }},
+	}
+}
+
+// selectKinds returns the kinds of the given names, or all.
+func selectKinds(names []string) ([]kind, error) {
+	all := allKinds()
+	for _, name := range names {
+		if !slices.Contains(kindNames(), name) {
+			return nil, usagef("-only: unknown kind %q: choose from %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(k kind) bool { return len(names) > 0 && !slices.Contains(names, k.name) }), nil
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range allKinds() {
+		names = append(names, k.name)
+	}
+	return names
+}

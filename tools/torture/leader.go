@@ -1,0 +1,124 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func missingEtcd(o options) string {
+	if _, err := os.Stat(o.etcd); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// takeover is longer than a lease (15 s) and the retries after it.
+const takeover = 45 * time.Second
+
+// loseLeader stops or kills one of two control planes that share an etcd while clients of
+// the other one write. The other one must act, and what was acknowledged must be there.
+func loseLeader(r *round) error {
+	endpoint, err := r.startMember()
+	if err != nil {
+		return err
+	}
+	shared := bare("--etcd-endpoints", endpoint, "--leader-elect")
+	first, err := r.up(r.join("a"), shared...)
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(r.join("b", "pki"), os.DirFS(r.join("a", "pki"))); err != nil {
+		return err
+	}
+	second, err := r.up(r.join("b"), shared...)
+	if err != nil {
+		return err
+	}
+	l := r.newLedger(4)
+	stop := l.writeUntilRefused(r.ctx, second.client)
+	r.pause(time.Second)
+	suspended := r.rand.IntN(2) == 0
+	if suspended {
+		r.logf("suspend the leader")
+		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+	} else {
+		r.kill9(first.process)
+	}
+	err = r.awaitNamespace(second)
+	stop()
+	if err != nil {
+		return err
+	}
+	if suspended {
+		if err := first.Process.Signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+		if err := first.awaitEnd(waitTimeout); err != nil {
+			return fmt.Errorf("a leader that was suspended for longer than its lease: %w", err)
+		}
+	}
+	if err := l.check(r.ctx, second.client); err != nil {
+		return err
+	}
+	return second.stop()
+}
+
+// awaitNamespace creates a namespace, in which the controllers must act.
+func (r *round) awaitNamespace(c *controlPlane) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "after"}}
+	if _, err := c.client.CoreV1().Namespaces().Create(r.ctx, ns, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return r.await("service account in a new namespace", takeover, func() error {
+		_, err := c.client.CoreV1().ServiceAccounts(ns.Name).Get(r.ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+// startMember starts an etcd of one member and returns its endpoint.
+func (r *round) startMember() (string, error) {
+	var urls []string
+	for range 2 {
+		port, err := freePort()
+		if err != nil {
+			return "", err
+		}
+		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port))
+	}
+	client, peer := urls[0], urls[1]
+	p, err := r.start(r.command(r.etcd, "--data-dir", r.join("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--log-level", "error"), "")
+	if err != nil {
+		return "", err
+	}
+	return client, r.await("etcd", waitTimeout, func() error {
+		if p.ended() {
+			return errors.New(lastLine(p.output.String()))
+		}
+		conn, err := net.Dial("tcp", client[len("http://"):])
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
