@@ -1012,12 +1012,14 @@ func (sh *shell) readLine(o readOptions) (line []byte, escaped map[int]bool, end
 		p.mu.Lock()
 		p.timeout = &over
 		p.mu.Unlock()
+		source := p.fds[o.fd]
 		timer := time.AfterFunc(o.timeout, func() {
 			over.Store(true)
-			if f := p.fds[o.fd]; f != nil {
-				if w, ok := f.file.(interface{ wakeReaders() }); ok {
-					w.wakeReaders()
-				}
+			if source == nil {
+				return
+			}
+			if w, ok := source.file.(interface{ wakeReaders() }); ok {
+				w.wakeReaders()
 			}
 		})
 		defer func() {

@@ -422,6 +422,9 @@ func kill(p *proc, args []string) int {
 func ps(p *proc, _ []string) int {
 	p.print("PID   USER     TIME  COMMAND\n")
 	for _, other := range p.m.table.list() {
+		if other.hidden.Load() {
+			continue
+		}
 		user := strconv.Itoa(int(other.m.cred.uid))
 		if u, ok := p.m.userByID(int(other.m.cred.uid)); ok {
 			user = u.name
@@ -456,7 +459,7 @@ func pgrep(p *proc, args []string) int {
 	var found []string
 	for _, other := range p.m.table.list() {
 		command := other.commandLine()
-		if other.pid == p.pid || len(command) == 0 {
+		if other.pid == p.pid || other.hidden.Load() || len(command) == 0 {
 			continue
 		}
 		name := path.Base(command[0])

@@ -186,6 +186,16 @@ func (t *terminal) replace(line []byte) (echo string) {
 	return string(back) + string(bytes.Repeat([]byte(" "), n)) + string(back) + string(t.line)
 }
 
+// discard is what ^C does at a prompt: what was typed is forgotten, and the
+// shell prompts again.
+func (t *terminal) discard() {
+	t.lines.mu.Lock()
+	t.lines.data = nil
+	t.lines.mu.Unlock()
+	t.newline()
+	pipeWriter{t.lines}.put([]byte("\n"))
+}
+
 // remember adds the line to the history and begins another one.
 func (t *terminal) remember() {
 	if len(t.line) > 0 {
