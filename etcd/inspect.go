@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,13 +59,16 @@ type raftIndexes struct {
 
 // inspectFiles reads the files of the member in dir. It returns an error for damage on
 // which etcd would panic or, worse, which it would not notice.
-func inspectFiles(dir string) (raftIndexes, error) {
+func inspectFiles(ctx context.Context, dir string) (raftIndexes, error) {
 	dbPath := filepath.Join(dir, "member", "snap", "db")
 	logDir := filepath.Join(dir, "member", "wal")
 
 	var c raftIndexes
 	if fileutil.Exist(dbPath) {
-		db, err := inspectDB(dbPath)
+		db, err := inspectDB(ctx, dbPath)
+		if ctx.Err() != nil {
+			return c, stoppedWaitingError(ctx)
+		}
 		if err != nil {
 			return c, damageError(dir, err)
 		}

@@ -66,7 +66,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	m := &member{lifetime: l, listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
-	found, err := inspectFiles(cfg.Dir)
+	found, err := inspectFiles(ctx, cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
@@ -175,9 +175,13 @@ func (m *member) startError(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
+		return stoppedWaitingError(ctx)
 	}
 	return nil
+}
+
+func stoppedWaitingError(ctx context.Context) error {
+	return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
 }
 
 // serve serves clients.

@@ -51,3 +51,14 @@ func (c *callRun) end() []Written {
 	}
 	return list
 }
+
+// CollectWrites runs serve, which serves a call that is recorded elsewhere, and returns
+// what the storage has written meanwhile, in the goroutines that serve the call.
+func CollectWrites(serve func()) []Written {
+	run := &callRun{}
+	runInScope(&scope{labels: foreignLabels, call: run}, serve)
+	return run.end()
+}
+
+// foreignLabels label the goroutines that serve calls of other processes.
+var foreignLabels = []label{{labelKey, "client"}}

@@ -120,7 +120,7 @@ func (d *downCommand) chooseDefault() ([]plane, error) {
 		}
 	}
 	if len(others) > 0 {
-		return nil, fmt.Errorf("control plane %q is not running: to stop another one: ctrlplane down with %s, or --all", d.target.name, joinFlags(others))
+		return nil, fmt.Errorf("control plane %q is not running: to stop another one use %s, or --all", d.target.name, joinFlags(others))
 	}
 	return nil, nil
 }

@@ -25,6 +25,7 @@ func newRootCommand() *cobra.Command {
 manager in one process, without containers, downloads or network access, and
 watch what they do.`,
 		Example: `  ctrlplane up                         start a control plane, or the same one again
+  ctrlplane up -d                      start it in the background
   ctrlplane up --ephemeral             start one that leaves nothing behind
   ctrlplane kubectl get namespaces     use it, from another shell
   ctrlplane top                        watch the work queues of all controllers
@@ -63,6 +64,7 @@ watch what they do.`,
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t))
 	rejectUnknownTopics(root)
+	addCompletions(root, t)
 	return root
 }
 
@@ -129,11 +131,23 @@ func rejectUnknownTopics(root *cobra.Command) {
 				return rejectUnknownVerb(found, rest)
 			}
 		case "completion":
+			c.Short, c.Long = "Print a script that completes command lines in a shell", completionHelp
 			c.Args = rejectUnknownVerb
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 }
+
+const completionHelp = `Print a script that completes verbs, flags, and the names of control planes,
+controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put one
+line where your shell reads it when it starts:
+
+  bash         source <(ctrlplane completion bash)                                 ~/.bashrc
+  zsh          autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)  ~/.zshrc
+  fish         ctrlplane completion fish | source                                  ~/.config/fish/config.fish
+  PowerShell   ctrlplane completion powershell | Out-String | Invoke-Expression    $PROFILE
+
+In bash it needs the package bash-completion.`
 
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -48,7 +48,7 @@ func newUpCommand(t *target) *cobra.Command {
 		Long: `Start etcd, the API server, the controllers, the scheduler and simulated nodes in
 this process, and serve until interrupted. A later start with the same name is the
 same cluster: the same objects, certificates and port. Pods become Running and
-Ready as on a real kubelet, but no container is started.
+Ready as on a real kubelet; commands run in a simulated shell.
 
 Clients connect by HTTPS to a loopback address, with the kubeconfig in the data
 folder.

@@ -25,7 +25,7 @@ const (
 
 // Query selects the records that a trace is built from.
 func Query() observe.Query {
-	return observe.Query{Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
+	return observe.Query{Causes: true, Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
 }
 
 // Follow writes what an object sets off while it happens, until the context ends. The

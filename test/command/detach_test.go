@@ -96,6 +96,7 @@ func TestDetached(t *testing.T) {
 		logsOfCrash, _ = u.mustRun(t, "--name", "demo", "logs")
 	}
 	u.requireOnly(t, "demo", "crashed")
+	program.RequireFailure(t, u.command(t, "--name", "demo", "status"), 1, "it has crashed or was killed", "--name demo logs", "--name demo up")
 	program.RequireFailure(t, u.command(t, "delete", "dmo"), 2, `there is no control plane "dmo": did you mean "demo"?`)
 	u.upDetached(t, "--name", "demo")
 	u.mustRun(t, "delete", "demo", "--force")

@@ -23,7 +23,6 @@ func TestUsageErrors(t *testing.T) {
 		{"fail x", `did you mean "controllers fail" or "nodes fail"?`},
 		{"create cluster", `did you mean "up"?`},
 		{"get pods", `did you mean "kubectl get"?`},
-		{"controllers strat", `did you mean "start"?`},
 		{"up --no-such-flag", "unknown flag"},
 		{"up extra", "takes no arguments"},
 		{"up --ephemeral --controllers=*,-deploymnt", `unknown controller "deploymnt": did you mean "deployment"?`},
