@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -93,6 +94,11 @@ func (t *terminal) echo(s string) {
 // pump edits the lines that the client types.
 func (t *terminal) pump() {
 	defer pipeWriter{t.lines}.close()
+	defer func() {
+		if r := recover(); r != nil { // it must not end the host
+			t.echo(fmt.Sprintf("terminal: simulation failed: %v\r\n", r))
+		}
+	}()
 	buf := make([]byte, 1024)
 	for {
 		n, err := t.in.Read(buf)
