@@ -16,7 +16,7 @@ TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench growth profile-start torture capture recording conformance cross golden seed help
+.PHONY: up build test unit e2e race lint bench growth profile-start torture fuzz capture recording conformance cross golden seed help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -40,6 +40,8 @@ e2e: build ## run the behaviour tests against a real control plane and those of 
 	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) go test -parallel 8 ./...
 	cd examples/operator && $(CURDIR)/$(BIN) run -- go test -count=1 -run Envtest ./...
 
+# The file names what is upstream's, and nothing else.
+race: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
 race: build ## run all tests under the race detector
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -timeout 30m ./...
 	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -timeout 30m ./...
@@ -64,6 +66,10 @@ SEED     ?=
 torture: build ## kill, starve and provoke it for DURATION (1h), with SEED, and count what it survived
 	go build -o bin/upstream/etcd go.etcd.io/etcd/server/v3
 	$(call TOOL,torture) -duration $(DURATION) $(addprefix -seed ,$(SEED))
+
+FUZZTIME ?= 10m
+fuzz: ## run each fuzz target for FUZZTIME (10m)
+	.ci/fuzz $(FUZZTIME)
 
 cross: ## compile for every platform of a release
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \

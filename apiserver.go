@@ -74,7 +74,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
-	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Logger: p.log.With("component", kubeletName)})
+	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: &p.commands, Logger: p.log.With("component", kubeletName)})
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,9 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
-	p.recorderFor(apiServerName).Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
+	recorder := p.recorderFor(apiServerName)
+	recorder.SkipIdleSyncs()
+	recorder.Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
 		cfg.Listener.Close()
 		return err
@@ -95,6 +97,7 @@ func (p *controlPlane) closeAPIServer() error {
 	if p.api == nil {
 		return nil
 	}
+	p.clients.Close()
 	return p.api.Close()
 }
 

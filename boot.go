@@ -23,6 +23,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/memory"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
 )
 
@@ -65,8 +66,9 @@ type controlPlane struct {
 	apiHandler  *loopback.DeferredHandler // the API server's, for clients inside the process
 	api         *apiserver.Server
 	kubelets    *kubelet.Server
-	lease       *lease      // nil without leader election
-	leadership  *leadership // nil without leader election
+	commands    container.Runtime // of the containers of simulated nodes
+	lease       *lease            // nil without leader election
+	leadership  *leadership       // nil without leader election
 	snapshots   *snapshotservice.Service
 	kubeconfig  *clientcmdapi.Config
 	url         string
@@ -161,6 +163,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	p.memory.Started(p.log)
 	p.ready.Store(true)
 	p.watchComponents()
+	p.watcher.Go(p.watchDataDir)
 	return nil
 }
 

@@ -17,6 +17,9 @@ func (p *controlPlane) close(cause error) error {
 	p.closeOnce.Do(func() {
 		p.cause = cause
 		close(p.closing)
+		if p.api != nil {
+			p.api.BeginClose() // now, because the parts that close first wait for their requests
+		}
 		var errs []error
 		for _, undo := range slices.Backward(p.closers) {
 			err := undo()

@@ -229,15 +229,9 @@ func (p *controlPlane) schedulerQueues() []observe.Queue {
 	if s == nil {
 		return nil
 	}
-	q, err := s.Queues()
+	list, err := s.Observed()
 	if err != nil {
 		p.log.Debug("observe", "err", fmt.Errorf("queues of the scheduler: %w", err))
-		return nil
 	}
-	row := func(name string, depth int, parked bool) observe.Queue {
-		return observe.Queue{Controller: scheduler.Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked}
-	}
-	active := row("active", q.Active, false)
-	active.InFlight = int64(q.InFlight)
-	return []observe.Queue{active, row("backoff", q.Backoff, false), row("gated", q.Gated, true), row("unschedulable", q.Unschedulable, true)}
+	return list
 }

@@ -62,6 +62,8 @@ require (
 
 require k8s.io/kubelet v0.37.1
 
+require k8s.io/cri-streaming v0.37.1
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	cyphar.com/go-pathrs v0.2.5 // indirect

@@ -61,6 +61,9 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 		return err
 	}
 	state.Name, state.Private, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.config.Name, p.config.Private, port, p.url, time.Now(), KubernetesVersion
+	if state.LogFile, err = p.foreignLogPath(); err != nil {
+		return err
+	}
 	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
 	return p.dir.SaveState(state)
 }

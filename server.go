@@ -75,8 +75,9 @@ type Server struct {
 	// KeepGCSettings leaves the garbage collector's percentage and the memory of the
 	// process alone: see "Process-wide effects" in the package comment.
 	KeepGCSettings bool
-	// OnWarning receives one line about a problem that does not stop the start;
-	// nil = warnings are only logged.
+	// OnWarning receives one line about a problem that does not stop the start, and later
+	// about the disk, the database and the data folder; nil = warnings are only logged. It
+	// must not block.
 	OnWarning func(string)
 	// OnStage is called when a stage of the start begins and when it ends; nil = not
 	// reported. Stages overlap: it is called from several goroutines. It must not call

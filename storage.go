@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/seed"
@@ -19,6 +23,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func (p *controlPlane) openDataDir(context.Context) (err error) {
@@ -71,6 +76,24 @@ func (p *controlPlane) closeDataDir() (err error) {
 	return errors.Join(err, p.dir.Discard())
 }
 
+// dataDirInterval is how often to look whether the data folder is still there.
+const dataDirInterval = 2 * time.Second
+
+// watchDataDir warns when the data folder was removed. The control plane goes on: the
+// files that etcd has opened work until it closes them.
+func (p *controlPlane) watchDataDir() {
+	tick := time.NewTicker(dataDirInterval)
+	defer tick.Stop()
+	for !p.dir.IsRemoved() {
+		select {
+		case <-p.closing:
+			return
+		case <-tick.C:
+		}
+	}
+	p.warnWhileRunning(fmt.Sprintf("data folder %s was removed while it is in use: this control plane goes on, but other commands do not find it, and its data is lost when it ends", p.dir.Path()))
+}
+
 func (p *controlPlane) dataDirPath() string {
 	if path := p.dirPath.Load(); path != nil {
 		return *path
@@ -83,6 +106,14 @@ func (p *controlPlane) logPath() string {
 		return p.config.Log.Path
 	}
 	return p.dir.Join(LogFile)
+}
+
+// foreignLogPath is the path of a log that is not in the data folder; otherwise empty.
+func (p *controlPlane) foreignLogPath() (string, error) {
+	if p.config.Log == nil || p.config.Log.Path == "" {
+		return "", nil
+	}
+	return filepath.Abs(p.config.Log.Path)
 }
 
 func (p *controlPlane) openLog(context.Context) (err error) {
@@ -156,7 +187,24 @@ func (p *controlPlane) startEtcd(ctx context.Context) error {
 		CAFile:    p.config.Etcd.CAFile,
 		CertFile:  p.config.Etcd.CertFile,
 		KeyFile:   p.config.Etcd.KeyFile,
+
+		RefusedWrite: newRefusedWriteError,
+		OnSpace:      p.warnWhileRunning,
 	}, p.initializeStore)
+}
+
+// newRefusedWriteError is what clients of the API server receive for a write for which
+// there is no space.
+func newRefusedWriteError(reason string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: reason,
+	}}
+}
+
+// warnWhileRunning also records the warning, for those who observe the control plane.
+func (p *controlPlane) warnWhileRunning(msg string) {
+	p.warn(msg)
+	p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: msg})
 }
 
 func (p *controlPlane) closeEtcd() error {

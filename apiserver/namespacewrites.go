@@ -1,11 +1,15 @@
 package apiserver
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // namespaceWrites keeps the writes in flight that may store an object in a namespace.
@@ -14,9 +18,14 @@ type namespaceWrites struct {
 	inFlight map[*namespaceWrite]struct{}
 }
 
+// upstreamNamespaceGrace is how long upstream's namespace controller waits for writes
+// in flight. It applies to those of which the end is not known.
+const upstreamNamespaceGrace = 5 * time.Second
+
 // namespaceWrite is one write in flight.
 type namespaceWrite struct {
 	namespace string
+	timer     *time.Timer       // that ends it; nil until endAfter
 	drains    []*namespaceDrain // that wait for it; usually none
 }
 
@@ -56,6 +65,35 @@ func (n *namespaceWrites) end(w *namespaceWrite) {
 	}
 }
 
+// endRequest removes the write of a request, of which the handler has returned.
+// Upstream may have left the work of a canceled request to another goroutine, which may
+// still store the object.
+func (n *namespaceWrites) endRequest(ctx context.Context, w *namespaceWrite) {
+	if ctx.Err() != nil {
+		n.endAfter(w, upstreamNamespaceGrace)
+		return
+	}
+	n.end(w)
+}
+
+// endAfter removes a write after a delay.
+func (n *namespaceWrites) endAfter(w *namespaceWrite, delay time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w.timer = time.AfterFunc(delay, func() { n.end(w) })
+}
+
+// stop ends the timers. Writes that they would have ended stay in flight.
+func (n *namespaceWrites) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for w := range n.inFlight {
+		if w.timer != nil {
+			w.timer.Stop()
+		}
+	}
+}
+
 // drain returns a channel that is closed when the writes have ended that are in flight
 // in a namespace now.
 func (n *namespaceWrites) drain(namespace string) <-chan struct{} {
@@ -83,6 +121,16 @@ func (s *Server) DrainNamespace(name string) <-chan struct{} {
 	if err == nil && ns.DeletionTimestamp == nil {
 		return nil
 	}
+	if s.hasAggregatedServers() {
+		s.namespaceWrites.endAfter(s.namespaceWrites.begin(name), upstreamNamespaceGrace)
+	}
 	// A namespace that is not in the cache is read from the storage by admission.
 	return s.namespaceWrites.drain(name)
+}
+
+// hasAggregatedServers reports whether other API servers serve some of the groups. They
+// may admit writes in a namespace that is being deleted until they have observed it.
+func (s *Server) hasAggregatedServers() bool {
+	all, err := s.apiServices.List(labels.Everything())
+	return err != nil || slices.ContainsFunc(all, func(a *apiregistrationv1.APIService) bool { return a.Spec.Service != nil })
 }

@@ -1,11 +1,19 @@
 package apiserver
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 )
 
 func isClosed(c <-chan struct{}) bool {
@@ -58,6 +66,58 @@ func TestNamespaceWritesAreCounted(t *testing.T) {
 		}
 		close(f.release)
 		<-drained
+	})
+}
+
+// Upstream may still store the object of a request that was canceled: it has left it to
+// another goroutine.
+func TestCanceledWriteIsCountedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBarrierFixture()
+		ctx, cancel := context.WithCancel(t.Context())
+		answer := f.sendRequest(ctx, "alice", "create", "pod")
+		cancel()
+		close(f.release)
+		<-answer
+		drained := f.writes.drain("default")
+		<-time.After(upstreamNamespaceGrace - 1)
+		synctest.Wait()
+		if isClosed(drained) {
+			t.Error("the write is not counted")
+		}
+		<-time.After(1)
+		synctest.Wait()
+		if !isClosed(drained) {
+			t.Error("the write is counted for ever")
+		}
+		f.writes.endAfter(f.writes.begin("default"), upstreamNamespaceGrace)
+		f.writes.stop() // or the bubble does not end
+	})
+}
+
+// An aggregated API server admits writes until it has observed the deletion itself,
+// which this one cannot know.
+func TestDrainWaitsForAggregatedServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+		services := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+		s := &Server{informers: shared, apiServices: listers.NewAPIServiceLister(services), namespaceWrites: &namespaceWrites{}}
+		add := func(a *apiregistrationv1.APIService) {
+			t.Helper()
+			if err := services.Add(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(&apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.local"}})
+		if !isClosed(s.DrainNamespace("ns")) {
+			t.Error("waits although no API server is aggregated")
+		}
+		add(&apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{}}})
+		began := time.Now()
+		<-s.DrainNamespace("ns")
+		if took := time.Since(began); took != upstreamNamespaceGrace {
+			t.Errorf("waited for %v", took)
+		}
 	})
 }
 

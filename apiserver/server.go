@@ -19,6 +19,7 @@ import (
 	"k8s.io/component-base/configz"
 	_ "k8s.io/component-base/metrics/prometheus/version" // registers kubernetes_build_info
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
@@ -39,9 +40,11 @@ type Server struct {
 	writeBarrier    *writeBarrier
 	namespaceWrites *namespaceWrites
 	ownWrites       *ownWrites
+	requestEnd      *requestEnd
 
 	// informers are the API server's own.
-	informers informers.SharedInformerFactory
+	informers   informers.SharedInformerFactory
+	apiServices listers.APIServiceLister
 
 	grants []Grant
 
@@ -111,7 +114,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
 	installOutsideHandler(front, cfg.Outside)
-	counter := installRequestCounter(front)
+	counter, requestEnd := installRequestCounter(front), installRequestEnd(front)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, err
@@ -147,7 +150,9 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		writeBarrier:    barrier,
 		namespaceWrites: namespaceWrites,
 		ownWrites:       ownWrites,
+		requestEnd:      requestEnd,
 		informers:       shared,
+		apiServices:     aggregator.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister(),
 		grants:          cfg.Grants,
 		bootstrapped:    make(chan struct{}),
 		cancel:          cancel,
@@ -315,10 +320,24 @@ func (s *Server) Err() error {
 	}
 }
 
+// BeginClose gives the requests in flight a few seconds to end, and then cancels them.
+// Close begins with it; call it earlier if parts that wait for their requests are
+// closed first.
+func (s *Server) BeginClose() {
+	s.ownWrites.webhooksApply.Store(false)
+	s.requestEnd.begin()
+}
+
 // Close drains the server and returns when it has ended.
 func (s *Server) Close() error {
-	s.ownWrites.webhooksApply.Store(false)
+	s.BeginClose()
 	s.cancel()
-	<-s.done
+	select {
+	case <-s.done:
+	case <-time.After(requestGrace + closeTimeout):
+		return errCloseTimeout
+	}
+	s.requestEnd.finish()
+	s.namespaceWrites.stop()
 	return s.err
 }

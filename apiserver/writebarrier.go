@@ -51,7 +51,7 @@ func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *name
 				defer b.finishWrite()
 			}
 			if ok && storesInNamespace(info) {
-				defer writes.end(writes.begin(info.Namespace))
+				defer writes.endRequest(req.Context(), writes.begin(info.Namespace))
 			}
 			h.ServeHTTP(w, req)
 		}), cfg)

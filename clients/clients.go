@@ -9,6 +9,7 @@ package clients
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		cl.gate.Handle(r.wrap(w), r.req, next)
 		return
 	}
-	observe.ServeCall(cl.name, &r.call.Wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
+	r.call.Wrote = observe.CollectWrites(func() { cl.gate.Handle(r.wrap(w), r.req, next) })
 }
 
 // clientOf returns the client that sends a request.
@@ -155,6 +156,15 @@ func (c *Clients) NameOf(program string) string {
 		found = name
 	}
 	return cmp.Or(found, program)
+}
+
+var errClosing = errors.New("the control plane is stopping")
+
+// Close makes held writes fail, so that the API server need not wait for them.
+func (c *Clients) Close() {
+	for _, cl := range c.sorted() {
+		cl.gate.CloseWithError(errClosing)
+	}
 }
 
 // Snapshot returns the clients by name.

@@ -131,6 +131,7 @@ func (c *namespaceController) runWorker(ctx context.Context) {
 func (c *namespaceController) syncNamespace(ctx context.Context, name string) {
 	defer c.queue.Done(name)
 	log := klog.FromContext(ctx)
+	log.V(4).Info("Syncing namespace", "namespace", name)
 	if !c.isDeleted(name) { // it is gone, or was created again
 		c.queue.Forget(name)
 		c.forgetName(name)

@@ -14,7 +14,7 @@ const Paused State = "paused"
 // stoppedReason is the reason of a controller that is off because it was stopped.
 const stoppedReason = "stopped"
 
-var errStopped = errors.New("the controller was stopped before this write was sent")
+var errStopped = errors.New("the controller was stopped before this call was sent")
 
 // replaceGate returns a new gate, for the run that is built next. Goroutines that
 // an earlier run has left behind keep their own gate, which is closed.
@@ -89,7 +89,7 @@ func (u *unit) closeActiveGate() {
 	}
 }
 
-// closeGate keeps goroutines that a run has left behind from writing.
+// closeGate keeps goroutines that a run has left behind from calling the API server.
 func (u *unit) closeGate() {
 	if g := u.currentGate(); g != nil {
 		g.CloseWithError(errStopped)

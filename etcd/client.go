@@ -22,7 +22,7 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.lifetime, func() { cancel(s.lifetime.failure()) })()
-	c, err := s.Client()
+	c, err := s.newClient(nil)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,16 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 
 // Client returns a new client of the store. A client of an embedded member reads,
 // writes and watches by function calls. It connects only if the connection itself is
-// used.
+// used. Its writes fail with Config.RefusedWrite while there is no space for them.
 func (s *Server) Client() (*clientv3.Client, error) {
+	if s.member == nil {
+		return s.newClient(nil)
+	}
+	return s.newClient(s.member.guard)
+}
+
+// newClient returns a client whose writes pass a guard; nil = none.
+func (s *Server) newClient(guard *spaceGuard) (*clientv3.Client, error) {
 	cfg := clientv3.Config{Endpoints: s.endpoints, Logger: zap.NewNop()}
 	if s.member == nil {
 		return s.newClusterClient(cfg)
@@ -54,8 +62,11 @@ func (s *Server) Client() (*clientv3.Client, error) {
 	}
 	srv := s.member.etcd.Server
 	keys := adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))
-	c.KV = clientv3.NewKVFromKVClient(abandonableKV{keys, s.lifetime}, c)
 	leases := adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(srv))
+	if guard != nil {
+		keys, leases = guardedKV{keys, guard}, guardedLease{leases, guard}
+	}
+	c.KV = clientv3.NewKVFromKVClient(abandonableKV{keys, s.lifetime}, c)
 	c.Lease = clientv3.NewLeaseFromLeaseClient(abandonableLease{leases, s.lifetime}, c, leaseKeepAliveTimeout)
 	maintenance := adapter.MaintenanceServerToMaintenanceClient(v3rpc.NewMaintenanceServer(srv, nil))
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(abandonableMaintenance{maintenance, s.lifetime}, c)

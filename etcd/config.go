@@ -20,6 +20,17 @@ type Config struct {
 	NoSync bool
 	// Logger receives etcd's log; nil means no log.
 	Logger *zap.Logger
+	// RefusedWrite returns the error of a write of Client that is refused because there is
+	// no space; nil means a plain error.
+	RefusedWrite func(reason string) error
+	// OnSpace receives a line when writes begin to be refused, and when they are accepted
+	// again; nil means that it is only logged. It must not block.
+	OnSpace func(message string)
+
+	// quotaBytes limits the database, and freeBytes returns the free space on the disk of
+	// Dir; zero means the defaults. For tests.
+	quotaBytes int64
+	freeBytes  func() (bytes uint64, known bool)
 
 	// Endpoints are the URLs of a cluster to use instead of an embedded member: all
 	// http:// or all https://, each with a port.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -29,7 +30,53 @@ func mountTmpfs(t *testing.T, dir, options string, flags uintptr) {
 	must(t, syscall.Mount("none", dir, "tmpfs", flags, options))
 }
 
-// A server whose disk becomes full fails. After space is freed it starts again with
+// A server whose disk becomes full refuses writes and serves reads, whatever the number
+// of writers. It goes on when there is space again.
+func TestDiskFullRefusesWrites(t *testing.T) {
+	disk := os.Getenv(dirEnv)
+	if os.Getenv(roleEnv) == "" {
+		runSandboxed(t, "disk", t.TempDir())
+		return
+	}
+	ballast := filepath.Join(disk, "ballast")
+	mountTmpfs(t, disk, "size=256m", 0)
+	must(t, os.WriteFile(ballast, make([]byte, 128<<20), 0o600))
+	reports := &spaceReports{}
+	s := startServer(t, Config{Dir: filepath.Join(disk, "data"), RefusedWrite: refusedForTest, OnSpace: reports.add})
+	c, err := s.Client()
+	must(t, err)
+	defer c.Close()
+	var acked [16]int
+	var writers sync.WaitGroup
+	for w := range acked {
+		writers.Go(func() {
+			for err := error(nil); err == nil; acked[w]++ {
+				if _, err = c.Put(testContext(t), fmt.Sprintf("k%d-%d", w, acked[w]), strings.Repeat("v", 1<<20)); err != nil {
+					acked[w]--
+					if !errors.Is(err, errRefused) {
+						t.Errorf("writer %d: %v", w, err)
+					}
+				}
+			}
+		})
+	}
+	writers.Wait()
+	await(t, "a report", func() bool { return reports.contain("all writes are refused: the disk of " + s.cfg.Dir) })
+	must(t, s.Err())
+	for w, n := range acked {
+		for i := range n {
+			getKey(t, c, fmt.Sprintf("k%d-%d", w, i))
+		}
+	}
+	must(t, os.Remove(ballast))
+	await(t, "a write", func() bool {
+		_, err := c.Put(testContext(t), "new", "v")
+		return err == nil
+	})
+	t.Logf("%v acknowledged", acked)
+}
+
+// A server that cannot write although the disk had space fails. After space is freed it starts again with
 // every write that was acknowledged.
 func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 	disk := os.Getenv(dirEnv)
@@ -41,7 +88,7 @@ func TestDiskFullKeepsAcknowledgedWrites(t *testing.T) {
 
 	case "disk":
 		// Without the ballast there is enough space to replay the log.
-		mountTmpfs(t, disk, "size=128m", 0)
+		mountTmpfs(t, disk, "size=160m", 0)
 		must(t, os.WriteFile(ballast, make([]byte, 80<<20), 0o600))
 		writes := runChild(t, childCommand(t, "writer", disk))
 		if writes == 0 {

@@ -7,6 +7,9 @@
 //     leaves no goroutine, no lock, and no new file.
 //   - Unless [Config.NoSync] is set, an acknowledged write survives the end of the
 //     process at any moment.
+//   - While the disk is nearly full, writes of an embedded member's clients are refused
+//     and reads are served: see [Config.RefusedWrite]. While the database is nearly full,
+//     new keys are refused, and old revisions and free pages are removed.
 //   - An error that etcd treats as fatal does not end the process. Start returns it, or
 //     Done is closed and Err returns it. Goroutines, a file lock and a spare file may
 //     then remain until the process ends.

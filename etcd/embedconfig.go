@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
@@ -20,10 +21,11 @@ const (
 	// and 0.2 % with this value.
 	tickInterval = 500 * time.Millisecond
 	// The timer must not expire before that: raft panics in an election while entries
-	// wait to be applied, which takes seconds on a slow disk.
+	// wait to be applied, which takes seconds on a slow disk. Etcd grants no lease that is
+	// shorter than one and a half of it.
 	electionTimeout = 20 * tickInterval
 
-	quotaBytes = 8 << 30
+	defaultQuotaBytes = 8 << 30
 
 	// progressInterval is how often a watch without events gets a progress
 	// notification, which becomes a client's bookmark. Upstream's watch cache sends
@@ -59,7 +61,7 @@ func newEmbedConfig(cfg Config, lg *zap.Logger) (*embed.Config, error) {
 	c.TickMs = uint(tickInterval.Milliseconds())
 	c.ElectionMs = uint(electionTimeout.Milliseconds())
 	c.InitialElectionTickAdvance = false
-	c.QuotaBackendBytes = quotaBytes
+	c.QuotaBackendBytes = cmp.Or(cfg.quotaBytes, defaultQuotaBytes)
 	c.WatchProgressNotifyInterval = progressInterval
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	c.MaxSnapFiles, c.MaxWalFiles = maxOldFiles, maxOldFiles

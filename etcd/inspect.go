@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,9 +14,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// minFreeBytes is what a start may write before any client does: two log files, the
-// first pages of the database, and a reserve.
-const minFreeBytes = 3 * segmentBytes
+// minFreeBytes is what a start needs: what it may write before any client does, two log
+// files and the first pages of the database, and enough for clients to write.
+const minFreeBytes = enoughDiskBytes + 3*segmentBytes
 
 // prepareDir creates the data folder and checks that it is writable. It returns the
 // path that a start has to remove if it fails, if any.
@@ -58,13 +59,16 @@ type raftIndexes struct {
 
 // inspectFiles reads the files of the member in dir. It returns an error for damage on
 // which etcd would panic or, worse, which it would not notice.
-func inspectFiles(dir string) (raftIndexes, error) {
+func inspectFiles(ctx context.Context, dir string) (raftIndexes, error) {
 	dbPath := filepath.Join(dir, "member", "snap", "db")
 	logDir := filepath.Join(dir, "member", "wal")
 
 	var c raftIndexes
 	if fileutil.Exist(dbPath) {
-		db, err := inspectDB(dbPath)
+		db, err := inspectDB(ctx, dbPath)
+		if ctx.Err() != nil {
+			return c, stoppedWaitingError(ctx)
+		}
 		if err != nil {
 			return c, damageError(dir, err)
 		}

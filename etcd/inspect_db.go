@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type dbSummary struct {
 
 // inspectDB walks the tree of every bucket. Etcd does the same when it opens the file,
 // but in goroutines whose panic ends the process.
-func inspectDB(path string) (summary dbSummary, err error) {
+func inspectDB(ctx context.Context, path string) (summary dbSummary, err error) {
 	size, err := writableSize(path)
 	if err != nil || size == 0 {
 		return summary, err // etcd fills an empty file from the log
@@ -56,9 +57,9 @@ func inspectDB(path string) (summary dbSummary, err error) {
 		if tx.Size() > size {
 			return fmt.Errorf("%s is truncated: it has %d of %d bytes", path, size, tx.Size())
 		}
-		err := inspectPages(path, tx)
+		err := inspectPages(ctx, path, tx)
 		if err == nil {
-			err = tx.ForEach(inspectBucket)
+			err = tx.ForEach(func(name []byte, b *bolt.Bucket) error { return inspectBucket(ctx, name, b) })
 		}
 		if err != nil {
 			return fmt.Errorf("%s is damaged: %w", path, err)
@@ -82,11 +83,14 @@ func writableSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-func inspectBucket(name []byte, b *bolt.Bucket) error {
+func inspectBucket(ctx context.Context, name []byte, b *bolt.Bucket) error {
 	revisions := bytes.Equal(name, schema.Key.Name())
 	var last []byte
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if v == nil { // of a bucket; etcd has none in others
 			return fmt.Errorf("bucket %s: %q is not a key", name, k)
 		}

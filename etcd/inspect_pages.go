@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ const (
 // pageWalk follows the pages of a database from its root, as bbolt does in a goroutine
 // of its own when it opens the file for writing: there, damage ends the process.
 type pageWalk struct {
+	ctx      context.Context
 	file     io.ReaderAt
 	pageSize int64
 	seen     []bool // by page; its length is the number of pages
@@ -86,6 +88,9 @@ func (p page) element(i int) (key []byte, child uint64, err error) {
 // visit checks the tree below a page: all keys are at least least and before limit, if
 // they are given. It returns the last key.
 func (w *pageWalk) visit(id uint64, least, limit []byte) (last []byte, err error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
 	p, err := w.read(id)
 	if err != nil {
 		return nil, err
@@ -118,14 +123,14 @@ func (w *pageWalk) visit(id uint64, least, limit []byte) (last []byte, err error
 }
 
 // inspectPages checks the pages of all buckets.
-func inspectPages(path string, tx *bolt.Tx) error {
+func inspectPages(ctx context.Context, path string, tx *bolt.Tx) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	pageSize := int64(tx.DB().Info().PageSize)
-	w := pageWalk{file: file, pageSize: pageSize, seen: make([]bool, tx.Size()/pageSize)}
+	w := pageWalk{ctx: ctx, file: file, pageSize: pageSize, seen: make([]bool, tx.Size()/pageSize)}
 	root := tx.Cursor().Bucket()
 	if _, err := w.visit(uint64(root.Root()), nil, nil); err != nil {
 		return err

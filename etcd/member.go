@@ -45,8 +45,10 @@ type member struct {
 	etcd       *embed.Etcd
 	rpc        *grpc.Server
 	listener   *bufconn.Listener
+	guard      *spaceGuard
 	closing    chan struct{}
 	goroutines sync.WaitGroup
+	stopWatch  func() // ends the spaceWatch and waits for it
 }
 
 func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
@@ -64,7 +66,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	m := &member{lifetime: l, listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
-	found, err := inspectFiles(cfg.Dir)
+	found, err := inspectFiles(ctx, cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
@@ -97,8 +99,17 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 		stopped = m.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
+	m.watchSpace(cfg)
 	m.serve()
 	return m, nil
+}
+
+func (m *member) watchSpace(cfg Config) {
+	m.guard = newSpaceGuard(cfg, m.etcd.Server.Backend().ForceCommit)
+	ctx, cancel := context.WithCancel(m.lifetime)
+	var watch sync.WaitGroup
+	watch.Go(func() { newSpaceWatch(cfg, m.guard, m.etcd.Server).run(ctx) })
+	m.stopWatch = func() { cancel(); watch.Wait() }
 }
 
 // storeSize is the revision of a store and the size of its file in bytes.
@@ -164,9 +175,13 @@ func (m *member) startError(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
+		return stoppedWaitingError(ctx)
 	}
 	return nil
+}
+
+func stoppedWaitingError(ctx context.Context) error {
+	return fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
 }
 
 // serve serves clients.
@@ -226,6 +241,9 @@ func (m *member) close() bool {
 // stop closes the connections of clients first, so that no call uses a closed store.
 func (m *member) stop() {
 	close(m.closing)
+	if m.stopWatch != nil {
+		m.stopWatch()
+	}
 	if m.rpc != nil {
 		cut := time.AfterFunc(drainTimeout, m.rpc.Stop)
 		m.rpc.GracefulStop()

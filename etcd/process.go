@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
@@ -53,6 +52,6 @@ func acquireStartSlot(ctx context.Context) (release func(), err error) {
 	case startSlot <- struct{}{}:
 		return func() { <-startSlot }, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("stopped waiting for it to become ready: %w", context.Cause(ctx))
+		return nil, stoppedWaitingError(ctx)
 	}
 }

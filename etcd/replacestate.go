@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -37,6 +38,9 @@ func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.
 	done.Revisions = map[string]int64{}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		w := stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: &done}
+		if s.member != nil {
+			w.guard = s.member.guard
+		}
 		for range maxWriteRounds {
 			equal, err := w.writeDifferences()
 			if err == nil && equal {
@@ -56,6 +60,7 @@ type stateWriter struct {
 	client *clientv3.Client
 	prefix string
 	want   snapshot.State
+	guard  *spaceGuard        // nil for a cluster
 	leases []clientv3.LeaseID // of want.TTLs, granted when first needed
 	done   *WriteResult
 }
@@ -71,6 +76,13 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	if len(plan.Deletes)+len(plan.Puts) == 0 {
 		return true, nil
 	}
+	if w.guard != nil {
+		end, err := w.guard.admit(update, writtenBytes(plan)) // before a part of it is written
+		if err != nil {
+			return false, err
+		}
+		defer end()
+	}
 	if err := w.commitChanges(plan.Deletes); err != nil {
 		return false, err
 	}
@@ -83,6 +95,13 @@ func (w *stateWriter) writeDifferences() (equal bool, err error) {
 	w.done.Deleted += plan.Deleted
 	w.done.Replaced += plan.Replaced
 	return false, nil
+}
+
+func writtenBytes(plan snapshot.Plan) (bytes int) {
+	for _, write := range slices.Concat(plan.Deletes, plan.Puts) {
+		bytes += len(write.Key) + len(write.Value)
+	}
+	return bytes
 }
 
 // commitChanges writes in as few transactions as possible.

@@ -153,6 +153,9 @@ type Called struct {
 	Wrote []Written `json:"wrote,omitempty"`
 	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
+	// AfterSync is the ID of the sync that started the goroutine of the call, if that
+	// sync had ended; otherwise 0.
+	AfterSync uint64 `json:"afterSync,omitempty"`
 	// Client is who made the call, if that is a client outside of the process.
 	Client       *Caller `json:"client,omitempty"`
 	FieldManager string  `json:"fieldManager,omitempty"`

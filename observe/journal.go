@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 type Journal struct {
 	all, notable *ring
 
+	filling chan struct{} // receives when a part of the ring was filled
+
 	readerWaiting atomic.Bool // a reader waits for wake
 	wake          atomic.Pointer[chan struct{}]
 }
@@ -21,6 +24,7 @@ func newJournal(size int) *Journal {
 	j := &Journal{
 		all:     newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
 		notable: newRing(size, func(r *Record) uint64 { return r.notablePos }),
+		filling: make(chan struct{}, 1),
 	}
 	j.wake.Store(new(make(chan struct{})))
 	return j
@@ -36,6 +40,12 @@ func (j *Journal) append(e Event, now time.Time) uint64 {
 	j.all.storeRecord(r)
 	if notable {
 		j.notable.storeRecord(r)
+	}
+	if r.Seq%uint64(max(len(j.all.slots)/8, 1)) == 0 {
+		select {
+		case j.filling <- struct{}{}:
+		default:
+		}
 	}
 	if j.readerWaiting.Load() && j.readerWaiting.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))
@@ -131,6 +141,24 @@ func (p *Page) addMatching(r *Record, q *Query) {
 	if q.Match(r) {
 		p.Records = append(p.Records, *r)
 	}
+}
+
+// addOlder adds records, in order, that the page does not have.
+func (p *Page) addOlder(list []*Record, q *Query) {
+	have := map[uint64]bool{}
+	for i := range p.Records {
+		have[p.Records[i].Seq] = true
+	}
+	added := 0
+	for _, r := range list {
+		if r.Seq > q.After && !have[r.Seq] && q.Match(r) {
+			p.Records = append(p.Records, *r)
+			added++
+		}
+	}
+	p.Missed -= min(p.Missed, uint64(added))
+	slices.SortFunc(p.Records, func(a, b Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	p.keepNewest(q.Limit)
 }
 
 // keepNewest keeps the newest n records and counts the others as missed.

@@ -125,9 +125,43 @@ func TestNoteWrite(t *testing.T) {
 	if got := calls[1].Event.(*Called).Wrote; got != nil {
 		t.Errorf("a read wrote %v", got)
 	}
+	if got := CollectWrites(func() { NoteWrite(pod("a")) }); !slices.Equal(got, []Written{pod("a")}) {
+		t.Errorf("a call that is recorded elsewhere wrote %v", got)
+	}
 	ran := false
 	(*Recorder)(nil).Call(&Called{}, func() { ran = true })
 	if !ran {
 		t.Error("without a recorder the call is not made")
+	}
+}
+
+// What the API server repeats without an effect fills no ring, unless it fails.
+func TestSkipIdleSyncs(t *testing.T) {
+	o := New(Options{})
+	defer o.Close()
+	r := o.Recorder("kube-apiserver")
+	r.SkipIdleSyncs()
+	(*Recorder)(nil).SkipIdleSyncs()
+	sync := func(failure string, writes int) {
+		s := r.KeyedQueue("q").Begin("k", nil)
+		leave := s.Enter()
+		for range writes {
+			r.RecordCall(&Called{Verb: "update", Status: 200})
+		}
+		leave()
+		s.End(failure)
+	}
+	sync("", 0)
+	sync("", 1)
+	if n := len(recordsOf(t, o, KindSynced)); n != 1 {
+		t.Errorf("%d syncs are recorded, want the one with a write", n)
+	}
+	sync("no answer", 0)
+	sync("", 0)
+	if n := len(recordsOf(t, o, KindSynced)); n != 3 {
+		t.Errorf("%d syncs are recorded, want also the failure and its end", n)
+	}
+	if c := snapshotOf(t, o, "kube-apiserver"); c.Syncs != 4 {
+		t.Errorf("%d syncs are counted", c.Syncs)
 	}
 }

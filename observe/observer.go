@@ -48,6 +48,7 @@ type Observer struct {
 	lastProcess atomic.Pointer[Process] // as of Close
 	queues      *Queues
 	journal     *Journal
+	history     *history
 	sampler     *sampler
 
 	versions versions
@@ -82,13 +83,17 @@ func New(o Options) *Observer {
 		done:      make(chan struct{}),
 	}
 	ob.options.Store(&o)
+	ob.history = newHistory(ob.journal, o.Records)
 	for _, name := range unknownMetrics(idleMetrics) {
 		ob.warn(fmt.Errorf("runtime/metrics has no counter %s", name), "settled waits half a second after every write")
 	}
 	ob.sampler = newSampler(ob)
 	go func() {
 		defer close(ob.done)
+		var reading sync.WaitGroup
+		reading.Go(func() { ob.history.run(ctx) })
 		ob.sampler.run(ctx)
+		reading.Wait()
 	}()
 	return ob
 }
@@ -150,7 +155,12 @@ func (o *Observer) markActive(now time.Time) { storeMax(&o.lastActivity, now.Uni
 
 // Records implements Source.
 func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
-	return o.journal.Records(ctx, q)
+	page, err := o.journal.Records(ctx, q)
+	if first, _ := o.journal.all.bounds(); err == nil && q.Causes && q.After < first {
+		o.history.advance()
+		page.addOlder(o.history.recordsBefore(first), &q)
+	}
+	return page, err
 }
 
 // Wait returns when there is a record after the given Seq, or when ctx ends.

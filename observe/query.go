@@ -9,6 +9,7 @@ type Query struct {
 	Sync       uint64  `json:"sync,omitempty"`       // only records of this sync
 	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state, without Leases and Events
 	Reads      bool    `json:"reads,omitempty"`      // include calls that only read
+	Causes     bool    `json:"causes,omitempty"`     // include what the rings have dropped and what led to objects that exist
 	Limit      int     `json:"limit,omitempty"`      // keep only the newest; 0 = all
 }
 

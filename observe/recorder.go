@@ -20,6 +20,8 @@ type Recorder struct {
 	watched sync.Map // set of resources
 	writes  sync.Map // WriteCount without its count → *atomic.Int64
 
+	skipsIdle atomic.Bool // see SkipIdleSyncs
+
 	keyed sync.Map // name → *KeyedQueue
 
 	writing atomic.Int64 // writes without an answer, except of Leases and Events
@@ -129,9 +131,13 @@ func (r *Recorder) RecordCall(c *Called) {
 	}
 	now := time.Now()
 	c.Controller = r.name
-	w := currentScope().activeSync()
-	if w != nil {
+	s := currentScope()
+	w := s.activeSync()
+	switch {
+	case w != nil:
 		c.Sync = w.id
+	case s != nil && s.run != nil && s.recorder == r:
+		c.AfterSync = s.run.id
 	}
 	r.countCall(c, w)
 	if c.IsWrite() && !c.IsRoutine() {
@@ -203,11 +209,21 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	r.observer.append(l, time.Now())
 }
 
+// SkipIdleSyncs leaves out the records of syncs that no event caused and that changed
+// nothing, unless one has failed: the API server requeues its own keys all the time.
+func (r *Recorder) SkipIdleSyncs() {
+	if r != nil {
+		r.skipsIdle.Store(true)
+	}
+}
+
 func (r *Recorder) recordSync(s *Synced, now time.Time) {
 	r.syncs.Add(1)
 	r.observer.markActive(now)
 	if s.Failed() {
 		r.failures.Add(1)
+	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {
+		return
 	}
 	r.observer.append(s, now)
 }

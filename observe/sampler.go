@@ -67,7 +67,7 @@ func (s *sampler) sample(now time.Time) {
 	for _, q := range s.observer.queues.sorted() {
 		if q.recorder == nil || q.recorder.observer == s.observer {
 			seen[q.id()] = true
-			s.sampleQueue(q.takeSample(), now)
+			s.sampleQueue(q.takeSample(), now, q.recorder != nil && q.recorder.skipsIdle.Load())
 		}
 	}
 	for _, v := range more {
@@ -75,7 +75,7 @@ func (s *sampler) sample(now time.Time) {
 			continue
 		}
 		seen[queueID{v.Controller, v.Name}] = true
-		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight}, now)
+		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, false)
 	}
 	for id := range s.queues {
 		if !seen[id] {
@@ -95,7 +95,9 @@ func (s *sampler) fillRates(p *Process, now time.Time) {
 	}
 }
 
-func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
+// sampleQueue adds a sample, and records it if the numbers have changed; with
+// onlyWaiting, only if keys wait.
+func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, onlyWaiting bool) {
 	id := queueID{e.Controller, e.Queue}
 	h := s.queues[id]
 	if h == nil || e.Adds < h.last.Adds { // the controller was restarted
@@ -108,7 +110,9 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time) {
 	}
 	if *e != h.last {
 		h.last = *e
-		s.observer.append(e, now)
+		if !onlyWaiting || e.Depth+e.InFlight > 0 {
+			s.observer.append(e, now)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type ReadyInfo struct {
 	Kubeconfig  string // path
 	Context     string // context that is now current in the user's own kubeconfig
 	Command     string // command that needs no setup, such as "ctrlplane kubectl"
+	StopCommand string // command that stops it; empty if Ctrl-C does
 	Shell       Shell
 }
 
@@ -55,7 +56,11 @@ func RenderReady(mode Mode, info ReadyInfo) string {
 	if info.Command != "" {
 		r.writeText("  Or: %s get namespaces", mode.paintStrong(info.Command))
 	}
-	r.writeText("  Press %s to stop.", mode.paintStrong("Ctrl-C"))
+	if info.StopCommand != "" {
+		r.writeText("  To stop it: %s", mode.paintStrong(info.StopCommand))
+	} else {
+		r.writeText("  Press %s to stop.", mode.paintStrong("Ctrl-C"))
+	}
 	return r.String()
 }
 

@@ -66,6 +66,14 @@ func TestRenderReady(t *testing.T) {
 	}
 }
 
+func TestRenderReadyInTheBackground(t *testing.T) {
+	info := persistentInfo()
+	info.StopCommand = "ctrlplane --name demo down"
+	if got := RenderReady(Mode{}, info); !strings.Contains(got, "  To stop it: ctrlplane --name demo down\n") || strings.Contains(got, "Ctrl-C") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // stripEscapes removes style escapes.
 func stripEscapes(s string) string {
 	var b strings.Builder

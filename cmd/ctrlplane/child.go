@@ -57,7 +57,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 	}()
 	quiet := ui.NewProgress(io.Discard, ui.Mode{})
 	defer quiet.Close()
-	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, ready: func() error {
+	return u.serve(ctx, &session{up: u, view: viewNone, progress: quiet, warner: quiet, ready: func() error {
 		s := &u.server
 		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
 			Protocol:   childproc.ProtocolVersion,

@@ -35,7 +35,7 @@ func onKubernetesExit(ctx context.Context, s *ctrlplane.Server, started *atomic.
 		if (ctx.Err() != nil || failed.Load()) && !started.Load() {
 			runtime.Goexit()
 		}
-		fmt.Fprintf(stderr, "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
+		fmt.Fprintf(errorOutput(), "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())
 		exitNow()
 	}
 }

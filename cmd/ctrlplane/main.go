@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
@@ -48,13 +50,24 @@ func printError(err error) {
 		return
 	}
 	if text := words.OneLine(err.Error()); text != "" {
-		fmt.Fprintf(stderr, "ctrlplane: %s\n", text)
+		fmt.Fprintf(errorOutput(), "ctrlplane: %s\n", text)
 	}
 }
 
 // printWarning prints a warning as one line.
 func printWarning(msg string) {
-	fmt.Fprintf(stderr, "ctrlplane: warning: %s\n", words.OneLine(msg))
+	fmt.Fprintf(errorOutput(), "ctrlplane: warning: %s\n", words.OneLine(msg))
+}
+
+// detachedStderr replaces stderr in a process that has no terminal; nil = it has one.
+var detachedStderr atomic.Pointer[os.File]
+
+// errorOutput is where errors and warnings of this process go.
+func errorOutput() io.Writer {
+	if f := detachedStderr.Load(); f != nil {
+		return f
+	}
+	return stderr
 }
 
 // exit ends the process. Besides main, only a second signal and Kubernetes' own

@@ -41,6 +41,8 @@ func newObjectOutput() *outputFlag {
 
 func (o *outputFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "output format: "+o.choices())
+	// It only fails for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // choices is "wide, json or yaml".

@@ -25,6 +25,7 @@ func newRootCommand() *cobra.Command {
 manager in one process, without containers, downloads or network access, and
 watch what they do.`,
 		Example: `  ctrlplane up                         start a control plane, or the same one again
+  ctrlplane up -d                      start it in the background
   ctrlplane up --ephemeral             start one that leaves nothing behind
   ctrlplane kubectl get namespaces     use it, from another shell
   ctrlplane top                        watch the work queues of all controllers
@@ -50,7 +51,8 @@ watch what they do.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
-	addGroup(root, "start", "Start and stop:", newUpCommand(t), newRunCommand(t))
+	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t),
+		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
@@ -62,6 +64,7 @@ watch what they do.`,
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t))
 	rejectUnknownTopics(root)
+	addCompletions(root, t)
 	return root
 }
 
@@ -128,11 +131,23 @@ func rejectUnknownTopics(root *cobra.Command) {
 				return rejectUnknownVerb(found, rest)
 			}
 		case "completion":
+			c.Short, c.Long = "Print a script that completes command lines in a shell", completionHelp
 			c.Args = rejectUnknownVerb
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 }
+
+const completionHelp = `Print a script that completes verbs, flags, and the names of control planes,
+controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put one
+line where your shell reads it when it starts:
+
+  bash         source <(ctrlplane completion bash)                                 ~/.bashrc
+  zsh          autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)  ~/.zshrc
+  fish         ctrlplane completion fish | source                                  ~/.config/fish/config.fish
+  PowerShell   ctrlplane completion powershell | Out-String | Invoke-Expression    $PROFILE
+
+In bash it needs the package bash-completion.`
 
 func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -148,6 +163,7 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 // otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
 var otherTools = map[string]string{
 	"cluster": "up", "create": "up", "start": "up", "serve": "up", "launch": "up",
+	"clusters": "list", "profile": "list", "remove": "delete", "destroy": "delete",
 	"dashboard": "top", "ui": "top", "exec": "run", "describe": "kubectl describe",
 	"get": "kubectl get", "apply": "kubectl apply", "config": "kubeconfig", "unpause": "controllers resume",
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/live"
@@ -25,13 +26,35 @@ import (
 type session struct {
 	up       *upCommand
 	view     viewMode
-	progress *ui.Progress // until the live view opens
+	progress startDisplay // until the live view opens
+	warner   warner       // shows warnings; may be progress
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
 
 	mu       sync.Mutex
 	warnings []string // all so far
 }
+
+// explainLocked says how to stop the control plane that uses the data folder already.
+func (u *upCommand) explainLocked(err error) error {
+	locked, ok := errors.AsType[*datadir.LockedError](err)
+	if !ok || locked.PID == 0 {
+		return err
+	}
+	return fmt.Errorf("data folder %s is in use by process %d: stop it with %q, or choose another --name or --data-dir",
+		locked.Path, locked.PID, u.target.commandLine("down"))
+}
+
+// startDisplay shows a start. A *ui.Progress is one.
+type startDisplay interface {
+	Begin(stage string)
+	End(stage string, took time.Duration, err error)
+	Print(text string)
+	warner
+	Close() error
+}
+
+type warner interface{ Warn(msg string) }
 
 // serve starts the control plane and blocks until it stops.
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
@@ -50,7 +73,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	var started atomic.Bool
 	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
-		return err
+		return u.explainLocked(err)
 	}
 	started.Store(true)
 	defer func() { err = errors.Join(err, s.Close()) }()
@@ -68,16 +91,27 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext)) }()
 		}
 	}
-	v.progress.Print(ui.RenderReady(v.mode, u.readyInfo(time.Since(began), u.merge)))
+	if err := v.showReady(u.readyInfo(time.Since(began), u.merge)); err != nil {
+		return err
+	}
 	return v.watchUntilEnd(ctx)
 }
 
-// warn shows a warning, in the progress of the start and in the live view.
+// showReady shows that the control plane is usable.
+func (v *session) showReady(info ui.ReadyInfo) error {
+	if d, ok := v.progress.(*detachedDisplay); ok {
+		return d.reportReady(info)
+	}
+	v.progress.Print(ui.RenderReady(v.mode, info))
+	return nil
+}
+
+// warn shows a warning, in the progress of the start or on stderr, and in the live view.
 func (v *session) warn(msg string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.warnings = append(v.warnings, msg)
-	v.progress.Warn(msg) // does nothing once it is closed
+	v.warner.Warn(msg) // does nothing once it is closed
 }
 
 func (v *session) warningsSoFar() []string {
@@ -141,7 +175,7 @@ func (v *session) runView(ctx context.Context) error {
 		return err
 	}
 	// Short lines: terminals break long ones in the middle of a word.
-	fmt.Printf("The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.target.commandLine("top"))
+	fmt.Printf("The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
@@ -162,6 +196,14 @@ func checkUserKubeconfig() error {
 	return nil
 }
 
+// servedTarget selects the control plane that is served, also if it has no name of its own.
+func (u *upCommand) servedTarget() *target {
+	if u.ephemeral {
+		return &target{name: u.server.Name}
+	}
+	return u.target
+}
+
 func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 	s := &u.server
 	info := ui.ReadyInfo{
@@ -171,11 +213,14 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
-		Command:    u.target.commandLine("kubectl"),
+		Command:    u.servedTarget().commandLine("kubectl"),
 		Shell:      ui.DetectShell(runtime.GOOS, os.Environ()),
 	}
 	if !u.ephemeral {
 		info.Dir = s.DataDir()
+	}
+	if u.detach {
+		info.StopCommand = u.servedTarget().commandLine("down")
 	}
 	if merged {
 		info.Context = s.KubeconfigObject().CurrentContext

@@ -25,6 +25,7 @@ type target struct {
 	dataDir string
 	named   func() bool // whether --name or --data-dir was given
 	noted   sync.Once   // by noteChoice
+	quiet   bool        // noteChoice says nothing
 }
 
 func (t *target) addFlags(root *cobra.Command) {
@@ -93,16 +94,24 @@ func (t *target) runningDataDir() (string, error) {
 	}
 	switch {
 	case !running:
-		return "", notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+		return "", t.notRunning(path)
 	case state.Server == "":
 		return "", fmt.Errorf("the control plane in %s is still starting: try again in a moment", path)
 	}
 	return path, nil
 }
 
+// notRunning says what to do about a control plane that is not running.
+func (t *target) notRunning(path string) error {
+	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
+		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %q shows its log, start it again with %q", t.name, t.commandLine("logs"), t.commandLine("up"))}
+	}
+	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+}
+
 // noteChoice says which control plane is used although none was named.
 func (t *target) noteChoice(c candidate) {
-	if t.named() || inKubeconfig(c.path) {
+	if t.quiet || t.named() || inKubeconfig(c.path) {
 		return
 	}
 	t.noted.Do(func() {

@@ -45,8 +45,8 @@ func newTraceCommand(t *target) *cobra.Command {
 		Long: `Show what happened to an object and what that set off, as a tree of causes and
 effects: the client that wrote it, the controllers that saw the write, how long
 their keys waited and their syncs took, what they wrote, and what that set off in
-turn. Syncs without changes are only counted. A dashed line means that a cause is
-likely, but not certain.
+turn. The first lines say what happened in short. What changed nothing is only
+counted. A dashed line means that a cause is likely, but not certain.
 
 KIND is any name that kubectl accepts. "ctrlplane why" shows the opposite direction:
 what led to an object.`,
@@ -221,10 +221,13 @@ func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Obje
 	}, nil
 }
 
+// fileWidth is the number of columns of a trace that is not written to a terminal.
+const fileWidth = 100
+
 // traceStyle is the style that stdout can show.
 func traceStyle() trace.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
-	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local}
+	s := trace.Style{Color: m.Color, ASCII: m.ASCII, Zone: time.Local, Width: fileWidth}
 	if m.Width != nil {
 		s.Width = m.Width()
 	}

@@ -30,6 +30,7 @@ type upCommand struct {
 	address       string
 	port          int
 	merge         bool
+	detach        bool
 	from          string
 	ui            string
 	showsTimings  bool
@@ -47,11 +48,15 @@ func newUpCommand(t *target) *cobra.Command {
 		Long: `Start etcd, the API server, the controllers, the scheduler and simulated nodes in
 this process, and serve until interrupted. A later start with the same name is the
 same cluster: the same objects, certificates and port. Pods become Running and
-Ready as on a real kubelet, but no container is started.
+Ready as on a real kubelet; commands run in a simulated shell.
 
 Clients connect by HTTPS to a loopback address, with the kubeconfig in the data
-folder.`,
+folder.
+
+With --detach it runs in the background, independent of the terminal, until
+"ctrlplane down" or the end of the machine; "ctrlplane logs" prints its log.`,
 		Example: `  ctrlplane up
+  ctrlplane up -d                     in the background; "ctrlplane down" stops it
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
@@ -60,9 +65,15 @@ folder.`,
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
 		Args: rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if u.detach && cmd.Flags().Changed("ui") {
+				return usage.Errorf("--detach and --ui exclude each other: use one of them, and \"ctrlplane top\" for a view")
+			}
+			return u.run(cmd.Context())
+		},
 	}
 	u.addFlags(cmd)
+	cmd.Flags().BoolVarP(&u.detach, "detach", "d", false, "return when the control plane is ready, and keep it running in the background")
 	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
@@ -185,6 +196,9 @@ func (u *upCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if u.detach {
+		return u.runDetached(ctx)
+	}
 	l, err := parseViewMode(u.ui)
 	if err != nil {
 		return err
@@ -199,10 +213,19 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	progress := ui.NewProgress(screen, mode)
 	defer progress.Close() // its error, that stdout is closed, could not be shown
-	if !net.ParseIP(u.address).IsLoopback() {
-		progress.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	warnings := progress
+	if screen == io.Discard {
+		warnings = ui.NewProgress(stderr, ui.Mode{})
+		defer warnings.Close() // likewise
 	}
-	v := &session{up: u, view: l, progress: progress, mode: mode}
+	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
+}
+
+// serveShown serves, with a warning and the timings if they are due.
+func (u *upCommand) serveShown(ctx context.Context, v *session) error {
+	if !net.ParseIP(u.address).IsLoopback() {
+		v.warner.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	}
 	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }
 	}

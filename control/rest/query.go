@@ -23,6 +23,7 @@ func encodeQuery(q observe.Query) url.Values {
 	set("sync", strconv.FormatUint(q.Sync, 10))
 	set("notable", strconv.FormatBool(q.Notable))
 	set("reads", strconv.FormatBool(q.Reads))
+	set("causes", strconv.FormatBool(q.Causes))
 	set("limit", strconv.Itoa(q.Limit))
 	for _, k := range q.Kinds {
 		v.Add("kind", string(k))
@@ -51,6 +52,8 @@ func decodeQuery(v url.Values) (q observe.Query, err error) {
 			q.Notable, err = strconv.ParseBool(value)
 		case "reads":
 			q.Reads, err = strconv.ParseBool(value)
+		case "causes":
+			q.Causes, err = strconv.ParseBool(value)
 		case "limit":
 			q.Limit, err = strconv.Atoi(value)
 		case "controller":

@@ -26,11 +26,12 @@ type Gate struct {
 	random    func() float64
 	objects   ObjectReader  // for steps
 	hasFaults atomic.Bool   // a delay or a fault is set: reads are affected, too
+	isClosed  atomic.Bool   // closed is set: reads are refused, too
 	stepLock  chan struct{} // full while a step is in progress
 
 	mu            sync.Mutex
 	paused        bool
-	closed        error         // the error of every write; nil until the gate is closed
+	closed        error         // the error of every call; nil until the gate is closed
 	held          list.List     // of *heldWrite, the oldest first
 	inFlight      int           // writes sent and not yet answered
 	drained       chan struct{} // closed when inFlight is 0; nil unless Pause waits
@@ -191,7 +192,7 @@ func (g *Gate) Resume() bool {
 	return true
 }
 
-// CloseWithError refuses all held and further writes with err, and clears the
+// CloseWithError refuses all held writes and all further calls with err, and clears the
 // delay and the fault. The error of the first call remains.
 func (g *Gate) CloseWithError(err error) {
 	g.ClearFaults()
@@ -199,8 +200,19 @@ func (g *Gate) CloseWithError(err error) {
 	defer g.mu.Unlock()
 	if g.closed == nil {
 		g.closed = err
+		g.isClosed.Store(true) // before a controller whose write is refused can read
 		g.releaseAll(err)
 	}
+}
+
+// refusal returns the error with which the gate was closed; nil if it is not.
+func (g *Gate) refusal() error {
+	if !g.isClosed.Load() {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
 }
 
 // Step releases the oldest held write, and returns when it has been answered. If

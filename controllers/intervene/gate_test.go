@@ -324,6 +324,23 @@ func TestCloseRefusesThousandsOfWrites(t *testing.T) {
 	}
 }
 
+// A controller may read an object again when its write is refused, with a context that a
+// stop does not end, as upstream does after a status update. A thousand such reads kept a
+// controller from stopping in time.
+func TestCloseRefusesReads(t *testing.T) {
+	g, api := NewGate(ObjectReader{}), &fakeTransport{}
+	mustPause(t, g)
+	g.CloseWithError(errClosed)
+	for _, method := range []string{"GET", "HEAD"} {
+		if err := sendRequest(t.Context(), gateTransport{api, g}, method, pods, ""); !errors.Is(err, errClosed) {
+			t.Errorf("%s after the close: %v", method, err)
+		}
+	}
+	if sent := api.sentPaths(); len(sent) > 0 {
+		t.Errorf("sent: %q", sent)
+	}
+}
+
 // With concurrent writes, cancellations, steps, pauses and resumes, a write is
 // sent exactly if its caller receives no error.
 func TestGateUnderConcurrentUse(t *testing.T) {

@@ -28,6 +28,9 @@ func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, rejectRequest(req, err)
 	}
 	if !canBeHeld(req) {
+		if err := g.refusal(); err != nil {
+			return nil, rejectRequest(req, err)
+		}
 		return t.roundTripOrFail(req)
 	}
 	h, err := g.admitWrite(req)

@@ -27,6 +27,7 @@ type cycles struct {
 	queue    *observe.KeyedQueue
 
 	mu     sync.Mutex
+	adds   map[string]int64              // by name of the queue
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
 	failed map[string]*observe.KeyedSync // the last attempt for a Pod that is not scheduled yet
 	active map[types.UID]*observe.KeyedSync
@@ -40,7 +41,7 @@ type cycles struct {
 
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
-		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {},
+		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, adds: map[string]int64{},
 		queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
 	}
 }
@@ -135,14 +136,22 @@ func (c *cycles) bound(uid types.UID) {
 func (c *cycles) moved(key, queue string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.adds[queue]++
 	switch {
-	case queue == unschedulableQueue:
+	case queue == unschedulableQueue, queue == gatedQueue:
 		delete(c.queued, key)
 	case c.queued[key] == nil:
 		added := c.queue.Add(time.Time{})
 		added.After(c.failed[key])
 		c.queued[key] = added
 	}
+}
+
+// addsTo returns how many Pods were added to one of upstream's queues.
+func (c *cycles) addsTo(queue string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.adds[queue]
 }
 
 func (c *cycles) forget(pod *corev1.Pod) {

@@ -180,6 +180,12 @@ func TestCyclesRetry(t *testing.T) {
 	if got[1].CauseSync != got[0].ID || got[2].CauseSync != got[1].ID || got[1].Retried {
 		t.Errorf("after an error: %+v, after a timeout: %+v", got[1], got[2])
 	}
+	s.log.V(5).Info(gatedEntity, "type", "pod", "entity", klog.KObj(web), "event", "x", "queue", "Unschedulable")
+	for queue, want := range map[string]int64{activeQueue: 2, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
+		if got := s.cycles.addsTo(queue); got != want {
+			t.Errorf("%d adds to %s, want %d", got, queue, want)
+		}
+	}
 	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
 	if len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
 		t.Errorf("left: %v, %v, %v", s.cycles.queued, s.cycles.failed, s.cycles.active)

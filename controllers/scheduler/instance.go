@@ -37,6 +37,7 @@ const (
 // instance is one run of the scheduler, from its construction to its end.
 type instance struct {
 	upstream         *upstream.Scheduler
+	cycles           *cycles
 	events           events.EventBroadcaster
 	typed            informers.SharedInformerFactory
 	dynamic          dynamicinformer.DynamicSharedInformerFactory
@@ -95,14 +96,14 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 		typed:   upstream.NewInformerFactory(client, 0, name),
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
-	work := newCycles(s.recorder)
-	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), work.newLogger(s.cfg.Logger.Handler())))
+	inst.cycles = newCycles(s.recorder)
+	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), inst.cycles.newLogger(s.cfg.Logger.Handler())))
 	view := informers.SharedInformerFactory(inst.typed)
 	if s.cfg.View != nil && name != nil { // a dry run receives no events
 		view = s.cfg.View(inst.typed, filteredPods)
 	}
 	component := s.component.DeepCopy() // upstream defaults the profiles in place
-	inst.upstream, err = upstream.New(inst.ctx, client, view, inst.dynamic, work.observeBindings(profile.NewRecorderFactory(inst.events)),
+	inst.upstream, err = upstream.New(inst.ctx, client, view, inst.dynamic, inst.cycles.observeBindings(profile.NewRecorderFactory(inst.events)),
 		upstream.WithComponentConfigVersion(component.APIVersion),
 		upstream.WithKubeConfig(cfg),
 		upstream.WithProfiles(component.Profiles...),
@@ -116,7 +117,7 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	if err != nil {
 		return nil, errors.Join(err, inst.close())
 	}
-	work.observe(inst.upstream)
+	inst.cycles.observe(inst.upstream)
 	return inst, nil
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 
@@ -17,10 +18,13 @@ const (
 	movedEntity = "Entity moved to an internal scheduling queue" // at movedVerbosity
 	movedPod    = "Pod moved to an internal scheduling queue"    // after an attempt, at attemptVerbosity
 
+	gatedEntity = movedEntity + ", because it is gated"
+
 	attemptVerbosity, movedVerbosity = 3, 5
 
 	activeQueue        = "active"
 	unschedulableQueue = "unschedulable"
+	gatedQueue         = "gated" // a part of upstream's unschedulable queue
 )
 
 // attemptFailed is upstream's line about a Pod that fits no node, which recordFailure
@@ -56,8 +60,11 @@ func (l queueLog) Enabled(level int) bool {
 }
 
 func (l queueLog) Info(level int, msg string, kv ...any) {
-	if msg == movedEntity || msg == movedPod {
-		l.reportMove(kv)
+	switch msg {
+	case movedEntity, movedPod:
+		l.reportMove(kv, "")
+	case gatedEntity:
+		l.reportMove(kv, gatedQueue)
 	}
 	if level <= recordedVerbosity && !strings.HasPrefix(msg, attemptFailed) {
 		l.recorded.Info(level, msg, kv...)
@@ -68,7 +75,8 @@ func (l queueLog) Info(level int, msg string, kv ...any) {
 	}
 }
 
-func (l queueLog) reportMove(kv []any) {
+// reportMove reports a move to the queue that a line names, or to another one.
+func (l queueLog) reportMove(kv []any, other string) {
 	var key, queue string
 	for i := 0; i+1 < len(kv); i += 2 {
 		switch v := kv[i+1].(type) {
@@ -83,7 +91,7 @@ func (l queueLog) reportMove(kv []any) {
 		}
 	}
 	if key != "" && queue != "" {
-		l.cycles.moved(key, queue)
+		l.cycles.moved(key, cmp.Or(other, queue))
 	}
 }
 

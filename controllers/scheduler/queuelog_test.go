@@ -16,6 +16,7 @@ func TestUpstreamStillLogsMoves(t *testing.T) {
 		"backend/queue/backoff_queue.go": {fmt.Sprintf("V(%d).Info(%q, \"type\", entity.Type(), \"entity\", klog.KObj(entity), ", movedVerbosity, movedEntity)},
 		"backend/queue/scheduling_queue.go": {
 			fmt.Sprintf("V(%d).Info(%q, \"pod\", klog.KObj(pod), ", attemptVerbosity, movedPod),
+			fmt.Sprintf("V(%d).Info(%q, \"type\", entity.Type(), \"entity\", klog.KObj(entity), ", movedVerbosity, gatedEntity),
 			`unschedulableQ = "Unschedulable"`,
 		},
 		"schedule_one.go": {

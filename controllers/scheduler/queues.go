@@ -2,10 +2,13 @@ package scheduler
 
 import (
 	"errors"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/component-base/metrics"
 	schedulermetrics "k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Queues counts the Pods that wait for the scheduler, by the queue names of the
@@ -18,6 +21,36 @@ type Queues struct {
 	InFlight      int `json:"inFlight"`      // are being scheduled or bound; counts a Pod twice between the two
 }
 
+// Observed returns what is known of the scheduler's queues: none unless it is running.
+// How many Pods were added, taken and done is known with a recorder only.
+func (s *Scheduler) Observed() ([]observe.Queue, error) {
+	numbers, err := s.Queues()
+	inst := s.currentInstance()
+	if err != nil || inst == nil {
+		return nil, err
+	}
+	row := func(name string, depth int, parked bool) observe.Queue {
+		q := observe.Queue{Controller: Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked, Adds: inst.cycles.addsTo(name)}
+		q.Gets = max(q.Adds-q.Depth, 0)
+		q.Done = q.Gets
+		return q
+	}
+	active := row(activeQueue, numbers.Active, false)
+	attempts := inst.cycles.queue.Snapshot(time.Now())
+	active.InFlight = int64(numbers.InFlight)
+	active.Gets, active.Done = attempts.Gets, attempts.Done
+	active.Wait, active.Work, active.Unfinished, active.Longest = attempts.Wait, attempts.Work, attempts.Unfinished, attempts.Longest
+	return []observe.Queue{
+		active, row("backoff", numbers.Backoff, false), row(gatedQueue, numbers.Gated, true), row(unschedulableQueue, numbers.Unschedulable, true),
+	}, nil
+}
+
+func (s *Scheduler) currentInstance() *instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.instance
+}
+
 // maxReads bounds how often Queues reads the numbers again because the scheduler
 // took a Pod meanwhile. While it keeps taking Pods, the numbers are not all zero.
 const maxReads = 5
@@ -25,9 +58,7 @@ const maxReads = 5
 // Queues returns the current numbers, or zeros unless the scheduler is running. It
 // never misses a Pod: one that moves between two queues is counted at least once.
 func (s *Scheduler) Queues() (q Queues, err error) {
-	s.mu.Lock()
-	inst := s.instance
-	s.mu.Unlock()
+	inst := s.currentInstance()
 	if inst == nil {
 		return Queues{}, nil
 	}

@@ -84,7 +84,7 @@ func (d *Dir) unlockOrRemove() error {
 		}
 		return nil
 	}
-	if d.isReplaced() {
+	if d.IsRemoved() {
 		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
 	}
 	err := os.Remove(d.Join(pidFile))
@@ -97,9 +97,9 @@ func (d *Dir) unlockOrRemove() error {
 	return nil
 }
 
-// isReplaced reports whether the folder was removed after it was opened. Another process
+// IsRemoved reports whether the folder was removed after it was opened. Another process
 // may have created it again.
-func (d *Dir) isReplaced() bool {
+func (d *Dir) IsRemoved() bool {
 	held, err := d.lock.Stat()
 	if err != nil {
 		return false

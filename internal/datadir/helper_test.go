@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -25,6 +27,9 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "open":
+		holdUntilKilled(Open(os.Getenv(helperArg), 1))
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
 		holdUntilKilled(Open(os.Getenv(helperArg), 1))
 	case "temp":
 		holdUntilKilled(OpenTemp())

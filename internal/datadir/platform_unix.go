@@ -11,7 +11,12 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-const stopCommand = "kill %d"
+const (
+	stopCommand = "kill %d"
+	killCommand = "kill -9 %d"
+)
+
+func endProcess(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
 func openLocked(path string, create bool) (*os.File, error) {
 	flag := os.O_WRONLY

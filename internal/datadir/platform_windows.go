@@ -7,7 +7,19 @@ import (
 	"syscall"
 )
 
-const stopCommand = "taskkill /F /PID %d"
+const (
+	stopCommand = "taskkill /F /PID %d"
+	killCommand = stopCommand
+)
+
+// endProcess kills the process: Windows has no signal that asks one to end.
+func endProcess(pid int) error {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return errors.Join(process.Kill(), process.Release())
+}
 
 // From winerror.h; package syscall does not define them.
 const (

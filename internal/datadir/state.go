@@ -29,6 +29,8 @@ type State struct {
 	EtcdPrefix string `json:"etcdPrefix,omitempty"`
 	// EmbeddedEtcd says that the folder holds the data of an embedded etcd.
 	EmbeddedEtcd bool `json:"embeddedEtcd,omitempty"`
+	// LogFile is the path of the log, if it is not in the folder.
+	LogFile string `json:"logFile,omitempty"`
 	// StartedAt is when the last start began.
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	// PID is the process that uses the folder; 0 = none. Open records it, State and Peek

@@ -163,6 +163,15 @@ func explainTempError(parent string, err error) error {
 
 // RunningEphemeralDirs returns the ephemeral folders of this user that a process uses.
 func RunningEphemeralDirs() ([]string, error) {
+	paths, err := EphemeralDirs()
+	return slices.DeleteFunc(paths, func(path string) bool {
+		held, err := isHeld(path)
+		return err != nil || !held
+	}), err
+}
+
+// EphemeralDirs returns the ephemeral folders of this user, also those of killed processes.
+func EphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
@@ -171,15 +180,8 @@ func RunningEphemeralDirs() ([]string, error) {
 	if err != nil {
 		return nil, explainTempError(parent, err)
 	}
-	var running []string
-	for _, path := range paths {
+	return slices.DeleteFunc(paths, func(path string) bool {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || !isPrivateFile(info) {
-			continue // removed meanwhile, or of another user
-		}
-		if held, err := isHeld(path); err == nil && held {
-			running = append(running, path)
-		}
-	}
-	return running, nil
+		return err != nil || !info.IsDir() || !isPrivateFile(info) // removed meanwhile, or of another user
+	}), nil
 }

@@ -40,7 +40,7 @@ func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.Fi
 		err = closeErr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = whileBusy(func() error { return os.Rename(f.Name(), path) })
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error matters more
@@ -50,7 +50,7 @@ func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.Fi
 
 // Remove removes a file. With durable set, it stays removed after a crash of the machine.
 func Remove(path string, durable bool) error {
-	if err := os.Remove(path); err != nil {
+	if err := whileBusy(func() error { return os.Remove(path) }); err != nil {
 		return err
 	}
 	if durable {

@@ -95,6 +95,7 @@ type informerTarget struct {
 func (l informerTarget) isBehind() bool {
 	version := l.informer.GetStore().LastStoreSyncResourceVersion()
 	if version == "" {
+		// The feature gate AtomicFIFO is off. The store may be behind this by what is queued.
 		version = l.informer.LastSyncResourceVersion()
 	}
 	at, err := strconv.ParseInt(version, 10, 64)

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/features"
+	featuretesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -47,6 +49,29 @@ func TestWaitTyped(t *testing.T) {
 		}
 		if _, there, err := informer.GetStore().GetByKey("ns/m"); !there || err != nil {
 			t.Errorf("not in the store: %v", err)
+		}
+	})
+}
+
+// Without this gate, stores do not know the revision that they hold.
+func TestWaitTypedWithoutRevisionOfStore(t *testing.T) {
+	featuretesting.SetFeatureDuringTest(t, features.UnlockWhileProcessingFIFO, false) // needs the other
+	featuretesting.SetFeatureDuringTest(t, features.AtomicFIFO, false)
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		factory := informers.NewSharedInformerFactory(client, 0)
+		factory.Core().V1().ConfigMaps().Informer()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		defer factory.Shutdown()
+		defer cancel()
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", ResourceVersion: "5"}}
+		if _, err := client.CoreV1().ConfigMaps("ns").Create(ctx, m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := WaitTyped(ctx, factory, Revisions{"configmaps": 5}); err != nil {
+			t.Error(err)
 		}
 	})
 }

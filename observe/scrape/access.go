@@ -15,7 +15,7 @@ func parseURL(given string) (*url.URL, error) {
 		return nil, errors.New("no metrics address: set --metrics, such as --metrics http://127.0.0.1:8080/metrics")
 	}
 	if !strings.Contains(given, "://") {
-		return nil, fmt.Errorf("--metrics %q has no scheme: use --metrics http://%s", given, given)
+		return nil, fmt.Errorf("--metrics %q has no scheme: use --metrics %q", given, "http://"+given)
 	}
 	u, err := url.Parse(given)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestInvalidOptions(t *testing.T) {
 		want    []string
 	}{
 		{"no URL", Options{}, []string{"--metrics"}},
-		{"no scheme", Options{URL: "localhost:8080"}, []string{"--metrics http://localhost:8080"}},
+		{"no scheme", Options{URL: "localhost:8080"}, []string{`--metrics "http://localhost:8080"`}},
 		{"other scheme", Options{URL: "ftp://localhost"}, []string{"--metrics", "ftp://"}},
 		{"no host", Options{URL: "http:///metrics"}, []string{"--metrics", "no host"}},
 		{"no URL at all", Options{URL: "http://user:secret@[::1"}, []string{"--metrics"}},

@@ -10,7 +10,9 @@ import (
 // writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
+	p.writeSentence(c.summarize(p.phrases))
+	p.b.WriteString("\n")
 	for i, n := range c.Links {
 		mark := "  "
 		if i > 0 {
@@ -20,9 +22,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 				p.likely = true
 			}
 		}
-		p.writeLine(&n.After, mark, p.describeLink(n))
+		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
 		for _, note := range logNotes(n.LogLines) {
-			p.writeLine(nil, "    ", p.faint(note))
+			p.writeLine(nil, "    ", "    ", p.faint(note))
 		}
 	}
 	if !c.Complete {

@@ -8,7 +8,10 @@
 //
 // Each link names the Rule by which it is known, and its Certainty:
 //
-//   - ByCall: the record of a call names the sync that made it. Exact.
+//   - ByCall: the record of a call names the sync that made it. Exact. Likely if it names
+//     the sync that has started the goroutine of the call and had ended by then.
+//   - ByKey: a call was made outside of any sync, during one sync of its controller only,
+//     or one of the object: some workers pass their keys to other goroutines. Likely.
 //   - ByStorage: the storage reports that it wrote the version for the call. Exact. The
 //     next three rules serve records without such reports.
 //   - ByVersion: a call was answered with the version that was delivered. A write
@@ -44,6 +47,9 @@
 //   - ByWatch: a client outside of the process had received the event, on one of its own
 //     watches, when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
+//   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
+//     the controller received an event of the key's object or of one that is named after
+//     it. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of

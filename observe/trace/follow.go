@@ -25,7 +25,7 @@ const (
 
 // Query selects the records that a trace is built from.
 func Query() observe.Query {
-	return observe.Query{Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
+	return observe.Query{Causes: true, Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
 }
 
 // Follow writes what an object sets off while it happens, until the context ends. The
@@ -127,8 +127,7 @@ func (f *follower) writeNew(it item, depth int) error {
 			return err
 		}
 	}
-	items, _ := childItems(n)
-	for _, c := range items {
+	for _, c := range childItems(n) {
 		if err := f.writeNew(c, depth+1); err != nil {
 			return err
 		}
@@ -172,9 +171,13 @@ func (f *follower) writeItem(it item, depth int) error {
 	if it.top != it.node {
 		text = p.describeLink(it.top) + ", " + p.describeSync(it.node)
 	}
-	if it.node.failed() {
+	switch {
+	case it.node.isRetriedConflict(), it.node.endedInConflict():
+		text = p.warn(text)
+	case it.node.failed():
 		text = p.bad(text)
 	}
-	p.writeLine(&it.top.After, strings.Repeat("  ", depth), text)
+	indent := strings.Repeat("  ", depth)
+	p.writeLine(&it.top.After, indent, indent, text)
 	return nil
 }

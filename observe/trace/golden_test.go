@@ -63,7 +63,7 @@ func TestTree(t *testing.T) {
 		"node":       {Resource: "nodes", Kind: "Node", Name: "n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "tree/"+name, writeString(t, buildTree(t, name, about, Options{}), Text, Style{}))
+			golden(t, "tree/"+name, writeString(t, buildTree(t, name, about, Options{}), Text, Style{Width: 100}))
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestWhy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "why/"+c.name, writeString(t, chain, Text, Style{}))
+			golden(t, "why/"+c.name, writeString(t, chain, Text, Style{Width: 100}))
 			for _, f := range formats[1:] {
 				if c.name == "deleted" {
 					golden(t, "why/"+c.name+"-"+string(f), writeString(t, chain, f, Style{}))

@@ -50,6 +50,8 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.linkAdds()
+	g.linkMerged()
+	g.linkLooseCalls()
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
 	return g
@@ -77,6 +79,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	n.applyWritten()
 	g.writesReported = g.writesReported || len(c.Wrote) > 0
 	g.calls = append(g.calls, n)
+	n.afterSync = c.AfterSync
 	if c.Sync == 0 {
 		return
 	}

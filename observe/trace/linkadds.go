@@ -35,7 +35,8 @@ type addIndex struct {
 	followed map[addID][]time.Time // when the key was added, of adds whose sync is certain
 	soleAdd  map[*Node]uint64      // the add of a sync with several candidates, if only one is left
 	delayed  map[queueName][]delayedKey
-	byID     map[uint64]*Node // syncs
+	dueKeys  map[*Node][]*delayedKey // that may have been due when the key of a sync was added
+	byID     map[uint64]*Node        // syncs
 }
 
 type queueKey struct {
@@ -49,6 +50,7 @@ type objectKey struct{ controller, key string }
 func (g *graph) linkAdds() {
 	a := g.indexAdds()
 	a.resolveByElimination()
+	a.matchTimers()
 	for _, s := range g.syncs {
 		if s.Open {
 			continue
@@ -72,7 +74,7 @@ func (g *graph) linkAdds() {
 
 func (g *graph) indexAdds() *addIndex {
 	a := &addIndex{
-		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, byID: g.byID,
+		byAdd: map[addID][]*Node{}, followed: map[addID][]time.Time{}, soleAdd: map[*Node]uint64{}, delayed: map[queueName][]delayedKey{}, dueKeys: map[*Node][]*delayedKey{}, byID: g.byID,
 		events: map[queueName][]*Node{}, maxHandlerTime: map[queueName]time.Duration{}, syncs: map[string][]*Node{}, byAddTime: map[queueName][]*Node{},
 		keys: map[queueKey][]*Node{}, eventsWithoutAdds: map[objectKey][]*Node{}, bySeq: g.bySeq,
 	}

@@ -26,8 +26,11 @@ type version struct {
 	// lastSeen is set for a deletion that was noticed by a list: its number is that of
 	// the last version that was seen, not of the deletion.
 	lastSeen bool
-	first    time.Time
-	events   []*Node
+	// unselected is set for a deletion that is none: with this version the object left
+	// the selection of the controller's informer.
+	unselected bool
+	first      time.Time
+	events     []*Node
 }
 
 // linkVersions finds the call that made each delivered version. It returns an outside
@@ -85,8 +88,10 @@ func (g *graph) collectVersions() []*version {
 		v.events = append(v.events, e)
 	}
 	for _, v := range list {
-		_, seen := byKey[key{v.place, v.number, false, false}]
-		v.lastSeen = v.deleted && seen
+		if before := byKey[key{v.place, v.number, false, false}]; v.deleted && before != nil {
+			v.lastSeen = slices.ContainsFunc(before.events, func(e *Node) bool { return e.Controller == v.events[0].Controller })
+			v.unselected = !v.lastSeen
+		}
 	}
 	return list
 }
@@ -124,6 +129,6 @@ func (v *version) annotate(c *Node) {
 		seen[e.Controller] = true
 		c.uid = cmp.Or(c.uid, e.uid)
 	}
-	c.Gone = c.Gone || v.deleted
+	c.Gone = c.Gone || v.deleted && !v.unselected
 	c.Watchers = max(c.Watchers, len(seen))
 }

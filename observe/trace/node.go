@@ -33,6 +33,7 @@ type Rule string
 // The rules, which the package comment explains.
 const (
 	ByCall     Rule = "call"
+	ByKey      Rule = "key"
 	ByStorage  Rule = "storage"
 	ByVersion  Rule = "version"
 	ByDeletion Rule = "deletion"
@@ -42,6 +43,7 @@ const (
 	BySync     Rule = "sync"
 	ByDelay    Rule = "delay"
 	ByWatch    Rule = "watch"
+	ByMerge    Rule = "merge"
 )
 
 // Cause links a node to the node that caused it.
@@ -104,8 +106,9 @@ type Node struct {
 	queues []string // for an event: where its handler added keys
 	uid    string   // of a write's object, if its events or its answer have it
 
-	wrote    []observe.Written // by a call, as the storage reports it
-	deleting bool              // an event with which the object is marked as deleted
+	wrote     []observe.Written // by a call, as the storage reports it
+	afterSync uint64            // for a call: the sync that started its goroutine and had ended
+	deleting  bool              // an event with which the object is marked as deleted
 
 	adds   []uint64             // for an event: the numbers of these adds in their queues
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay

@@ -46,6 +46,7 @@ func (p *painter) color(code, s string) string {
 func (p *painter) faint(s string) string          { return p.color("2", s) }
 func (p *painter) strong(s string) string         { return p.color("1", s) }
 func (p *painter) bad(s string) string            { return p.color("31", s) }
+func (p *painter) warn(s string) string           { return p.color("33", s) }
 func (p *painter) controllerName(s string) string { return p.color("36", words.OneLine(s)) }
 
 func (p *painter) pickGlyph(unicode, ascii string) string {
@@ -55,14 +56,68 @@ func (p *painter) pickGlyph(unicode, ascii string) string {
 	return unicode
 }
 
-// writeLine writes a line: the time since the start, if any, the branch and the text.
-func (p *painter) writeLine(after *time.Duration, branch, text string) {
+// writeLine writes a line: the time since the start, if any, the branch and the text,
+// which continues on lines that begin with rest if it is longer than the width.
+func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 	when := ""
 	if after != nil {
 		when = "+" + p.formatDuration(*after)
 	}
 	pad := strings.Repeat(" ", max(10-len([]rune(when)), 0))
-	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+text) + "\n")
+	lines := p.wrap(text, p.Width-12-max(len([]rune(branch)), len([]rune(rest))+len(continued)))
+	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+lines[0]) + "\n")
+	for _, line := range lines[1:] {
+		p.b.WriteString(p.truncate(strings.Repeat(" ", 12)+p.faint(rest)+continued+line) + "\n")
+	}
+}
+
+// continued indents the rest of a long text.
+const continued = "  "
+
+// minTextWidth is the width below which text is not wrapped but cut.
+const minTextWidth = 24
+
+// wrap breaks a text at spaces into lines of a width.
+func (p *painter) wrap(text string, width int) (lines []string) {
+	if p.Width < 1 || width < minTextWidth {
+		return []string{text}
+	}
+	line, used := "", 0
+	for word := range strings.SplitSeq(text, " ") {
+		n := visibleWidth(word)
+		if used > 0 && used+1+n > width {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if used > 0 {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	return append(lines, line)
+}
+
+// visibleWidth returns the number of columns of a text with escape sequences.
+func visibleWidth(s string) (columns int) {
+	escape := false
+	for _, r := range s {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case escape:
+			escape = r != 'm'
+		default:
+			columns++
+		}
+	}
+	return columns
+}
+
+// writeSentence writes a text that is wrapped at the width.
+func (p *painter) writeSentence(text string) {
+	for _, line := range p.wrap(text, p.Width) {
+		p.b.WriteString(p.truncate(line) + "\n")
+	}
 }
 
 // truncate cuts a line to the width. Escape sequences have no width.

@@ -151,23 +151,57 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 // the key. The link is exact if there is only one candidate and its logged key is the
 // same.
 func (a *addIndex) linkTimerAdd(s *Node) bool {
-	var due []delayedKey
-	for _, l := range a.delayed[queueName{s.Controller, s.Queue}] {
-		if l.by != s && !s.hasOtherKey(l.by) && isWithin(s.addedAt(), l.due.Add(-clockGap), l.due.Add(maxTimerDelay)) {
-			due = append(due, l)
-		}
-	}
+	due := a.dueKeys[s]
 	if len(due) == 0 {
 		return false
 	}
-	// Of several delays for a key, the queue keeps the shortest.
-	first := slices.MinFunc(due, func(a, b delayedKey) int { return a.due.Compare(b.due) }).by
+	// Of several delays for a key, the queue keeps the shortest; one that was added
+	// after that had ended is another one.
+	slices.SortFunc(due, func(a, b *delayedKey) int { return a.due.Compare(b.due) })
+	found := due[0]
+	for _, d := range due[1:] {
+		if d.by.End().After(found.due) {
+			found = d
+		}
+	}
 	certainty := Likely
-	if len(due) == 1 && s.hasSameKey(first) {
+	if len(due) == 1 && s.hasSameKey(found.by) {
 		certainty = Exact
 	}
-	s.setCause(first, certainty, delayRule(first))
+	s.setCause(found.by, certainty, delayRule(found.by))
 	return true
+}
+
+// matchTimers finds, for each sync whose key the queue's timer added, the delays that
+// may have ended then. The timer adds a key once: a delay that has led to a sync leads
+// to no later one.
+func (a *addIndex) matchTimers() {
+	for q, syncs := range a.byAddTime {
+		var delays []*delayedKey
+		for i := range a.delayed[q] {
+			delays = append(delays, &a.delayed[q][i])
+		}
+		for _, s := range syncs { // by the time of their adds
+			if s.record.Timed {
+				a.dueKeys[s], delays = s.takeDue(delays)
+			}
+		}
+	}
+}
+
+// takeDue returns the delays that may have ended when the key of s was added, and those
+// that are left for later syncs: with a key that is certain, the earlier ones are over.
+func (n *Node) takeDue(delays []*delayedKey) (due, left []*delayedKey) {
+	for _, d := range delays {
+		over := !d.due.After(n.addedAt().Add(clockGap))
+		if d.by != n && !n.hasOtherKey(d.by) && over && !n.addedAt().After(d.due.Add(maxTimerDelay)) {
+			due = append(due, d)
+		}
+		if d.by == n || !over || !n.hasSameKey(d.by) {
+			left = append(left, d)
+		}
+	}
+	return due, left
 }
 
 // hasSameKey reports whether the log of s names the key or the object of n.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -16,11 +18,13 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	} else {
 		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(words.OneLine(t.About.String())), p.formatDuration(t.Took), p.formatClock(t.Start))
 	}
+	p.writeSentence(t.summarize(p.phrases))
 	p.writeMissed(t.Missed, t.firstRoot())
 	p.b.WriteString("\n")
 	for _, n := range t.Roots {
 		p.writeBranch(item{n, n}, "", "")
 	}
+	p.writeIdle(t)
 	p.writeLegend(p.pickGlyph("╌", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -40,21 +44,19 @@ type item struct{ top, node *Node }
 
 // childItems returns the items drawn below n. Retries of a sync are drawn beside it
 // because there may be many.
-func childItems(n *Node) (list []item, idle int) {
-	idle = n.Idle
+func childItems(n *Node) (list []item) {
 	for _, c := range n.Children {
 		switch {
 		case c.isRetry():
 		case c.Kind != Event || len(c.Children) == 0:
 			list = append(list, withRetries(item{c, c})...)
 		default:
-			idle += c.Idle
 			for _, s := range c.Children {
 				list = append(list, withRetries(item{c, s})...)
 			}
 		}
 	}
-	return list, idle
+	return list
 }
 
 // withRetries returns an item and, for a sync, its retries.
@@ -71,31 +73,46 @@ func withRetries(it item) []item {
 // isRetry reports whether n is a sync of a requeued key.
 func (n *Node) isRetry() bool { return n.Kind == Sync && n.Cause != nil && n.Cause.Rule == ByRetry }
 
+// writeIdle says how much was left out because it changed nothing.
+func (p *painter) writeIdle(t *Tree) {
+	syncs, empty := 0, 0
+	for n := range t.All() {
+		syncs, empty = syncs+n.Idle, empty+n.Empty
+	}
+	var parts []string
+	if syncs > 0 {
+		parts = append(parts, words.Count(syncs, "sync"))
+	}
+	if empty > 0 {
+		parts = append(parts, words.Count(empty, "delete")+" of collections")
+	}
+	if len(parts) > 0 {
+		p.b.WriteString("\n" + p.truncate(p.faint("Not shown, because they changed nothing: "+strings.Join(parts, " and "))) + "\n")
+	}
+}
+
 // writeBranch draws an item with the prefix lead, and those below it with rest.
 func (p *painter) writeBranch(it item, lead, rest string) {
-	n := it.node
-	p.writeLine(&it.top.After, lead, p.describeItem(it))
-	items, idle := childItems(n)
+	n, text := it.node, p.describeItem(it)
+	if c := n.onlyWrite(); c != nil {
+		n, text = c, p.describeFolded(it, c)
+	}
+	items := childItems(n)
 	var notes []string
 	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
 		notes = logNotes(n.LogLines)
-	}
-	if n.Empty > 0 {
-		notes = append(notes, "and "+words.Count(n.Empty, "collection delete")+" without events")
-	}
-	if idle > 0 {
-		notes = append(notes, "and "+words.Count(idle, "sync")+" without changes")
 	}
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
 	bar, end := p.pickGlyph("│  ", "|  "), "   "
-	for i, note := range notes {
-		dot := bar
-		if len(items) == 0 && i == len(notes)-1 {
-			dot = end
-		}
-		p.writeLine(nil, rest+dot, p.faint(note))
+	under := end
+	if len(items) > 0 {
+		under = bar
+	}
+	p.writeLine(&it.top.After, lead, rest+under, text)
+	for _, note := range notes {
+		p.writeLine(nil, rest+under, rest+under, p.faint(note))
 	}
 	for i, c := range items {
 		last := i == len(items)-1
@@ -106,6 +123,56 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 			p.writeBranch(c, rest+mark, rest+bar)
 		}
 	}
+}
+
+// onlyWrite returns the only write of a sync about which there is nothing else to say,
+// or nil.
+func (n *Node) onlyWrite() (only *Node) {
+	if n.Kind != Sync || n.Open || n.Error != "" || n.isRetry() || len(n.LogLines) > 0 || n.Deeper > 0 {
+		return nil
+	}
+	for _, c := range n.Children {
+		switch {
+		case c.isRetry():
+		case only != nil || c.Kind != Call:
+			return nil
+		default:
+			only = c
+		}
+	}
+	return only
+}
+
+// describeFolded describes a sync and its only write on one line.
+func (p *painter) describeFolded(it item, write *Node) string {
+	s := p.controllerName(it.top.Controller) + " "
+	if it.top != it.node {
+		s += describeChange(it.top.Change) + p.laterNote(it) + ", "
+	}
+	text := p.describeWrite(write)
+	if it.node.Waited > time.Millisecond {
+		text += " (queued " + p.formatDuration(it.node.Waited) + ")"
+	}
+	return s + p.paintWrite(write, text)
+}
+
+// paintWrite colors the description of a write that failed.
+func (p *painter) paintWrite(n *Node, text string) string {
+	switch {
+	case n.isRetriedConflict():
+		return p.warn(text)
+	case n.failed():
+		return p.bad(text)
+	}
+	return text
+}
+
+// laterNote says how long after an event the key was added, if that was later.
+func (p *painter) laterNote(it item) string {
+	if it.node.Cause.Rule != ByDelay {
+		return ""
+	}
+	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
 }
 
 // logNotes returns notes for the first few log lines.
@@ -148,21 +215,18 @@ func (p *painter) describeItem(it item) string {
 		return s + describeChange(n.Change)
 	case Sync:
 		if it.top != n {
-			s += describeChange(it.top.Change) + ", "
-			if n.Cause.Rule == ByDelay {
-				s += p.formatDuration(n.addedAt().Sub(it.top.Time)) + " later "
-			}
+			s += describeChange(it.top.Change) + p.laterNote(it) + ", "
 		}
 		text := p.describeSync(n)
-		if n.Error != "" {
+		switch {
+		case n.endedInConflict():
+			text = p.warn(text)
+		case n.Error != "":
 			text = p.bad(text)
 		}
 		return s + text
 	}
-	text := p.describeWrite(n)
-	if n.failed() {
-		text = p.bad(text)
-	}
+	text := p.paintWrite(n, p.describeWrite(n))
 	if it.top != n { // a client's write after an event
 		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + ", "
 	}

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -60,14 +61,13 @@ func (p phrases) targetName(n *Node) string {
 // describeWrite describes a call or an outside write.
 func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
-	if n.failed() {
+	switch {
+	case n.isRetriedConflict():
+		return fmt.Sprintf("conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
+	case n.failed():
 		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
-	did := pastTense(n.Verb)
-	if n.Gone && n.Verb == "delete" && n.afterMark() {
-		did = "removed"
-	}
-	s := did + " " + what
+	s := p.writeVerb(n) + " " + what
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
 	switch {
 	case n.Marked:
@@ -76,7 +76,7 @@ func (p phrases) describeWrite(n *Node) string {
 		s += " (version " + n.ResourceVersion + ")"
 	}
 	if n.Kind == Outside && n.Verb != "list" {
-		return s + ", by a client outside the process"
+		return s + ", by a client"
 	}
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
@@ -87,6 +87,14 @@ func (p phrases) describeWrite(n *Node) string {
 	return s
 }
 
+// writeVerb returns what a write did to its object, in the past tense.
+func (p phrases) writeVerb(n *Node) string {
+	if n.Gone && n.Verb == "delete" && n.afterMark() {
+		return "removed"
+	}
+	return pastTense(n.Verb)
+}
+
 // afterMark reports whether an earlier delete, which led to n, has marked the object.
 func (n *Node) afterMark() bool {
 	for p := n.parent; p != nil; p = p.parent {
@@ -95,6 +103,17 @@ func (n *Node) afterMark() bool {
 		}
 	}
 	return false
+}
+
+// isRetriedConflict reports whether n is a conflict that its sync answered with a retry,
+// at once or of the whole sync.
+func (n *Node) isRetriedConflict() bool {
+	if !n.Conflict || n.parent == nil {
+		return false
+	}
+	return n.parent.Retried || slices.ContainsFunc(n.parent.Children, func(c *Node) bool {
+		return c.Kind == Call && !c.failed() && c.Time.After(n.Time) && c.Subresource == n.Subresource && placeOf(c.Object) == placeOf(n.Object)
+	})
 }
 
 func describeFailure(n *Node) string {
@@ -123,20 +142,16 @@ func (p phrases) describeSync(n *Node) string {
 	if n.Open {
 		return "a sync without a recorded end"
 	}
-	s := "synced"
-	if n.Key != "" {
-		if n.KeyBasis.Inferred() {
-			s += " likely"
-		}
-		s += " " + words.OneLine(n.Key)
-	}
+	s := "synced " + p.keyName(n)
 	if n.isRetry() {
 		s += " again"
 	}
-	s += fmt.Sprintf(" in %s, after %s in queue %s", p.formatDuration(n.Took), p.formatDuration(n.Waited), n.Queue)
+	s += fmt.Sprintf(" in %s (queued %s%s)", p.formatDuration(n.Took), p.formatDuration(n.Waited), n.queueNote())
 	switch {
+	case n.endedInConflict():
+		return s + "; conflict, will retry"
 	case n.Error != "" && n.Retried:
-		s += "; failed; will retry"
+		s += "; failed, will retry"
 	case n.Error != "":
 		s += "; failed"
 	case n.Retried:
@@ -146,6 +161,34 @@ func (p phrases) describeSync(n *Node) string {
 		s += ": " + words.OneLine(n.Error)
 	}
 	return s
+}
+
+// keyName names the key of a sync, without the namespace home.
+func (p phrases) keyName(n *Node) string {
+	key := words.OneLine(n.Key)
+	if namespace, name, ok := strings.Cut(key, "/"); ok && namespace == p.home {
+		key = name
+	}
+	switch {
+	case key == "":
+		return "a key"
+	case n.KeyBasis.Inferred():
+		return "a key (likely " + key + ")"
+	}
+	return key
+}
+
+// queueNote names the queue of a sync, unless it is named like its controller.
+func (n *Node) queueNote() string {
+	if n.Queue == "" || strings.HasPrefix(n.Controller, strings.ReplaceAll(n.Queue, "_", "-")) {
+		return ""
+	}
+	return " in " + n.Queue
+}
+
+// endedInConflict reports whether a sync failed with a conflict and is repeated.
+func (n *Node) endedInConflict() bool {
+	return n.Retried && n.Error != "" && slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Conflict && c.Error == n.Error })
 }
 
 // hasCallWithSameError reports whether a call of the sync failed with its error.

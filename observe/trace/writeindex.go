@@ -93,7 +93,7 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 	if v.listed {
 		return nil, "", ""
 	}
-	if c := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted}]; c != nil {
+	if c := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]; c != nil {
 		return c, Exact, ByStorage
 	}
 	if m.reported && !v.lastSeen {

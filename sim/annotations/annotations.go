@@ -41,6 +41,9 @@ const (
 	ReadyAfter = prefix + "ready-after" // how long they run before they are ready
 	StopAfter  = prefix + "stop-after"  // how long they take to stop; at most the grace period
 	Log        = prefix + "log"         // what each container writes when it starts
+	// Run is a shell script that the main containers run instead of their command.
+	// With "." and the name of a container after it, it is that container's.
+	Run = prefix + "run"
 )
 
 // Annotations of a Pod that say what its containers use, with kwok's names:

@@ -7,20 +7,23 @@ import (
 	"net/http"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // kubeletAPI serves the API of kubelets. It authorizes nothing: only the API server
 // can reach it, and that has authorized the request.
 type kubeletAPI struct {
-	client kubernetes.Interface
+	client   kubernetes.Interface
+	commands *container.Runtime
 }
 
 func (a *kubeletAPI) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", handleErrors(a.serveLogs))
-	for _, verb := range []string{"exec", "attach", "run"} {
-		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", handleErrors(a.refuseProcess))
-		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", handleErrors(a.refuseProcess))
+	for verb, handler := range map[string]func(http.ResponseWriter, *http.Request) error{"exec": a.serveExec, "attach": a.serveAttach, "run": a.serveRun} {
+		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", handleErrors(handler))
+		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", handleErrors(handler))
 	}
 	mux.HandleFunc("/portForward/{namespace}/{pod}", handleErrors(a.refusePortForward))
 	mux.HandleFunc("/portForward/{namespace}/{pod}/{uid}", handleErrors(a.refusePortForward))

@@ -15,18 +15,18 @@ import (
 
 func newTLSClient(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{InsecureSkipVerify: true}) }
 
-func TestProcessEndpointsAreRefused(t *testing.T) {
-	_, client := startKubelets(t, newPod("p", runningState(), corev1.ContainerState{}))
+func TestRefusedStreams(t *testing.T) {
+	_, client := startKubelets(t, newPod("p", runningState(), corev1.ContainerState{}), newPod("ended", terminatedState("simulated://1/c/0"), corev1.ContainerState{}))
 	const noProcess = "pod p is simulated: no process is running in container c"
 	for _, test := range []struct {
 		path string
 		code int
 		want string
 	}{
-		{"exec/default/p/c?command=ls&output=1", 501, noProcess},
-		{"exec/default/p/1/c?command=ls", 501, noProcess},
 		{"attach/default/p/c?input=1", 501, noProcess},
-		{"run/default/p/c?cmd=ls", 501, noProcess},
+		{"attach/default/p/other/c?input=1", 404, `container "c" not found in pod "p"`},
+		{"exec/default/p/c?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"},
+		{"exec/default/ended/c?command=ls&output=1", 404, `container "c" in pod "ended" is not running`},
 		{"portForward/default/p", 501, "pod p is simulated: no process is listening on its ports"},
 		{"portForward/default/nope", 404, `pod "nope" does not exist`},
 		{"exec/default/p/nope", 404, `container "nope" not found in pod "p"`},

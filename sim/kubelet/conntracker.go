@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"bufio"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -28,9 +29,54 @@ func (t *connTracker) connState(c net.Conn, state http.ConnState) {
 		t.open[c] = true
 		t.running.Add(1)
 	case http.StateClosed:
+		t.forget(c)
+	}
+}
+
+// forget needs the lock.
+func (t *connTracker) forget(c net.Conn) {
+	if t.open[c] {
 		delete(t.open, c)
 		t.running.Done()
 	}
+}
+
+// trackHijacked makes a connection that handler hijacks count as open until handler
+// returns: net/http forgets it.
+func (t *connTracker) trackHijacked(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := &hijackRecorder{ResponseWriter: w}
+		defer func() {
+			if !recorder.hijacked {
+				return
+			}
+			c := r.Context().Value(connKey{}).(net.Conn)
+			c.(*tls.Conn).NetConn().Close()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.forget(c)
+		}()
+		handler.ServeHTTP(recorder, r)
+	})
+}
+
+// hijackRecorder remembers whether a connection was hijacked.
+type hijackRecorder struct {
+	http.ResponseWriter
+	hijacked bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *hijackRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements http.Flusher.
+func (w *hijackRecorder) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+
+// Hijack implements http.Hijacker.
+func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
+	w.hijacked = err == nil
+	return c, rw, err
 }
 
 // wait closes the connections that are still open and returns when their goroutines

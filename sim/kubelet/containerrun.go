@@ -3,6 +3,8 @@ package kubelet
 import (
 	"fmt"
 	"net/http"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,10 +67,20 @@ func (r containerRun) findEnd(pod *corev1.Pod, container string) (*corev1.Contai
 	return nil, status.ContainerID != r.id || status.State.Running == nil
 }
 
+// number returns the number of a run, the last part of its ID; -1 if it is another's.
+func (r containerRun) number() int32 {
+	n, err := strconv.ParseInt(path.Base(r.id), 10, 32)
+	if err != nil {
+		return -1
+	}
+	return int32(n)
+}
+
 // logLine is a line of a log.
 type logLine struct {
-	at   time.Time
-	text string
+	at     time.Time
+	stderr bool
+	text   string // with its line feed, which a part of a line lacks
 }
 
 // logLines returns the log of a run: the annotation of the Pod, or else lines that
@@ -77,13 +89,13 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine
 		for text := range strings.Lines(text) {
-			lines = append(lines, logLine{r.started.Time, strings.TrimSuffix(text, "\n")})
+			lines = append(lines, logLine{at: r.started.Time, text: strings.TrimSuffix(text, "\n") + "\n"})
 		}
 		return lines
 	}
 	status, _ := containerStatus(pod, container)
-	lines := []logLine{{r.started.Time, fmt.Sprintf(
-		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output. To give it output, set the annotation %s of its Pod.",
+	lines := []logLine{{at: r.started.Time, text: fmt.Sprintf(
+		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output. To give it output, set the annotation %s of its Pod.\n",
 		status.Image, formatTime(r.started), annotations.Log)}}
 	if r.end != nil {
 		lines = append(lines, r.lastLine())
@@ -92,7 +104,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 }
 
 func (r containerRun) lastLine() logLine {
-	return logLine{r.end.FinishedAt.Time, fmt.Sprintf("The container exited at %s with code %d.", formatTime(r.end.FinishedAt), r.end.ExitCode)}
+	return logLine{at: r.end.FinishedAt.Time, text: fmt.Sprintf("The container exited at %s with code %d.\n", formatTime(r.end.FinishedAt), r.end.ExitCode)}
 }
 
 func formatTime(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

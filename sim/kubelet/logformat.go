@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ type logFormat struct {
 	options *corev1.PodLogOptions
 	since   time.Time
 	left    int64 // bytes that may still be written; -1 means no limit
+	inLine  bool  // the last line was only a part of one
 }
 
 func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
@@ -33,6 +35,7 @@ func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
 
 // selectLines returns the last lines that are recent enough.
 func (f *logFormat) selectLines(lines []logLine) []logLine {
+	lines = f.selectStream(lines)
 	if tail := f.options.TailLines; tail != nil && *tail < int64(len(lines)) {
 		lines = lines[int64(len(lines))-*tail:]
 	}
@@ -45,19 +48,31 @@ func (f *logFormat) selectLines(lines []logLine) []logLine {
 	return chosen
 }
 
-// encodeLines returns the lines as they are sent. All are standard output.
+// selectStream returns the lines of the streams that are asked for.
+func (f *logFormat) selectStream(lines []logLine) []logLine {
+	stream := *f.options.Stream
+	if stream == corev1.LogStreamAll {
+		return lines
+	}
+	var chosen []logLine
+	for _, l := range lines {
+		if l.stderr == (stream == corev1.LogStreamStderr) {
+			chosen = append(chosen, l)
+		}
+	}
+	return chosen
+}
+
+// encodeLines returns the lines as they are sent.
 func (f *logFormat) encodeLines(lines []logLine) []byte {
 	var b bytes.Buffer
-	if *f.options.Stream == corev1.LogStreamStderr {
-		return nil
-	}
 	for _, l := range lines {
-		if f.options.Timestamps {
+		if f.options.Timestamps && !f.inLine {
 			b.WriteString(l.at.Format(logTimeFormat))
 			b.WriteByte(' ')
 		}
 		b.WriteString(l.text)
-		b.WriteByte('\n')
+		f.inLine = !strings.HasSuffix(l.text, "\n")
 	}
 	if f.left >= 0 {
 		b.Truncate(int(min(f.left, int64(b.Len()))))

@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
@@ -29,11 +30,11 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	container := r.PathValue("container")
-	if !hasContainer(pod, container) {
-		return statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", container, pod.Name)}
+	name := r.PathValue("container")
+	if !hasContainer(pod, name) {
+		return statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name)}
 	}
-	run, err := findRun(pod, container, options.Previous)
+	run, err := findRun(pod, name, options.Previous)
 	if err != nil {
 		return err
 	}
@@ -49,19 +50,49 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := write(format.selectLines(run.logLines(pod, container))); err != nil {
+	_, _, annotated := annotations.Lookup(pod.Annotations, annotations.Log)
+	if log := a.commands.Log(pod.UID, name, run.number()); log != nil && !annotated {
+		return copyLog(r.Context(), log, format, write)
+	}
+	if err := write(format.selectLines(run.logLines(pod, name))); err != nil {
 		return err
 	}
 	if !options.Follow || run.end != nil || format.limitReached() {
 		return nil
 	}
-	if run.end, err = a.waitForEnd(r.Context(), run, pod, container); err != nil {
+	if run.end, err = a.waitForEnd(r.Context(), run, pod, name); err != nil {
 		return abortedError{err}
 	}
-	if _, _, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok || run.end == nil {
+	if annotated || run.end == nil {
 		return nil
 	}
 	return write([]logLine{run.lastLine()})
+}
+
+// copyLog writes the output of a command.
+func copyLog(ctx context.Context, log *container.Log, format *logFormat, write func([]logLine) error) error {
+	read, next, changed := log.Read(0)
+	lines := format.selectLines(logLines(read))
+	for {
+		if err := write(lines); err != nil || changed == nil || !format.options.Follow || format.limitReached() {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return abortedError{context.Cause(ctx)}
+		}
+		read, next, changed = log.Read(next)
+		lines = format.selectStream(logLines(read))
+	}
+}
+
+func logLines(read []container.LogLine) []logLine {
+	lines := make([]logLine, len(read))
+	for i, l := range read {
+		lines[i] = logLine{l.At, l.Stderr, l.Text}
+	}
+	return lines
 }
 
 func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {

@@ -3,7 +3,9 @@ package kubelet
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
 	"sync"
 )
 
@@ -22,7 +24,7 @@ func newPipeListener() *pipeListener {
 func (l *pipeListener) dial(ctx context.Context, to dialTarget) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
-	case l.conns <- &pipeConn{Conn: server, target: to}:
+	case l.conns <- newPipeConn(server, to):
 		return client, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -65,12 +67,49 @@ type dialTarget struct {
 type pipeConn struct {
 	net.Conn
 	target dialTarget
+	ended  context.CancelFunc // cancels the contexts of its requests, also after a hijack
+	ctx    context.Context
 }
 
-type nodesKey struct{}
+func newPipeConn(c net.Conn, to dialTarget) *pipeConn {
+	p := &pipeConn{Conn: c, target: to}
+	p.ctx, p.ended = context.WithCancel(context.Background())
+	return p
+}
 
-func contextWithNodes(ctx context.Context, c *tls.Conn) context.Context {
-	return context.WithValue(ctx, nodesKey{}, c.NetConn().(*pipeConn).target.nodes)
+// Read implements net.Conn.
+func (c *pipeConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.ended()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *pipeConn) Close() error {
+	c.ended()
+	return c.Conn.Close()
+}
+
+type (
+	nodesKey struct{}
+	connKey  struct{}
+)
+
+// contextWithConn returns the context of the requests of a connection.
+func contextWithConn(ctx context.Context, c *tls.Conn) context.Context {
+	p := c.NetConn().(*pipeConn)
+	ctx = context.WithValue(ctx, connKey{}, net.Conn(c))
+	return context.WithValue(ctx, nodesKey{}, p.target.nodes)
+}
+
+// contextUntilHangup returns a context that also ends when the client closes the
+// connection of a request. net/http does not look at a connection that is hijacked.
+func contextUntilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx.Value(connKey{}).(*tls.Conn).NetConn().(*pipeConn).ctx, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // nodesFromContext returns the nodes whose kubelet a request is for.

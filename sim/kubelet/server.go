@@ -16,6 +16,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // Config configures a Server.
@@ -23,6 +25,8 @@ type Config struct {
 	// CACert and CAKey are the files of the CA that signs the kubelets' serving
 	// certificates.
 	CACert, CAKey string
+	// Commands runs the commands of containers; nil runs none.
+	Commands *container.Runtime
 	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
 }
@@ -31,6 +35,7 @@ type Config struct {
 // are opened before Start wait for it.
 type Server struct {
 	tls      *tls.Config
+	commands *container.Runtime
 	log      *slog.Logger
 	listener *pipeListener
 	// nodeLister is the one that Dialer was given, until Close. client-go's
@@ -54,10 +59,15 @@ func New(cfg Config) (*Server, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	commands := cfg.Commands
+	if commands == nil {
+		commands = &container.Runtime{}
+	}
 	return &Server{
 		// A pipe has no buffer. A session ticket, which the server sends
 		// unprompted, would deadlock with the client that writes its request.
 		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
+		commands:  commands,
 		log:       log,
 		listener:  newPipeListener(),
 		serveDone: make(chan struct{}),
@@ -69,10 +79,12 @@ func (s *Server) Start(client kubernetes.Interface) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.server = &http.Server{
-		Handler:     (&kubeletAPI{client: client}).routes(),
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return contextWithNodes(ctx, c.(*tls.Conn)) },
-		ConnState:   s.connections.connState,
+		Handler:  s.connections.trackHijacked((&kubeletAPI{client: client, commands: s.commands}).routes()),
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return contextWithConn(ctx, c.(*tls.Conn))
+		},
+		ConnState: s.connections.connState,
 	}
 	// Every request dials again and so finds the nodes that exist by then.
 	s.server.SetKeepAlivesEnabled(false)

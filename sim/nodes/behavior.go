@@ -21,6 +21,9 @@ type podBehavior struct {
 	runFor     time.Duration
 	readyAfter time.Duration
 	stopAfter  time.Duration
+	annotated  bool              // the annotations say when the main containers exit
+	script     string            // of the main containers …
+	scripts    map[string]string // … or of the containers with these names
 }
 
 // podBehaviorOf reads the annotations of a Pod. The error describes the invalid ones;
@@ -55,6 +58,7 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 	}
 	runFor := time.Duration(-1)
 	read(annotations.RunFor, duration(&runFor))
+	b.readScripts(pod)
 	read(annotations.ReadyAfter, duration(&b.readyAfter))
 	read(annotations.StopAfter, duration(&b.stopAfter))
 	read(annotations.ExitCode, func(value string) error { return b.parseExitCodes(pod, value) })
@@ -67,7 +71,7 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 		return nil
 	})
 	if runFor >= 0 {
-		b.runFor = runFor
+		b.runFor, b.annotated = runFor, true
 		b.completes = b.completes || b.exitCode == nil && b.exitCodes == nil
 	}
 	if wrong != nil {
@@ -117,6 +121,43 @@ func hasContainer(pod *corev1.Pod, name string) bool {
 		}
 	}
 	return false
+}
+
+// readScripts reads the annotations that name scripts.
+func (b *podBehavior) readScripts(pod *corev1.Pod) {
+	for key, value := range pod.Annotations {
+		name, ok := strings.CutPrefix(key, annotations.Run)
+		switch {
+		case !ok:
+		case name == "":
+			b.script = value
+		case name[0] == '.':
+			if b.scripts == nil {
+				b.scripts = map[string]string{}
+			}
+			b.scripts[name[1:]] = value
+		}
+	}
+}
+
+// scriptOf returns the script that the annotations name for a container, if any.
+func (b podBehavior) scriptOf(c *corev1.Container, kind containerKind) string {
+	if script, ok := b.scripts[c.Name]; ok || kind != mainContainer {
+		return script
+	}
+	return b.script
+}
+
+// isAnnotated reports whether the annotations say how a run of a container ends.
+func (b podBehavior) isAnnotated(c *corev1.Container, kind containerKind, run int32) bool {
+	_, set := b.exitCodes[c.Name]
+	if kind == mainContainer {
+		set = set || b.exitCode != nil
+		if b.annotated && !set {
+			return true
+		}
+	}
+	return set && (b.failures < 0 || run < b.failures)
 }
 
 // nextExit returns after how long a run of a container exits, and with which code;

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 const (
@@ -51,6 +52,9 @@ type Config struct {
 	// Recorder records the events that the kubelets receive and what they write for
 	// them; nil records nothing.
 	Recorder *observe.Recorder
+	// Commands runs the commands of containers while the Fleet is running; nil runs
+	// none.
+	Commands *container.Runtime
 	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }

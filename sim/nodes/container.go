@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 type containerKind int
@@ -15,6 +17,7 @@ const (
 	mainContainer containerKind = iota
 	initContainer
 	sidecar // an init container with restartPolicy Always
+	ephemeralContainer
 )
 
 func initContainerKind(c *corev1.Container) containerKind {
@@ -46,7 +49,9 @@ type containerRun struct {
 	container *corev1.Container
 	kind      containerKind
 	behavior  podBehavior
-	resized   bool // it has the resources that its spec asks for
+	commands  commandRunner
+	status    *corev1.PodStatus // of the Pod, with its addresses
+	resized   bool              // it has the resources that its spec asks for
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
@@ -68,10 +73,23 @@ func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerS
 }
 
 func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.ContainerStatus {
-	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.now)}}
+	command, known := r.observe(s.RestartCount)
+	if known && command.Phase < container.Running {
+		return r.waitForStart(s, command)
+	}
+	since := r.now
+	if known && command.Command {
+		since = command.StartedAt
+	}
+	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
 	s.Started = ptr.To(true)
-	s.Ready = r.isReady(r.now)
+	s.Ready = r.isReady(since)
+	if known && command.Command {
+		s.Started = ptr.To(command.Started || command.Phase == container.Ended)
+		s.Ready = s.Ready && command.Ready
+		return s
+	}
 	if after, _, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount); ends {
 		r.wakeAt(r.now.Add(after))
 	}
@@ -94,10 +112,13 @@ func (r *containerRun) isReady(since time.Time) bool {
 
 func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.ContainerStatus {
 	since := s.State.Running.StartedAt
+	if command, known := r.observe(s.RestartCount); known && (command.Command || command.Phase < container.Running) {
+		return r.followCommand(s, command)
+	}
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
-			s = terminatedStatus(s, code, r.now)
+			s = terminatedStatus(s, container.State{ExitCode: code, FinishedAt: r.now})
 			s.Ready = r.kind == initContainer && code == 0 // as a kubelet reports a completed init container
 			return s
 		}
@@ -107,15 +128,20 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// terminatedStatus returns the status of a running container that exits now.
-func terminatedStatus(s corev1.ContainerStatus, code int32, now time.Time) corev1.ContainerStatus {
+// terminatedStatus returns the status of a running container that has ended.
+func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
-		ExitCode:    code,
-		Reason:      "Completed",
-		FinishedAt:  metav1.NewTime(now),
+		ExitCode:    end.ExitCode,
+		Reason:      end.Reason,
+		Message:     end.Message,
+		FinishedAt:  metav1.NewTime(end.FinishedAt),
 		ContainerID: s.ContainerID,
 	}
-	if code != 0 {
+	switch {
+	case end.Reason != "":
+	case end.ExitCode == 0:
+		state.Reason = "Completed"
+	default:
 		state.Reason = "Error"
 	}
 	if s.State.Running != nil {
@@ -146,6 +172,9 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 		}}
 		return s
 	}
+	if command, known := r.observe(s.RestartCount + 1); known && command.Phase < container.Running {
+		return r.waitForStart(s, command)
+	}
 	s.RestartCount++
 	return r.startContainer(s)
 }
@@ -155,6 +184,8 @@ func shouldRestart(pod *corev1.Pod, kind containerKind, code int32) bool {
 	switch {
 	case kind == sidecar:
 		return true
+	case kind == ephemeralContainer:
+		return false
 	case kind == initContainer && code == 0:
 		return false
 	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:

@@ -26,6 +26,9 @@ func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Tim
 func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 	if pod.DeletionTimestamp != nil {
 		stop := podStopTime(pod)
+		if commands := at.commands; commands.mayStart && !isFinished(pod) && !commands.runtime.StopPod(pod, pod.DeletionTimestamp.Time) {
+			stop = latest(stop, pod.DeletionTimestamp.Add(stopSlack))
+		}
 		if now.Before(stop) {
 			return dueStage{podDeleteLater, stop}
 		}
@@ -39,6 +42,17 @@ func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 		return dueStage{podStatusLater, wake}
 	}
 	return dueStage{}
+}
+
+// stopSlack is how long after its grace period a Pod is deleted whose commands do not
+// end. They end at once, and the Pod is deleted then.
+const stopSlack = 5 * time.Second
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // podStopTime returns when the containers of a Pod that is being deleted have

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -119,6 +121,10 @@ type podFeed struct {
 	events        chan informer.Event[*corev1.Pod]
 	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // from the server
 	recordWarning func(pod *corev1.Pod, reason, message string)                // as an Event
+	recordNormal  func(pod *corev1.Pod, reason, message string)
+
+	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
+	sends int        // of Pods from lists
 }
 
 var _ cache.ReflectorStore = (*podFeed)(nil)
@@ -138,6 +144,8 @@ func (f *podFeed) deliver(obj any, change observe.Change) error {
 // processPod updates the registry and passes the Pod to kwok. listed means that the
 // Pod comes from a list, because its node became live after the watch delivered it.
 func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	seen := f.registry.updatePod(pod, listed, nil)
 	if !seen.accepted {
 		return
@@ -154,12 +162,19 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 			f.recordWarning(pod, why.reason, why.message)
 		}
 	}
+	if seen.simulated != "" {
+		f.recordNormal(pod, "Simulated", seen.simulated)
+	}
 	what := seen.next
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
 		what = users
 		f.registry.played.pods.setDue(podKey(pod), what, f.registry.now())
 	}
 	copied := *pod
+	if listed { // kwok ignores a version of a Pod for which a stage is due later
+		f.sends++
+		copied.ResourceVersion += "+" + strconv.Itoa(f.sends)
+	}
 	setDueStage(&copied.ObjectMeta, what)
 	sendEvent(f.ctx, f.events, informer.Modified, &copied)
 }

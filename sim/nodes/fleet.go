@@ -69,7 +69,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
-	f.registry.checkPod, f.registry.played = cfg.CheckPod, recorded
+	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
 	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}

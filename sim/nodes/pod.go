@@ -7,6 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // placement is what a Pod gets from its node.
@@ -14,6 +17,7 @@ type placement struct {
 	hostIPs, podIPs []netip.Addr
 	rejected        *rejection // why the node rejects the Pod; nil if it does not
 	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
+	commands        commandRunner
 }
 
 func isFinished(pod *corev1.Pod) bool {
@@ -29,12 +33,15 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	}
 	st.ObservedGeneration = pod.Generation
 	if pod.DeletionTimestamp != nil {
-		failPod(pod, &st, now, "", "")
+		failPod(pod, &st, at.commands, now, "", "")
+		if allSucceeded(st.ContainerStatuses) {
+			st.Phase = corev1.PodSucceeded
+		}
 		return st, time.Time{}
 	}
 	if st.StartTime == nil {
 		if at.rejected != nil {
-			failPod(pod, &st, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
+			failPod(pod, &st, at.commands, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
 			return st, time.Time{}
 		}
 		start := metav1.NewTime(now)
@@ -45,7 +52,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
 		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
 		if !now.Before(deadline) {
-			failPod(pod, &st, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+			failPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 			return st, time.Time{}
 		}
 	}
@@ -79,7 +86,7 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, resized: at.resizeRejected == nil, now: now}
+		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, resized: at.resizeRejected == nil, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
 		wake = earlierTime(wake, r.wake)
 		return s
@@ -94,7 +101,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		}
 		s := advance(c, initContainerKind(c), st.InitContainerStatuses)
 		inits = append(inits, s)
-		started := s.State.Running != nil || s.LastTerminationState.Terminated != nil
+		started := s.State.Running != nil && ptr.Deref(s.Started, true) || s.LastTerminationState.Terminated != nil
 		initialized = initContainerKind(c) == sidecar && started || hasSucceeded(s)
 	}
 	for i := range pod.Spec.Containers {
@@ -107,13 +114,14 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		s := (&containerRun{pod: pod, container: &c, resized: true, now: now}).advanceStatus(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
+		r := containerRun{pod: pod, container: &c, kind: ephemeralContainer, commands: at.commands, status: st, resized: true, now: now}
+		s := r.advanceStatus(containerStatusOf(st.EphemeralContainerStatuses, c.Name))
 		s.Ready, s.Started = false, nil // ephemeral containers have no probes
 		extras = append(extras, s)
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
 	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
-		terminateAll(st, now, 0) // sidecars stop after the main containers
+		terminateAll(pod, st, at.commands, now, 0) // sidecars stop after the main containers
 	}
 	return wake
 }
@@ -156,8 +164,11 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	result := corev1.PodSucceeded
 	for _, s := range st.ContainerStatuses {
 		switch end := s.State.Terminated; {
+		case s.State.Waiting != nil && s.LastTerminationState.Terminated == nil:
+			return corev1.PodPending
 		case end == nil || shouldRestart(pod, mainContainer, end.ExitCode):
-			return corev1.PodRunning
+			result = corev1.PodRunning
+		case result == corev1.PodRunning:
 		case end.ExitCode != 0:
 			result = corev1.PodFailed
 		}
@@ -166,19 +177,31 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 }
 
 // failPod ends a Pod that was rejected, was deleted or exceeded its deadline.
-func failPod(pod *corev1.Pod, st *corev1.PodStatus, now time.Time, reason, message string) {
-	terminateAll(st, now, sigtermExitCode)
+func failPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, reason, message string) {
+	terminateAll(pod, st, commands, now, sigtermExitCode)
 	st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
 	setConditions(pod, st, now)
 }
 
-// terminateAll terminates the containers that run or wait for a restart.
-func terminateAll(st *corev1.PodStatus, now time.Time, code int32) {
+// allSucceeded reports whether all of at least one container have exited with 0.
+func allSucceeded(list []corev1.ContainerStatus) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s corev1.ContainerStatus) bool { return !hasSucceeded(s) })
+}
+
+// terminateAll terminates the containers that run or wait for a restart. The code is
+// of those without a command, and of those whose command is still being stopped.
+func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i, s := range list {
 			switch {
 			case s.State.Running != nil:
-				list[i] = terminatedStatus(s, code, now)
+				end := container.State{ExitCode: code, FinishedAt: now}
+				if commands.runtime != nil {
+					if state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount); known && state.Phase == container.Ended {
+						end = state
+					}
+				}
+				list[i] = terminatedStatus(s, end)
 			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
 				list[i].State = s.LastTerminationState
 			}

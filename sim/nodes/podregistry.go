@@ -3,6 +3,7 @@ package nodes
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ type podEntry struct {
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	deleting        bool        // kwok is deleting it
 	reportedError   string      // what was last reported to be wrong with its annotations
+	described       bool        // what is simulated about it has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -26,6 +28,7 @@ type podUpdate struct {
 	next            dueStage
 	annotationError error      // what is wrong with its annotations, if not reported before
 	rejected        *rejection // by its node as the watch knows it: check the current Node
+	simulated       string     // what is simulated about it, if not reported before
 }
 
 // updatePod stores the state of a Pod. With listed, the Pod comes from a list and may be
@@ -59,12 +62,35 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	if e.deleting {
 		return s
 	}
+	at.commands.mayStart = r.commands != nil
+	if at.commands.mayStart {
+		s.simulated = r.commandsOf(pod, e)
+	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod = pod
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
 }
+
+// commandsOf tells the runtime what it needs to know of a Pod. It returns what is
+// simulated about the Pod, if that was not reported before.
+func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
+	if isFinished(pod) {
+		r.commands.StopPod(pod, r.now().Add(sidecarGracePeriod))
+		return ""
+	}
+	r.commands.Update(pod)
+	if e.described || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
+		return ""
+	}
+	e.described = true
+	return describeSimulation(pod)
+}
+
+// sidecarGracePeriod is how long the commands of a Pod that has finished may take to
+// stop.
+const sidecarGracePeriod = 30 * time.Second
 
 // podRejection returns why its node has rejected a Pod; nil if it has not.
 func (r *podRegistry) podRejection(uid types.UID) *rejection {
@@ -110,6 +136,9 @@ func (r *podRegistry) deletePod(uid types.UID) {
 	e := r.pods[uid]
 	if e == nil {
 		return
+	}
+	if r.commands != nil {
+		r.commands.Remove(uid)
 	}
 	r.releasePod(e)
 	r.played.pods.forget(e.key)
@@ -162,7 +191,7 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 // finished.
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
-	at := placement{hostIPs: node.nodeIPs()}
+	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}}
 	if isFinished(pod) {
 		r.releasePod(e)
 		return at

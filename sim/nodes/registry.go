@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // The ranges of addresses that no API object names: for nodes, and for Pods of nodes
@@ -30,6 +31,7 @@ type podRegistry struct {
 	now      func() time.Time
 	played   *played                 // records what is written
 	checkPod func(*corev1.Pod) error // returns what else is wrong with a Pod; may be nil
+	commands *container.Runtime      // nil = no commands are run
 
 	mu         sync.Mutex
 	nodes      map[string]*nodeEntry

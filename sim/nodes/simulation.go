@@ -17,6 +17,7 @@ import (
 	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/kwok/pkg/kwok/controllers"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
 )
@@ -41,6 +42,7 @@ type simulation struct {
 	clocks     []*cancelableClock // of kwok's controllers
 	wg         sync.WaitGroup
 
+	changes  workqueue.TypedInterface[podChange] // Pods whose commands have changed
 	events   record.EventBroadcaster
 	recorder record.EventRecorder
 }
@@ -68,7 +70,11 @@ func startSimulation(client kubernetes.Interface, stages stageClients, registry 
 		recordWarning: func(pod *corev1.Pod, reason, message string) {
 			s.recorder.Event(pod, corev1.EventTypeWarning, reason, message)
 		},
+		recordNormal: func(pod *corev1.Pod, reason, message string) {
+			s.recorder.Event(pod, corev1.EventTypeNormal, reason, message)
+		},
 	}
+	s.startCommands()
 	if err := s.startKwok(); err != nil {
 		s.stop()
 		return nil, err
@@ -92,7 +98,11 @@ func startSimulation(client kubernetes.Interface, stages stageClients, registry 
 // wait for, end shortly after.
 func (s *simulation) stop() {
 	s.cancel()
+	s.changes.ShutDown()
 	s.wg.Wait()
+	if s.registry.commands != nil {
+		s.registry.commands.Stop()
+	}
 	s.heartbeats.wait()
 	s.events.Shutdown()
 	timeout := time.NewTimer(stopTimeout)

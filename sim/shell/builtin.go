@@ -167,7 +167,7 @@ func builtinTest(sh *shell, args []string) flow {
 
 func builtinLet(sh *shell, args []string) flow {
 	for _, arg := range args[1:] {
-		x, err := syntax.NewParser().Arithmetic(&guardedReader{src: arg, limit: stackDepth(64<<10) + maxParserFrames})
+		x, err := syntax.NewParser().Arithmetic(guard(arg))
 		if err != nil {
 			return sh.fail("let: %s", syntaxError(err))
 		}
@@ -373,10 +373,13 @@ func builtinSet(sh *shell, args []string) flow {
 		return next
 	}
 	if rest != nil {
-		sh.params = rest
+		sh.hold(paramsSize(rest) - sh.paramsHeld)
+		sh.params, sh.paramsHeld = rest, paramsSize(rest)
 	}
 	return next
 }
+
+func paramsSize(params []string) int { return totalLen(params) + fieldCost*len(params) }
 
 // setOptions sets options and returns the operands, nil if there are none.
 func (sh *shell) setOptions(args []string) (rest []string, ok bool) {
@@ -497,11 +500,15 @@ func builtinExec(sh *shell, args []string) flow {
 		sh.status = 0
 		return next
 	}
-	// The program takes the place of the shell: signals have their default
-	// effect again, and it gets the ID of the shell.
-	run, status, err := sh.p.find(args[1:], sh.path())
+	return sh.replaceBy(args[1:], "exec: ")
+}
+
+// replaceBy runs a program that takes the place of the shell: signals have
+// their default effect again, and it gets the ID of the shell.
+func (sh *shell) replaceBy(args []string, prefix string) flow {
+	run, status, err := sh.p.find(args, sh.path())
 	if err != nil {
-		sh.errorf("exec: %s", err)
+		sh.errorf("%s%s", prefix, err)
 		sh.status = status
 		return exitShell
 	}
@@ -509,10 +516,13 @@ func builtinExec(sh *shell, args []string) flow {
 	p := sh.p
 	p.mu.Lock()
 	p.trapped, p.pending = 0, 0
-	p.args = args[1:]
+	p.args = args
 	p.mu.Unlock()
 	p.env = sh.environ()
-	sh.status = p.guard(func() int { return run(p, args[1:]) })
+	size := totalLen(p.env)
+	p.hold(size)
+	defer p.hold(-size)
+	sh.status = p.guard(func() int { return run(p, args) })
 	p.abortIfDone()
 	return exitShell
 }

@@ -27,7 +27,8 @@ type Config struct {
 	// pending when it returns: close it afterwards.
 	Stdin io.Reader
 	// Stdout and Stderr receive the output; nil = discarded. Writes to one of
-	// them are serialized; if both are the same writer, all are.
+	// them are serialized; if both are the same writer, all are. A write that
+	// blocks cannot be interrupted.
 	Stdout, Stderr io.Writer
 	// TTY makes Stdin and Stdout a terminal: echo, line editing, ^C, ^D, and
 	// "\r\n" at the end of lines. A shell without arguments is interactive then.
@@ -45,6 +46,7 @@ type Config struct {
 	IgnoreUntrapped bool
 	// Signals delivers signals to the command; KILL ends it at once. nil = none.
 	Signals <-chan syscall.Signal
+	// Lookup and Get must return soon once their context is done.
 	// Lookup resolves a host name for nslookup, wget and curl; nil = they
 	// report that there is no network.
 	Lookup func(ctx context.Context, host string) ([]string, error)

@@ -56,10 +56,12 @@ type node struct {
 func (n *node) isDir() bool  { return n.mode.IsDir() }
 func (n *node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
 
-// clone returns a copy of a node of the image that a Dir owns. The Dir must be
-// locked.
+// clone returns a copy of a node of the image that a Dir owns; the root, which
+// has no name, is not counted. The Dir must be locked.
 func (n *node) clone(d *dirState, name string) *node {
-	d.count(nodeCost + int64(len(name)) + int64(len(n.data)))
+	if name != "" {
+		d.count(nodeCost + int64(len(name)) + int64(len(n.data)))
+	}
 	c := *n
 	c.owner = d
 	if n.isDir() {

@@ -33,25 +33,27 @@ func (sh *shell) run(stmts []*syntax.Stmt) int {
 }
 
 // protect runs code of the shell; a failed expansion in it exits the shell.
-func (sh *shell) protect(code func() flow) (f flow) {
-	defer func() {
-		r := recover()
-		if r == nil {
-			return
-		}
-		e, ok := r.(expandError)
-		if !ok {
-			panic(r)
-		}
-		sh.errorf("%s", e.msg)
-		sh.failed = true
-		sh.status = 2
-		if sh.bash {
-			sh.status = 1
-		}
-		f = exitShell
-	}()
-	return code()
+func (sh *shell) protect(code func() flow) flow {
+	f, r := catch(code)
+	if r == nil {
+		return f
+	}
+	e, ok := r.(expandError)
+	if !ok {
+		panic(r) // once the stack is unwound: a panic on top of it takes long
+	}
+	sh.errorf("%s", e.msg)
+	sh.failed = true
+	sh.status = 2
+	if sh.bash {
+		sh.status = 1
+	}
+	return exitShell
+}
+
+func catch(code func() flow) (f flow, r any) {
+	defer func() { r = recover() }()
+	return code(), nil
 }
 
 func (sh *shell) stmts(list []*syntax.Stmt) flow {
@@ -65,9 +67,6 @@ func (sh *shell) stmts(list []*syntax.Stmt) flow {
 
 func (sh *shell) stmt(st *syntax.Stmt) flow {
 	sh.p.step(1)
-	if f := sh.runTraps(); f != next {
-		return f
-	}
 	if sh.opt.noexec && !sh.interactive {
 		return next
 	}
@@ -89,7 +88,10 @@ func (sh *shell) stmt(st *syntax.Stmt) flow {
 		sh.background(st)
 		return next
 	}
-	return sh.foreground(st)
+	if f := sh.foreground(st); f != next {
+		return f
+	}
+	return sh.runTraps()
 }
 
 // foreground runs a statement that is not in the background.
@@ -330,7 +332,7 @@ func (sh *shell) forClause(cmd *syntax.ForClause) flow {
 	if iter.InPos.IsValid() {
 		items = sh.fields(iter.Items)
 	}
-	size := totalLen(items)
+	size := paramsSize(items)
 	sh.p.hold(size)
 	defer sh.p.hold(-size)
 	sh.status = 0
@@ -422,7 +424,7 @@ func (sh *shell) simple(cmd *syntax.CallExpr) flow {
 		sh.status = sh.substatus
 		return next
 	}
-	size := totalLen(args)
+	size := paramsSize(args)
 	sh.p.hold(size)
 	defer sh.p.hold(-size)
 	if alias, ok := sh.aliases[args[0]]; ok && !sh.expanding[args[0]] && cmd.Args[0].Lit() == args[0] {
@@ -430,7 +432,9 @@ func (sh *shell) simple(cmd *syntax.CallExpr) flow {
 	}
 	restore := sh.assignTemporarily(cmd.Assigns)
 	sh.trace(args)
-	f := sh.call(args)
+	last := sh.last
+	sh.last = false
+	f := sh.call(args, last)
 	restore()
 	return f
 }
@@ -569,12 +573,15 @@ func (sh *shell) eval(src string) flow {
 }
 
 // call runs a function, a builtin or a program.
-func (sh *shell) call(args []string) flow {
+func (sh *shell) call(args []string, last bool) flow {
 	if fn, ok := sh.funcs[args[0]]; ok && !specialBuiltins[args[0]] {
 		return sh.callFunction(fn, args)
 	}
 	if builtin, ok := builtins()[args[0]]; ok {
 		return builtin(sh, args)
+	}
+	if last {
+		return sh.replaceBy(args, "")
 	}
 	sh.status = sh.program(args)
 	return next
@@ -630,8 +637,11 @@ func (sh *shell) program(args []string) int {
 		return 2
 	}
 	p.env = sh.environ()
+	size := totalLen(p.env)
 	p.fds = sh.p.fds.dup()
 	p.level = sh.p.level
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
 	status = p.finish(func() int { return run(p, args) })
 	sh.p.since = p.since
 	sh.p.abortIfDone()

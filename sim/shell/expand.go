@@ -45,7 +45,7 @@ func (sh *shell) fields(list []*syntax.Word) []string {
 	w := words{sh: sh, split: true}
 	for _, word := range list {
 		sh.p.step(1)
-		if !sh.bash || !strings.Contains(wordText(word), "{") {
+		if n := braceCount(word); !sh.bash || n == 0 || n > maxNestedBraces {
 			w.word(word)
 			continue
 		}
@@ -60,15 +60,18 @@ func (sh *shell) fields(list []*syntax.Word) []string {
 	return w.fields
 }
 
-// wordText returns the unquoted literal text of a word, to look for braces.
-func wordText(word *syntax.Word) string {
-	var b strings.Builder
+// maxNestedBraces is how many opening braces a word may have to be expanded:
+// what the parser's library does with nested ones grows with their square.
+const maxNestedBraces = 50
+
+// braceCount counts the unquoted opening braces of a word.
+func braceCount(word *syntax.Word) (n int) {
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok {
-			b.WriteString(lit.Value)
+			n += strings.Count(lit.Value, "{")
 		}
 	}
-	return b.String()
+	return n
 }
 
 // text expands a word to one string: no splitting, no file names.
@@ -258,10 +261,14 @@ func (w *words) splitAdd(s string) {
 	w.add(s[from:], false)
 }
 
+// fieldCost is what a field costs in memory beside its text.
+const fieldCost = 48
+
 // end ends the current field. With more, another one begins even if it is empty.
 func (w *words) end(more bool) {
 	if w.started {
-		w.grow(16)
+		w.grow(fieldCost / 2)
+		w.sh.p.step(1)
 		raw, pattern := w.raw.String(), w.pattern.String()
 		if !w.glob || !w.split || w.sh.opt.noglob || !w.globbed(pattern) {
 			w.fields = append(w.fields, raw)

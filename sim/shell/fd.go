@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -109,14 +110,16 @@ func (s stream) Write(b []byte) (int, error) {
 	}
 	s.p.step(1 + len(b)/256)
 	n, err := o.write(s.p, b)
-	if err == syscall.EPIPE {
+	if errors.Is(err, syscall.EPIPE) {
 		panic(abort{128 + int(syscall.SIGPIPE)})
 	}
 	return n, err
 }
 
-// abs returns a path as seen from the working directory.
+// abs returns a path as seen from the working directory. It counts the work of
+// resolving it.
 func (p *proc) abs(name string) string {
+	p.step(1 + (len(name)+len(p.dir))/16)
 	if name == "" || name[0] == '/' {
 		return name
 	}
@@ -141,6 +144,15 @@ func (p *proc) open(name string, flags int, perm fs.FileMode) (*ofile, error) {
 	}
 	h.close()
 	switch h.node.target {
+	case "init-stdout", "init-stderr":
+		first := p.m.table.find(1)
+		if first == nil {
+			return nil, syscall.ENXIO
+		}
+		if h.node.target == "init-stdout" {
+			return p.m.newFile(first.m.out), nil
+		}
+		return p.m.newFile(first.m.errOut), nil
 	case "stdin", "stdout", "stderr":
 		o := p.fds[map[string]int{"stdin": 0, "stdout": 1, "stderr": 2}[h.node.target]]
 		if o == nil {

@@ -254,7 +254,7 @@ func touch(p *proc, args []string) int {
 	status := 0
 	for _, name := range names {
 		err := p.m.fs.chtimes(p.cred, p.abs(name), at)
-		if err == syscall.ENOENT && !f.has('c') {
+		if errors.Is(err, syscall.ENOENT) && !f.has('c') {
 			var file fileStream
 			if file, err = p.create(name, 0); err == nil {
 				file.close()
@@ -263,7 +263,7 @@ func touch(p *proc, args []string) int {
 				}
 			}
 		}
-		if err != nil && !(err == syscall.ENOENT && f.has('c')) {
+		if err != nil && !(errors.Is(err, syscall.ENOENT) && f.has('c')) {
 			status = p.fail("%s: %s", name, errText(err))
 		}
 	}
@@ -443,7 +443,7 @@ func (c *copier) copy(from, to string, depth int, follow bool) error {
 
 func (c *copier) copyDir(from, to string, info fileInfo, depth int) error {
 	p := c.p
-	if err := p.m.fs.mkdir(p.cred, p.abs(to), info.mode|0o700); err != nil && err != syscall.EEXIST {
+	if err := p.m.fs.mkdir(p.cred, p.abs(to), info.mode|0o700); err != nil && !errors.Is(err, syscall.EEXIST) {
 		return fmt.Errorf("can't create directory '%s': %s", to, errText(err))
 	}
 	entries, err := p.m.fs.readDir(p.cred, p.abs(from))
@@ -476,7 +476,7 @@ func (p *proc) copyFile(from, to string, mode fs.FileMode) error {
 	}
 	defer out.release(p.m)
 	if err := p.copy(fileStream{p, out}, fileStream{p, in}); err != nil {
-		return fmt.Errorf("'%s': %v", to, err)
+		return fmt.Errorf("'%s': %w", to, err)
 	}
 	return nil
 }
@@ -500,7 +500,7 @@ func mv(p *proc, args []string) int {
 			continue
 		}
 		err := p.m.fs.rename(p.cred, p.abs(name), p.abs(to))
-		if err == syscall.EXDEV {
+		if errors.Is(err, syscall.EXDEV) {
 			c := copier{p: p, f: flags{}, recursive: true, links: true, keep: true}
 			if err := c.copy(name, to, 0, false); err != nil {
 				status = p.fail("%v", err)
@@ -857,7 +857,7 @@ func mktemp(p *proc, args []string) int {
 			mode = fs.ModeDir | 0o700
 		}
 		_, err := p.m.fs.create(p.cred, p.abs(string(name)), mode, "")
-		if err == syscall.EEXIST {
+		if errors.Is(err, syscall.EEXIST) {
 			continue
 		}
 		if err != nil {
@@ -1008,7 +1008,7 @@ func dd(p *proc, args []string) int {
 	if bs == 0 || count > (1<<60)/bs || skip > (1<<60)/bs || seek > (1<<60)/bs {
 		return p.fail("number out of range")
 	}
-	in, out := p.stdin(), io.Writer(p.stdout())
+	in, out := p.stdin(), p.stdout()
 	if name := values["if"]; name != "" {
 		o, err := p.open(name, syscall.O_RDONLY, 0)
 		if err != nil {

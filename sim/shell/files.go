@@ -95,7 +95,7 @@ func (t *tree) mkdirAll(c *cred, name string, perm fs.FileMode) error {
 }
 
 func (t *tree) mkdir(c *cred, name string, perm fs.FileMode) error {
-	_, err := t.create(c, strings.TrimRight(name, "/"), fs.ModeDir|perm&fs.ModePerm, "")
+	_, err := t.create(c, trimSlashes(name), fs.ModeDir|perm&fs.ModePerm, "")
 	return err
 }
 
@@ -215,11 +215,20 @@ func (t *tree) readlink(c *cred, name string) (string, error) {
 	return at.node.target, nil
 }
 
+// trimSlashes removes slashes at the end of a path: they do not follow a link
+// where the link itself is meant.
+func trimSlashes(name string) string {
+	if trimmed := strings.TrimRight(name, "/"); trimmed != "" {
+		return trimmed
+	}
+	return "/"
+}
+
 // Remove implements [Files].
 func (t *tree) Remove(name string) error { return pathError("remove", name, t.remove(nil, "/"+name)) }
 
 func (t *tree) remove(c *cred, name string) error {
-	at, err := t.existing(c, strings.TrimRight(name, "/"), false, true)
+	at, err := t.existing(c, trimSlashes(name), false, true)
 	if err != nil {
 		return err
 	}
@@ -268,7 +277,7 @@ func (t *tree) RemoveAll(name string) error {
 // removeAll removes a tree from its leaves up, without recursion, as a tree can
 // be deep; step is called for each node.
 func (t *tree) removeAll(c *cred, name string, step func()) error {
-	stack := []string{strings.TrimRight(name, "/")}
+	stack := []string{trimSlashes(name)}
 	for len(stack) > 0 {
 		step()
 		at := stack[len(stack)-1]
@@ -297,11 +306,11 @@ func (t *tree) Rename(oldName, newName string) error {
 }
 
 func (t *tree) rename(c *cred, oldName, newName string) error {
-	from, err := t.existing(c, strings.TrimRight(oldName, "/"), false, true)
+	from, err := t.existing(c, trimSlashes(oldName), false, true)
 	if err != nil {
 		return err
 	}
-	to, err := t.walk(c, strings.TrimRight(newName, "/"), false, true)
+	to, err := t.walk(c, trimSlashes(newName), false, true)
 	if err != nil {
 		return err
 	}
@@ -348,6 +357,7 @@ func (d *dirState) move(c *cred, from, to place) error {
 		d.unlink(to.parent, to.name)
 	}
 	from.ownNode()
+	d.count(int64(len(to.name) - len(from.name)))
 	to.parent.children[to.name] = from.node
 	delete(from.parent.children, from.name)
 	return nil
@@ -519,11 +529,6 @@ func (n *node) info(name string) fileInfo {
 		info.size, info.target = int64(len(n.target)), n.target
 	case n.isDir():
 		info.size, info.links = 4096, 2
-		for _, child := range n.children {
-			if child.isDir() {
-				info.links++
-			}
-		}
 	}
 	if name == "" {
 		info.name = "/"

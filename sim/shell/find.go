@@ -181,7 +181,7 @@ func xargsItems(s string, f flags) (items []string, err error) {
 type finder struct {
 	p              *proc
 	args           []string
-	pos, depth     int
+	pos            int
 	minimum, most  int
 	action, prune  bool
 	deleteFiles    bool

@@ -16,7 +16,7 @@ const modeProgram = 0o755
 // small image such as busybox find. It never changes.
 var image = sync.OnceValue(func() *node {
 	top := newImageDir(0o755)
-	for _, dir := range []string{"bin", "dev", "etc", "home", "opt", "proc", "proc/self", "proc/self/fd", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "usr/bin", "usr/local", "usr/local/bin", "usr/sbin", "var", "var/log", "var/run", "var/lib", "var/tmp"} {
+	for _, dir := range []string{"bin", "dev", "etc", "home", "opt", "proc", "proc/self", "proc/self/fd", "proc/1", "proc/1/fd", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "usr/bin", "usr/local", "usr/local/bin", "usr/sbin", "var", "var/log", "var/run", "var/lib", "var/tmp"} {
 		mode := fs.FileMode(0o755)
 		switch dir {
 		case "tmp", "var/tmp":
@@ -41,6 +41,9 @@ var image = sync.OnceValue(func() *node {
 	fds := imageDir(top, "proc/self/fd")
 	for name, device := range map[string]string{"0": "stdin", "1": "stdout", "2": "stderr"} {
 		fds.children[name] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, links: 1, target: device}
+	}
+	for name, device := range map[string]string{"1": "init-stdout", "2": "init-stderr"} {
+		imageDir(top, "proc/1/fd").children[name] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, links: 1, target: device}
 	}
 	dev.children["fd"] = &node{mode: fs.ModeSymlink | 0o777, links: 1, target: "/proc/self/fd"}
 	etc := imageDir(top, "etc")

@@ -13,7 +13,6 @@ type job struct {
 	pid    int
 	done   chan struct{}
 	status int // once done is closed
-	text   string
 }
 
 func (j *job) running() bool {
@@ -35,6 +34,7 @@ func (sh *shell) background(st *syntax.Stmt) {
 	copied.Background = false
 	c := sh.fork(p)
 	c.traps = nil
+	c.last = isSimple(st)
 	p.fds = sh.p.fds.dup()
 	if !sh.interactive {
 		p.fds.set(p.m, 0, p.m.newFile(device("null")))
@@ -63,6 +63,12 @@ func (sh *shell) background(st *syntax.Stmt) {
 			return c.run([]*syntax.Stmt{&copied})
 		})
 	})
+}
+
+// isSimple reports whether a statement is a simple command.
+func isSimple(st *syntax.Stmt) bool {
+	_, ok := st.Cmd.(*syntax.CallExpr)
+	return ok
 }
 
 // forkFailed ends the shell, as shells do when they cannot fork.
@@ -129,6 +135,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 			p.fds.set(m, 2, p.fds[1].dup())
 		}
 		c, st := sh.fork(p), elems[i]
+		c.last = isSimple(st)
 		wg.Add(1)
 		m.wg.Go(func() {
 			defer wg.Done()
@@ -149,6 +156,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 	p.fds.set(m, 0, in)
 	p.level = sh.p.level
 	c := sh.fork(p)
+	c.last = isSimple(elems[0])
 	statuses[0] = p.finish(func() int {
 		defer c.drop()
 		return c.run([]*syntax.Stmt{elems[0]})

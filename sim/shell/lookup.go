@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -31,7 +32,7 @@ func (p *proc) look(name, searchPath string) (string, error) {
 	if searchPath == "" {
 		searchPath = defaultPath
 	}
-	failure := error(errNotFound)
+	failure := errNotFound
 	if name == "" || len(name) > maxName {
 		return "", failure
 	}
@@ -61,7 +62,7 @@ func (p *proc) find(args []string, searchPath string) (run program, status int, 
 	at, err := p.look(args[0], searchPath)
 	if err != nil {
 		status = 126
-		if err == errNotFound || err == syscall.ENOENT || err == syscall.ENOTDIR {
+		if errors.Is(err, errNotFound) || errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
 			status, err = 127, errNotFound
 		}
 		return nil, status, fmt.Errorf("%s: %s", args[0], lowerFirst(errText(err)))

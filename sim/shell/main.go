@@ -146,6 +146,7 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	})
 	restore()
 	sh.p = shellProc
+	shellProc.since = p.since
 	if ended { // by ^C
 		sh.locals, sh.params, sh.loops, sh.inFunc, sh.conditions, sh.inTrap = state.locals, state.params, state.loops, state.inFunc, state.conditions, state.inTrap
 		shellProc.m.tty.newline()

@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -515,7 +516,6 @@ func timeout(p *proc, args []string) int {
 	}
 	ctx, cancel := context.WithCancelCause(p.ctx)
 	defer cancel(nil)
-	over := false
 	if d > 0 {
 		timer := time.AfterFunc(d, func() { cancel(killed(sig)) })
 		defer timer.Stop()
@@ -534,8 +534,7 @@ func timeout(p *proc, args []string) int {
 	status = c.finish(func() int { return run(c, rest[1:]) })
 	p.since = c.since
 	p.abortIfDone()
-	over = ctx.Err() != nil
-	if over {
+	if ctx.Err() != nil {
 		return 128 + int(sig)
 	}
 	return status
@@ -610,10 +609,10 @@ func getent(p *proc, args []string) int {
 	return p.fail("unknown database: %s", args[1])
 }
 
-// noNetworkText says why something cannot reach the network.
-const noNetworkText = "this container is simulated and has no network"
+// errNoNetwork says why something cannot reach the network.
+var errNoNetwork = errors.New("this container is simulated and has no network")
 
-func noNetwork(p *proc, _ []string) int { return p.fail(noNetworkText) }
+func noNetwork(p *proc, _ []string) int { return p.fail("%v", errNoNetwork) }
 
 // resolve looks a host up: in /etc/hosts, then among the Services.
 func (p *proc) resolve(host string) (addresses []string, err error) {
@@ -626,7 +625,7 @@ func (p *proc) resolve(host string) (addresses []string, err error) {
 		return addresses, nil
 	}
 	if p.m.cfg.Lookup == nil {
-		return nil, fmt.Errorf(noNetworkText)
+		return nil, errNoNetwork
 	}
 	p.idle(func() { addresses, err = p.m.cfg.Lookup(p.ctx, host) })
 	return addresses, err
@@ -689,7 +688,7 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		url = "http://" + url
 	}
 	if p.m.cfg.Get == nil {
-		p.fail("%s", noNetworkText)
+		p.fail("%v", errNoNetwork)
 		return 1
 	}
 	ctx := p.ctx

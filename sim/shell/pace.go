@@ -47,6 +47,10 @@ var allCPU = sync.OnceValue(func() *bucket {
 // clock.
 const stepsPerCheck = 64
 
+// maxStep bounds the CPU time that a step is charged: what takes longer was
+// waiting for a processor, on a machine that is busy with something else.
+const maxStep = 20 * time.Microsecond
+
 // step counts work: about a microsecond each. It does not return if the process
 // is to end.
 func (p *proc) step(n int) {
@@ -67,7 +71,7 @@ func (p *proc) check() {
 	}
 	now := time.Now()
 	if !p.since.IsZero() {
-		busy := now.Sub(p.since).Seconds()
+		busy := min(now.Sub(p.since), time.Duration(used)*maxStep).Seconds()
 		p.pause(max(p.m.cpu.take(busy, now), allCPU().take(busy, now)))
 		now = time.Now()
 	}

@@ -31,14 +31,27 @@ type guardedReader struct {
 	limit int
 }
 
-func stackDepth(most int) int { return runtime.Callers(0, make([]uintptr, most)) }
+// guard returns a reader for a script that is parsed from here.
+func guard(src string) *guardedReader {
+	return &guardedReader{src: src, limit: stackDepth() + maxParserFrames}
+}
+
+// stackDepth returns the number of frames on the stack.
+func stackDepth() int {
+	for size := 128; ; size *= 8 {
+		if n := runtime.Callers(0, make([]uintptr, size)); n < size {
+			return n
+		}
+	}
+}
 
 // Read implements [io.Reader].
 func (g *guardedReader) Read(b []byte) (int, error) {
 	if g.src == "" {
 		return 0, errEOF
 	}
-	if stackDepth(g.limit) == g.limit {
+	var frame [1]uintptr
+	if runtime.Callers(g.limit, frame[:]) > 0 {
 		return 0, errNested
 	}
 	n := copy(b[:min(len(b), 256)], g.src)
@@ -51,10 +64,7 @@ func parse(src string) (*syntax.File, error) {
 	if len(src) > maxScript {
 		return nil, errTooLong
 	}
-	const most = 64 << 10
-	base := stackDepth(most)
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&guardedReader{src: src, limit: base + maxParserFrames}, "")
-	return file, err
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(guard(src), "")
 }
 
 // syntaxError describes a parse error in one line.

@@ -30,6 +30,8 @@ type machine struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	tty    *terminal
+	out    outerWriter // of the caller
+	errOut outerWriter
 
 	mem    atomic.Int64
 	steps  atomic.Int64
@@ -134,7 +136,7 @@ func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*pr
 		m.procs.Add(-1)
 		return nil, syscall.EAGAIN
 	}
-	p := &proc{m: m, args: args, start: time.Now(), budget: stepsPerCheck, cred: m.cred, dir: "/"}
+	p := &proc{m: m, args: args, start: time.Now(), cred: m.cred, dir: "/"}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	if parent != nil {
 		p.parent, p.dir, p.env, p.depth, p.since, p.cred = parent.pid, parent.dir, parent.env, parent.depth, parent.since, parent.cred
@@ -260,20 +262,26 @@ func (p *proc) guard(code func() int) (status int) {
 		case nil:
 		case abort:
 			status = r.code
+		case expandError: // of a program
+			status = 2
+			p.report("%s", r.msg)
 		default:
 			status = 2
-			p.reportPanic(r)
+			p.report("simulation failed: %v", r)
 		}
 	}()
 	return code()
 }
 
-// reportPanic reports a defect of the engine. Writing may abort as well.
-func (p *proc) reportPanic(r any) {
+// report writes an error for a process that ends. The process may be killed
+// while it does: that is an abort, too.
+func (p *proc) report(format string, args ...any) {
 	defer func() {
-		if _, ok := recover().(abort); !ok {
-			return
+		if r := recover(); r != nil {
+			if _, ok := r.(abort); !ok {
+				panic(r)
+			}
 		}
 	}()
-	p.errorf("%s: simulation failed: %v", p.args[0], r)
+	p.errorf(p.args[0]+": "+format, args...)
 }

@@ -16,7 +16,7 @@ func init() { // not in the declaration: programs run programs
 		"sh": runShell, "ash": runShell, "dash": runShell, "bash": runShell,
 		"echo": echo, "printf": printf, "test": test, "[": test, "true": exitWith(0), "false": exitWith(1), "pwd": pwd,
 		"cat": cat, "head": head, "tail": tail, "grep": grep, "egrep": grep, "fgrep": grep, "wc": wc, "sort": sortLines, "uniq": uniq, "cut": cut,
-		"tr": tr, "sed": sed, "seq": seq, "tee": tee, "xargs": xargs, "tac": tac, "rev": rev, "nl": nl, "yes": yes, "expr": expr, "base64": base64Program,
+		"tr": tr, "sed": sed, "awk": awk, "seq": seq, "tee": tee, "xargs": xargs, "tac": tac, "rev": rev, "nl": nl, "yes": yes, "expr": expr, "base64": base64Program,
 		"md5sum": checksum, "sha1sum": checksum, "sha256sum": checksum, "sha512sum": checksum, "dd": dd, "cmp": cmpFiles,
 		"ls": ls, "touch": touch, "rm": rm, "mkdir": mkdir, "rmdir": rmdir, "cp": cp, "mv": mv, "ln": ln, "readlink": readlink, "realpath": readlink,
 		"chmod": chmod, "chown": chown, "chgrp": chown, "stat": stat, "find": find, "basename": basename, "dirname": dirname, "mktemp": mktemp,
@@ -105,7 +105,7 @@ func (p *proc) eachInput(names []string, do func(name string, r io.Reader) error
 				break
 			}
 			status = 1
-			if _, isErrno := err.(syscall.Errno); isErrno {
+			if _, isErrno := errors.AsType[syscall.Errno](err); isErrno {
 				p.fail("can't open '%s': %s", name, errText(err))
 				continue
 			}
@@ -219,7 +219,7 @@ func (p *proc) records(r io.Reader, delim byte, do func(line []byte, newline boo
 	var long []byte
 	for {
 		part, err := br.ReadSlice(delim)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			p.hold(len(part))
 			long = append(long, part...)
 			continue

@@ -3,7 +3,6 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"syscall"
@@ -193,10 +192,7 @@ func quotedDelimiter(word *syntax.Word) bool {
 // errText describes an error as programs of Linux do, whatever system this
 // runs on.
 func errText(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err
-	}
-	errno, ok := err.(syscall.Errno)
+	errno, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
 		return err.Error()
 	}

@@ -210,28 +210,46 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	}
 	m := machineOf(ctx, c)
 	defer m.cancel(nil)
+	m.openStreams()
 	p, err := m.newProc(m.ctx, nil, c.Args)
 	if err != nil {
 		return Result{}, err
 	}
 	defer m.cleanUp()
-	p.env = m.environment()
+	m.giveStreams(p)
 	p.dir = path.Clean("/" + c.Dir)
-	if err := m.fs.mkdirAll(nil, p.dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("working directory %s: %s", p.dir, errText(err))
-	}
-	run, _, err := p.find(c.Args, p.getenv("PATH"))
-	if err != nil {
-		if _, lookErr := p.look(c.Args[0], p.getenv("PATH")); lookErr == syscall.EACCES {
-			return Result{}, fmt.Errorf("exec: %q: permission denied", c.Args[0])
-		}
-		return Result{}, fmt.Errorf("exec: %q: %w", c.Args[0], ErrUnknownProgram)
-	}
-	m.openStreams(p)
 	stop := m.forwardSignals(p)
-	status := p.finish(func() int { return run(p, c.Args) })
+	var startErr error
+	status := p.finish(func() int {
+		run, err := p.begin()
+		if err != nil {
+			startErr = err
+			return 127
+		}
+		return run(p, c.Args)
+	})
 	stop()
+	if startErr != nil {
+		return Result{}, startErr
+	}
 	return m.result(status), nil
+}
+
+// begin prepares the first process and finds its program.
+func (p *proc) begin() (program, error) {
+	name := p.args[0]
+	p.env = p.m.environment()
+	if err := p.m.fs.mkdirAll(nil, p.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("working directory %s: %s", p.dir, errText(err))
+	}
+	run, _, err := p.find(p.args, p.getenv("PATH"))
+	if err == nil {
+		return run, nil
+	}
+	if _, err := p.look(name, p.getenv("PATH")); errors.Is(err, syscall.EACCES) {
+		return nil, fmt.Errorf("exec: %q: permission denied", name)
+	}
+	return nil, fmt.Errorf("exec: %q: %w", name, ErrUnknownProgram)
 }
 
 // result tells how the command ended.
@@ -260,23 +278,30 @@ func (m *machine) cleanUp() {
 	held.Add(-m.mem.Load())
 }
 
-// openStreams gives the first process its standard streams.
-func (m *machine) openStreams(p *proc) {
-	out := outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stdout}
-	errOut := outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stderr}
-	if sameWriter(m.cfg.Stdout, m.cfg.Stderr) {
-		errOut.mu = out.mu
-	}
+// openStreams makes writers of those of the caller.
+func (m *machine) openStreams() {
+	m.out = outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stdout}
+	m.errOut = outerWriter{mu: &sync.Mutex{}, w: m.cfg.Stderr}
 	if m.cfg.TTY {
-		m.tty = newTerminal(m, m.cfg.Stdin, out)
+		m.errOut = m.out
+	}
+	if sameWriter(m.cfg.Stdout, m.cfg.Stderr) {
+		m.errOut.mu = m.out.mu
+	}
+}
+
+// giveStreams gives the first process its standard streams.
+func (m *machine) giveStreams(p *proc) {
+	if m.cfg.TTY {
+		m.tty = newTerminal(m, m.cfg.Stdin, m.out)
 		t := m.newFile(m.tty)
 		p.fds[0], p.fds[1], p.fds[2] = t, t.dup(), t.dup()
 		m.tty.interrupt = func() { p.signal(syscall.SIGINT) }
 		return
 	}
 	p.fds[0] = m.newFile(newOuterReader(m.cfg.Stdin))
-	p.fds[1] = m.newFile(out)
-	p.fds[2] = m.newFile(errOut)
+	p.fds[1] = m.newFile(m.out)
+	p.fds[2] = m.newFile(m.errOut)
 }
 
 // sameWriter reports whether two writers are the same.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -364,7 +365,6 @@ type sedRun struct {
 	quit      bool
 	status    int
 	held      int
-	newCycle  bool
 	suppress  bool
 	lastError error
 }
@@ -798,12 +798,16 @@ func newLineSource(p *proc, r io.Reader) *lineSource { return &lineSource{p: p, 
 
 // fill reads until a line is there.
 func (l *lineSource) fill() {
+	if l.err != nil || bytes.IndexByte(l.data, '\n') >= 0 {
+		return
+	}
 	buf := make([]byte, 4<<10)
-	for l.err == nil && strings.IndexByte(string(l.data), '\n') < 0 {
+	for found := false; l.err == nil && !found; {
 		n, err := l.r.Read(buf)
 		l.p.hold(n)
 		l.data = append(l.data, buf[:n]...)
 		l.err = err
+		found = bytes.IndexByte(buf[:n], '\n') >= 0
 	}
 }
 
@@ -812,10 +816,13 @@ func (l *lineSource) next() (string, bool) {
 	if len(l.data) == 0 {
 		return "", false
 	}
-	line, rest, _ := strings.Cut(string(l.data), "\n")
+	line, rest, _ := bytes.Cut(l.data, []byte("\n"))
 	l.p.hold(len(rest) - len(l.data))
-	l.data = []byte(rest)
-	return line, true
+	text := string(line)
+	if l.data = rest; len(rest) == 0 {
+		l.data = nil
+	}
+	return text, true
 }
 
 func (l *lineSource) ended() bool {

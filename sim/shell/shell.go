@@ -60,7 +60,8 @@ type shell struct {
 	aliases     map[string]string
 	expanding   map[string]bool // aliases
 	params      []string
-	held        int // memory that variables and functions count
+	paramsHeld  int // memory that params count
+	held        int // memory that variables, functions and params count
 
 	status     int // $?
 	substatus  int // of the last command substitution
@@ -70,6 +71,7 @@ type shell struct {
 	levels     int // loops that break or continue still has to leave
 	inFunc     int
 	keepRedirs bool
+	last       bool // the next command is all that the shell is for: a program takes its place
 	failed     bool // an expansion failed
 	lastJob    int
 	jobs       []*job
@@ -104,10 +106,11 @@ func newShell(p *proc, name string, params []string) *shell {
 func (sh *shell) fork(p *proc) *shell {
 	c := &shell{
 		p: p, pid: sh.pid, name: sh.name, bash: sh.bash, opt: sh.opt, vars: maps.Clone(sh.vars), funcs: maps.Clone(sh.funcs),
-		aliases: maps.Clone(sh.aliases), params: sh.params, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
+		aliases: maps.Clone(sh.aliases), params: sh.params, paramsHeld: sh.paramsHeld, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
 		lastJob: sh.lastJob, getopts: sh.getopts,
 	}
 	p.hold(c.held)
+	p.step(len(c.vars) / 4)
 	return c
 }
 
@@ -226,7 +229,7 @@ func (sh *shell) environ() []string {
 		}
 	}
 	slices.Sort(env)
-	sh.p.step(len(env))
+	sh.p.step(len(env) + totalLen(env)/256)
 	return env
 }
 

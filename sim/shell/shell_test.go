@@ -157,6 +157,17 @@ echo next' | sh`, "got data\nnext\n", 0},
 	}
 }
 
+// TestDone checks that a command that is killed before it starts is like one
+// that is killed later.
+func TestDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := Run(ctx, Config{Args: []string{"sh", "-c", "echo x"}})
+	if want := (Result{ExitCode: 137, Reason: Error}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
 func TestUnknownProgram(t *testing.T) {
 	_, err := Run(t.Context(), Config{Args: []string{"nginx", "-g", "daemon off;"}})
 	if err == nil || !strings.Contains(err.Error(), `exec: "nginx": executable file not found in $PATH`) {

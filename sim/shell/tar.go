@@ -18,11 +18,10 @@ type archiver struct {
 	mode                    byte
 	file, dir               string
 	gzip, verbose, toStdout bool
-	keepTimes, numeric      bool
+	keepTimes               bool
 	strip                   int
 	exclude                 []string
 	status                  int
-	seen                    int
 }
 
 // tarProgram is tar: enough for kubectl cp and for scripts.
@@ -97,7 +96,7 @@ func tarProgram(p *proc, args []string) int {
 
 // short handles a group of short options.
 func (t *archiver) short(group string, value func(string) (string, bool)) bool {
-	for j := 0; j < len(group); j++ {
+	for j := range len(group) {
 		switch c := group[j]; c {
 		case 'c', 'x', 't':
 			t.mode = c
@@ -277,7 +276,7 @@ func (t *archiver) extract(in io.Reader, names []string) error {
 		for range t.strip {
 			_, name, _ = strings.Cut(name, "/")
 		}
-		if name == "" || !wanted(name, names) {
+		if !wanted(name, names) || name == "" && t.mode != 't' {
 			continue
 		}
 		if t.mode == 't' {

@@ -23,7 +23,6 @@ type terminal struct {
 	history   [][]byte
 	at        int    // in history
 	escape    []byte // an escape sequence that is being received
-	eof       bool   // ^D: the next read returns the end of the file
 }
 
 // maxLine is how long a line may be, as with the terminals of Linux.
@@ -221,7 +220,7 @@ func (pp *pipe) wakeReaders() {
 	pp.changed.Broadcast()
 }
 
-func (r outerReader) wakeReaders() { r.pipe.wakeReaders() }
+func (o outerReader) wakeReaders() { o.pipe.wakeReaders() }
 
 // timedOut reports whether a read of the process took as long as it may.
 func (p *proc) timedOut() bool {

@@ -819,7 +819,7 @@ func sortLines(p *proc, args []string) int {
 		return p.fail("%v", err) + 1
 	}
 	compare := func(a, b string) int {
-		p.step(1)
+		p.step(1 + (len(a)+len(b))/128)
 		n := k.compare(a, b)
 		if n == 0 && !f.has('s') && !f.has('u') {
 			n = strings.Compare(a, b)
@@ -833,7 +833,7 @@ func sortLines(p *proc, args []string) int {
 	if f.has('u') {
 		lines = slices.CompactFunc(lines, func(a, b string) bool { return k.compare(a, b) == 0 })
 	}
-	out := io.Writer(p.stdout())
+	out := p.stdout()
 	if name := f['o']; name != "" {
 		file, err := p.create(name, syscall.O_TRUNC)
 		if err != nil {
@@ -1215,6 +1215,8 @@ func seq(p *proc, args []string) int {
 			width = true
 		case rest[0] == "-s" && len(rest) > 1:
 			sep, rest = rest[1], rest[1:]
+		case strings.HasPrefix(rest[0], "-s"):
+			sep = rest[0][2:]
 		default:
 			return p.fail("unrecognized option: %s", rest[0])
 		}

@@ -106,6 +106,11 @@ func (f *FS) Mount(name string, d *Dir, opt MountOptions) error {
 	if err != nil {
 		return &fs.PathError{Op: "mount", Path: name, Err: err}
 	}
+	if !source.node.isDir() { // it stays even if it is removed from the Dir
+		d.dirState.mu.Lock()
+		source.node.opens++
+		d.dirState.mu.Unlock()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := make(map[string]mount, len(f.mounts)+1)
@@ -150,7 +155,10 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 	at.node = at.dir.topNode(own)
 	stack := []place{at}
 	pending, mustDir, links := split(name), strings.HasSuffix(name, "/"), 0
-	for len(pending) > 0 {
+	for steps := 0; len(pending) > 0; steps++ {
+		if steps > maxPath {
+			return place{}, syscall.ENAMETOOLONG // through links
+		}
 		elem := pending[0]
 		pending = pending[1:]
 		at := stack[len(stack)-1]

@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,13 +37,39 @@ func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 	}
 }
 
-func TestEndWithoutDataFolderIsAFailure(t *testing.T) {
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	if err := os.RemoveAll(p.Dir); err != nil {
+// TestRemovedDataFolderIsNoticed removes the data folder of a control plane, which says so
+// soon and goes on, and fails at its end.
+func TestRemovedDataFolderIsNoticed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd := program.Command(t, "up", "--ui", "json", "--data-dir", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	p := program.Start(t, cmd, dir)
+	p.Await(t, "started", func() bool { // it is named there last
+		state, err := os.ReadFile(filepath.Join(dir, "state.json"))
+		return err == nil && strings.Contains(string(state), `"server"`)
+	})
+	client := p.Client(t)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	noticed := false
+	deadline := time.AfterFunc(program.Timeout, p.Kill)
+	for lines := bufio.NewScanner(out); !noticed && lines.Scan(); {
+		noticed = strings.Contains(lines.Text(), "data folder "+dir+" was removed while it is in use")
+	}
+	deadline.Stop()
+	if !noticed {
+		t.Error("its output does not say that the data folder was removed")
+	}
+	go io.Copy(io.Discard, out) // until its end
+	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+		t.Errorf("get: %v", err)
+	}
 	p.Stop(t, syscall.SIGTERM)
-	if code := p.Cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(p.Stderr.String(), "was removed while it was in use") {
+	if code := p.Cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(p.Stderr.String(), "was removed while it is in use") || !strings.Contains(p.Stderr.String(), "was removed while it was in use") {
 		t.Errorf("exit code %d: %s", code, p.Stderr)
 	}
 }

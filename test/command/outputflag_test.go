@@ -25,7 +25,7 @@ func TestOutputFlag(t *testing.T) {
 	ask("controllers", "pause", "replicaset")
 	for verb, name := range map[string]string{
 		"nodes": "node-1", "nodes list": "node-1", "controllers": "job-controller", "controllers held replicaset": "",
-		"snapshot list": "base", "explain": "job-controller", "explain job": "job-controller",
+		"list": "default", "snapshot list": "base", "explain": "job-controller", "explain job": "job-controller",
 	} {
 		in := func(format string) string { return ask(append(strings.Fields(verb), "-o", format)...) }
 		var asJSON, asYAML struct{ Items []any }

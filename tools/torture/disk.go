@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
@@ -208,9 +207,4 @@ func readOnlyFolder(r *round) error {
 		return fmt.Errorf("left behind: %w", err)
 	}
 	return r.upAndCheck(dir, l)
-}
-
-// shellLimit returns a command that runs the program under a limit of the shell.
-func (r *round) shellLimit(limit string, args ...string) *exec.Cmd {
-	return r.command("sh", append([]string{"-c", "ulimit " + limit + ` && exec "$0" "$@"`, r.ctrlplane}, args...)...)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"time"
 )
 
@@ -73,4 +74,9 @@ func (r *round) underSmallHeap() error {
 	}
 	r.kill9(p)
 	return r.upAndCheck(dir, l)
+}
+
+// shellLimit returns a command that runs the program under a limit of the shell.
+func (r *round) shellLimit(limit string, args ...string) *exec.Cmd {
+	return r.command("sh", append([]string{"-c", "ulimit " + limit + ` && exec "$0" "$@"`, r.ctrlplane}, args...)...)
 }

@@ -88,7 +88,9 @@ func (r *round) finish(err error, keep string) error {
 	}
 	r.cancel()
 	for i := len(r.cleanup) - 1; i >= 0; i-- {
-		err = errors.Join(err, r.cleanup[i]())
+		if cleanupErr := r.cleanup[i](); cleanupErr != nil {
+			r.logf("cleanup: %v", cleanupErr)
+		}
 	}
 	if err == nil {
 		return errors.Join(r.log.Close(), os.RemoveAll(r.dir))

@@ -1,0 +1,66 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/server"
+)
+
+const (
+	// requestGrace is how long the requests in flight may take once the server closes.
+	// Without a limit, a write that hangs in a webhook takes as long as the webhook may.
+	requestGrace = 3 * time.Second
+	// closeTimeout bounds Close: a request may not end although it is canceled.
+	closeTimeout = 15 * time.Second
+)
+
+var (
+	errClosing      = errors.New("the API server is closing")
+	errCloseTimeout = errors.New("apiserver: requests have not ended 15 s after they were canceled: continuing without them")
+)
+
+// requestEnd cancels the requests of a server that closes.
+type requestEnd struct {
+	ctx    context.Context // ends when requests are canceled
+	cancel context.CancelCauseFunc
+	once   sync.Once
+	timer  *time.Timer // set by begin
+}
+
+func newRequestEnd() *requestEnd {
+	e := &requestEnd{}
+	e.ctx, e.cancel = context.WithCancelCause(context.Background())
+	return e
+}
+
+func installRequestEnd(config *server.RecommendedConfig) *requestEnd {
+	e := newRequestEnd()
+	build := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler { return e.wrap(build(h, cfg)) }
+	return e
+}
+
+func (e *requestEnd) wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx, cancel := context.WithCancelCause(req.Context())
+		defer cancel(nil)
+		stop := context.AfterFunc(e.ctx, func() { cancel(errClosing) })
+		defer stop()
+		h.ServeHTTP(w, req.WithContext(ctx))
+	})
+}
+
+// begin cancels requests from requestGrace on.
+func (e *requestEnd) begin() {
+	e.once.Do(func() { e.timer = time.AfterFunc(requestGrace, func() { e.cancel(errClosing) }) })
+}
+
+// finish cancels the requests that are left. It must follow begin.
+func (e *requestEnd) finish() {
+	e.timer.Stop()
+	e.cancel(errClosing)
+}

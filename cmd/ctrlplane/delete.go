@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// deleteCommand has the flags of "ctrlplane delete".
+type deleteCommand struct {
+	target *target
+	all    bool
+	force  bool
+}
+
+func newDeleteCommand(t *target) *cobra.Command {
+	d := &deleteCommand{target: t}
+	cmd := &cobra.Command{
+		Use:     "delete (NAME… | --all)",
+		Aliases: []string{"rm"},
+		Short:   "Delete stopped control planes with all their data",
+		Long: `Delete control planes with all their data: the objects, the certificates and the log.
+Snapshots stay. A context that --merge-kubeconfig has added to your own kubeconfig is
+removed.
+
+A control plane that is running is not deleted: stop it first, or use --force.`,
+		Example: `  ctrlplane delete demo
+  ctrlplane delete --all
+  ctrlplane delete demo --force`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !d.all && len(args) == 0 && !t.named() {
+				return usage.Errorf(`delete: missing name: name control planes, or use --all: "ctrlplane list" lists them`)
+			}
+			return checkPlaneArgs("delete", t, d.all, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), cmd.OutOrStdout(), args) },
+	}
+	cmd.Flags().BoolVar(&d.all, "all", false, "delete all control planes but those of a run or a test")
+	cmd.Flags().BoolVar(&d.force, "force", false, "stop those that are running first")
+	return cmd
+}
+
+func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) error {
+	chosen, err := d.choose(names)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 {
+		_, err := fmt.Fprintln(out, "nothing to delete: there are no control planes")
+		return err
+	}
+	for _, p := range chosen { // before anything is deleted
+		if p.isUp() && !d.force {
+			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with \"ctrlplane %s down\", or use --force", p.Name, p.flags())
+		}
+	}
+	var errs []error
+	for _, p := range chosen {
+		if err := d.delete(ctx, p); err != nil {
+			errs = append(errs, fmt.Errorf("control plane %q: %w", p.Name, err))
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "%s deleted\n", p.Name); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
+	if !d.all {
+		return d.target.findPlanes(names)
+	}
+	all, err := allPlanes()
+	for _, p := range all {
+		if !p.Private || !p.isUp() {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen, err
+}
+
+func (d *deleteCommand) delete(ctx context.Context, p plane) error {
+	if p.isUp() {
+		stop := &downCommand{timeout: time.Minute}
+		if _, err := stop.stop(ctx, p); err != nil {
+			return err
+		}
+	}
+	err := datadir.Remove(p.DataDir)
+	if errors.As(err, new(*datadir.NotFoundError)) {
+		err = nil // an ephemeral one removes its folder itself
+	}
+	if err != nil || p.Name == "" {
+		return err
+	}
+	return kubeconfig.Unmerge(datadir.ContextName(p.Name))
+}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// detachedAttributes give the process no console.
+func detachedAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
+}
+
+// interruptDetached ends a start in the background.
+func interruptDetached(p *os.Process) {
+	_ = p.Kill() // fails if it has ended
+}

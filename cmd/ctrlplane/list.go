@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+func newListCommand(t *target) *cobra.Command {
+	output := newListOutput()
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls", "ps"},
+		Short:   "List your control planes, running and stopped, with their size and age",
+		Long: `List the control planes in your state folder and the ephemeral ones. With --data-dir,
+only the one in that folder. A crashed control plane is one whose process was killed
+or has failed: "ctrlplane up" starts it again with its data, and the next ephemeral
+control plane removes those that were ephemeral.`,
+		Example: `  ctrlplane list
+  ctrlplane list -o wide
+  ctrlplane list -o json | jq '.items[] | select(.state == "crashed") | .name'`,
+		Args: rejectArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := output.validate(); err != nil {
+				return err
+			}
+			list, err := t.listPlanes()
+			if err != nil {
+				return err
+			}
+			name := func(p plane) string { return p.Name }
+			if done, err := writeList(output, cmd.OutOrStdout(), map[string][]plane{"items": list}, list, name); done {
+				return err
+			}
+			return printPlanes(cmd.OutOrStdout(), list, output.format == outputWide)
+		},
+	}
+	output.add(cmd)
+	return cmd
+}
+
+// listPlanes lists all control planes, or the one with the folder that is given.
+func (t *target) listPlanes() ([]plane, error) {
+	if t.dataDir == "" {
+		list, err := allPlanes()
+		if list == nil {
+			list = []plane{} // JSON without null
+		}
+		return list, err
+	}
+	p, err := t.findPlane()
+	return []plane{p}, err
+}
+
+func printPlanes(out io.Writer, list []plane, wide bool) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, `no control planes: "ctrlplane up" starts one`)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	head := []string{"NAME", "STATE", "AGE", "SIZE", "ADDRESS"}
+	if wide {
+		head = append(head, "PID", "KUBERNETES", "FOLDER")
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, p := range list {
+		cells := []string{cmp.Or(p.Name, "-"), p.describeState(), p.age(), formatSize(p.Bytes), cmp.Or(p.URL, "-")}
+		if wide {
+			cells = append(cells, p.pidText(), cmp.Or(p.Kubernetes, "-"), p.DataDir)
+		}
+		for i, cell := range cells {
+			cells[i] = words.OneLine(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+func (p plane) describeState() string {
+	switch {
+	case p.Error != "":
+		return p.State + ": " + p.Error
+	case p.Private:
+		return p.State + " (of a run or test)"
+	case p.Ephemeral && p.Name != "ephemeral":
+		return p.State + " (ephemeral)"
+	}
+	return p.State
+}
+
+// age is the time since the last start.
+func (p plane) age() string {
+	if p.Started.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(time.Since(p.Started))
+}
+
+func (p plane) pidText() string {
+	if p.PID == 0 {
+		return "-"
+	}
+	return strconv.Itoa(p.PID)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// logsCommand has the flags of "ctrlplane logs".
+type logsCommand struct {
+	target *target
+	follow bool
+	tail   int
+}
+
+func newLogsCommand(t *target) *cobra.Command {
+	l := &logsCommand{target: t}
+	cmd := &cobra.Command{
+		Use:     "logs",
+		Aliases: []string{"log"},
+		Short:   "Print the log of a control plane, running or stopped",
+		Long: `Print the log of all components of a control plane, running or stopped. Of one that
+was started with "up --detach", also print what it has written to its standard error,
+as after a crash. With --follow, continue until the control plane ends or Ctrl-C.`,
+		Example: `  ctrlplane logs
+  ctrlplane logs -f --tail 20
+  ctrlplane --name demo logs`,
+		Args: rejectArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if l.tail < -1 {
+				return usage.Errorf("--tail %d: not a number of lines: use 0 or more, or -1 for all", l.tail)
+			}
+			return l.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "continue with new lines until the control plane ends")
+	cmd.Flags().IntVar(&l.tail, "tail", -1, "number of lines to begin with; -1 means all")
+	return cmd
+}
+
+func (l *logsCommand) run(ctx context.Context, out io.Writer) error {
+	p, err := l.target.planeOfLog()
+	if err != nil {
+		return err
+	}
+	path := cmp.Or(p.logFile, filepath.Join(p.DataDir, ctrlplane.LogFile))
+	err = logfile.Print(ctx, out, path, logfile.PrintOptions{Tail: l.tail, Follow: l.follow, Ended: func() bool {
+		_, running, err := datadir.Peek(p.DataDir)
+		return err != nil || !running
+	}})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("control plane %q has no log: %w: it was removed, or the control plane was never ready", p.Name, err)
+	}
+	if err != nil {
+		return err
+	}
+	return printStderrFile(out, p)
+}
+
+// planeOfLog is the selected control plane, running or not; if none is named and there is
+// no default one, the only one that is running.
+func (t *target) planeOfLog() (plane, error) {
+	p, err := t.findPlane()
+	if err == nil || t.named() || os.Getenv(dataDirEnv) != "" {
+		return p, err
+	}
+	dir, runningErr := t.runningDataDir()
+	if errors.As(runningErr, new(notRunningError)) {
+		return p, err
+	}
+	if runningErr != nil {
+		return p, runningErr
+	}
+	return newPlane("", dir)
+}
+
+// printStderrFile prints what a control plane in the background has written to stderr since
+// its last start.
+func printStderrFile(out io.Writer, p plane) error {
+	path := filepath.Join(p.DataDir, stderrFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().Before(p.Started) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}

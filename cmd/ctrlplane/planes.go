@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// States of a data folder in "ctrlplane list".
+const (
+	planeRunning  = "running"
+	planeStarting = "starting"
+	planeStopped  = "stopped"
+	planeCrashed  = "crashed" // its process has ended without closing the folder
+	planeDamaged  = "damaged" // the folder cannot be read
+)
+
+// plane is a control plane in a data folder, running or not.
+type plane struct {
+	Name       string    `json:"name,omitempty"`
+	State      string    `json:"state"`
+	DataDir    string    `json:"dataDir"`
+	Ephemeral  bool      `json:"ephemeral,omitempty"`
+	Private    bool      `json:"private,omitempty"` // of a run or a test
+	PID        int       `json:"pid,omitempty"`
+	URL        string    `json:"url,omitempty"`
+	Kubernetes string    `json:"kubernetes,omitempty"`
+	Started    time.Time `json:"started,omitzero"` // the last time
+	Bytes      int64     `json:"bytes"`            // the size of the folder
+	Error      string    `json:"error,omitempty"`  // why it is damaged
+
+	logFile string // if it is not in the data folder
+}
+
+// newPlane describes a data folder; without a name, by the recorded one.
+func newPlane(name, path string) (plane, error) {
+	info, err := datadir.Inspect(path)
+	p := plane{
+		Name: name, State: planeStopped, DataDir: path, Ephemeral: info.Ephemeral, Private: info.Private, PID: info.PID,
+		Kubernetes: info.KubernetesVersion, Started: info.StartedAt, Bytes: info.Bytes, logFile: info.LogFile,
+	}
+	if name == "" {
+		p.Name = info.Name
+	}
+	switch {
+	case err != nil:
+		p.State, p.Error = planeDamaged, err.Error()
+	case info.Running && info.Server == "":
+		p.State = planeStarting
+	case info.Running:
+		p.State, p.URL = planeRunning, info.Server
+	case info.Crashed:
+		p.State = planeCrashed
+	}
+	return p, err
+}
+
+func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeStarting }
+
+// flags select the control plane on a command line.
+func (p plane) flags() string {
+	if p.Name == "" || p.Ephemeral {
+		return "--data-dir " + p.DataDir
+	}
+	return "--name " + p.Name
+}
+
+// allPlanes lists the control planes of this user in the platform's state folder, by name,
+// and then the ephemeral ones.
+func allPlanes() ([]plane, error) {
+	var list []plane
+	add := func(name, path string) {
+		p, err := newPlane(name, path)
+		if !errors.As(err, new(*datadir.NotFoundError)) { // removed meanwhile, or just being created
+			list = append(list, p)
+		}
+	}
+	names, err := datadir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		path, err := datadir.Path(name, "")
+		if err != nil {
+			return nil, err
+		}
+		add(name, path)
+	}
+	ephemeral, err := datadir.EphemeralDirs()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ephemeral)
+	for _, path := range ephemeral {
+		add("", path)
+	}
+	return list, nil
+}
+
+// findPlane finds the control plane that is selected, running or not. An ephemeral one is
+// found by its name if it runs.
+func (t *target) findPlane() (plane, error) {
+	path, err := t.dataDirPath()
+	if err != nil {
+		return plane{}, err
+	}
+	name := t.name
+	if t.dataDir != "" || !t.named() && os.Getenv(dataDirEnv) != "" {
+		name = ""
+	}
+	p, err := newPlane(name, path)
+	if !errors.As(err, new(*datadir.NotFoundError)) {
+		return p, nil // perhaps damaged
+	}
+	if t.dataDir != "" {
+		return plane{}, usage.Errorf("%w: check --data-dir", err)
+	}
+	all, err := allPlanes()
+	if err != nil {
+		return plane{}, err
+	}
+	same := slices.DeleteFunc(slices.Clone(all), func(p plane) bool { return p.Name != t.name })
+	switch len(same) {
+	case 0:
+		return plane{}, unknownPlane(t.name, all)
+	case 1:
+		return same[0], nil
+	}
+	return plane{}, fmt.Errorf("several control planes are called %q: choose one: %s", t.name, joinFlags(same))
+}
+
+func joinFlags(list []plane) string {
+	flags := make([]string, len(list))
+	for i, p := range list {
+		flags[i] = p.flags()
+	}
+	return strings.Join(flags, ", ")
+}
+
+func unknownPlane(name string, all []plane) error {
+	var known []string
+	for _, p := range all {
+		known = append(known, p.Name)
+	}
+	return usage.Errorf("there is no control plane %q: %s", name, suggest.Hint(name, known, `"ctrlplane list" lists them`))
+}

@@ -1,0 +1,124 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// minDiskBytes is the free space below which writes are refused. Etcd ends when it
+	// cannot write: this is what it may still need for writes in flight and for a new log
+	// file.
+	minDiskBytes = 3 * segmentBytes
+	// enoughDiskBytes is the free space from which writes are accepted again.
+	enoughDiskBytes = minDiskBytes + segmentBytes
+	// nearBytes is how much more there is when each write is preceded by a measurement:
+	// more than what is written to the log, and so acknowledged, between two commits of
+	// the database.
+	nearBytes = 16 * segmentBytes
+	// measureBytes is how much may be written before the disk is measured again.
+	measureBytes = 1 << 20
+	// spaceFactor is how much space a write takes: in the log, in the database, and for
+	// what both allocate with it.
+	spaceFactor = 3
+)
+
+// writeKind is what a request does to the size of the store.
+type writeKind int
+
+const (
+	noWrite writeKind = iota
+	deletion
+	update
+	creation
+)
+
+// spaceGuard refuses writes for which there is no space, and accepts them again when
+// there is. When the disk is nearly full it refuses all, before etcd meets an error that
+// it treats as fatal. When the database is nearly full it refuses new keys only: a
+// deletion of an object may begin with an update of it.
+type spaceGuard struct {
+	dir    string
+	free   func() (bytes uint64, known bool) // on the disk of dir
+	commit func()                            // makes the database write what is in memory
+	refuse func(reason string) error         // returns the error of a refused write
+
+	inFlight        atomic.Int64           // bytes of the writes that have not ended
+	unmeasured      atomic.Int64           // bytes admitted since the disk was measured
+	near            atomic.Bool            // the disk is measured before each write
+	diskLow, dbFull atomic.Pointer[string] // why writes are refused; nil = they are not
+	wakeUp          chan struct{}          // has an element when spaceWatch should look now
+
+	measuring   sync.Mutex
+	uncommitted int64 // bytes admitted since commit was called
+}
+
+func newSpaceGuard(cfg Config, commit func()) *spaceGuard {
+	g := &spaceGuard{dir: cfg.Dir, free: cfg.freeBytes, commit: commit, refuse: cfg.RefusedWrite, wakeUp: make(chan struct{}, 1)}
+	if g.free == nil {
+		g.free = func() (uint64, bool) { return freeBytes(cfg.Dir) }
+	}
+	if g.refuse == nil {
+		g.refuse = func(reason string) error { return errors.New("etcd: " + reason) }
+	}
+	return g
+}
+
+// admit returns why a write is refused. If it is not, the caller calls end after it.
+func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
+	if kind == noWrite {
+		return func() {}, nil
+	}
+	end = func() { g.inFlight.Add(-int64(bytes)) }
+	g.inFlight.Add(int64(bytes))
+	written := g.unmeasured.Add(int64(bytes)) >= measureBytes
+	if g.diskLow.Load() == nil && (written || g.near.Load()) {
+		g.measureDisk()
+	}
+	if written {
+		g.wake()
+	}
+	if reason := g.diskLow.Load(); reason != nil {
+		end()
+		return nil, g.refuse(*reason)
+	}
+	if reason := g.dbFull.Load(); reason != nil && kind == creation {
+		end()
+		return nil, g.refuse(*reason)
+	}
+	return end, nil
+}
+
+func (g *spaceGuard) measureDisk() {
+	g.measuring.Lock()
+	defer g.measuring.Unlock()
+	g.uncommitted += g.unmeasured.Swap(0)
+	free, known := g.free()
+	g.near.Store(known && free < minDiskBytes+nearBytes)
+	if g.near.Load() && g.uncommitted >= measureBytes {
+		g.uncommitted = 0
+		g.commit()
+		free, known = g.free()
+	}
+	needed := minDiskBytes + spaceFactor*uint64(g.inFlight.Load())
+	low := g.diskLow.Load() != nil
+	switch {
+	case !known:
+	case !low && free < needed:
+		reason := fmt.Sprintf("all writes are refused: the disk of %s has %d MiB free, and etcd needs %d MiB: free space there", g.dir, free>>20, max(needed, enoughDiskBytes)>>20)
+		g.diskLow.Store(&reason)
+		g.wake()
+	case low && free >= max(needed, enoughDiskBytes):
+		g.diskLow.Store(nil)
+	}
+}
+
+// wake has spaceWatch look now.
+func (g *spaceGuard) wake() {
+	select {
+	case g.wakeUp <- struct{}{}:
+	default: // it will
+	}
+}

@@ -1,0 +1,275 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+// spaceReports collects what Config.OnSpace receives.
+type spaceReports struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *spaceReports) add(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line)
+}
+
+func (r *spaceReports) contain(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Contains(strings.Join(r.lines, "\n"), text)
+}
+
+// await returns when done does.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx := testContext(t)
+	for !done() {
+		if !sleepContext(ctx, 10*time.Millisecond) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// create is how the API server creates an object.
+func create(t *testing.T, c *clientv3.Client, key, value string) error {
+	t.Helper()
+	_, err := c.Txn(testContext(t)).If(clientv3.Compare(clientv3.ModRevision(key), "=", 0)).Then(clientv3.OpPut(key, value)).Commit()
+	return err
+}
+
+var errRefused = errors.New("refused")
+
+func refusedForTest(reason string) error { return fmt.Errorf("%w: %s", errRefused, reason) }
+
+func TestWritesAreRefusedWhileTheDiskIsNearlyFull(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(1 << 30)
+	reports := &spaceReports{}
+	s := startServer(t, Config{
+		Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: reports.add,
+		freeBytes: func() (uint64, bool) { return free.Load(), true },
+	})
+	c, err := s.Client()
+	must(t, err)
+	defer c.Close()
+	putKey(t, c, "k", "v")
+
+	free.Store(5 << 20)
+	await(t, "a report", func() bool { return reports.contain("the disk of") })
+	_, put := c.Put(testContext(t), "k", "w")
+	_, del := c.Delete(testContext(t), "k")
+	_, grant := c.Grant(testContext(t), 60)
+	for what, err := range map[string]error{"create": create(t, c, "new", "v"), "put": put, "delete": del, "lease": grant} {
+		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), s.cfg.Dir+" has 5 MiB free, and etcd needs 32 MiB: free space there") {
+			t.Errorf("%s: got %v, want that it is refused", what, err)
+		}
+	}
+	if done, err := s.ReplaceState(testContext(t), "/registry", snapshot.State{Entries: []snapshot.Entry{{Key: "/a", Value: []byte("v")}}}); !errors.Is(err, errRefused) || done.Total() > 0 {
+		t.Errorf("restore: got %v, %v; want that it is refused", done, err)
+	}
+	if value, _ := getKey(t, c, "k"); value != "v" {
+		t.Errorf("read %q, want the value before", value)
+	}
+
+	free.Store(1 << 30)
+	await(t, "a report of the end", func() bool { return reports.contain("writes are accepted") })
+	putKey(t, c, "k", "x")
+	if len(reports.lines) != 2 {
+		t.Errorf("reports %q, want one of the begin and one of the end", reports.lines)
+	}
+}
+
+// A burst of writes is noticed before the next tick.
+func TestDiskIsMeasuredAfterEachMebibyte(t *testing.T) {
+	measured := 0
+	g := newSpaceGuard(Config{freeBytes: func() (uint64, bool) { measured++; return 1 << 20, true }}, func() {})
+	admit := func(kind writeKind, bytes int) error {
+		end, err := g.admit(kind, bytes)
+		if err == nil {
+			end()
+		}
+		return err
+	}
+	if err := admit(update, measureBytes-1); err != nil || measured > 0 {
+		t.Errorf("got %v after %d measurements, want none", err, measured)
+	}
+	for range 2 {
+		if admit(deletion, 1) == nil {
+			t.Error("a write was admitted")
+		}
+	}
+	if err := admit(noWrite, 0); err != nil {
+		t.Errorf("read: got %v", err)
+	}
+	if n := g.inFlight.Load(); n != 0 {
+		t.Errorf("%d bytes in flight", n)
+	}
+}
+
+// Near the limit, what is in flight or only in the log counts as well.
+func TestDiskIsMeasuredBeforeEachWriteNearTheLimit(t *testing.T) {
+	free, commits := uint64(minDiskBytes+8<<20), 0
+	g := newSpaceGuard(Config{freeBytes: func() (uint64, bool) { return free, true }}, func() { commits++ })
+	g.measureDisk()
+	end, err := g.admit(update, 2<<20)
+	if err != nil || commits != 1 {
+		t.Fatalf("got %v after %d commits, want one commit", err, commits)
+	}
+	if _, err := g.admit(update, 1<<10); err != nil {
+		t.Errorf("got %v", err)
+	}
+	if _, err := g.admit(update, 1<<20); err == nil {
+		t.Error("a write was admitted whose space others will take")
+	}
+	end()
+	g.measureDisk()
+	if g.diskLow.Load() != nil {
+		t.Errorf("still refused: %s", *g.diskLow.Load())
+	}
+}
+
+const testQuota = 32 << 20
+
+// fullDatabase fills a database. It takes the steps of the spaceWatch itself, because
+// the reserve of so small a quota is used up faster than that looks.
+type fullDatabase struct {
+	*spaceWatch
+	t       *testing.T
+	server  *Server
+	client  *clientv3.Client
+	value   string
+	reports *spaceReports
+	writes  int
+}
+
+func newFullDatabase(t *testing.T, dir string) *fullDatabase {
+	t.Helper()
+	d := &fullDatabase{t: t, value: strings.Repeat("v", 32<<10), reports: &spaceReports{}}
+	cfg := Config{Dir: dir, NoSync: true, RefusedWrite: refusedForTest, OnSpace: d.reports.add, quotaBytes: testQuota}
+	d.server = startServer(t, cfg)
+	d.server.member.stopWatch()
+	d.spaceWatch = newSpaceWatch(cfg, d.server.member.guard, d.server.member.etcd.Server)
+	d.settle = 100 * time.Millisecond
+	var err error
+	d.client, err = d.server.Client()
+	must(t, err)
+	t.Cleanup(func() { d.client.Close() })
+	return d
+}
+
+// look also lets compactions end.
+func (d *fullDatabase) look() {
+	d.t.Helper()
+	d.spaceWatch.look(d.t.Context())
+	await(d.t, "the end of a compaction", d.compactionSettled)
+	d.spaceWatch.look(d.t.Context())
+}
+
+// wrote has etcd measure its database, as it does every 100 ms.
+func (d *fullDatabase) wrote() {
+	d.t.Helper()
+	d.spaceWatch.server.Backend().ForceCommit()
+	if d.writes++; d.writes%8 == 0 {
+		d.look()
+	}
+}
+
+func (d *fullDatabase) update(key string) {
+	d.t.Helper()
+	putKey(d.t, d.client, key, d.value)
+	d.wrote()
+}
+
+// Objects can be deleted from a full database, for which Kubernetes first updates some,
+// and then there is room again.
+func TestFullDatabase(t *testing.T) {
+	dir := t.TempDir()
+	d := newFullDatabase(t, dir)
+	created := 0
+	var err error
+	for ; err == nil; created++ {
+		err = create(t, d.client, fmt.Sprintf("k%d", created), d.value)
+		d.wrote()
+	}
+	created--
+	if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "of 32 MiB: delete objects") {
+		t.Errorf("create: got %v, want that it is refused", err)
+	}
+	if !d.reports.contain("new objects are refused") {
+		t.Errorf("reports %q", d.reports.lines)
+	}
+	// Far more than is kept in reserve: what an update replaces does not count.
+	for i := range created / 8 {
+		d.update(fmt.Sprintf("k%d", i))
+	}
+	if value, _ := getKey(t, d.client, "k0"); value != d.value {
+		t.Error("read something else")
+	}
+	must(t, d.client.Close())
+	closeServer(t, d.server)
+
+	d = newFullDatabase(t, dir)
+	d.look()
+	if err := create(t, d.client, "new", d.value); !errors.Is(err, errRefused) {
+		t.Errorf("after a new start: got %v, want that it is refused", err)
+	}
+	for i := range created / 2 {
+		_, err := d.client.Delete(testContext(t), fmt.Sprintf("k%d", i))
+		must(t, err)
+	}
+	d.look()
+	must(t, create(t, d.client, "new", d.value))
+	d.look()
+	if _, bytes := d.server.Size(); bytes > testQuota*3/4 {
+		t.Errorf("the file has %d bytes, want that its free pages were removed", bytes)
+	}
+	if !d.reports.contain("new objects are accepted") {
+		t.Errorf("reports %q", d.reports.lines)
+	}
+}
+
+// Old revisions are removed before anything is refused, and before the API server's
+// compaction.
+func TestOldRevisionsDoNotFillTheDatabase(t *testing.T) {
+	d := newFullDatabase(t, t.TempDir())
+	for range 2 * testQuota / len(d.value) {
+		d.update("k")
+	}
+	must(t, create(t, d.client, "new", "v"))
+	if len(d.reports.lines) > 0 {
+		t.Errorf("reports %q, want none", d.reports.lines)
+	}
+}
+
+// An alarm that an earlier program has left is disarmed if there is room.
+func TestAlarmIsDisarmedAtTheStart(t *testing.T) {
+	cfg := Config{Dir: t.TempDir(), NoSync: true}
+	s := startServer(t, cfg)
+	srv := s.member.etcd.Server
+	s.member.stopWatch()
+	_, err := srv.Alarm(testContext(t), &pb.AlarmRequest{MemberID: uint64(srv.MemberID()), Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_NOSPACE})
+	must(t, err)
+	closeServer(t, s)
+	s = startServer(t, cfg)
+	c, err := s.Client()
+	must(t, err)
+	defer c.Close()
+	await(t, "a write", func() bool {
+		_, err := c.Put(testContext(t), "k", "v")
+		return err == nil
+	})
+}

@@ -1,0 +1,184 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.uber.org/zap"
+)
+
+// spaceInterval is how often the disk and the database are measured.
+const spaceInterval = time.Second
+
+// spaceWatch keeps a spaceGuard up to date, makes room in the database when it is nearly
+// full, and reports when writes are refused and when they are accepted again.
+type spaceWatch struct {
+	guard  *spaceGuard
+	server *etcdserver.EtcdServer
+	quota  int64
+	report func(string)
+	log    *zap.Logger
+
+	compacted  int64 // the revision of the last compaction here
+	compacting bool  // what that has gained is not known yet
+	endedAt    time.Time
+	settle     time.Duration // until readers of the database have released its old pages
+
+	// The last reports; empty = writes are accepted.
+	diskReport, dbReport string
+}
+
+func newSpaceWatch(cfg Config, guard *spaceGuard, server *etcdserver.EtcdServer) *spaceWatch {
+	w := &spaceWatch{guard: guard, server: server, quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval}
+	if w.report == nil {
+		w.report = func(message string) { w.log.Warn(message) }
+	}
+	return w
+}
+
+// run returns when ctx ends.
+func (w *spaceWatch) run(ctx context.Context) {
+	ticker := time.NewTicker(spaceInterval)
+	defer ticker.Stop()
+	for {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-w.guard.wakeUp:
+		}
+	}
+}
+
+func (w *spaceWatch) look(ctx context.Context) {
+	w.guard.measureDisk()
+	// A fatal error of etcd ends the goroutine of the call.
+	_, err := abandonable(&lifetime{Context: ctx}, func() (any, error) { return nil, w.makeRoom(ctx) })
+	if err != nil && ctx.Err() == nil {
+		w.log.Warn("cannot make room in the database", zap.Error(err))
+	}
+	w.reportChange(w.guard.diskLow.Load(), &w.diskReport, "; reads are served", "the disk has room again: writes are accepted")
+	w.reportChange(w.guard.dbFull.Load(), &w.dbReport, "", "etcd's database has room again: new objects are accepted")
+}
+
+// reportChange reports that writes are refused, once, and that they are accepted again.
+func (w *spaceWatch) reportChange(reason, last *string, addition, end string) {
+	switch {
+	case reason != nil && *last == "":
+		*last = *reason
+		w.report(*reason + addition)
+	case reason == nil && *last != "":
+		*last = ""
+		w.report(end)
+	}
+}
+
+// makeRoom takes the next step if the database is nearly full.
+func (w *spaceWatch) makeRoom(ctx context.Context) error {
+	reserve := w.quota / 16 // for updates and deletions
+	full, enough := w.quota-reserve, w.quota-2*reserve
+	gained := w.compacting && w.compactionSettled() // before the measurement
+	db := w.server.Backend()
+	if db.Size() >= full {
+		w.commitFreePages()
+	}
+	size, used := db.Size(), db.SizeInUse()
+	if gained {
+		w.compacting = false
+		w.judge(used, full, enough)
+	}
+	switch {
+	case size >= full && size-used >= 2*reserve, size >= w.quota-reserve/4 && size-used >= reserve/4:
+		if err := w.defragment(used); err != nil {
+			return err
+		}
+	case !w.compacting && (used >= full || w.guard.dbFull.Load() != nil) && w.server.KV().Rev() > w.compacted:
+		return w.compact(ctx)
+	}
+	return w.disarm(ctx)
+}
+
+// judge decides whether new objects are refused, by what a compaction has left.
+func (w *spaceWatch) judge(used, full, enough int64) {
+	switch {
+	case used >= full:
+		reason := fmt.Sprintf("new objects are refused: etcd's database uses %d of %d MiB: delete objects, which still works, as do updates", used>>20, w.quota>>20)
+		w.guard.dbFull.Store(&reason)
+	case used < enough:
+		w.guard.dbFull.Store(nil)
+	}
+}
+
+// compact removes old revisions. The API server does so only every five minutes.
+func (w *spaceWatch) compact(ctx context.Context) error {
+	w.compacted, w.compacting, w.endedAt = w.server.KV().Rev(), true, time.Time{}
+	_, err := w.server.Compact(ctx, &pb.CompactionRequest{Revision: w.compacted})
+	if errors.Is(err, mvcc.ErrCompacted) { // by the API server
+		err = nil
+	}
+	return err
+}
+
+// compactionSettled reports whether the last compaction here has ended and its effect
+// can be measured.
+func (w *spaceWatch) compactionSettled() bool {
+	tx := w.server.Backend().ReadTx()
+	tx.RLock()
+	finished, _ := mvcc.UnsafeReadFinishedCompact(tx)
+	tx.RUnlock()
+	if finished < w.compacted {
+		return false
+	}
+	if w.endedAt.IsZero() {
+		w.endedAt = time.Now()
+	}
+	return time.Since(w.endedAt) >= w.settle
+}
+
+// commitFreePages makes the pages count as free that a compaction has released: one
+// commit releases them, the next one counts them. A commit needs a write: these write
+// what is there already.
+func (w *spaceWatch) commitFreePages() {
+	tx := w.server.Backend().BatchTx()
+	for range 2 {
+		tx.LockOutsideApply()
+		if finished, ok := mvcc.UnsafeReadFinishedCompact(tx); ok {
+			mvcc.UnsafeSetFinishedCompact(tx, finished)
+		}
+		tx.Unlock()
+		w.server.Backend().ForceCommit()
+	}
+}
+
+// defragment rewrites the database file without its free pages, which etcd's quota
+// counts as used. Calls wait in the meantime.
+func (w *spaceWatch) defragment(used int64) error {
+	if free, known := w.guard.free(); known && free < uint64(used)+minDiskBytes {
+		return fmt.Errorf("%d MiB of free pages: removing them needs %d MiB on the disk of %s, and it has %d MiB", (w.server.Backend().Size()-used)>>20, (used+minDiskBytes)>>20, w.guard.dir, free>>20)
+	}
+	return w.server.Backend().Defrag()
+}
+
+// disarm ends the alarm that etcd raises at its quota, once there is room: it refuses
+// every write until then.
+func (w *spaceWatch) disarm(ctx context.Context) error {
+	if w.server.Backend().Size() >= w.quota {
+		return nil
+	}
+	for _, alarm := range w.server.Alarms() {
+		if alarm.Alarm != pb.AlarmType_NOSPACE {
+			continue
+		}
+		off := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: alarm.MemberID, Alarm: alarm.Alarm}
+		if _, err := w.server.Alarm(ctx, off); err != nil {
+			return fmt.Errorf("alarm NOSPACE: %w", err)
+		}
+	}
+	return nil
+}

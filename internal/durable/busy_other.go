@@ -1,0 +1,5 @@
+//go:build !windows
+
+package durable
+
+func isBusy(error) bool { return false }

@@ -1,0 +1,419 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// history keeps the causes of what exists, however long ago that was: the records that
+// lead to the creation and to the last change of each object. The journal's rings drop
+// their oldest records whatever these are about. The causes of an object are forgotten
+// when it is deleted, and the memory is bounded by the number of objects and by the
+// length of a chain.
+//
+// A goroutine of the observer reads the journal, so that no controller waits for it. What
+// causes what is decided by package trace; history follows the same references, but only
+// decides what may be needed for that.
+type history struct {
+	journal *Journal
+	most    int // objects
+
+	mu      sync.Mutex // for the reader of the journal and for queries
+	next    uint64     // Seq of the last record that was read
+	objects map[storedObject]*objectHistory
+	order   []storedObject // by the time when they were first seen; some are gone
+
+	recent  [recentSyncs]*Record          // syncs by ID
+	running map[uint64]*causeNode         // syncs that have made writes and have not ended
+	delays  map[historyQueue][]*delayNode // that keys were added with, by queue
+}
+
+const (
+	// recentSyncs is how many syncs are kept to find the one that added a key.
+	recentSyncs = 8192
+	// maxDelays is how many delayed keys of a queue are kept.
+	maxDelays = 64
+	// maxVersions is how many versions of an object are known by the write that made them.
+	maxVersions = 8
+	// maxChain is how many records lead to a change, at most twice as many for a while.
+	maxChain = 64
+	// maxTimedCauses is how many delays are kept of those that may have queued a key.
+	maxTimedCauses = 3
+	// maxRunning bounds the syncs without a recorded end.
+	maxRunning = 4096
+)
+
+type storedObject struct{ resource, namespace, name string }
+
+type historyQueue struct{ controller, queue string }
+
+// objectHistory is what is known of an object that exists.
+type objectHistory struct {
+	created, changed *versionNode
+	versions         [maxVersions]*versionNode
+	oldest           int // of versions
+}
+
+// versionNode is a version of an object. Its event is often recorded before the call
+// that made it.
+type versionNode struct {
+	number string
+	call   *causeNode // that made it; nil if it was made outside or is not recorded yet
+	seen   *causeNode // an event that delivered it, while no call is known
+}
+
+// causeNode is a record, or a sync that has not ended, and what caused it.
+type causeNode struct {
+	record  *Record // nil while a sync runs
+	causes  []*causeNode
+	version *versionNode // for an event: what it delivered
+}
+
+type delayNode struct {
+	due time.Time
+	by  *Record
+}
+
+func newHistory(j *Journal, most int) *history {
+	return &history{
+		journal: j, most: most, objects: map[storedObject]*objectHistory{},
+		running: map[uint64]*causeNode{}, delays: map[historyQueue][]*delayNode{},
+	}
+}
+
+// advance reads what was recorded since the last time.
+func (h *history) advance() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first, end := h.journal.all.bounds()
+	h.next = max(h.next, first)
+	for ; h.next < end; h.next++ {
+		r, gone := h.journal.all.get(h.next)
+		if r == nil && !gone {
+			return // still being written
+		}
+		if r != nil {
+			h.read(r)
+		}
+	}
+}
+
+func (h *history) read(r *Record) {
+	switch e := r.Event.(type) {
+	case *Called:
+		if e.IsWrite() && !e.IsRoutine() && !e.Failed() {
+			h.readCall(r, e)
+		}
+	case *Delivered:
+		h.readEvent(r, e)
+	case *Synced:
+		h.readSync(r, e)
+	}
+}
+
+func (h *history) readCall(r *Record, c *Called) {
+	n := &causeNode{record: r}
+	n.addCause(h.syncOf(c))
+	wrote := c.Wrote
+	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
+		wrote = []Written{{Resource: c.Object.groupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
+	}
+	for _, w := range wrote {
+		at := storedObject{w.Resource, w.Namespace, w.Name}
+		if w.Deleted {
+			delete(h.objects, at)
+			continue
+		}
+		v := h.object(at).version(w.ResourceVersion)
+		v.call, v.seen = n, nil
+		h.changed(at, v, c.Verb == "create" && c.Subresource == "")
+	}
+}
+
+// syncOf returns the node of the sync that made a call.
+func (h *history) syncOf(c *Called) *causeNode {
+	id := c.Sync
+	if id == 0 {
+		id = c.AfterSync
+	}
+	if id == 0 {
+		return nil
+	}
+	if ended := h.recent[id%recentSyncs]; ended != nil && ended.Event.(*Synced).ID == id {
+		return h.syncNode(ended, 0)
+	}
+	s := h.running[id]
+	if s == nil {
+		if len(h.running) >= maxRunning {
+			clear(h.running)
+		}
+		s = &causeNode{}
+		h.running[id] = s
+	}
+	return s
+}
+
+func (h *history) readEvent(r *Record, d *Delivered) {
+	if d.Change == Resynced || d.Change == Listed || d.Object.Resource == "leases" || d.Object.Resource == "events" {
+		return
+	}
+	at := storedObject{d.Object.groupResource(), d.Object.Namespace, d.Object.Name}
+	if d.Change != Deleted {
+		o := h.object(at)
+		if v := o.find(d.ResourceVersion); v == nil {
+			v = o.version(d.ResourceVersion)
+			v.seen = &causeNode{record: r}
+			h.changed(at, v, d.Change == Added && o.created == nil)
+		}
+	}
+	for _, l := range d.Later {
+		h.addDelay(historyQueue{d.Controller, l.Queue}, l.Due, r)
+	}
+}
+
+func (h *history) readSync(r *Record, s *Synced) {
+	h.recent[s.ID%recentSyncs] = r
+	if s.Retried {
+		h.addDelay(historyQueue{s.Controller, s.Queue}, s.Due, r)
+	}
+	if n := h.running[s.ID]; n != nil {
+		delete(h.running, s.ID)
+		h.completeSync(n, r, 0)
+		if n.isLongerThan(2 * maxChain) {
+			n.causes = n.copyChain(maxChain, map[*causeNode]*causeNode{}).causes
+		}
+	}
+}
+
+// syncNode returns the node of a sync that has ended.
+func (h *history) syncNode(r *Record, depth int) *causeNode {
+	n := &causeNode{}
+	h.completeSync(n, r, depth)
+	return n
+}
+
+// maxSyncs is how many syncs that added the keys of each other are followed.
+const maxSyncs = 4
+
+// completeSync sets the record and the causes of a sync.
+func (h *history) completeSync(n *causeNode, r *Record, depth int) {
+	s := r.Event.(*Synced)
+	n.record = r
+	if depth == maxSyncs {
+		return
+	}
+	if e, _ := h.journal.all.get(s.Cause - 1); s.Cause != 0 && e != nil {
+		n.addCause(h.eventNode(e))
+	}
+	if s.CauseSync != 0 {
+		if by := h.recent[s.CauseSync%recentSyncs]; by != nil && by.Event.(*Synced).ID == s.CauseSync {
+			n.addCause(h.syncNode(by, depth+1))
+		}
+	}
+	if s.Timed {
+		h.addTimedCauses(n, r, depth)
+	}
+}
+
+// addTimedCauses adds the delays that may have ended when the key of a sync was added.
+func (h *history) addTimedCauses(n *causeNode, r *Record, depth int) {
+	const late = 100 * time.Millisecond
+	s := r.Event.(*Synced)
+	added := r.Time.Add(-s.Took - s.Waited)
+	left := maxTimedCauses
+	if depth > 0 {
+		left = 1
+	}
+	for _, d := range slices.Backward(h.delays[historyQueue{s.Controller, s.Queue}]) {
+		if left == 0 {
+			return
+		}
+		if d.due.After(added.Add(time.Millisecond)) || added.After(d.due.Add(late)) || d.by == r {
+			continue
+		}
+		switch by := d.by.Event.(type) {
+		case *Delivered:
+			n.addCause(h.eventNode(d.by))
+			left--
+		case *Synced:
+			if by.Key == s.Key || by.Key == "" || s.Key == "" {
+				n.addCause(h.syncNode(d.by, depth+1))
+				left--
+			}
+		}
+	}
+}
+
+// eventNode returns the node of an event.
+func (h *history) eventNode(r *Record) *causeNode {
+	d, ok := r.Event.(*Delivered)
+	if !ok {
+		return nil
+	}
+	n := &causeNode{record: r}
+	if o := h.objects[storedObject{d.Object.groupResource(), d.Object.Namespace, d.Object.Name}]; o != nil {
+		n.version = o.find(d.ResourceVersion)
+	}
+	return n
+}
+
+func (h *history) addDelay(q historyQueue, due time.Time, by *Record) {
+	list := append(h.delays[q], &delayNode{due, by})
+	if over := len(list) - maxDelays; over > 0 {
+		list = slices.Delete(list, 0, over)
+	}
+	h.delays[q] = list
+}
+
+// object returns the history of an object that exists.
+func (h *history) object(at storedObject) *objectHistory {
+	o := h.objects[at]
+	if o == nil {
+		o = &objectHistory{}
+		h.objects[at] = o
+		h.order = append(h.order, at)
+		for len(h.objects) > h.most {
+			delete(h.objects, h.order[0])
+			h.order = h.order[1:]
+		}
+		if len(h.order) > 2*h.most {
+			h.order = slices.DeleteFunc(slices.Clone(h.order), func(a storedObject) bool { return h.objects[a] == nil })
+		}
+	}
+	return o
+}
+
+// changed notes a version of an object.
+func (h *history) changed(at storedObject, v *versionNode, created bool) {
+	o := h.objects[at]
+	if created {
+		o.created = v
+	}
+	o.changed = v
+}
+
+func (o *objectHistory) find(number string) *versionNode {
+	for _, v := range o.versions {
+		if v != nil && v.number == number {
+			return v
+		}
+	}
+	return nil
+}
+
+// version returns the node of a version, and adds it if it is new.
+func (o *objectHistory) version(number string) *versionNode {
+	if v := o.find(number); v != nil {
+		return v
+	}
+	v := &versionNode{number: number}
+	o.versions[o.oldest] = v
+	o.oldest = (o.oldest + 1) % maxVersions
+	return v
+}
+
+// origin returns the record by which a version is known: its call, or an event.
+func (v *versionNode) origin() *causeNode {
+	switch {
+	case v == nil:
+		return nil
+	case v.call != nil:
+		return v.call
+	}
+	return v.seen
+}
+
+func (n *causeNode) addCause(c *causeNode) {
+	if c != nil {
+		n.causes = append(n.causes, c)
+	}
+}
+
+// first returns the first cause of a node, or nil.
+func (n *causeNode) first() *causeNode {
+	if c := n.version.origin(); c != nil {
+		return c
+	}
+	if len(n.causes) > 0 {
+		return n.causes[0]
+	}
+	return nil
+}
+
+// isLongerThan reports whether the chain of first causes is longer. What a timer repeats
+// for ever, such as the status of a node, is an endless chain.
+func (n *causeNode) isLongerThan(most int) bool {
+	for ; n != nil; n = n.first() {
+		if most--; most < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// copyChain copies a chain up to a length. Other chains may share its nodes.
+func (n *causeNode) copyChain(length int, copied map[*causeNode]*causeNode) *causeNode {
+	if n == nil || length == 0 {
+		return nil
+	}
+	if c := copied[n]; c != nil {
+		return c
+	}
+	c := &causeNode{record: n.record}
+	copied[n] = c
+	if n.version != nil {
+		c.version = &versionNode{number: n.version.number, call: n.version.origin().copyChain(length-1, copied)}
+	}
+	for _, cause := range n.causes {
+		c.addCause(cause.copyChain(length-1, copied))
+	}
+	return c
+}
+
+// recordsBefore returns the records before a position of the journal that lead to what
+// exists, in order.
+func (h *history) recordsBefore(position uint64) (list []*Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := map[*causeNode]bool{}
+	found := map[*Record]bool{}
+	var visit func(*causeNode)
+	visit = func(n *causeNode) {
+		for n != nil && !seen[n] {
+			seen[n] = true
+			if r := n.record; r != nil && r.Seq <= position && !found[r] {
+				found[r] = true
+				list = append(list, r)
+			}
+			for _, c := range n.causes {
+				visit(c)
+			}
+			n = n.version.origin()
+		}
+	}
+	for _, o := range h.objects {
+		visit(o.created.origin())
+		visit(o.changed.origin())
+	}
+	slices.SortFunc(list, func(a, b *Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list
+}
+
+// run reads the journal until the context ends: regularly, and before it drops what was
+// not read.
+func (h *history) run(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		h.advance()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-h.journal.filling:
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// cluster records what a control plane would: controllers with queues whose keys are
+// known, and a storage.
+type cluster struct {
+	*testing.T
+	observer *observe.Observer
+	revision int
+	calls    int
+}
+
+func newCluster(t *testing.T) *cluster {
+	c := &cluster{T: t, observer: observe.New(observe.Options{})}
+	t.Cleanup(func() { c.observer.Close() })
+	return c
+}
+
+// write makes a write to an object as a part of a sync.
+func (c *cluster) write(by *observe.Recorder, verb string, o observe.Object, subresource string) (version string) {
+	call := &observe.Called{Verb: verb, Object: o, Subresource: subresource, Status: 200, Began: time.Now(), Took: time.Microsecond}
+	by.Call(call, func() { version = c.store(o, verb == "delete") })
+	if verb != "delete" && subresource != "binding" {
+		call.ResourceVersion = version
+	}
+	c.calls++
+	return version
+}
+
+func (c *cluster) store(o observe.Object, deleted bool) string {
+	c.revision++
+	resource := o.Resource
+	if o.Group != "" {
+		resource += "." + o.Group
+	}
+	version := strconv.Itoa(c.revision)
+	observe.NoteWrite(observe.Written{Resource: resource, Namespace: o.Namespace, Name: o.Name, ResourceVersion: version, Deleted: deleted})
+	return version
+}
+
+// react delivers a version to a controller, which syncs a key and makes writes.
+func (c *cluster) react(controller string, change observe.Change, o observe.Object, version, key string, writes func(by *observe.Recorder)) {
+	by := c.observer.Recorder(controller)
+	queue := by.KeyedQueue(controller)
+	var added *observe.QueuedKey
+	by.Deliver(&observe.Delivered{Change: change, Object: o, ResourceVersion: version}, func() { added = queue.Add(time.Time{}) })
+	sync := queue.Begin(key, added)
+	leave := sync.Enter()
+	writes(by)
+	leave()
+	sync.End("")
+}
+
+func (c *cluster) replicaSet(name string) observe.Object {
+	return observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: name}
+}
+
+// createDeployment creates a Deployment and its ReplicaSet, whose version it returns.
+func (c *cluster) createDeployment(name string) (version string) {
+	d := deployment(name)
+	c.react("deployment-controller", observe.Added, d, c.store(d, false), d.Key(), func(by *observe.Recorder) {
+		version = c.write(by, "create", c.replicaSet(name), "")
+	})
+	return version
+}
+
+// createPod creates, schedules and starts a Pod of a ReplicaSet of some version.
+func (c *cluster) createPod(owner, version, name string) {
+	p := pod(name)
+	c.react("replicaset-controller", observe.Updated, c.replicaSet(owner), version, "default/"+owner, func(by *observe.Recorder) {
+		version = c.write(by, "create", p, "")
+	})
+	c.react("kube-scheduler", observe.Added, p, version, p.Key(), func(by *observe.Recorder) { version = c.write(by, "create", p, "binding") })
+	c.react("simulated-kubelet", observe.Added, p, version, p.Key(), func(by *observe.Recorder) { version = c.write(by, "patch", p, "status") })
+	c.react("replicaset-controller", observe.Updated, p, version, "default/"+owner, func(by *observe.Recorder) {
+		c.write(by, "update", c.replicaSet(owner), "status")
+	})
+}
+
+func (c *cluster) deletePod(name string) {
+	c.react("garbage-collector-controller", observe.Deleted, c.replicaSet("gone"), "1", "default/"+name, func(by *observe.Recorder) {
+		c.write(by, "delete", pod(name), "")
+	})
+}
+
+// catchUp makes the history read what was recorded.
+func (c *cluster) catchUp() []observe.Record {
+	c.Helper()
+	page, err := c.observer.Records(context.Background(), Query())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return page.Records
+}
+
+func (c *cluster) checkWhy(about observe.Object, first string) {
+	c.Helper()
+	chain, err := Why(c.catchUp(), about, Options{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	last := chain.Links[len(chain.Links)-1]
+	if !chain.Complete || last.Object.String() != first || last.Verb != "create" {
+		c.Errorf("%s: the story begins with %s %s, complete: %v\n%s", about, last.Verb, last.Object, chain.Complete, writeString(c.T, chain, Text, Style{}))
+	}
+}
+
+func heapSize() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// The causes of what still exists survive the churn of 10,000 Pods, in little memory.
+func TestCausesSurviveChurn(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	c.createPod("web", rs, "web-old")
+	c.catchUp()
+	before := heapSize()
+	for i := range 10000 {
+		name := fmt.Sprintf("churn-%d", i)
+		c.createPod("web", rs, name)
+		c.deletePod(name)
+		if i%700 == 0 {
+			c.catchUp()
+		}
+	}
+	page, err := c.observer.Records(context.Background(), observe.Query{})
+	if err != nil || page.Missed < 100000 {
+		t.Fatalf("%d records were dropped, %v: this test shows nothing", page.Missed, err)
+	}
+	c.checkWhy(pod("web-old"), "Deployment default/web")
+	c.checkWhy(c.replicaSet("web"), "Deployment default/web")
+	grown := heapSize() - before
+	t.Logf("%d writes; the heap has grown by %.1f MB, both rings included", c.calls, float64(grown)/1e6)
+	if grown > 64<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	runtime.KeepAlive(c)
+}
+
+// A day in which nothing happens but what timers repeat does not push out causes, and
+// an endless chain of them is cut.
+func TestCausesSurviveIdleDay(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	c.createPod("web", rs, "web-old")
+	c.catchUp()
+	before := heapSize()
+	node := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}
+	lease := observe.Object{Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "n1"}
+	version := c.store(node, false)
+	internal := c.observer.Recorder("kube-apiserver").KeyedQueue("priority_and_fairness_config_queue")
+	for i := range 24 * 60 * 6 { // every 10 s
+		c.write(c.observer.Recorder("simulated-kubelet"), "update", lease, "")
+		c.observer.Recorder("node-lifecycle-controller").Deliver(&observe.Delivered{Change: observe.Updated, Object: lease}, func() {})
+		internal.Begin("", internal.Add(time.Time{})).End("")
+		if i%10 == 0 {
+			c.react("simulated-kubelet", observe.Updated, node, version, "n1", func(by *observe.Recorder) { version = c.write(by, "patch", node, "status") })
+		}
+		if i%2000 == 0 {
+			c.catchUp()
+		}
+	}
+	c.checkWhy(pod("web-old"), "Deployment default/web")
+	records := c.catchUp()
+	page, err := c.observer.Records(context.Background(), observe.Query{})
+	if err != nil || page.Missed == 0 {
+		t.Fatalf("no record was dropped, %v: this test shows nothing", err)
+	}
+	if older := len(records) - len(page.Records); older > 600 {
+		t.Errorf("%d records are kept besides those of the rings", older)
+	}
+	t.Logf("the heap has grown by %.1f MB, both rings included", float64(heapSize()-before)/1e6)
+	runtime.KeepAlive(c)
+}
+
+// What 10,000 Pods that exist cost, over the rings.
+func TestMemoryOfCauses(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	for i := range 30000 { // fills the rings
+		c.write(c.observer.Recorder("x"), "update", deployment("web"), "")
+		if i%12000 == 0 {
+			c.catchUp()
+		}
+	}
+	before := heapSize()
+	const pods = 10000
+	for i := range pods {
+		c.createPod("web", rs, fmt.Sprintf("web-%d", i))
+		if i%1000 == 0 {
+			c.catchUp()
+		}
+	}
+	grown := heapSize() - before
+	t.Logf("%d Pods: %.1f MB, %d bytes a Pod", pods, float64(grown)/1e6, grown/pods)
+	if grown > pods*8192 {
+		t.Errorf("%d bytes a Pod", grown/pods)
+	}
+	c.checkWhy(pod("web-17"), "Deployment default/web")
+	runtime.KeepAlive(c)
+}

@@ -1,0 +1,72 @@
+package trace
+
+import "github.com/ctrlplane/ctrlplane/observe"
+
+// waitingKey is a key while it is queued.
+type waitingKey struct{ controller, key string }
+
+// linkMerged links a sync that follows from no news, because a timer or its controller's
+// own write to the object of the key has queued it, to the last event about the key, or
+// about an object that is named after it, that the controller received while the key
+// was delayed or queued. The handler of such an event does not add the key, or adds it
+// with a delay that the queue ignores.
+func (g *graph) linkMerged() {
+	waiting := map[waitingKey][]*Node{}
+	for _, s := range g.syncs {
+		if s.KeyBasis.Certain() && !s.Open && (s.delayed() != nil || s.isOwnNews(s.parent)) {
+			k := waitingKey{s.Controller, s.Key}
+			waiting[k] = append(waiting[k], s)
+		}
+	}
+	last := map[*Node]*Node{}
+	for _, e := range g.events {
+		if len(e.queues) > 0 || e.Change == observe.Resynced || e.Change == observe.Listed {
+			continue
+		}
+		for _, key := range namedAfter(e.Object.Key()) {
+			for _, s := range waiting[waitingKey{e.Controller, key}] {
+				if s.mergedEvent(e) && (last[s] == nil || e.End().After(last[s].End())) {
+					last[s] = e
+				}
+			}
+		}
+	}
+	for s, e := range last {
+		s.setCause(e, Likely, ByMerge)
+	}
+}
+
+// delayed returns the event or the sync that delayed the key of a sync, or nil.
+func (n *Node) delayed() *Node {
+	if n.Cause != nil && (n.Cause.Rule == ByDelay || n.Cause.Rule == ByRetry) {
+		return n.parent
+	}
+	return nil
+}
+
+// mergedEvent reports whether e happened while the key of a sync was queued or delayed.
+func (n *Node) mergedEvent(e *Node) bool {
+	from, by := n.addedAt(), n.delayed()
+	if by != nil && by.Kind == Event {
+		from = by.End()
+	}
+	return e != by && isWithin(e.End(), from, n.Time) && !n.isOwnNews(e)
+}
+
+// isOwnNews reports whether an event is of a write that the controller of a sync has
+// made to the object of the key.
+func (n *Node) isOwnNews(e *Node) bool {
+	return e != nil && e.Kind == Event && e.Object.Key() == n.Key && e.parent != nil && e.parent.Controller == n.Controller
+}
+
+// namedAfter returns a key and the keys that its name may be derived from: NAME for
+// NAME-SUFFIX, as of objects that controllers create.
+func namedAfter(key string) (keys []string) {
+	keys = []string{key}
+	for i := len(key) - 1; i > 0 && key[i] != '/'; i-- {
+		if key[i] == '-' {
+			keys = append(keys, key[:i])
+		}
+	}
+	return keys
+}

@@ -1,0 +1,161 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// summarize says in one sentence what happened.
+func (t *Tree) summarize(p phrases) string {
+	if len(t.Roots) == 0 {
+		return ""
+	}
+	roots := map[*Node]bool{}
+	for _, n := range t.Roots {
+		roots[n] = true
+	}
+	e := newEffects()
+	for n := range t.All() {
+		if !roots[n] {
+			e.add(n)
+		}
+	}
+	s := p.actor(t.Roots[0]) + " " + p.shortWrite(t.Roots[0])
+	if more := len(t.Roots) - 1; more > 0 {
+		s += ", followed by " + words.Count(more, "more change")
+	}
+	if e.writes > 0 {
+		s += fmt.Sprintf("; %s answered with %s", words.Count(len(e.controllers), "controller"), words.Count(e.writes, "write"))
+	}
+	return capitalize(s+e.list()) + "."
+}
+
+// effects counts what controllers did.
+type effects struct {
+	controllers       map[string]bool
+	writes            int
+	created, deleted  map[string]int // by kind
+	conflicts, failed int
+}
+
+func newEffects() *effects {
+	return &effects{controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}}
+}
+
+func (e *effects) add(n *Node) {
+	if n.Kind != Call || !n.isWrite() {
+		return
+	}
+	if n.Controller != "" {
+		e.controllers[n.Controller] = true
+	}
+	e.writes++
+	kind := cmp.Or(n.Object.Kind, n.Object.Resource)
+	switch {
+	case n.Conflict:
+		e.conflicts++
+	case n.failed():
+		e.failed++
+	case n.Gone && n.Object.Name != "":
+		e.deleted[kind]++
+	case n.Verb == "create" && n.Subresource == "":
+		e.created[kind]++
+	}
+}
+
+// list lists the effects, each with a separator before it.
+func (e *effects) list() string {
+	var parts []string
+	for _, of := range []struct {
+		verb  string
+		kinds map[string]int
+	}{{"created", e.created}, {"deleted", e.deleted}} {
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(of.kinds)) {
+			kinds = append(kinds, words.Count(of.kinds[kind], words.OneLine(kind)))
+		}
+		if len(kinds) > 0 {
+			parts = append(parts, of.verb+" "+strings.Join(kinds, ", "))
+		}
+	}
+	if e.conflicts > 0 {
+		parts = append(parts, words.Count(e.conflicts, "conflict"))
+	}
+	if e.failed > 0 {
+		parts = append(parts, words.Count(e.failed, "failed call"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, "; ")
+}
+
+// summarize says in one sentence what led to the change.
+func (c *Chain) summarize(p phrases) string {
+	var writes []*Node // in chronological order
+	for _, n := range slices.Backward(c.Links) {
+		if n.isWrite() {
+			writes = append(writes, n)
+		}
+	}
+	if len(writes) == 0 {
+		return ""
+	}
+	decisive, removal := writes[len(writes)-1], (*Node)(nil)
+	for _, n := range writes[:len(writes)-1] {
+		if decisive.Gone && n.Marked && placeOf(n.Object) == placeOf(decisive.Object) {
+			decisive, removal = n, decisive
+			break
+		}
+	}
+	s := p.actor(decisive) + " " + p.shortWrite(decisive)
+	if why := decisive.news(); why != nil {
+		s += " because " + p.objectName(why.Object) + " was " + string(why.Change)
+	}
+	if removal != nil {
+		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
+	}
+	if first := writes[0]; first != decisive {
+		s += ". It began when " + p.actor(first) + " " + p.shortWrite(first)
+	}
+	return capitalize(s) + "."
+}
+
+// news returns the event that a write follows from, or nil.
+func (n *Node) news() *Node {
+	for p := n.parent; p != nil && p.Kind != Call && p.Kind != Outside; p = p.parent {
+		if p.Kind == Event {
+			return p
+		}
+	}
+	return nil
+}
+
+// actor names who has made a write.
+func (p phrases) actor(n *Node) string {
+	return cmp.Or(words.OneLine(n.Controller), "a client")
+}
+
+// shortWrite describes a write without its version and duration.
+func (p phrases) shortWrite(n *Node) string {
+	if n.failed() {
+		return "failed to " + n.Verb + " " + p.targetName(n)
+	}
+	if n.Verb == "create" && n.Subresource == "binding" {
+		return "bound " + p.objectName(n.Object) + " to a node"
+	}
+	return p.writeVerb(n) + " " + p.targetName(n)
+}
+
+// capitalize begins a sentence, unless it begins with a name.
+func capitalize(s string) string {
+	if rest, ok := strings.CutPrefix(s, "a client"); ok {
+		return "A client" + rest
+	}
+	return s
+}

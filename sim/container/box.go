@@ -1,0 +1,173 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
+	"github.com/ctrlplane/ctrlplane/sim/shell"
+)
+
+// maxRootBytes is how much a container may write besides its volumes.
+const maxRootBytes = 32 << 20
+
+// box is what the processes of a run share: files, environment and users.
+type box struct {
+	env       []kubecontainer.EnvVar
+	files     *shell.FS
+	processes *shell.Processes
+	hostname  string
+	dir       string
+	user      int
+	group     int
+	groups    []int
+	lookup    func(ctx context.Context, host string) ([]string, error)
+}
+
+// openBox returns the box of a run, which it makes at the first call.
+func (s *session) openBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, error) {
+	s.mu.Lock()
+	if r.box != nil {
+		defer s.mu.Unlock()
+		return r.box, nil
+	}
+	if r.pod.volumes == nil {
+		r.pod.volumes = &volumes{dirs: map[string]*shell.Dir{}}
+	}
+	if r.pod.newest == nil && slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return podconfig.HasFiles(&v) }) {
+		r.pod.newest = of
+	}
+	s.mu.Unlock()
+	b, err := s.makeBox(r, of, c)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.box == nil {
+		r.box = b
+	}
+	return r.box, nil
+}
+
+func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, error) {
+	env, err := podconfig.Environment(r.ctx, of, c, s)
+	if err != nil {
+		return nil, err
+	}
+	b := &box{env: env, files: shell.NewFS(maxRootBytes), processes: shell.NewProcesses(), dir: c.WorkingDir}
+	b.setUser(of.Spec.SecurityContext, c.SecurityContext)
+	b.hostname, _ = podconfig.Hostname(of)
+	b.lookup = func(_ context.Context, host string) ([]string, error) { return s.lookup(of.Namespace, host) }
+	if err := s.writeSystemFiles(b, of, c); err != nil {
+		return nil, err
+	}
+	return b, s.mount(r.ctx, of, r.pod, c, env, b.files)
+}
+
+func (b *box) setUser(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) {
+	set := func(to *int, id *int64) {
+		if id != nil {
+			*to = int(*id)
+		}
+	}
+	if pod != nil {
+		set(&b.user, pod.RunAsUser)
+		set(&b.group, pod.RunAsGroup)
+		for _, g := range pod.SupplementalGroups {
+			b.groups = append(b.groups, int(g))
+		}
+		if pod.FSGroup != nil {
+			b.groups = append(b.groups, int(*pod.FSGroup))
+		}
+	}
+	if c != nil {
+		set(&b.user, c.RunAsUser)
+		set(&b.group, c.RunAsGroup)
+	}
+}
+
+// writeSystemFiles writes the files that a kubelet and a container runtime provide.
+func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) error {
+	dns := ""
+	if err := s.feeds.services.await(s.ctx, s.s); err != nil {
+		return err
+	}
+	if service := s.services.get("kube-system", "kube-dns"); service != nil {
+		dns = service.Spec.ClusterIP
+	}
+	for name, data := range map[string][]byte{
+		"/etc/hosts":       podconfig.HostsFile(of),
+		"/etc/hostname":    []byte(b.hostname + "\n"),
+		"/etc/resolv.conf": podconfig.ResolvConf(of, dns),
+	} {
+		if err := b.files.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	if c.TerminationMessagePath == "" {
+		return nil
+	}
+	if err := b.files.WriteFile(c.TerminationMessagePath, nil, 0o666); err != nil {
+		return fmt.Errorf("create the termination message file: %w", err)
+	}
+	return b.files.Chmod(c.TerminationMessagePath, 0o666)
+}
+
+// expand replaces the variables in a command of the container's spec.
+func (b *box) expand(args []string) []string {
+	command, _ := kubecontainer.ExpandContainerCommandAndArgs(&corev1.Container{Command: args}, b.env)
+	return command
+}
+
+// config returns the configuration of a process.
+func (b *box) config(args []string) shell.Config {
+	env := make([]string, 0, len(b.env))
+	for _, v := range b.env {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	return shell.Config{
+		Args: args, Env: env, Dir: b.dir, FS: b.files, Hostname: b.hostname, Processes: b.processes,
+		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.lookup,
+	}
+}
+
+// lookup resolves the name of a Service as the DNS of a cluster does.
+func (s *session) lookup(namespace, host string) ([]string, error) {
+	if err := s.feeds.services.await(s.ctx, s.s); err != nil {
+		return nil, err
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return []string{host}, nil
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(host, "."), "."+podconfig.ClusterDomain)
+	name = strings.TrimSuffix(name, ".svc")
+	name, in, qualified := strings.Cut(name, ".")
+	if qualified {
+		namespace = in
+	}
+	service := s.services.get(namespace, name)
+	if service == nil {
+		return nil, fmt.Errorf("can't resolve '%s'", host)
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, fmt.Errorf("%s is an alias of %s, which is outside of the cluster", host, service.Spec.ExternalName)
+	}
+	if service.Spec.ClusterIP == corev1.ClusterIPNone {
+		return s.endpoints(namespace, name)
+	}
+	return service.Spec.ClusterIPs, nil
+}
+
+// isMountError reports whether err is about a volume.
+func isMountError(err error) bool {
+	_, ok := errors.AsType[mountError](err)
+	return ok
+}

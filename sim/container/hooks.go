@@ -1,0 +1,290 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/shell"
+)
+
+// hook returns the postStart or the preStop hook of a container if it can run; nil
+// otherwise.
+func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
+	if c.Lifecycle == nil {
+		return nil
+	}
+	h := c.Lifecycle.PreStop
+	if postStart {
+		h = c.Lifecycle.PostStart
+	}
+	if h == nil || h.Sleep == nil && (h.Exec == nil || !CanRun(c, h.Exec.Command)) {
+		return nil
+	}
+	return h
+}
+
+// runHook runs a hook and returns what went wrong.
+func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, h *corev1.LifecycleHandler) error {
+	if h.Sleep != nil {
+		select {
+		case <-time.After(time.Duration(h.Sleep.Seconds) * time.Second):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	code, output, err := s.capture(ctx, r, of, c, h.Exec.Command)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(h.Exec.Command, " "), code, output)
+	}
+	return err
+}
+
+const maxCaptured = 10 << 10 // as the kubelet captures of a probe
+
+// capture runs a command in a container and returns its exit code and its output.
+func (s *session) capture(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, args []string) (int, string, error) {
+	b, err := s.openBox(r, of, c)
+	if err != nil {
+		return 0, "", err
+	}
+	output := &limitedBuffer{}
+	config := b.config(args)
+	config.Stdout, config.Stderr = output, output
+	result, err := shell.Run(ctx, config)
+	return result.ExitCode, output.String(), err
+}
+
+// limitedBuffer keeps the beginning of what is written to it.
+type limitedBuffer struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(maxCaptured-b.Len(), 0))])
+	return len(p), nil
+}
+
+// runPostStart runs the postStart hook of a run, which is running after that.
+func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ended <-chan struct{}) {
+	if h := hook(c, true); h != nil {
+		ctx, cancel := context.WithCancel(r.ctx)
+		defer cancel()
+		go func() {
+			select {
+			case <-ended:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
+			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
+			s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
+			s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, nil)))
+			return
+		}
+	}
+	s.mu.Lock()
+	s.begin(r, of, c)
+	s.mu.Unlock()
+	s.changed(r.pod)
+}
+
+// gracePeriod returns how long a container may take to stop.
+func gracePeriod(of *corev1.Pod, probe *corev1.Probe) time.Duration {
+	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	switch {
+	case probe != nil && probe.TerminationGracePeriodSeconds != nil:
+		seconds = *probe.TerminationGracePeriodSeconds
+	case of.DeletionGracePeriodSeconds != nil:
+		seconds = *of.DeletionGracePeriodSeconds
+	case of.Spec.TerminationGracePeriodSeconds != nil:
+		seconds = *of.Spec.TerminationGracePeriodSeconds
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// stopRun stops a run: preStop hook, SIGTERM, and SIGKILL at the deadline. It returns
+// when the run has ended.
+func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) {
+	s.mu.Lock()
+	if !r.state.Command || r.state.Phase == Ended {
+		r.cancel()
+		s.mu.Unlock()
+		return
+	}
+	ended, began := r.ended(), r.stopping
+	r.stopping = true
+	s.mu.Unlock()
+	ctx, cancel := context.WithDeadline(r.ctx, deadline)
+	defer cancel()
+	if !began {
+		s.terminate(ctx, r, of, c)
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.killRun(r)
+		<-ended
+	}
+}
+
+// terminate runs the preStop hook of a run and asks its command to end.
+func (s *session) terminate(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container) {
+	if h := hook(c, false); h != nil {
+		if err := s.runHook(ctx, r, of, c, h); err != nil && r.ctx.Err() == nil {
+			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
+		}
+	}
+	s.mu.Lock()
+	timer, signals := r.timer, r.signals
+	s.mu.Unlock()
+	switch {
+	case timer != nil:
+		if timer.Stop() {
+			s.end(r, nil, int32(exitSIGTERM), "", "")
+		}
+	case signals != nil:
+		select {
+		case signals <- syscall.SIGTERM:
+		default: // it does not receive them
+		}
+	default: // its preparation has not ended
+		s.killRun(r)
+	}
+}
+
+// killRun ends a run by force.
+func (s *session) killRun(r *run) {
+	r.cancel()
+	s.mu.Lock()
+	timer, prepared := r.timer, r.signals != nil || r.timer != nil
+	s.mu.Unlock()
+	if timer != nil && timer.Stop() || !prepared {
+		s.end(r, nil, int32(exitSIGKILL), "", "")
+	}
+}
+
+// stopPod implements Runtime.StopPod.
+func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pods[of.UID]
+	if p == nil {
+		return true
+	}
+	running := false
+	for _, c := range p.containers {
+		running = running || c.current.state.Command && c.current.state.Phase != Ended
+	}
+	if !running {
+		p.stopping = true
+		p.kill() // what is blocked
+		p.volumes, p.newest = nil, nil
+		s.forget(p)
+		return true
+	}
+	if p.killTimer == nil || deadline.Before(p.killAt) {
+		if p.killTimer != nil {
+			p.killTimer.Stop()
+		}
+		p.killAt = deadline
+		p.killTimer = time.AfterFunc(time.Until(deadline), func() { s.killPod(p) })
+	}
+	if !p.stopping {
+		p.stopping = true
+		s.wg.Go(func() { s.stopContainers(p, of, deadline) })
+	}
+	return false
+}
+
+// killPod ends all runs of a Pod by force.
+func (s *session) killPod(p *pod) {
+	s.mu.Lock()
+	var runs []*run
+	for _, c := range p.containers {
+		if c.current.state.Command && c.current.state.Phase != Ended {
+			runs = append(runs, c.current)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range runs {
+		s.killRun(r)
+	}
+}
+
+// stopContainers stops the main containers of a Pod together, and then the sidecars,
+// the last first.
+func (s *session) stopContainers(p *pod, of *corev1.Pod, deadline time.Time) {
+	s.mu.Lock()
+	var mains, sidecars []*run
+	for _, c := range p.containers {
+		if c.current.sidecar {
+			sidecars = append(sidecars, c.current)
+		} else {
+			mains = append(mains, c.current)
+		}
+	}
+	s.mu.Unlock()
+	stopped := make(chan struct{}, len(mains))
+	for _, r := range mains {
+		s.wg.Go(func() {
+			s.stopRun(r, of, containerOf(of, r.name), deadline)
+			stopped <- struct{}{}
+		})
+	}
+	for range mains {
+		<-stopped
+	}
+	for _, r := range slices.Backward(sidecars) {
+		s.stopRun(r, of, containerOf(of, r.name), deadline)
+	}
+	if s.ctx.Err() == nil {
+		s.changed(p)
+	}
+}
+
+// containerOf returns a container of a Pod, also an ephemeral one.
+func containerOf(of *corev1.Pod, name string) *corev1.Container {
+	for _, list := range [][]corev1.Container{of.Spec.Containers, of.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	for i := range of.Spec.EphemeralContainers {
+		if of.Spec.EphemeralContainers[i].Name == name {
+			c := corev1.Container(of.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+			return &c
+		}
+	}
+	return &corev1.Container{Name: name}
+}
+
+// endpoints returns the addresses of the Pods behind a headless Service.
+func (s *session) endpoints(namespace, name string) ([]string, error) {
+	list, err := s.client.DiscoveryV1().EndpointSlices(namespace).List(s.ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + name})
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, slice := range list.Items {
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				addresses = append(addresses, e.Addresses...)
+			}
+		}
+	}
+	if addresses == nil {
+		return nil, fmt.Errorf("service %s/%s has no ready endpoints", namespace, name)
+	}
+	return addresses, nil
+}

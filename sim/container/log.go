@@ -1,0 +1,129 @@
+package container
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxLogBytes  = 512 << 10 // of a run; older lines are dropped
+	maxLineBytes = 16 << 10  // a longer line is split, as container runtimes do
+	lineOverhead = 48        // what a line costs besides its text
+)
+
+// LogLine is a line that a command has written.
+type LogLine struct {
+	At     time.Time
+	Stderr bool
+	Text   string // with its line feed, which a part of a line lacks
+}
+
+// Log is the output of a run. It is safe for concurrent use.
+type Log struct {
+	mu      sync.Mutex
+	lines   []LogLine
+	dropped int // lines that were dropped
+	size    int
+	partial [2][]byte     // of standard output and standard error
+	changed chan struct{} // closed at the next change; nil if nothing waits
+	closed  bool
+}
+
+// writer returns a writer for standard output or standard error.
+func (l *Log) writer(stderr bool) io.Writer { return logWriter{l, stderr} }
+
+type logWriter struct {
+	log    *Log
+	stderr bool
+}
+
+// Write implements io.Writer.
+func (w logWriter) Write(p []byte) (int, error) {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stream := &l.partial[0]
+	if w.stderr {
+		stream = &l.partial[1]
+	}
+	*stream = append(*stream, p...)
+	for {
+		end := bytes.IndexByte(*stream, '\n') + 1
+		if end == 0 && len(*stream) < maxLineBytes {
+			break
+		}
+		if end == 0 || end > maxLineBytes {
+			end = maxLineBytes
+		}
+		l.add(w.stderr, string((*stream)[:end]))
+		*stream = (*stream)[end:]
+	}
+	if len(*stream) == 0 {
+		*stream = nil
+	}
+	l.signal()
+	return len(p), nil
+}
+
+func (l *Log) add(stderr bool, text string) {
+	l.lines = append(l.lines, LogLine{time.Now(), stderr, text})
+	l.size += len(text) + lineOverhead
+	for l.size > maxLogBytes {
+		l.size -= len(l.lines[0].Text) + lineOverhead
+		l.lines[0] = LogLine{}
+		l.lines = l.lines[1:]
+		l.dropped++
+	}
+}
+
+func (l *Log) signal() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// close ends the log.
+func (l *Log) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, rest := range l.partial {
+		if len(rest) > 0 {
+			l.add(i == 1, string(rest))
+		}
+	}
+	l.partial = [2][]byte{}
+	l.closed = true
+	l.signal()
+}
+
+// Read returns the lines from a position on, 0 being the first line ever written, and
+// the position after them. changed is closed when there are more; nil means that the
+// log has ended.
+func (l *Log) Read(from int) (lines []LogLine, next int, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines = append(lines, l.lines[max(from-l.dropped, 0):]...)
+	next = l.dropped + len(l.lines)
+	if l.closed {
+		return lines, next, nil
+	}
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return lines, next, l.changed
+}
+
+// tail returns the end of the log.
+func (l *Log) tail(maxLines, maxBytes int) string {
+	lines, _, _ := l.Read(0)
+	var b strings.Builder
+	for _, line := range lines[max(len(lines)-maxLines, 0):] {
+		b.WriteString(line.Text)
+	}
+	text := b.String()
+	return text[max(len(text)-maxBytes, 0):]
+}

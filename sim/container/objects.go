@@ -1,0 +1,252 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
+	"github.com/ctrlplane/ctrlplane/sim/shell"
+)
+
+// objects is what a session knows of the objects that Pods refer to. Its watches
+// start when they are first needed.
+type objects struct {
+	s        *session
+	services serviceStore
+	feeds    struct{ services, configMaps, secrets, volumes *feed }
+
+	mu         sync.Mutex
+	dependents map[podconfig.Reference]map[types.UID]bool
+	claims     map[string]*shell.Dir // by the name of the PersistentVolume
+}
+
+var _ podconfig.Source = (*objects)(nil)
+
+func (o *objects) init(s *session) {
+	o.s = s
+	o.dependents, o.claims = map[podconfig.Reference]map[types.UID]bool{}, map[string]*shell.Dir{}
+	core := s.client.CoreV1()
+	o.feeds.services = &feed{
+		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
+		onChange: o.services.set, onList: o.services.replace,
+		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
+			return core.Services("").List(ctx, opt)
+		},
+		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
+			return core.Services("").Watch(ctx, opt)
+		},
+	}
+	o.feeds.configMaps = &feed{
+		name: "configmaps", object: &corev1.ConfigMap{}, synced: make(chan struct{}),
+		onChange: func(m metav1.Object, _ bool) { o.touch(false, m) }, onList: func(all []metav1.Object) { o.touchAll(false) },
+		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
+			return core.ConfigMaps("").List(ctx, opt)
+		},
+		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
+			return core.ConfigMaps("").Watch(ctx, opt)
+		},
+	}
+	o.feeds.secrets = &feed{
+		name: "secrets", object: &corev1.Secret{}, synced: make(chan struct{}),
+		onChange: func(m metav1.Object, _ bool) { o.touch(true, m) }, onList: func(all []metav1.Object) { o.touchAll(true) },
+		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
+			return core.Secrets("").List(ctx, opt)
+		},
+		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
+			return core.Secrets("").Watch(ctx, opt)
+		},
+	}
+	o.feeds.volumes = &feed{
+		name: "persistentvolumes", object: &corev1.PersistentVolume{}, synced: make(chan struct{}),
+		onChange: o.forgetVolume, onList: o.retainVolumes,
+		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
+			return core.PersistentVolumes().List(ctx, opt)
+		},
+		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
+			return core.PersistentVolumes().Watch(ctx, opt)
+		},
+	}
+}
+
+// depend makes changes of an object reach a Pod. It returns when no later change can
+// be missed.
+func (o *objects) depend(ctx context.Context, uid types.UID, on podconfig.Reference) error {
+	o.mu.Lock()
+	if o.dependents[on] == nil {
+		o.dependents[on] = map[types.UID]bool{}
+	}
+	o.dependents[on][uid] = true
+	o.mu.Unlock()
+	if on.Secret {
+		return o.feeds.secrets.await(ctx, o.s)
+	}
+	return o.feeds.configMaps.await(ctx, o.s)
+}
+
+// forget ends what depend began for a Pod.
+func (o *objects) forget(p *pod) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for on, pods := range o.dependents {
+		delete(pods, p.uid)
+		if len(pods) == 0 {
+			delete(o.dependents, on)
+		}
+	}
+}
+
+func (o *objects) touch(secret bool, object metav1.Object) {
+	o.mu.Lock()
+	var pods []types.UID
+	for uid := range o.dependents[podconfig.Reference{Secret: secret, Namespace: object.GetNamespace(), Name: object.GetName()}] {
+		pods = append(pods, uid)
+	}
+	o.mu.Unlock()
+	o.s.sourcesChanged(pods)
+}
+
+func (o *objects) touchAll(secret bool) {
+	o.mu.Lock()
+	var pods []types.UID
+	for on, dependent := range o.dependents {
+		for uid := range dependent {
+			if on.Secret == secret {
+				pods = append(pods, uid)
+			}
+		}
+	}
+	o.mu.Unlock()
+	o.s.sourcesChanged(pods)
+}
+
+// ConfigMap implements podconfig.Source.
+func (o *objects) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	object, err := o.s.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	return object, kubeletError(err, "configmap", name)
+}
+
+// Secret implements podconfig.Source.
+func (o *objects) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	object, err := o.s.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	return object, kubeletError(err, "secret", name)
+}
+
+// kubeletError returns the error of a kubelet's cache instead of the API server's.
+func kubeletError(err error, resource, name string) error {
+	if apierrors.IsNotFound(err) {
+		return apierrors.NewNotFound(corev1.Resource(resource), name)
+	}
+	return err
+}
+
+// Services implements podconfig.Source.
+func (o *objects) Services(ctx context.Context, namespace string) ([]*corev1.Service, error) {
+	if err := o.feeds.services.await(ctx, o.s); err != nil {
+		return nil, err
+	}
+	list := o.services.in(namespace)
+	if master := o.services.get(metav1.NamespaceDefault, "kubernetes"); master != nil && namespace != metav1.NamespaceDefault {
+		list = append(list, master)
+	}
+	return list, nil
+}
+
+// Token implements podconfig.Source.
+func (o *objects) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error) {
+	made, err := o.s.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, serviceAccount, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("failed to fetch token: %w", err)
+	}
+	return made.Status.Token, nil
+}
+
+// TrustBundle implements podconfig.Source.
+func (o *objects) TrustBundle(ctx context.Context, p *corev1.ClusterTrustBundleProjection) ([]byte, error) {
+	api := o.s.client.CertificatesV1().ClusterTrustBundles()
+	if p.Name != nil {
+		bundle, err := api.Get(ctx, *p.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return []byte(bundle.Spec.TrustBundle), nil
+	}
+	if p.SignerName == nil {
+		return nil, fmt.Errorf("ClusterTrustBundle projection requires either name or signerName to be set")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(p.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
+	var list *certificatesv1.ClusterTrustBundleList
+	if list, err = api.List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	for i := range list.Items {
+		if list.Items[i].Spec.SignerName == *p.SignerName {
+			all.WriteString(list.Items[i].Spec.TrustBundle)
+		}
+	}
+	return all.Bytes(), nil
+}
+
+// Allocatable implements podconfig.Source.
+func (o *objects) Allocatable(_ context.Context, node string) (corev1.ResourceList, error) {
+	return o.s.cfg.Allocatable(node), nil
+}
+
+// claim returns the data of a claim. It is kept as long as the volume that the claim
+// is bound to exists.
+func (o *objects) claim(ctx context.Context, namespace, name string) (*shell.Dir, error) {
+	if err := o.feeds.volumes.await(ctx, o.s); err != nil {
+		return nil, err
+	}
+	claim, err := o.s.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if claim.Spec.VolumeName == "" {
+		return nil, fmt.Errorf("persistentvolumeclaim %q is not bound", name)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	dir := o.claims[claim.Spec.VolumeName]
+	if dir == nil {
+		dir = shell.NewDir(maxVolumeBytes)
+		o.claims[claim.Spec.VolumeName] = dir
+	}
+	return dir, nil
+}
+
+func (o *objects) forgetVolume(volume metav1.Object, deleted bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if deleted {
+		delete(o.claims, volume.GetName())
+	}
+}
+
+func (o *objects) retainVolumes(volumes []metav1.Object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	present := map[string]bool{}
+	for _, v := range volumes {
+		present[v.GetName()] = true
+	}
+	for name := range o.claims {
+		if !present[name] {
+			delete(o.claims, name)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+)
+
+// runsProbe reports whether a probe is really made. Upstream's prober is not used: it
+// would connect to the addresses of Pods, which do not exist, and its goroutines
+// cannot be joined.
+func runsProbe(c *corev1.Container, p *corev1.Probe) bool {
+	return p != nil && p.Exec != nil && CanRun(c, p.Exec.Command)
+}
+
+// probe starts the probes of a run that can run. It needs the lock.
+func (s *session) probe(r *run, of *corev1.Pod, c *corev1.Container) {
+	startup, readiness, liveness := runsProbe(c, c.StartupProbe), runsProbe(c, c.ReadinessProbe), runsProbe(c, c.LivenessProbe)
+	if !startup && !readiness && !liveness {
+		return
+	}
+	s.wg.Go(func() {
+		if startup && !s.awaitStartup(r, of, c) {
+			return
+		}
+		if readiness {
+			s.wg.Go(func() { s.probeReadiness(r, of, c) })
+		}
+		if liveness {
+			s.probeLiveness(r, of, c)
+		}
+	})
+}
+
+// awaitStartup returns true when the startup probe has succeeded. If it fails, it
+// stops the container.
+func (s *session) awaitStartup(r *run, of *corev1.Pod, c *corev1.Container) (started bool) {
+	s.repeat(r, of, c, "Startup", c.StartupProbe, func(success bool) bool {
+		if !success {
+			s.killUnhealthy(r, of, c, "startup", c.StartupProbe)
+			return false
+		}
+		s.mu.Lock()
+		r.state.Started, r.state.Ready = true, !runsProbe(c, c.ReadinessProbe)
+		s.mu.Unlock()
+		s.changed(r.pod)
+		started = true
+		return false
+	})
+	return started
+}
+
+func (s *session) probeReadiness(r *run, of *corev1.Pod, c *corev1.Container) {
+	s.repeat(r, of, c, "Readiness", c.ReadinessProbe, func(success bool) bool {
+		s.mu.Lock()
+		changed := r.state.Phase == Running && r.state.Ready != success
+		if changed {
+			r.state.Ready = success
+		}
+		s.mu.Unlock()
+		if changed {
+			s.changed(r.pod)
+		}
+		return true
+	})
+}
+
+func (s *session) probeLiveness(r *run, of *corev1.Pod, c *corev1.Container) {
+	s.repeat(r, of, c, "Liveness", c.LivenessProbe, func(success bool) bool {
+		if !success {
+			s.killUnhealthy(r, of, c, "liveness", c.LivenessProbe)
+		}
+		return success
+	})
+}
+
+func (s *session) killUnhealthy(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) {
+	s.mu.Lock()
+	stopping := r.stopping || r.pod.stopping
+	s.mu.Unlock()
+	if stopping {
+		return
+	}
+	s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", fmt.Sprintf("Container %s failed %s probe, will be restarted", r.name, kind))
+	s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, p)))
+}
+
+// repeat makes a probe until its run ends or report returns false. It reports each
+// result that has been seen as often as the threshold asks for.
+func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe, report func(success bool) bool) {
+	period := time.Duration(max(p.PeriodSeconds, 1)) * time.Second
+	timer := time.NewTimer(time.Duration(p.InitialDelaySeconds) * time.Second)
+	defer timer.Stop()
+	times, last := int32(0), false
+	for {
+		select {
+		case <-timer.C:
+		case <-r.ctx.Done():
+			return
+		}
+		timer.Reset(period)
+		success := s.probeOnce(r, of, c, kind, p)
+		if r.ctx.Err() != nil {
+			return
+		}
+		if success != last {
+			times, last = 0, success
+		}
+		threshold := max(p.FailureThreshold, 1)
+		if success {
+			threshold = max(p.SuccessThreshold, 1)
+		}
+		if times++; times >= threshold && !report(success) {
+			return
+		}
+	}
+}
+
+func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) bool {
+	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	ctx, cancel := context.WithTimeout(r.ctx, timeout)
+	defer cancel()
+	code, output, err := s.capture(ctx, r, of, c, kubecontainer.ExpandContainerCommandOnlyStatic(p.Exec.Command, c.Env))
+	switch {
+	case r.ctx.Err() != nil:
+		return false
+	case ctx.Err() != nil:
+		output = fmt.Sprintf("command timed out: \"%s\" timed out after %v", strings.Join(p.Exec.Command, " "), timeout)
+	case err != nil:
+		output = err.Error()
+	case code == 0:
+		return true
+	}
+	s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe failed: %s", kind, output))
+	return false
+}

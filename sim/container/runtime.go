@@ -1,0 +1,261 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Config configures a Runtime while it is active.
+type Config struct {
+	// Client reads the objects that Pods refer to.
+	Client kubernetes.Interface
+	// Allocatable returns the allocatable resources of a node.
+	Allocatable func(node string) corev1.ResourceList
+	// OnChange is called when a run of a Pod has another state. It must not block.
+	OnChange func(namespace, name string, uid types.UID)
+	// RecordEvent creates an event about a container of a Pod, or about the Pod if
+	// container is empty. It must not block.
+	RecordEvent func(pod *corev1.Pod, container, eventType, reason, message string)
+}
+
+// Runtime runs the containers of all simulated nodes between Start and Stop. It can be
+// started again. Other methods may be called at any time: without a Start, no
+// container exists.
+type Runtime struct {
+	mu      sync.RWMutex
+	session *session // nil unless the Runtime is active
+}
+
+// Start makes the runtime active.
+func (r *Runtime) Start(cfg Config) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.session = newSession(cfg)
+}
+
+// Stop kills all containers, removes them and returns when they have ended.
+func (r *Runtime) Stop() {
+	r.mu.Lock()
+	s := r.session
+	r.session = nil
+	r.mu.Unlock()
+	if s != nil {
+		s.close()
+	}
+}
+
+func (r *Runtime) active() *session {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.session
+}
+
+// Spec says what a run is.
+type Spec struct {
+	Pod       *corev1.Pod // with its addresses in its status
+	Container *corev1.Container
+	Number    int32
+	// Args is the command; none means that the run stands for what the image starts.
+	Args    []string
+	Sidecar bool
+}
+
+// Run starts a run unless it has been started, and returns its state. It does not
+// block. Call it again with the newest Pod while the run is blocked.
+func (r *Runtime) Run(spec Spec) State {
+	s := r.active()
+	if s == nil {
+		return State{}
+	}
+	return s.run(spec)
+}
+
+// State returns the state of a run; false if it is not known.
+func (r *Runtime) State(uid types.UID, container string, number int32) (State, bool) {
+	s := r.active()
+	if s == nil {
+		return State{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run := s.find(uid, container, number); run != nil {
+		return run.state, true
+	}
+	return State{}, false
+}
+
+// Log returns the output of a run; nil if it has no command or is not known.
+func (r *Runtime) Log(uid types.UID, container string, number int32) *Log {
+	s := r.active()
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run := s.find(uid, container, number); run != nil && run.state.Command {
+		return &run.log
+	}
+	return nil
+}
+
+// Update passes the newest state of a Pod to its volumes.
+func (r *Runtime) Update(pod *corev1.Pod) {
+	if s := r.active(); s != nil {
+		s.update(pod)
+	}
+}
+
+// StopPod stops the containers of a Pod, those that still run at the deadline by
+// force. It does not wait; it reports whether all have ended.
+func (r *Runtime) StopPod(pod *corev1.Pod, deadline time.Time) (ended bool) {
+	s := r.active()
+	return s == nil || s.stopPod(pod, deadline)
+}
+
+// Remove kills and removes the containers of a Pod, and its volumes.
+func (r *Runtime) Remove(uid types.UID) {
+	if s := r.active(); s != nil {
+		s.remove(uid)
+	}
+}
+
+// session is a Runtime while it is active.
+type session struct {
+	cfg    Config
+	client kubernetes.Interface
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	objects
+
+	mu   sync.Mutex
+	pods map[types.UID]*pod
+}
+
+func newSession(cfg Config) *session {
+	s := &session{cfg: cfg, client: cfg.Client, pods: map[types.UID]*pod{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.objects.init(s)
+	return s
+}
+
+func (s *session) close() {
+	s.cancel()
+	s.mu.Lock()
+	for _, p := range s.pods {
+		p.kill()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// pod is what the runtime keeps of a Pod.
+type pod struct {
+	namespace, name string
+	uid             types.UID
+	containers      []*container
+	volumes         *volumes    // nil until a container needs its files
+	newest          *corev1.Pod // while it has volumes or blocked runs
+	stopping        bool
+	killTimer       *time.Timer
+	killAt          time.Time
+}
+
+// container is what the runtime keeps of a container.
+type container struct {
+	name              string
+	current, previous *run
+}
+
+// kill ends all commands of a Pod. It needs the lock of the session.
+func (p *pod) kill() {
+	if p.killTimer != nil {
+		p.killTimer.Stop()
+	}
+	for _, c := range p.containers {
+		c.current.cancel()
+		if c.current.timer != nil {
+			c.current.timer.Stop()
+		}
+	}
+}
+
+// find returns a run; nil if it is not known. It needs the lock.
+func (s *session) find(uid types.UID, name string, number int32) *run {
+	p := s.pods[uid]
+	if p == nil {
+		return nil
+	}
+	for _, c := range p.containers {
+		if c.name != name {
+			continue
+		}
+		if c.current.number == number {
+			return c.current
+		}
+		if c.previous != nil && c.previous.number == number {
+			return c.previous
+		}
+	}
+	return nil
+}
+
+// add adds a run. It needs the lock.
+func (s *session) add(of *corev1.Pod, r *run) {
+	p := s.pods[of.UID]
+	if p == nil {
+		p = &pod{namespace: of.Namespace, name: of.Name, uid: of.UID}
+		s.pods[of.UID] = p
+	}
+	r.pod = p
+	for _, c := range p.containers {
+		if c.name == r.name {
+			c.previous, c.current = c.current, r
+			return
+		}
+	}
+	p.containers = append(p.containers, &container{name: r.name, current: r})
+}
+
+func (s *session) changed(p *pod) {
+	s.cfg.OnChange(p.namespace, p.name, p.uid)
+}
+
+func (s *session) update(of *corev1.Pod) {
+	s.mu.Lock()
+	p := s.pods[of.UID]
+	if p == nil || p.newest == nil {
+		s.mu.Unlock()
+		return
+	}
+	was := p.newest
+	p.newest = of
+	v := p.volumes
+	s.mu.Unlock()
+	if v != nil && !sameDownwardFields(was, of) {
+		s.wg.Go(func() { s.refresh(p) })
+	}
+}
+
+func (s *session) remove(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pods[uid]
+	if p == nil {
+		return
+	}
+	p.kill()
+	delete(s.pods, uid)
+	s.forget(p)
+}
+
+// describe names a Pod in the kubelet's way.
+func describe(pod *corev1.Pod) string {
+	return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID)
+}

@@ -1,0 +1,363 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	utilexec "k8s.io/utils/exec"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 20 * time.Second
+
+// fixture is a runtime whose changes a test can await.
+type fixture struct {
+	t *testing.T
+	Runtime
+	client  *fake.Clientset
+	changes chan struct{}
+	events  chan string
+}
+
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
+	t.Helper()
+	f := &fixture{t: t, client: fake.NewClientset(objects...), changes: make(chan struct{}, 1000), events: make(chan string, 1000)}
+	f.Start(Config{
+		Client:      f.client,
+		Allocatable: func(string) corev1.ResourceList { return nil },
+		OnChange:    func(string, string, types.UID) { f.changes <- struct{}{} },
+		RecordEvent: func(_ *corev1.Pod, _, _, reason, message string) { f.events <- reason + ": " + message },
+	})
+	t.Cleanup(f.Stop)
+	return f
+}
+
+// await waits until the first run of container c is in a phase.
+func (f *fixture) await(pod *corev1.Pod, phase Phase) State {
+	f.t.Helper()
+	deadline := time.After(patience)
+	for {
+		state, _ := f.State(pod.UID, "c", 0)
+		if state.Phase == phase {
+			return state
+		}
+		select {
+		case <-f.changes:
+		case <-deadline:
+			f.t.Fatalf("phase %d, waited for %d: %+v", state.Phase, phase, state)
+		}
+	}
+}
+
+func (f *fixture) start(pod *corev1.Pod) State {
+	c := &pod.Spec.Containers[0]
+	return f.Run(Spec{Pod: pod, Container: c, Args: c.Command})
+}
+
+// exec returns the output of a script.
+func (f *fixture) exec(pod *corev1.Pod, script string) string {
+	f.t.Helper()
+	var out bytes.Buffer
+	if err := f.Exec(f.t.Context(), pod, "c", 0, []string{"sh", "-c", script}, Streams{Stdout: &out, Stderr: &out}); err != nil {
+		f.t.Errorf("%s: %v: %s", script, err, &out)
+	}
+	return out.String()
+}
+
+// awaitExec waits until a script prints want.
+func (f *fixture) awaitExec(pod *corev1.Pod, script, want string) {
+	f.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for got := f.exec(pod, script); got != want; got = f.exec(pod, script) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			f.t.Fatalf("%s printed %q, waited for %q", script, got, want)
+		}
+	}
+}
+
+func newPod(command ...string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", Labels: map[string]string{"app": "a"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: command, TerminationMessagePath: "/dev/termination-log"}}},
+	}
+}
+
+func (f *fixture) logOf(pod *corev1.Pod) string {
+	log := f.Log(pod.UID, "c", 0)
+	if log == nil {
+		return "no log"
+	}
+	return log.tail(1000, 1<<20)
+}
+
+func TestCommand(t *testing.T) {
+	for name, test := range map[string]struct {
+		command        []string
+		code           int32
+		reason         string
+		log, message   string
+		fallsBackToLog bool
+	}{
+		"success":            {command: []string{"echo", "hi"}, reason: "Completed", log: "hi\n"},
+		"failure":            {command: []string{"sh", "-c", "echo a; echo b >&2; exit 3"}, code: 3, reason: "Error", log: "a\nb\n"},
+		"message":            {command: []string{"sh", "-c", "echo x; echo why > /dev/termination-log; false"}, code: 1, reason: "Error", log: "x\n", message: "why\n"},
+		"message of the log": {command: []string{"sh", "-c", "echo x; false"}, code: 1, reason: "Error", log: "x\n", message: "x\n", fallsBackToLog: true},
+		"variables":          {command: []string{"sh", "-c", "echo $(A) $A $0", "$(NONE)"}, reason: "Completed", log: "1 1 $(NONE)\n"},
+		"sleep":              {command: []string{"sleep", "0.01"}, reason: "Completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			pod := newPod(test.command...)
+			c := &pod.Spec.Containers[0]
+			c.Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+			if test.fallsBackToLog {
+				c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+			}
+			if state := f.start(pod); state.Phase != Running || !state.Command {
+				t.Errorf("at first: %+v", state)
+			}
+			end := f.await(pod, Ended)
+			if end.ExitCode != test.code || end.Reason != test.reason || end.Message != test.message || f.logOf(pod) != test.log {
+				t.Errorf("got %+v, log %q", end, f.logOf(pod))
+			}
+		})
+	}
+}
+
+func TestBlockedUntilObjectsExist(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "cat /v/*; echo $A")
+	c := &pod.Spec.Containers[0]
+	c.Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, Key: "k"}}}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: new(int32(0o600))}}}}
+	f.start(pod)
+	f.await(pod, Blocked)
+	if got := <-f.events; got != `FailedMount: MountVolume.SetUp failed for volume "v" : secret "s" not found` {
+		t.Error(got)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"f": []byte("secret ")}}
+	if _, err := f.client.CoreV1().Secrets("ns").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-f.events; got != `Failed: Error: configmap "m" not found` {
+		t.Error(got)
+	}
+	if state := f.await(pod, Blocked); state.Reason != "CreateContainerConfigError" || state.Message != `configmap "m" not found` {
+		t.Errorf("got %+v", state)
+	}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": "value"}}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), settings, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(pod, Ended)
+	if got := f.logOf(pod); got != "secret value\n" {
+		t.Errorf("log: %q", got)
+	}
+}
+
+func TestStop(t *testing.T) {
+	for name, test := range map[string]struct {
+		script string
+		grace  time.Duration
+		code   int32
+		log    string
+	}{
+		"trap":            {script: "trap 'echo bye; exit 5' TERM; echo up; while true; do sleep 0.01; done", grace: time.Minute, code: 5, log: "up\nbye\n"},
+		"no trap":         {script: "echo up; sleep 1000; echo not reached", grace: time.Minute, code: 143, log: "up\n"},
+		"ignores SIGTERM": {script: "trap '' TERM; echo up; while true; do sleep 0.01; done", grace: 50 * time.Millisecond, code: 137, log: "up\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			pod := newPod("sh", "-c", test.script)
+			f.start(pod)
+			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+			<-changed
+			if f.StopPod(pod, time.Now().Add(test.grace)) {
+				t.Error("stopped at once")
+			}
+			if end := f.await(pod, Ended); end.ExitCode != test.code || f.logOf(pod) != test.log {
+				t.Errorf("got %+v, log %q", end, f.logOf(pod))
+			}
+			if !f.StopPod(pod, time.Now()) {
+				t.Error("not stopped")
+			}
+		})
+	}
+	t.Run("a sleep", func(t *testing.T) {
+		f := newFixture(t)
+		pod := newPod("sleep", "infinity")
+		f.start(pod)
+		f.StopPod(pod, time.Now().Add(time.Minute))
+		if end := f.await(pod, Ended); end.ExitCode != 143 {
+			t.Errorf("got %+v", end)
+		}
+	})
+}
+
+func TestHooksAndProbes(t *testing.T) {
+	exec := func(script string) *corev1.ExecAction {
+		return &corev1.ExecAction{Command: []string{"sh", "-c", script}}
+	}
+	probe := func(script string) *corev1.Probe {
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec(script)}, PeriodSeconds: 1, FailureThreshold: 1}
+	}
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "trap 'cat /tmp/stopped; exit 0' TERM; while true; do sleep 0.01; done")
+	c := &pod.Spec.Containers[0]
+	c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: exec("echo post > /tmp/started")}, PreStop: &corev1.LifecycleHandler{Exec: exec("echo pre > /tmp/stopped")}}
+	c.ReadinessProbe, c.LivenessProbe = probe("test -e /tmp/ready"), probe("test ! -e /tmp/dead")
+	f.start(pod)
+	if state := f.await(pod, Running); state.Ready || !state.Started {
+		t.Errorf("before it is ready: %+v", state)
+	}
+	if got := f.exec(pod, "cat /tmp/started; touch /tmp/ready"); got != "post\n" {
+		t.Errorf("postStart: %q", got)
+	}
+	for state, _ := f.State(pod.UID, "c", 0); !state.Ready; state, _ = f.State(pod.UID, "c", 0) {
+		<-f.changes
+	}
+	f.exec(pod, "touch /tmp/dead")
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "pre\n" {
+		t.Errorf("after the liveness probe has failed: %+v, log %q", end, f.logOf(pod))
+	}
+}
+
+func TestPostStartFails(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "while true; do sleep 0.01; done")
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", "echo no; exit 9"}}}}
+	f.start(pod)
+	if end := f.await(pod, Ended); end.ExitCode != 143 {
+		t.Errorf("got %+v", end)
+	}
+	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed: command 'sh -c echo no; exit 9' exited with 9: no\n" {
+		t.Errorf("event %q", got)
+	}
+}
+
+func TestExec(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+	if got := f.exec(pod, "echo $A > /tmp/x; cat /tmp/x; hostname"); got != "1\np\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := f.exec(pod, "cat /tmp/x"); got != "1\n" {
+		t.Errorf("files do not stay: %q", got)
+	}
+	var out bytes.Buffer
+	err := f.Exec(t.Context(), pod, "c", 0, []string{"cat"}, Streams{Stdin: strings.NewReader("in"), Stdout: &out})
+	if err != nil || out.String() != "in" {
+		t.Errorf("cat: %v, %q", err, &out)
+	}
+	err = f.Exec(t.Context(), pod, "c", 0, []string{"sh", "-c", "exit 7"}, Streams{})
+	if exit, ok := err.(utilexec.CodeExitError); !ok || exit.Code != 7 {
+		t.Errorf("exit: %v", err)
+	}
+	if err := f.Exec(t.Context(), pod, "c", 0, []string{"nginx"}, Streams{}); err == nil || !strings.Contains(err.Error(), "executable file not found in $PATH") {
+		t.Errorf("unknown program: %v", err)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "read x; echo got $x")
+	pod.Spec.Containers[0].Stdin, pod.Spec.Containers[0].StdinOnce = true, true
+	f.start(pod)
+	var out bytes.Buffer
+	if err := f.Attach(t.Context(), pod, "c", 0, Streams{Stdin: strings.NewReader("line\n"), Stdout: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "got line\n" || f.logOf(pod) != "got line\n" {
+		t.Errorf("output %q, log %q", &out, f.logOf(pod))
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	sleeper := newPod("sleep", "infinity")
+	sleeper.UID = "other"
+	f.start(sleeper)
+	if err := f.Attach(gone, sleeper, "c", 0, Streams{Stdout: io.Discard}); err != nil {
+		t.Errorf("a client that leaves: %v", err)
+	}
+}
+
+func TestVolumesFollowTheirSources(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1", "b": "2"}}
+	f := newFixture(t, settings)
+	pod := newPod("sleep", "infinity")
+	mode := new(int32(0o440))
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: mode}}},
+		{Name: "d", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{DefaultMode: mode, Items: []corev1.DownwardAPIVolumeFile{{Path: "l", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}}}}},
+	}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}, {Name: "d", MountPath: "/d"}, {Name: "v", MountPath: "/sub/file", SubPath: "a"}}
+	f.start(pod)
+	f.await(pod, Running)
+	if got := f.exec(pod, "cd /v; cat a b /sub/file; readlink a; (echo x > a) 2>/dev/null || echo read-only; cat /d/l"); got != "121..data/a\nread-only\napp=\"a\"" {
+		t.Errorf("got %q", got)
+	}
+	settings.Data = map[string]string{"a": "new", "c": "3"}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitExec(pod, "cd /v; echo *; cat a /sub/file", "a c\nnew1")
+	changed := pod.DeepCopy()
+	changed.Labels["app"] = "b"
+	f.Update(changed)
+	f.awaitExec(pod, "cat /d/l", `app="b"`)
+}
+
+func TestVolumesThatStay(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "claim"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+	f := newFixture(t, claim, volume)
+	pod := newPod()
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "claim", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
+		{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+	}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "claim", MountPath: "/claim"}, {Name: "empty", MountPath: "/empty"}, {Name: "claim", MountPath: "/sub", SubPath: "x/y"}}
+	f.exec(pod, "echo data > /claim/f; echo data > /empty/f; echo data > /sub/f; cat /claim/x/y/f")
+	f.Remove(pod.UID)
+	pod.UID = "next"
+	if got := f.exec(pod, "cat /claim/f; ls /empty; cat /sub/f"); got != "data\ndata\n" {
+		t.Errorf("got %q", got)
+	}
+	if err := f.client.CoreV1().PersistentVolumes().Delete(t.Context(), "pv", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for data := "data\n"; data != "gone\n"; data = f.exec(pod, "cat /claim/f 2>/dev/null || echo gone") {
+		f.Remove(pod.UID)
+	}
+}
+
+// TestStopEndsAll checks that Stop waits for commands that do not want to end.
+func TestStopEndsAll(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "trap '' TERM; echo up; while true; do sleep 0.01; done")
+	f.start(pod)
+	log := f.Log(pod.UID, "c", 0)
+	_, _, changed := log.Read(0)
+	<-changed
+	f.Stop()
+	if _, _, changed := log.Read(0); changed != nil {
+		t.Error("the log is open")
+	}
+	if _, known := f.State(pod.UID, "c", 0); known {
+		t.Error("the run is known")
+	}
+}

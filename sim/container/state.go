@@ -1,0 +1,28 @@
+package container
+
+import "time"
+
+// Phase is the phase of a run.
+type Phase int
+
+// The phases of a run, in order.
+const (
+	Preparing Phase = iota // until all that it needs exists
+	Blocked                // something that it needs does not exist
+	Running
+	Ended
+)
+
+// State is the state of a run.
+type State struct {
+	Phase Phase
+	// Command says that a command runs; if not, the run never ends by itself.
+	Command bool
+	// Reason and Message say why a run is blocked, or how it ended.
+	Reason, Message string
+	StartedAt       time.Time
+	FinishedAt      time.Time
+	ExitCode        int32
+	// Started and Ready are the results of the startup and readiness probes.
+	Started, Ready bool
+}

@@ -1,0 +1,154 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
+)
+
+// The timeouts of a kubelet.
+const (
+	streamIdleTimeout     = 4 * time.Hour
+	streamCreationTimeout = 30 * time.Second
+)
+
+// target is the running container that a request is for.
+type target struct {
+	api    *kubeletAPI
+	pod    *corev1.Pod
+	name   string
+	number int32 // of its run
+}
+
+// runningTarget returns the container that a request is for. It is an error if it is
+// not running.
+func (a *kubeletAPI) runningTarget(r *http.Request) (*target, error) {
+	pod, err := a.getPod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
+	if err != nil {
+		return nil, err
+	}
+	name := r.PathValue("container")
+	if uid := r.PathValue("uid"); !hasContainer(pod, name) || uid != "" && uid != string(pod.UID) {
+		return nil, statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name)}
+	}
+	status, _ := containerStatus(pod, name)
+	if status.State.Running == nil {
+		return nil, statusError{http.StatusNotFound, fmt.Sprintf("container %q in pod %q is not running", name, pod.Name)}
+	}
+	return &target{a, pod, name, status.RestartCount}, nil
+}
+
+func (a *kubeletAPI) serveExec(w http.ResponseWriter, r *http.Request) error {
+	to, options, err := a.streamTarget(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := contextUntilHangup(r.Context())
+	defer cancel()
+	remotecommand.ServeExec(w, r.WithContext(ctx), to, to.pod.Name, string(to.pod.UID), to.name, r.Form["command"], options,
+		streamIdleTimeout, streamCreationTimeout, remotecommand.SupportedStreamingProtocols)
+	return nil
+}
+
+func (a *kubeletAPI) serveAttach(w http.ResponseWriter, r *http.Request) error {
+	to, options, err := a.streamTarget(r)
+	if err != nil {
+		return err
+	}
+	if state, known := a.commands.State(to.pod.UID, to.name, to.number); !known || !state.Command {
+		return statusError{http.StatusNotImplemented, fmt.Sprintf("pod %s is simulated: no process is running in container %s", to.pod.Name, to.name)}
+	}
+	ctx, cancel := contextUntilHangup(r.Context())
+	defer cancel()
+	remotecommand.ServeAttach(w, r.WithContext(ctx), to, to.pod.Name, string(to.pod.UID), to.name, options,
+		streamIdleTimeout, streamCreationTimeout, remotecommand.SupportedStreamingProtocols)
+	return nil
+}
+
+// streamTarget reads a request for exec or attach.
+func (a *kubeletAPI) streamTarget(r *http.Request) (*target, *remotecommand.Options, error) {
+	to, err := a.runningTarget(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err := remotecommand.NewOptions(r)
+	if err != nil {
+		return nil, nil, statusError{http.StatusBadRequest, err.Error()}
+	}
+	return to, options, nil
+}
+
+// serveRun runs a command and responds with its output.
+func (a *kubeletAPI) serveRun(w http.ResponseWriter, r *http.Request) error {
+	to, err := a.runningTarget(r)
+	if err != nil {
+		return err
+	}
+	if err := r.ParseForm(); err != nil {
+		return statusError{http.StatusBadRequest, err.Error()}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	return a.commands.Exec(r.Context(), to.pod, to.name, to.number, r.Form["cmd"], container.Streams{Stdout: w, Stderr: w})
+}
+
+var (
+	_ remotecommand.Executor = (*target)(nil)
+	_ remotecommand.Attacher = (*target)(nil)
+)
+
+// ExecInContainer implements remotecommand.Executor.
+func (t *target) ExecInContainer(ctx context.Context, _, _, _ string, cmd []string, in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go discardSizes(ctx, resize)
+	return t.api.commands.Exec(ctx, t.pod, t.name, t.number, cmd, streams(in, out, errs, tty))
+}
+
+// AttachContainer implements remotecommand.Attacher.
+func (t *target) AttachContainer(ctx context.Context, _, _, _ string, in io.Reader, out, errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go discardSizes(ctx, resize)
+	err := t.api.commands.Attach(ctx, t.pod, t.name, t.number, streams(in, out, errs, tty))
+	if errors.Is(err, container.ErrNoCommand) {
+		return fmt.Errorf("pod %s is simulated: %w in container %s", t.pod.Name, err, t.name)
+	}
+	return err
+}
+
+// streams leaves out the streams that the client did not ask for.
+func streams(in io.Reader, out, errs io.WriteCloser, tty bool) container.Streams {
+	s := container.Streams{TTY: tty}
+	if in != nil {
+		s.Stdin = in
+	}
+	if out != nil {
+		s.Stdout = out
+	}
+	if errs != nil {
+		s.Stderr = errs
+	}
+	return s
+}
+
+// discardSizes receives the sizes of a terminal, which no program asks for.
+func discardSizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) {
+	for {
+		select {
+		case _, ok := <-resize:
+			if !ok {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

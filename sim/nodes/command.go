@@ -1,0 +1,127 @@
+package nodes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
+)
+
+// commandRunner runs the commands of containers. Its zero value runs none.
+type commandRunner struct {
+	runtime  *container.Runtime
+	mayStart bool // starts what is due; if not, it only observes
+}
+
+// commandOf returns the command of a run of a container; nil if the annotations of the
+// Pod say how the run ends, or if only the image says what it starts.
+func (b podBehavior) commandOf(c *corev1.Container, kind containerKind, run int32) []string {
+	if b.isAnnotated(c, kind, run) {
+		return nil
+	}
+	if script := b.scriptOf(c, kind); script != "" {
+		return []string{"sh", "-c", script}
+	}
+	switch {
+	case len(c.Command) > 0:
+		return slices.Concat(c.Command, c.Args)
+	case len(c.Args) > 0 && container.CanRun(c, c.Args):
+		return c.Args // as in an image without an entry point
+	case len(c.Args) == 0 && c.Stdin:
+		return []string{"sh"}
+	}
+	return nil
+}
+
+// observe returns the state of a run, which it starts if that is due; false if only
+// the annotations of the Pod and its owner decide what becomes of the run.
+func (r *containerRun) observe(number int32) (container.State, bool) {
+	runtime := r.commands.runtime
+	if runtime == nil {
+		return container.State{}, false
+	}
+	state, known := runtime.State(r.pod.UID, r.container.Name, number)
+	if known && state.Phase != container.Blocked {
+		return state, true
+	}
+	args := r.behavior.commandOf(r.container, r.kind, number)
+	if !known && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) {
+		return state, false
+	}
+	if !r.commands.mayStart {
+		return state, true
+	}
+	pod := r.pod
+	if pod.Status.PodIP != r.status.PodIP || pod.Status.HostIP != r.status.HostIP {
+		copied := *pod
+		copied.Status = *r.status
+		pod = &copied
+	}
+	return runtime.Run(container.Spec{Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar}), true
+}
+
+// waitForStart returns the status of a container whose run is being prepared.
+func (r *containerRun) waitForStart(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
+	switch {
+	case command.Phase == container.Blocked:
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: command.Reason, Message: command.Message}}
+	case s.LastTerminationState.Terminated != nil:
+		return s
+	default:
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
+	}
+	s.Ready, s.Started = false, ptr.To(false)
+	return s
+}
+
+// waitingReason returns why the containers of a Pod have not started yet.
+func waitingReason(pod *corev1.Pod) string {
+	if len(pod.Spec.InitContainers) > 0 {
+		return "PodInitializing"
+	}
+	return "ContainerCreating"
+}
+
+// followCommand returns the status of a running container with a command.
+func (r *containerRun) followCommand(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
+	switch command.Phase {
+	case container.Running:
+		s.Started = ptr.To(command.Started)
+		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
+	case container.Ended:
+		s = terminatedStatus(s, command)
+		s.Ready = r.kind == initContainer && command.ExitCode == 0
+	}
+	return s
+}
+
+// describeSimulation returns what is simulated about the commands of a Pod; empty if
+// its containers have none.
+func describeSimulation(pod *corev1.Pod) string {
+	behavior, _ := podBehaviorOf(pod)
+	runs, unknown := false, []string{}
+	describe := func(c *corev1.Container, kind containerKind) {
+		switch args := behavior.commandOf(c, kind, 0); {
+		case len(args) == 0:
+		case container.CanRun(c, args) || container.MayRun(c, args):
+			runs = true
+		default:
+			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a Pod without a command does",
+				c.Name, strings.Join(container.UnknownPrograms(c, args), ", ")))
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		describe(&pod.Spec.InitContainers[i], initContainerKind(&pod.Spec.InitContainers[i]))
+	}
+	for i := range pod.Spec.Containers {
+		describe(&pod.Spec.Containers[i], mainContainer)
+	}
+	if runs {
+		unknown = append([]string{"commands run in a simulated shell, without the image and without a network"}, unknown...)
+	}
+	return strings.Join(unknown, "; ")
+}

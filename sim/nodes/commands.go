@@ -1,0 +1,109 @@
+package nodes
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
+)
+
+// podChange names a Pod whose commands have changed.
+type podChange struct {
+	namespace, name string
+	uid             types.UID
+}
+
+// changeWorkers is how many Pods whose commands have changed are read at the same time.
+const changeWorkers = 4
+
+// startCommands makes the runtime of commands active.
+func (s *simulation) startCommands() {
+	s.changes = workqueue.NewTyped[podChange]()
+	runtime := s.registry.commands
+	if runtime == nil {
+		return
+	}
+	runtime.Start(container.Config{
+		Client:      s.client,
+		Allocatable: s.registry.allocatable,
+		OnChange: func(namespace, name string, uid types.UID) {
+			s.changes.Add(podChange{namespace, name, uid})
+		},
+		RecordEvent: func(pod *corev1.Pod, name, eventType, reason, message string) {
+			s.recorder.Event(eventObject(pod, name), eventType, reason, message)
+		},
+	})
+	for range changeWorkers {
+		s.wg.Go(s.processChanges)
+	}
+}
+
+// eventObject returns what an event about a container of a Pod is about.
+func eventObject(pod *corev1.Pod, name string) *corev1.ObjectReference {
+	ref := &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+	}
+	for c := range podContainers(pod) {
+		if c.Name != name {
+			continue
+		}
+		if of, err := kubecontainer.GenerateContainerRef(pod, c); err == nil { // fails for the Pods of other kinds of kubelets
+			return of
+		}
+	}
+	return ref
+}
+
+func podContainers(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
+	return func(yield func(*corev1.Container) bool) {
+		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// processChanges passes Pods whose commands have changed to the feed.
+func (s *simulation) processChanges() {
+	for {
+		key, stopped := s.changes.Get()
+		if stopped {
+			return
+		}
+		s.processChange(key)
+		s.changes.Done(key)
+	}
+}
+
+func (s *simulation) processChange(key podChange) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	pod, err := s.client.CoreV1().Pods(key.namespace).Get(s.ctx, key.name, metav1.GetOptions{})
+	switch {
+	case err == nil && pod.UID == key.uid:
+		s.pods.processPod(pod, true)
+	case err == nil || apierrors.IsNotFound(err):
+	default:
+		s.log.Warn("cannot read a pod whose container has changed: retrying in 1 s", "namespace", key.namespace, "pod", key.name, "err", err)
+		time.AfterFunc(time.Second, func() { s.changes.Add(key) })
+	}
+}
+
+// allocatable returns the allocatable resources of a node.
+func (r *podRegistry) allocatable(name string) corev1.ResourceList {
+	node := r.lastSeenNode(name)
+	if node == nil {
+		return r.shape.capacity
+	}
+	return r.shape.withAllocatable(node).Status.Allocatable
+}

@@ -1,0 +1,79 @@
+package podconfig
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// rootCAConfigMap is in every namespace: a controller creates it shortly after the
+// namespace, and every Pod refers to it.
+const rootCAConfigMap = "kube-root-ca.crt"
+
+// Reference names a ConfigMap or Secret.
+type Reference struct {
+	Secret          bool
+	Namespace, Name string
+}
+
+// VolumeReferences yields the ConfigMaps and Secrets that a volume needs, except for
+// the certificate of the API server.
+func VolumeReferences(pod *corev1.Pod, v *corev1.Volume) iter.Seq[Reference] {
+	return func(yield func(Reference) bool) {
+		switch {
+		case v.ConfigMap != nil:
+			yield(Reference{false, pod.Namespace, v.ConfigMap.Name})
+		case v.Secret != nil:
+			yield(Reference{true, pod.Namespace, v.Secret.SecretName})
+		case v.Projected != nil:
+			for _, s := range v.Projected.Sources {
+				if s.ConfigMap != nil && s.ConfigMap.Name != rootCAConfigMap && !yield(Reference{false, pod.Namespace, s.ConfigMap.Name}) ||
+					s.Secret != nil && !yield(Reference{true, pod.Namespace, s.Secret.Name}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// EnvironmentReferences yields the ConfigMaps and Secrets that the environment of a
+// container needs.
+func EnvironmentReferences(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
+	return func(yield func(Reference) bool) {
+		for _, s := range c.EnvFrom {
+			if s.ConfigMapRef != nil && !yield(Reference{false, pod.Namespace, s.ConfigMapRef.Name}) ||
+				s.SecretRef != nil && !yield(Reference{true, pod.Namespace, s.SecretRef.Name}) {
+				return
+			}
+		}
+		for _, v := range c.Env {
+			s := v.ValueFrom
+			if s == nil {
+				continue
+			}
+			if s.ConfigMapKeyRef != nil && !yield(Reference{false, pod.Namespace, s.ConfigMapKeyRef.Name}) ||
+				s.SecretKeyRef != nil && !yield(Reference{true, pod.Namespace, s.SecretKeyRef.Name}) {
+				return
+			}
+		}
+	}
+}
+
+// References yields what a container of a Pod needs before it can start: its
+// environment, and all volumes of the Pod.
+func References(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
+	return func(yield func(Reference) bool) {
+		for r := range EnvironmentReferences(pod, c) {
+			if !yield(r) {
+				return
+			}
+		}
+		for i := range pod.Spec.Volumes {
+			for r := range VolumeReferences(pod, &pod.Spec.Volumes[i]) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}

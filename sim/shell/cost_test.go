@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestSleeps(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want time.Duration
+		ok   bool
+	}{
+		{[]string{"sleep", "infinity"}, -1, true},
+		{[]string{"/bin/sleep", "1.5m"}, 90 * time.Second, true},
+		{[]string{"sleep", "1", "2"}, 3 * time.Second, true},
+		{[]string{"sh", "-c", "sleep 3600"}, time.Hour, true},
+		{[]string{"sh", "-ec", " exec sleep infinity "}, -1, true},
+		{[]string{"tail", "-f", "/dev/null"}, -1, true},
+		{[]string{"sh", "-c", "tail -f /dev/null"}, -1, true},
+		{[]string{"sleep", "1e400"}, 0, false},
+		{[]string{"sleep", "9999999999999999"}, -1, true},
+		{[]string{"sleep"}, 0, false},
+		{[]string{"sleep", "x"}, 0, false},
+		{[]string{"sh", "-c", "sleep 1; echo"}, 0, false},
+		{[]string{"sh", "-c", "sleep $X"}, 0, false},
+		{[]string{"sh", "-c", "sleep 1", "name"}, time.Second, true},
+		{[]string{"/opt/sleep", "1"}, 0, false},
+		{[]string{"sh"}, 0, false},
+		{nil, 0, false},
+	} {
+		if got, ok := Sleeps(tt.args); got != tt.want || ok != tt.ok {
+			t.Errorf("%q: got %v, %v; want %v, %v", tt.args, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	f := NewFS(0)
+	must(t, f.WriteFile("/run.sh", []byte("#!/bin/sh\n"), 0o755))
+	must(t, f.WriteFile("/run.py", []byte("#!/usr/bin/python\n"), 0o755))
+	must(t, f.WriteFile("/data", nil, 0o644))
+	for _, tt := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"sh", "-c", "x"}, true}, {[]string{"/bin/bash"}, true}, {[]string{"echo"}, true}, {[]string{"/usr/bin/env"}, true},
+		{[]string{"nginx"}, false}, {[]string{"/opt/sh"}, false}, {[]string{"./sh"}, false}, {[]string{""}, false}, {nil, false},
+		{[]string{"/run.sh"}, true}, {[]string{"/run.py"}, false}, {[]string{"/data"}, false}, {[]string{"/etc"}, false},
+	} {
+		if got := RunsFile(f, tt.args); got != tt.want {
+			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"nginx"}, "[nginx]"},
+		{[]string{"sh", "-c", "echo a; exec nginx -g x; f() { :; }; f; $x; python | python; /opt/app; . ./x; ls"}, "[nginx python /opt/app]"},
+		{[]string{"sh", "-c", "if"}, "[]"},
+		{[]string{"sleep", "1"}, "[]"},
+	} {
+		if got := "[" + join(Unknown(tt.args)) + "]"; got != tt.want {
+			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
+		}
+	}
+}
+
+func join(list []string) (s string) {
+	for i, e := range list {
+		if i > 0 {
+			s += " "
+		}
+		s += e
+	}
+	return s
+}
+
+// TestSleepCost bounds the memory of commands that wait.
+func TestSleepCost(t *testing.T) {
+	const n = 500
+	measure := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	before := measure()
+	for range n {
+		p := NewProcesses()
+		wg.Go(func() {
+			if _, err := Run(ctx, Config{Args: []string{"sleep", "infinity"}, FS: NewFS(1 << 20), Processes: p}); err != nil {
+				t.Error(err)
+			}
+		})
+		for p.find(1) == nil {
+			runtime.Gosched()
+		}
+	}
+	each := (measure() - before) / n
+	cancel()
+	wg.Wait()
+	// The container's file system and process table are part of it. The stack
+	// of the goroutine is not: the garbage collector shrinks it step by step. A
+	// caller that has many of these keeps a timer instead, see Sleeps.
+	if each > 5<<10 {
+		t.Errorf("a command that sleeps costs %d bytes", each)
+	}
+}
+
+func BenchmarkEcho(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Run(b.Context(), Config{Args: []string{"echo", "x"}, FS: NewFS(1 << 20), Limits: Limits{CPUShare: 1000}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkScript(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Run(b.Context(), Config{Args: []string{"sh", "-c", "for i in 1 2 3; do echo $i; done"}, FS: NewFS(1 << 20), Limits: Limits{CPUShare: 1000}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

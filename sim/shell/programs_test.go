@@ -1,0 +1,110 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestPrograms(t *testing.T) {
+	for _, tt := range []struct {
+		script, want string
+		status       int
+	}{
+		{`printf 'a\nb\nc\n' | head -n 2; printf 'a\nb\nc\n' | head -1; printf abc | head -c 2; printf 'a\nb\nc\n' | head -n -1`, "a\nb\na\naba\nb\n", 0},
+		{`seq 20 | tail -n 2; seq 5 | tail -n +4; printf abc | tail -c 2; seq 3 | tail -1`, "19\n20\n4\n5\nbc3\n", 0},
+		{`printf 'foo\nbar\nFoo\n' >f; grep foo f; grep -i foo f; grep -v foo f; grep -c o f; grep -n bar f; grep -q zzz f; echo $?`,
+			"foo\nfoo\nFoo\nbar\nFoo\n2\n2:bar\n1\n", 0},
+		{`echo 'a+b (c) x{2}' | grep 'a+b (c)' ; echo aab | grep 'a\{2\}b'; echo aab | grep -E 'a{2}b|zz'; echo a.b | grep -F a.b; echo axb | grep -Fc a.b`,
+			"a+b (c) x{2}\naab\naab\na.b\n0\n", 1},
+		{`echo one two | grep -o '[a-z]*o'; echo 'foobar foo' | grep -ow foo; printf 'x1\nx2\n' | grep -x x1; printf '1\n2\n3\n4\n' | grep -A1 -B1 3`,
+			"o\ntwo\nfoo\nx1\n2\n3\n4\n", 0},
+		{`mkdir -p d/e; echo hit >d/e/f; echo hit >d/g; grep -rl hit d; grep -r hit d/e; grep -e a -e hit d/g`, "d/e/f\nd/g\nd/e/f:hit\nhit\n", 0},
+		{`printf 'a b\nc\n' | wc; printf 'a b\nc\n' | wc -l; printf 'äb' | wc -m`, "        2         3         6\n2\n2\n", 0},
+		{`printf '10\n9\n1\n' | sort; printf '10\n9\n1\n' | sort -n; printf 'b\na\nb\n' | sort -u; printf 'a 2\nb 1\n' | sort -k2 -n; printf 'a:3\nb:1\n' | sort -t: -k2 -r`,
+			"1\n10\n9\n1\n9\n10\na\nb\nb 1\na 2\na:3\nb:1\n", 0},
+		{`printf 'a\na\nb\n' | uniq; printf 'a\na\nb\n' | uniq -c; printf 'a\na\nb\n' | uniq -d`, "a\nb\n      2 a\n      1 b\na\n", 0},
+		{`echo a:b:c | cut -d: -f2; echo a:b:c | cut -d: -f1,3; echo abcdef | cut -c2-4; echo nodelim | cut -d: -f2`, "b\na:c\nbcd\nnodelim\n", 0},
+		{`echo hello | tr a-y b-z; echo hello | tr -d l; echo aabb | tr -s a; echo Hi | tr '[:lower:]' '[:upper:]'; echo a,b | tr , '\n'; echo abc1 | tr -cd '0-9'`,
+			"ifmmp\nheo\nabb\nHI\na\nb\n1", 0},
+		{`echo hello | sed s/l/L/; echo hello | sed 's/l/L/g'; echo hello | sed -E 's/(l+)/<\1>/'; echo a/b | sed 's|/|-|'; echo ab | sed 's/\(a\)\(b\)/\2\1&/'`,
+			"heLlo\nheLLo\nhe<ll>o\na-b\nbaab\n", 0},
+		{`seq 5 | sed -n 2p; seq 5 | sed '2,4d'; seq 5 | sed -n '$p'; seq 3 | sed -n '/2/,$p'; seq 3 | sed '/2/!d'; seq 5 | sed 2q`,
+			"2\n1\n5\n5\n2\n3\n2\n1\n2\n", 0},
+		{`echo x >f; sed -i s/x/y/ f; cat f; sed -i -e 's/y/z/' f; cat f; printf 'a\n' | sed 'a\
+after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "y\nz\na\nafter\nbefore\na\nc\n", 0},
+		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
+			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},
+		{`echo aXbX | sed ':a;s/X/-/;ta'; echo k=v | sed -n 's/^k=//p'; echo 1 | sed 's/1/a\nb/'`, "a-b-\nv\na\nb\n", 0},
+		{`seq 3; seq 2 4; seq 1 2 5; seq -s, 3; seq -w 8 10; seq 3 -1 1`, "1\n2\n3\n2\n3\n4\n1\n3\n5\n1,2,3\n08\n09\n10\n3\n2\n1\n", 0},
+		{`mkdir a; mkdir a 2>&1; mkdir -p a/b/c; ls a; rmdir a/b/c; touch a/b/x; rm a 2>&1; rm -r a; ls a 2>&1; rm -f a`,
+			"mkdir: can't create directory 'a': File exists\nb\nrm: can't remove 'a': Is a directory\nls: a: No such file or directory\n", 0},
+		{`echo 1 >a; cp a b; cat b; mv b c; ls; mkdir d; cp a c d; ls d; cp -r d e; ls e; mv c d/x; cat d/x`,
+			"1\na\nc\na\nc\na\nc\n1\n", 0},
+		{`echo 1 >a; ln -s a l; cat l; readlink l; readlink -f l; ln a h; echo 2 >h; cat a; ln -sf /nosuch l; cat l 2>/dev/null; echo $?; ls -l l | cut -c1-10; test -L l && echo link`,
+			"1\na\n/work/a\n2\n1\nlrwxrwxrwx\nlink\n", 0},
+		{`touch f; chmod 640 f; stat -c '%a %s %n %F' f; chmod u+x,g-r,o=r f; stat -c %A f; chmod a+x f; stat -c %a f`, "640 0 f regular empty file\n-rwx---r--\n715\n", 0},
+		{`touch f; chown 5:6 f; stat -c '%u:%g %U' f; chown nobody f; stat -c %U f`, "5:6 5\nnobody\n", 0},
+		{`echo hi >f; ls -l f | sed 's/[A-Z][a-z][a-z] .*:..//'`, "-rw-r--r--    1 root     root             3  f\n", 0},
+		{`touch .h v; ls; ls -A; ls -a; ls -d .; ls -1 /work`, "v\n.h\nv\n.\n..\n.h\nv\n.\nv\n", 0},
+		{`basename /a/b.txt; basename /a/b.txt .txt; dirname /a/b; dirname x; dirname /`, "b.txt\nb\n/a\n.\n/\n", 0},
+		{`echo x | tee f; cat f; echo y | tee -a f >/dev/null; cat f`, "x\nx\nx\ny\n", 0},
+		{`mkdir -p d/e; touch d/a.txt d/e/b.txt d/c; find d -name '*.txt'; find d -type d; find d -maxdepth 1 -type f; find d -name c -delete; find d -name c; find d -type f -exec echo {} \; ; find d -type f -exec echo {} +; find d ! -name d -a -type d`,
+			"d/a.txt\nd/e/b.txt\nd\nd/e\nd/a.txt\nd/c\nd/a.txt\nd/e/b.txt\nd/a.txt d/e/b.txt\nd/e\n", 0},
+		{`printf abc | md5sum; printf abc | sha256sum; printf abc >f; md5sum f >s; md5sum -c s`,
+			"900150983cd24fb0d6963f7d28e17f72  -\nba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  -\nf: OK\n", 0},
+		{`printf hello | base64; echo aGVsbG8= | base64 -d; printf hello | base64 -w 4`, "aGVsbG8=\nhelloaGVs\nbG8=\n", 0},
+		{`expr 1 + 2 '*' 3; expr 5 '>' 3; expr abc : 'a\(.*\)'; expr length hello; expr 1 = 2; echo $?`, "7\n1\nbc\n5\n0\n1\n", 0},
+		{`tac <<E
+1
+2
+E
+echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba\n1\nLinux\nx86_64\nroot\n0\nuid=0(root) gid=0(root) groups=0(root)\nhost\n", 0},
+		{`date -u -d @0 +%Y-%m-%dT%H:%M:%SZ; date -d 2024-02-29 +%j; date -d @86400 '+%a %b %e %s'`, "1970-01-01T00:00:00Z\n060\nFri Jan  2 86400\n", 0},
+		{`mkdir d; echo x >d/f; ln -s f d/l; tar cf - d | (mkdir o; cd o; tar xf -); cat o/d/f; readlink o/d/l; tar czf a.tgz d; tar tzf a.tgz`, "x\nf\nd/\nd/f\nd/l\n", 0},
+		{`echo hi >f; gzip f; ls; gunzip f.gz; cat f; cat f | gzip | zcat`, "f.gz\nhi\nhi\n", 0},
+		{`printenv A; printenv NOPE; echo $?; env | grep ^A=; env B=2 printenv B`, "1\n1\nA=1\n2\n", 0},
+		{`which ls nosuch; echo $?`, "/bin/ls\n1\n", 0},
+		{`dd if=/dev/zero of=z bs=1k count=2 2>/dev/null; wc -c <z; truncate -s 10 z; wc -c <z`, "2048\n10\n", 0},
+		{`test 1 -lt 2 -a 3 -gt 2; echo $?; test ! x; echo $?; test '(' a = b ')' -o c = c; echo $?; test a -eq 1; echo $?`, "0\n1\n0\n2\n", 0},
+		{`nc -z x 1 2>&1; ping x 2>&1`, "nc: this container is simulated and has no network\nping: this container is simulated and has no network\n", 1},
+		{`nslookup web; wget -qO- http://web/; curl -s -o /dev/null -w '%{http_code}' http://web/missing; curl -sf http://web/missing; echo $?; wget -q http://web/x; cat x`,
+			"Server:\t\tsimulated\nAddress:\tsimulated\n\nName:\tweb\nAddress: 10.0.0.1\n\npage http://web/40422\npage http://web/x", 0},
+		{`sleep 1000 & until pkill sleep; do :; done; ps | head -1; wait $!; echo $?`, "PID   USER     TIME  COMMAND\n143\n", 0},
+		{`cd /tmp && x=$(mktemp) && test -f $x && d=$(mktemp -d) && test -d $d && echo ok; getent passwd root; realpath .`, "ok\nroot:x:0:0:root:/root:/bin/sh\n/tmp\n", 0},
+		{`echo log >/dev/termination-log; cat /dev/termination-log`, "log\n", 0},
+		{`cat </dev/null; echo x >/dev/null; [ -c /dev/null ] && echo dev; cat /dev/full | head -c 1 | wc -c; echo x >/dev/full; echo $?`, "dev\n1\n1\n", 0},
+		{`sh -c 'echo log >/proc/1/fd/1' >/dev/null`, "log\n", 0},
+		{`printf 'a b\nc d e\n' >f; awk '{print $2, NF}' f; awk 'NR==2{print $NF}' f; awk '/c/' f; awk -F: -v x=5 '$3>=x && !/root/ {n++; s=s $1 ","} END {print n, s}' /etc/passwd; wc -l f | awk {'print $1'}`,
+			"b 2\nd 3\ne\nc d e\n1 nobody,\n2\n", 0},
+		{`seq 4 | awk 'BEGIN {OFS="-"; printf "%s|%03d|%.2f\n", "x", 7, 1/3} {s+=$1; a[$1%2]+=$1} END {for (k in a) print k, a[k]; print s/NR; if (s > 5) print "big"; else print "small"; exit 3}'`,
+			"x|007|0.33\n0-6\n1-4\n2.5\nbig\n", 3},
+		{`echo 'k=v x' | awk '{sub(/k/, "<&>"); gsub("[vx]", "y"); print; $2="z"; print; print length($0), substr($0,2,3), index($0,"z"), toupper($1), split("a:b",p,":"), p[2]; i=0; while (i++<3) printf i " "; print ""}'`,
+			"<k>=y y\n<k>=y z\n7 k>= 7 <K>=Y 2 b\n1 2 3 \n", 0},
+		{`printf '1\n2\n3\n4\n' | awk '/2/,/3/'; echo a,b | awk -F, '{print $1 > "o"; print $2 >> "o"}'; cat o; awk 'BEGIN{print 1e3, 0.1+0.2, -3%2, 2^10, "a" "b", 1==1.0, "a"<"b"; x["a","b"]; if (("a","b") in x) print "in"}'; awk 'BEGIN{f(1)}'; echo $?`,
+			"2\n3\na\nb\n1000 0.3 -1 1024 ab 1 1\nin\n1\n", 0},
+		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			stdout, stderr, result := run(t, Config{
+				Args: []string{"sh", "-c", tt.script}, Dir: "/work", Env: []string{"A=1"}, Hostname: "host",
+				Lookup: func(_ context.Context, host string) ([]string, error) {
+					if host != "web" {
+						return nil, errors.New("no such host")
+					}
+					return []string{"10.0.0.1"}, nil
+				},
+				Get: func(_ context.Context, url string) (int, []byte, error) {
+					if strings.HasSuffix(url, "missing") {
+						return 404, nil, nil
+					}
+					return 200, []byte("page " + url), nil
+				},
+			})
+			if stdout != tt.want || result.ExitCode != tt.status {
+				t.Errorf("status %d, want %d; output:\n%s\nwant:\n%s\nerrors: %s", result.ExitCode, tt.status, stdout, tt.want, stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package command_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// complete returns what a shell would suggest for the last argument.
+func (u user) complete(t *testing.T, args ...string) []string {
+	t.Helper()
+	stdout, _ := u.mustRun(t, append([]string{"__complete"}, args...)...)
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if last := lines[len(lines)-1]; !strings.HasPrefix(last, ":") {
+		t.Fatalf("%v: no directive: %q", args, stdout)
+	}
+	var values []string
+	for _, line := range lines[:len(lines)-1] {
+		value, _, _ := strings.Cut(line, "\t")
+		values = append(values, value)
+	}
+	return values
+}
+
+func TestCompletion(t *testing.T) {
+	u := newUser(t)
+	u.up(t, "demo", "--name", "demo")
+	u.mustRun(t, "--name", "demo", "kubectl", "create", "configmap", "first", "--namespace", "kube-system")
+	u.mustRun(t, "--name", "demo", "snapshot", "save", "base")
+	u.mustRun(t, "--name", "demo", "controllers", "pause", "job")
+	for _, tc := range []struct {
+		args string // "_" is an empty one
+		want string // all suggestions; with "…", some of them
+	}{
+		{"sna", "snapshot"},
+		{"status _", ""},
+		{"down _", "demo"},
+		{"down demo _", ""},
+		{"delete d", "demo"},
+		{"--name _", "demo"},
+		{"up --from _", "base"},
+		{"up --ui p", "plain"},
+		{"snapshot restore _", "base"},
+		{"snapshot diff b", "base"},
+		{"nodes fail _", "node-1"},
+		{"nodes -o _", "wide json yaml name"},
+		{"trace x/y -o m", "mermaid"},
+		{"controllers pause replicas", "replicaset-controller"},
+		{"controllers resume _", "job-controller"},
+		{"controllers resume job-controller _", ""},
+		{"controllers fail --resource configm", "configmaps"},
+		{"explain replicas", "replicaset"},
+		{"learn 1", "1 10…"},
+		{"trace configm", "configmaps"},
+		{"trace -n kube-system configmap fi", "first"},
+		{"trace -n kube-system cm/fi", "cm/first"},
+		{"trace -n kube-system cm/first _", ""},
+		{"trace -n kube-s", "kube-system"},
+		{"trace --controller replicas", "replicaset-controller"},
+		{"wait serv", "services serviceaccounts…"},
+		{"kubectl get configm", "configmaps"},
+		{"kubectl -n kube-system get configmaps fi", "first"},
+		{"--name nope trace _", ""},
+		{"--name nope nodes fail _", ""},
+	} {
+		args := strings.Fields(tc.args)
+		if last := len(args) - 1; args[last] == "_" {
+			args[last] = ""
+		}
+		got := u.complete(t, args...)
+		some, found := strings.CutSuffix(tc.want, "…")
+		want := strings.Fields(some)
+		if !found && !slices.Equal(got, want) || slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(got, w) }) {
+			t.Errorf("%s: got %q, want %q", tc.args, got, tc.want)
+		}
+	}
+}
+
+// TestCompletionScripts checks the line that the help gives for each shell, as far as the
+// shell is there, and that there is a script for all.
+func TestCompletionScripts(t *testing.T) {
+	u := newUser(t)
+	help, _ := u.mustRun(t, "completion", "--help")
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		requireText(t, help, "ctrlplane completion "+shell)
+		script, _ := u.mustRun(t, "completion", shell)
+		requireText(t, script, "__complete", "ctrlplane")
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	cmd := u.command(t)
+	cmd.Path, cmd.Args = bash, []string{"bash", "-c", `source <("$0" completion bash) && complete -p ctrlplane`, program.Path()}
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 0 || !strings.Contains(stdout, "__start_ctrlplane") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,166 @@
+//go:build unix
+
+package command_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// listedPlane is the part of "list -o json" that the tests check.
+type listedPlane struct {
+	Name, State, URL string
+	PID              int
+	Bytes            int64
+}
+
+func (u user) list(t *testing.T) []listedPlane {
+	t.Helper()
+	stdout, _ := u.mustRun(t, "list", "-o", "json")
+	var list struct{ Items []listedPlane }
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil || list.Items == nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	return list.Items
+}
+
+// requireOnly checks that there is one control plane, and its state.
+func (u user) requireOnly(t *testing.T, name, state string) listedPlane {
+	t.Helper()
+	list := u.list(t)
+	if len(list) != 1 || list[0].Name != name || list[0].State != state || list[0].Bytes == 0 {
+		t.Fatalf("got %+v, want %s %s", list, name, state)
+	}
+	return list[0]
+}
+
+// upDetached starts a control plane in the background, which the end of the test stops.
+func (u user) upDetached(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	t.Cleanup(u.downAll)
+	stdout, _ = u.mustRun(t, append([]string{"up", "-d"}, args...)...)
+	return stdout
+}
+
+// downAll stops what a failed test has left running.
+func (u user) downAll() {
+	cmd := exec.Command(program.Path(), "down", "--all")
+	cmd.Env = u.env
+	_ = cmd.Run() // there is usually nothing to stop
+}
+
+// TestDetached takes a control plane in the background through its life.
+func TestDetached(t *testing.T) {
+	u := newUser(t)
+	if list := u.list(t); len(list) > 0 {
+		t.Errorf("before the first start: %+v", list)
+	}
+	requireText(t, u.upDetached(t, "--name", "demo"), "ctrlplane demo is ready", "To stop it: "+program.Path()+" --name demo down")
+	p := u.requireOnly(t, "demo", "running")
+	program.RequireFailure(t, u.command(t, "up", "-d", "--name", "demo"), 1, fmt.Sprintf("in use by process %d", p.PID), "--name demo down")
+	program.RequireFailure(t, u.command(t, "delete", "demo"), 1, "is running, nothing was deleted", "--name demo down")
+	program.RequireFailure(t, u.command(t, "down"), 1, `control plane "default" is not running`, "--name demo")
+
+	out := &lineBuffer{}
+	logs := u.command(t, "--name", "demo", "logs", "-f")
+	logs.Stdout = out
+	following := &outputFollower{program.Start(t, logs, ""), out}
+	following.awaitText(t, "component=etcd")
+	stdout, _ := u.mustRun(t, "stop", "demo") // as minikube calls it
+	requireText(t, stdout, "demo stopped")
+	<-following.Done
+	if code := following.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("logs -f: exit code %d", code)
+	}
+	following.awaitText(t, "closed etcd server") // the last words
+	u.requireOnly(t, "demo", "stopped")
+	stdout, _ = u.mustRun(t, "down", "demo")
+	requireText(t, stdout, "demo was not running")
+
+	u.upDetached(t, "--name", "demo")
+	p = u.requireOnly(t, "demo", "running")
+	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
+		t.Fatal(err)
+	}
+	logsOfCrash := ""
+	for strings.Count(logsOfCrash, "SIGQUIT: quit") == 0 || u.list(t)[0].State == "running" {
+		if t.Context().Err() != nil {
+			t.Fatal("it does not crash")
+		}
+		logsOfCrash, _ = u.mustRun(t, "--name", "demo", "logs")
+	}
+	u.requireOnly(t, "demo", "crashed")
+	program.RequireFailure(t, u.command(t, "--name", "demo", "status"), 1, "it has crashed or was killed", "--name demo logs", "--name demo up")
+	program.RequireFailure(t, u.command(t, "delete", "dmo"), 2, `there is no control plane "dmo": did you mean "demo"?`)
+	u.upDetached(t, "--name", "demo")
+	u.mustRun(t, "delete", "demo", "--force")
+	if list := u.list(t); len(list) > 0 {
+		t.Errorf("after delete: %+v", list)
+	}
+}
+
+// TestDetachedSurvivesItsTerminal ends the session in which a control plane was started.
+func TestDetachedSurvivesItsTerminal(t *testing.T) {
+	u := newUser(t)
+	t.Cleanup(u.downAll)
+	out := &lineBuffer{}
+	cmd := u.command(t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `"$0" up -d --ephemeral && echo started && sleep 1000`, program.Path()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stdout = out
+	shell := &outputFollower{program.Start(t, cmd, ""), out}
+	shell.awaitText(t, "started")
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL} {
+		_ = syscall.Kill(-cmd.Process.Pid, sig) // fails once the group has ended
+	}
+	<-shell.Done
+	u.requireOnly(t, "ephemeral", "running")
+	u.mustRun(t, "status")
+	u.mustRun(t, "down", "--all")
+	if list := u.list(t); len(list) > 0 {
+		t.Errorf("after down: %+v", list)
+	}
+	requireNothingLeft(t, cmd)
+}
+
+// TestDetachedStartFails checks that the process that was called reports the error.
+func TestDetachedStartFails(t *testing.T) {
+	for _, tc := range []struct {
+		args, says string
+		code       int
+	}{
+		{"--bind-address 192.0.2.1", "this machine has no address 192.0.2.1", 1},
+		{"--feature-gates NoSuchGate=true", "NoSuchGate", 2},
+		{"--ui plain", "--detach and --ui exclude each other", 2},
+	} {
+		u := newUser(t)
+		program.RequireFailure(t, u.command(t, append([]string{"up", "-d"}, strings.Fields(tc.args)...)...), tc.code, tc.says)
+		if list := u.list(t); len(list) > 0 {
+			t.Errorf("%s: left behind: %+v", tc.args, list)
+		}
+	}
+}
+
+// TestDetachedStartIsInterrupted presses Ctrl-C during a start that cannot succeed.
+func TestDetachedStartIsInterrupted(t *testing.T) {
+	u := newUser(t)
+	out := &lineBuffer{}
+	cmd := u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1")
+	cmd.Stdout = out
+	start := &outputFollower{program.Start(t, cmd, ""), out}
+	start.awaitText(t, "certificates")
+	p := u.requireOnly(t, "default", "starting")
+	start.Stop(t, syscall.SIGINT)
+	if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {
+		t.Errorf("exit code %d: %s", code, start.Stderr)
+	}
+	if list := u.list(t); len(list) > 0 || syscall.Kill(p.PID, 0) == nil {
+		t.Errorf("left behind: %+v, or process %d", list, p.PID)
+	}
+}

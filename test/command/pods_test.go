@@ -1,0 +1,205 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// commandManifest has Pods whose commands run, and what they refer to.
+const commandManifest = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {mode: fast, greet.sh: "#!/bin/sh\necho hello from $0\n"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {password: s3cret}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shown, labels: {app: shown}}
+spec:
+  restartPolicy: Never
+  initContainers:
+  - name: prepare
+    image: busybox
+    command: [sh, -c, 'echo from init > /work/file']
+    volumeMounts: [{name: work, mountPath: /work}]
+  containers:
+  - name: main
+    image: busybox
+    command: [sh, -c]
+    args:
+    - |
+      echo mode=$MODE expanded=$(MODE)/$(POD) password=$CONFIG_password limit=$LIMIT
+      cat /work/file /settings/mode
+      ls /var/run/secrets/kubernetes.io/serviceaccount
+      grep $(hostname) /etc/hosts
+      echo to stderr >&2
+      echo done > /dev/termination-log
+      exit 3
+    env:
+    - {name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}
+    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {name: LIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}
+    envFrom: [{prefix: CONFIG_, secretRef: {name: login}}]
+    resources: {limits: {memory: 64Mi}}
+    volumeMounts: [{name: work, mountPath: /work}, {name: settings, mountPath: /settings}]
+  volumes:
+  - {name: work, emptyDir: {}}
+  - {name: settings, configMap: {name: settings}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: busybox
+    command: [sh, -c, 'echo late=$LATE']
+    env: [{name: LATE, valueFrom: {configMapKeyRef: {name: late, key: value}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: crashes}
+spec:
+  containers: [{name: main, image: busybox, command: [sh, -c, 'echo run; exit 7']}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: probed}
+spec:
+  terminationGracePeriodSeconds: 20
+  containers:
+  - name: main
+    image: busybox
+    command: [sh, -c, 'trap "echo stopping; exit 0" TERM; while true; do sleep 1; done']
+    readinessProbe: {exec: {command: [cat, /tmp/ready]}, periodSeconds: 1}
+    lifecycle: {postStart: {exec: {command: [sh, -c, 'echo started > /tmp/hook']}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: scripted, annotations: {ctrlplane.local/run: 'echo scripted; sleep infinity'}}
+spec:
+  containers: [{name: main, image: nginx}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: server}
+spec:
+  containers: [{name: main, image: nginx}]
+`
+
+// readerOverrides make a Pod that waits for a change of a file.
+const readerOverrides = `{"spec": {
+	"containers": [{"name": "reader", "image": "busybox", "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+		"command": ["sh", "-c", "until grep -q slow /v/mode; do sleep 0.1; done; cat /v/mode; echo"]}],
+	"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}}`
+
+// TestKubectlPods looks into Pods with kubectl: their commands run, and fail, as in
+// containers.
+func TestKubectlPods(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := program.Up(t, dir, "--nodes", "1")
+	file := filepath.Join(t.TempDir(), "pods.yaml")
+	writeFile(t, file, commandManifest)
+	kubectl := func(t *testing.T, args ...string) string {
+		t.Helper()
+		return program.MustRun(t, dir, append([]string{"kubectl"}, args...)...)
+	}
+	expect := func(t *testing.T, want, args string) {
+		t.Helper()
+		if got := kubectl(t, strings.Fields(args)...); !strings.Contains(got, want) {
+			t.Errorf("kubectl %s: %q does not contain %q", args, got, want)
+		}
+	}
+	kubectl(t, "wait", "--for=create", "serviceaccount/default", "--timeout=60s")
+	kubectl(t, "apply", "-f", file)
+
+	t.Run("environment, volumes and exit code", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/shown --for=jsonpath={.status.phase}=Failed --timeout=60s")
+		const want = "mode=fast expanded=fast/shown password=s3cret limit=64\nfrom init\nfastca.crt\nnamespace\ntoken\n"
+		got := kubectl(t, "logs", "shown")
+		if !strings.HasPrefix(got, want) || !strings.Contains(got, "\tshown\n") || !strings.HasSuffix(got, "to stderr\n") {
+			t.Errorf("log: %q, want it to begin with %q", got, want)
+		}
+		expect(t, "3 Error done", "get pod shown -o jsonpath={.status.containerStatuses[0].state.terminated['exitCode','reason','message']}")
+		expect(t, "to stderr", "logs shown --tail=1")
+		expect(t, "simulated shell", "describe pod shown")
+	})
+	t.Run("a ConfigMap that appears late", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/waits --for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CreateContainerConfigError --timeout=60s")
+		expect(t, `configmap "late" not found`, "get pod waits -o jsonpath={.status.containerStatuses[0].state.waiting.message}")
+		kubectl(t, "create", "configmap", "late", "--from-literal=value=here")
+		expect(t, "condition met", "wait pod/waits --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+		expect(t, "late=here\n", "logs waits")
+	})
+	t.Run("a crash", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/crashes --for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff --timeout=60s")
+		expect(t, "7", "get pod crashes -o jsonpath={.status.containerStatuses[0].lastState.terminated.exitCode}")
+		expect(t, "run\n", "logs crashes --previous")
+	})
+	t.Run("a probe, a hook and a trap", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/probed --for=jsonpath={.status.phase}=Running --timeout=60s")
+		expect(t, "started\n", "exec probed -- cat /tmp/hook")
+		expect(t, "false", "get pod probed -o jsonpath={.status.containerStatuses[0].ready}")
+		expect(t, "", "exec probed -- touch /tmp/ready")
+		expect(t, "condition met", "wait pod/probed --for=condition=Ready --timeout=60s")
+		expect(t, "deleted", "delete pod probed --timeout=10s")
+	})
+	t.Run("exec and cp", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/scripted pod/server --for=condition=Ready --timeout=60s")
+		expect(t, "scripted\n", "logs scripted")
+		if _, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "kubectl", "exec", "server", "--", "sh", "-c", "exit 4")); code != 4 {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		cmd := program.Command(t, "--data-dir", dir, "kubectl", "exec", "-i", "server", "--", "sh", "-c", "read x; echo got $x")
+		cmd.Stdin = strings.NewReader("input\n")
+		if out, stderr, _ := program.Run(t, cmd); out != "got input\n" {
+			t.Errorf("output %q: %s", out, stderr)
+		}
+		source, back := filepath.Join(t.TempDir(), "source"), filepath.Join(t.TempDir(), "back")
+		writeFile(t, source, "copied\n")
+		kubectl(t, "cp", source, "server:/tmp/copy")
+		expect(t, "copied\n", "exec server -- cat /tmp/copy")
+		kubectl(t, "cp", "server:/tmp/copy", back)
+		if got, err := os.ReadFile(back); err != nil || string(got) != "copied\n" {
+			t.Errorf("copied back: %q, %v", got, err)
+		}
+	})
+	t.Run("a token", func(t *testing.T) {
+		token := kubectl(t, "exec", "server", "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token")
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+		review, err := p.Client(t).AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil || review.Status.User.Username != "system:serviceaccount:default:default" {
+			t.Errorf("got %+v, %v", review.Status, err)
+		}
+	})
+	t.Run("debug", func(t *testing.T) {
+		kubectl(t, "debug", "server", "--image=busybox", "--container=debugger", "--", "sh", "-c", "echo debugging $(hostname); exit 2")
+		expect(t, "condition met", "wait pod/server --for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=2 --timeout=60s")
+		expect(t, "debugging server\n", "logs server -c debugger")
+	})
+	t.Run("an updated ConfigMap", func(t *testing.T) {
+		kubectl(t, "run", "reader", "--image=busybox", "--restart=Never", "--overrides", readerOverrides)
+		expect(t, "condition met", "wait pod/reader --for=condition=Ready --timeout=60s")
+		kubectl(t, "patch", "configmap", "settings", "-p", `{"data":{"mode":"slow"}}`)
+		expect(t, "condition met", "wait pod/reader --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+		expect(t, "slow\n", "logs reader")
+	})
+	t.Run("a Job", func(t *testing.T) {
+		kubectl(t, "create", "job", "fails", "--image=busybox", "--", "sh", "-c", "echo tried; exit 1")
+		kubectl(t, "patch", "job", "fails", "-p", `{"spec":{"backoffLimit":0}}`)
+		expect(t, "condition met", "wait job/fails --for=condition=Failed --timeout=60s")
+	})
+}

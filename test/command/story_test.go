@@ -1,0 +1,123 @@
+package command_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// TestStory follows Pods from the request of a user through the controllers, the
+// scheduler and the simulated kubelet, and back.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	p := program.Up(t, t.TempDir())
+	client := p.Client(t)
+	output := func(args ...string) string { t.Helper(); return program.MustRun(t, p.Dir, args...) }
+	pods := client.CoreV1().Pods("default")
+	labels := map[string]string{"app": "web"}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+	replicas := int32(1)
+	_, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var web string
+	p.Await(t, "running a Pod", func() bool {
+		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+		if err != nil || len(list.Items) != 1 || list.Items[0].Status.Phase != corev1.PodRunning {
+			return false
+		}
+		web = list.Items[0].Name
+		return true
+	})
+
+	t.Run("the chain is certain from end to end", func(t *testing.T) {
+		var chain trace.Chain
+		if err := json.Unmarshal([]byte(output("why", "pod/"+web, "--changed", "-o", "json")), &chain); err != nil {
+			t.Fatal(err)
+		}
+		if !chain.Complete {
+			t.Error("the chain does not begin with a request")
+		}
+		var who []string
+		for _, n := range chain.Links {
+			if n.Cause != nil && n.Cause.Certainty != trace.Exact {
+				t.Errorf("%s of %s follows from %s by %s, which is only %s", n.ID, n.Controller, n.Cause.ID, n.Cause.Rule, n.Cause.Certainty)
+			}
+			if n.Kind == trace.Call {
+				who = append(who, n.Controller)
+			}
+		}
+		if got := strings.Join(who[:min(4, len(who))], " "); got != "simulated-kubelet kube-scheduler replicaset-controller deployment-controller" {
+			t.Errorf("the writes were made by %s", got)
+		}
+	})
+
+	t.Run("a Pod that fits no node", func(t *testing.T) {
+		spec := *template.Spec.DeepCopy()
+		spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}
+		if _, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "big"}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var told string
+		p.Await(t, "telling why the Pod fits no node", func() bool {
+			told = output("trace", "pod/big")
+			return strings.Contains(strings.Join(strings.Fields(told), " "), "NodeResourcesFit=Insufficient cpu (1 of 1 nodes)")
+		})
+		for line := range strings.Lines(told) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	})
+
+	t.Run("what the scheduler and the kubelet do", func(t *testing.T) {
+		if text := output("explain", "kube-scheduler"); !strings.Contains(text, "Watches\n") || !strings.Contains(text, "persistentvolumes, pods,") {
+			t.Errorf("what the scheduler watches is not explained:\n%s", text)
+		}
+		if text := output("explain", "kubelet"); !strings.Contains(text, "  nodes, pods\n") {
+			t.Errorf("what the kubelet watches is not explained:\n%s", text)
+		}
+		var status observe.Snapshot
+		if err := json.Unmarshal([]byte(output("status", "-o", "json")), &status); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range status.Queues {
+			if q.Controller == "kube-scheduler" && (q.Name == "active" && (q.Adds < 2 || q.Done < 2) || q.Name == "unschedulable" && (q.Adds < 1 || q.Depth != 1)) {
+				t.Errorf("queue %s of the scheduler: %d adds, %d done, depth %d", q.Name, q.Adds, q.Done, q.Depth)
+			}
+		}
+	})
+
+	t.Run("who deleted it", func(t *testing.T) {
+		if err := client.AppsV1().Deployments("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.Await(t, "without the Pod", func() bool {
+			list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+			return err == nil && len(list.Items) == 0
+		})
+		want := "garbage-collector-controller deleted Pod " + web + " because ReplicaSet "
+		if got := strings.Join(strings.Fields(output("why", "pod/"+web, "--deleted")), " "); !strings.Contains(got, want) || !strings.Contains(got, "simulated-kubelet then removed Pod "+web) {
+			t.Errorf("want %q in:\n%s", want, got)
+		}
+		if err := pods.Delete(t.Context(), "big", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := output("why", "pod/big", "--deleted"); !strings.Contains(got, " deleted Pod big.") {
+			t.Errorf("a delete by a client:\n%s", got)
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package command_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// A write that hangs in a webhook does not delay the end of the process as long as the
+// webhook may take.
+func TestStopWhileWebhookHangs(t *testing.T) {
+	t.Parallel()
+	p := program.Up(t, t.TempDir(), "--nodes", "0")
+	client := p.Client(t)
+	hook := startHangingWebhook(t)
+	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "configmaps")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil && len(hook.arrived) == 0 { // until the webhook is in force
+			_, _ = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-"}}, metav1.CreateOptions{})
+		}
+	}()
+	defer func() { cancel(); <-ended }()
+	p.Await(t, "calling the webhook", func() bool { return len(hook.arrived) > 0 })
+	if took := p.Stop(t, syscall.SIGTERM); took > 10*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exited with %d: %s", code, p.Stderr)
+	}
+}
