@@ -52,7 +52,7 @@ func Unknown(args []string) []string { return UnknownFile(nil, args) }
 
 // UnknownFile is like Unknown for a container with a file system: programs may
 // also be scripts in it, see [RunsFile].
-func UnknownFile(fs *FS, args []string) []string {
+func UnknownFile(fs *FS, args []string) (unknown []string) {
 	if len(args) == 0 {
 		return nil
 	}
@@ -67,7 +67,11 @@ func UnknownFile(fs *FS, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	var unknown []string
+	defer func() {
+		if recover() != nil { // the library cannot walk this script: it is left to the shell
+			unknown = nil
+		}
+	}()
 	defined := map[string]bool{}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if fn, ok := n.(*syntax.FuncDecl); ok && fn.Name != nil {
