@@ -66,7 +66,11 @@ func (p *controlPlane) apiServerConfig() apiserver.Config {
 }
 
 func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
+	if p.clients, err = p.newClients(); err != nil {
+		return err
+	}
 	cfg := p.apiServerConfig()
+	cfg.Outside = p.clients.Handle
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
@@ -124,6 +128,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Source:        p.observer,
 		Nodes:         p.nodes,
 		Interventions: p.supervisor.Interventions(),
+		Clients:       p.clients.Interventions(),
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
 	}))

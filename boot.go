@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/clients"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
@@ -42,11 +43,16 @@ type controlPlane struct {
 	cause     error         // final when done is closed
 	watcher   sync.WaitGroup
 
+	stopScraping context.CancelFunc // nil before startScraping
+	scraping     sync.WaitGroup
+
 	// ready says that the start has succeeded: the fields below are final. Before,
 	// only the steps of the start use them.
 	ready       atomic.Bool
 	dirPath     atomic.Pointer[string] // of dir, for any goroutine
 	observer    *observe.Observer
+	clients     *clients.Clients
+	scraped     []*scrapedProcess
 	memory      *memory.Governor
 	manifests   []manifests.Object
 	dir         *datadir.Dir
@@ -129,6 +135,7 @@ func (p *controlPlane) startSteps() []startStep {
 		{run: p.startKubelets, close: p.closeKubelets},
 		// Before readiness: a client that sees the control plane as ready may call it.
 		{run: p.serveControl},
+		{run: p.startScraping, close: p.closeScraping},
 		// Beside the controllers: both wait for the API server's first complete answer,
 		// and neither needs the other. With leader election the leader creates them.
 		{stage: "nodes", run: p.startNodes, close: p.closeNodes, background: true, skip: p.config.Nodes.Count == 0 || elect},

@@ -37,6 +37,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}
+	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
+		return err
+	}
 	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName)}
 	if err := p.nodes.config.Check(); err != nil {
 		return err

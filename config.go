@@ -88,6 +88,9 @@ type ObserveConfig struct {
 	// 0 = observe.DefaultRecords. A negative
 	// number turns observation off; work queues are still counted for /metrics.
 	Records int
+	// With is where other processes serve workqueue_* metrics, as URL or PROGRAM=URL; nil
+	// = none. Their queues are observed, too: as those of the client of that program.
+	With []string
 }
 
 // LogConfig configures the log of all components: where it goes, how much of it, and
@@ -107,7 +110,7 @@ func (s *Server) copyConfig() *Server {
 	}
 	for _, list := range []*[]string{
 		&c.Etcd.Endpoints, &c.APIServer.Args, &c.Controllers.Select, &c.Controllers.Args,
-		&c.Scheduler.Args, &c.Nodes.Labels, &c.Nodes.Taints,
+		&c.Scheduler.Args, &c.Observe.With, &c.Nodes.Labels, &c.Nodes.Taints,
 	} {
 		*list = slices.Clone(*list)
 	}

@@ -5,6 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/clients"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
@@ -21,7 +26,7 @@ func (p *controlPlane) startObserver() {
 	p.observer = observe.New(observe.Options{
 		Records:    max(p.config.Observe.Records, 0),
 		Queues:     queues.All(),
-		MoreQueues: p.schedulerQueues,
+		MoreQueues: func() []observe.Queue { return append(p.schedulerQueues(), p.outsideQueues()...) },
 		Workers: func(controller, queue string) int {
 			if !p.ready.Load() {
 				return 0
@@ -33,6 +38,12 @@ func (p *controlPlane) startObserver() {
 				return nil
 			}
 			return p.nodes.kubeletTimers()
+		},
+		Clients: func() []observe.Client {
+			if !p.ready.Load() {
+				return nil
+			}
+			return p.clients.Snapshot()
 		},
 		Process: func() observe.Process {
 			if p.ready.Load() {
@@ -50,6 +61,20 @@ func (p *controlPlane) recorderFor(name string) *observe.Recorder {
 		return nil
 	}
 	return p.observer.Recorder(name)
+}
+
+// newClients returns the programs outside of the process, none yet.
+func (p *controlPlane) newClients() (*clients.Clients, error) {
+	who := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	objects, err := intervene.NewObjectReader(p.clientConfig(who))
+	if err != nil {
+		return nil, err
+	}
+	cfg := clients.Config{OwnPath: controlrest.Path, Objects: objects}
+	if p.config.Observe.Records >= 0 {
+		cfg.Observer = p.observer
+	}
+	return clients.New(cfg), nil
 }
 
 // observeWrites reports each write in an embedded etcd to the observer, which then

@@ -282,6 +282,15 @@ func (s *Server) Interventions() control.Interventions {
 	return nil
 }
 
+// ClientInterventions returns the same for the programs outside of the process that use
+// the API server. These cannot be stopped, started or scaled.
+func (s *Server) ClientInterventions() control.Interventions {
+	if p := s.readyInstance(); p != nil {
+		return p.clients.Interventions()
+	}
+	return nil
+}
+
 // SaveSnapshot returns the state as a snapshot file: see control.Snapshots.
 func (s *Server) SaveSnapshot(ctx context.Context) ([]byte, error) {
 	if p := s.readyInstance(); p != nil {

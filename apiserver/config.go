@@ -60,6 +60,8 @@ type Config struct {
 	LocalAPIs []LocalAPI
 	// Grants are roles that the server creates and maintains beside upstream's.
 	Grants []Grant
+	// Outside handles the requests from outside of this process; nil = all are passed on.
+	Outside OutsideHandler
 }
 
 // Grant is a role and the binding that grants it.

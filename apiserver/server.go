@@ -113,6 +113,7 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	installWatchFlows(front)
 	barrier, namespaceWrites := installWriteBarrier(front)
 	documents := deferOpenAPI(config)
+	installOutsideHandler(front, cfg.Outside)
 	counter, requestEnd := installRequestCounter(front), installRequestEnd(front)
 	completed, err := config.Complete()
 	if err != nil {

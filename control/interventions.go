@@ -12,7 +12,9 @@ import (
 // to, if it is the only name.
 const AllControllers = "*"
 
-// Interventions change what controllers do while they run.
+// Interventions change what controllers do while they run. The interventions in clients,
+// programs outside of the process, have the same methods and say "client" for
+// "controller"; a client cannot be stopped, started or scaled.
 //
 // Controllers are given by name or alias. Either all names are valid or nothing
 // is changed; then the error is a usage error. Methods that take several names

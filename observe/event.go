@@ -1,6 +1,9 @@
 package observe
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Kind names a type of event in JSON and in queries.
 type Kind string
@@ -104,9 +107,11 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Delivered is an informer event that was delivered to a controller's handler.
+// Delivered is an informer event that was delivered to a controller's handler, or an
+// event of a watch that was sent to a client outside of the process. Of the latter only
+// those are recorded that likely caused a write.
 type Delivered struct {
-	Controller      string `json:"controller"`
+	Controller      string `json:"controller"` // or the client's name
 	Change          Change `json:"change"`
 	Object          Object `json:"object"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
@@ -128,17 +133,18 @@ type DelayedKey struct {
 	Due   time.Time `json:"due"`
 }
 
-// Called is a controller's API call. It is recorded when the answer arrives; a
-// watch is answered when it begins.
+// Called is an API call of a controller, or of a client outside of the process. It is
+// recorded when the answer arrives; a watch is answered when it begins.
 type Called struct {
-	Controller  string        `json:"controller"`
-	Verb        string        `json:"verb"` // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
+	Controller  string        `json:"controller"` // or the client's name
+	Verb        string        `json:"verb"`       // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
 	Object      Object        `json:"object"`
 	Subresource string        `json:"subresource,omitempty"`
 	Status      int           `json:"status"` // HTTP; 0 if there was no answer
 	Began       time.Time     `json:"began,omitzero"`
 	Took        time.Duration `json:"tookNanos"`
-	// ResourceVersion is the object's version after a write.
+	// ResourceVersion is the object's version after a write. For a client's watch it is
+	// the version after which events are requested.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
 	Error           string `json:"error,omitempty"`
@@ -150,6 +156,12 @@ type Called struct {
 	// AfterSync is the ID of the sync that started the goroutine of the call, if that
 	// sync had ended; otherwise 0.
 	AfterSync uint64 `json:"afterSync,omitempty"`
+	// Client is who made the call, if that is a client outside of the process.
+	Client       *Caller `json:"client,omitempty"`
+	FieldManager string  `json:"fieldManager,omitempty"`
+	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
+	// caused its write; 0 if none did.
+	Cause uint64 `json:"cause,omitempty"`
 }
 
 // Written is a version of an object that a call has stored, or its removal.
@@ -175,6 +187,15 @@ func (c *Called) IsWrite() bool {
 func (c *Called) IsRoutine() bool {
 	return c.Object.Resource == "leases" || c.Object.Resource == "events"
 }
+
+// IsAbsence reports whether a client has found that an object does not exist. It asks
+// before it creates one: that is no failure.
+func (c *Called) IsAbsence() bool {
+	return c.Client != nil && c.Verb == "get" && c.Status == http.StatusNotFound
+}
+
+// isPlainRead reports whether the call only reads, as expected.
+func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }
 
 // Failed reports whether the call was rejected or got no answer.
 func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }

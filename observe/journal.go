@@ -58,7 +58,7 @@ func isNotable(e Event) bool {
 	case *BootStep, *ControllerChanged:
 		return true
 	case *Called:
-		return !e.IsRoutine() && (e.IsWrite() || e.Failed())
+		return !e.IsRoutine() && !e.isPlainRead()
 	case *Synced:
 		return e.Failed()
 	case *Logged:

@@ -32,6 +32,8 @@ type Options struct {
 	Workers func(controller, queue string) int
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
+	// Clients returns the clients outside of the process. May be nil.
+	Clients func() []Client
 	// Process describes the process. It is called once a second and for each
 	// snapshot; the observer fills in the rates and Settled. May be nil.
 	Process func() Process
@@ -138,6 +140,9 @@ func Syncing() bool { return currentScope().activeSync() != nil }
 // Append records an event that belongs to no Recorder.
 func (o *Observer) Append(e Event) { o.append(e, time.Now()) }
 
+// AppendAt records an event that has happened at a time before, and returns its Seq.
+func (o *Observer) AppendAt(e Event, at time.Time) uint64 { return o.append(e, at) }
+
 // warn records that something that the observer relies on has changed in Go or in
 // client-go, and the effect.
 func (o *Observer) warn(err error, effect string) {
@@ -182,7 +187,9 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 	}
 	for _, v := range o.moreQueues() {
-		o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
+		if !v.Outside { // its source knows its rates
+			o.sampler.fillQueue(queueID{v.Controller, v.Name}, &v)
+		}
 		s.Queues = append(s.Queues, v)
 	}
 	behind := o.handlers.lagsByRecorder(now)
@@ -192,6 +199,9 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		c.Behind = behind[r]
 		c.Failing = o.sampler.failingKeys(r.name)
 		s.Controllers = append(s.Controllers, c)
+	}
+	if asks := o.options.Load(); asks != nil && asks.Clients != nil {
+		s.Clients = asks.Clients()
 	}
 	s.Process = o.readProcess()
 	o.sampler.fillRates(&s.Process, now)
@@ -288,6 +298,9 @@ func busyNames(s *Snapshot) []string {
 		}
 	}
 	for _, q := range s.Queues {
+		if q.Outside {
+			continue
+		}
 		n := q.InFlight
 		if !q.Parked {
 			n += q.Depth

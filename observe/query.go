@@ -28,7 +28,7 @@ func (q *Query) Match(r *Record) bool {
 	if q.Controller != "" && controllerOf(r.Event) != q.Controller {
 		return false
 	}
-	if c, ok := r.Event.(*Called); ok && !q.Reads && !c.IsWrite() && !c.Failed() {
+	if c, ok := r.Event.(*Called); ok && !q.Reads && c.isPlainRead() {
 		return false
 	}
 	if q.Notable && !isNotable(r.Event) {

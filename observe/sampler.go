@@ -71,6 +71,9 @@ func (s *sampler) sample(now time.Time) {
 		}
 	}
 	for _, v := range more {
+		if v.Outside {
+			continue
+		}
 		seen[queueID{v.Controller, v.Name}] = true
 		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, false)
 	}

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Process     Process      `json:"process"`
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
+	Clients     []Client     `json:"clients,omitempty"`     // by name
 	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; only while no controller is busy
 	Journal     JournalStats `json:"journal"`
 }
@@ -119,7 +120,11 @@ type Queue struct {
 	// Parked is set if the keys wait for a change elsewhere, as unschedulable Pods
 	// do. They are not work to do now.
 	Parked bool `json:"parked,omitempty"`
+	// Outside is set for a queue of another process, known by its metrics. It is not
+	// work of this control plane.
+	Outside bool `json:"outside,omitempty"`
 
+	// The following numbers and rates are -1 if unknown.
 	Depth    int64 `json:"depth"`             // keys waiting
 	InFlight int64 `json:"inFlight"`          // keys being worked on
 	Workers  int   `json:"workers,omitempty"` // 0 if unknown
@@ -148,6 +153,9 @@ type Queue struct {
 	// History has one sample per second, oldest first, at most 60.
 	History []Sample `json:"history,omitempty"`
 }
+
+// Pending returns the number of keys that wait or are worked on, as far as it is known.
+func (q *Queue) Pending() int64 { return max(q.Depth, 0) + max(q.InFlight, 0) }
 
 // Durations has quantiles of measured durations, accurate to about 10 %. Max and
 // Sum are exact.

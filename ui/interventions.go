@@ -7,9 +7,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Intervention is a manual change of a running controller.
+// Intervention is a manual change of a running controller, or of what a client does.
 type Intervention struct {
-	Controller string
+	Controller string // or the client
 	State      string // paused, stopped or running
 	Reason     string // the intervention in a few words; may be empty
 }
@@ -22,9 +22,9 @@ func (i Intervention) String() string {
 	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, i.Reason)
 }
 
-// Interventions returns the interventions on the controllers of a snapshot. A
-// controller has one if it is paused, runs with a reason, or is off because it
-// was stopped.
+// Interventions returns the interventions on the controllers and clients of a snapshot.
+// One has an intervention if it is paused, runs with a reason, or is off because it was
+// stopped.
 func Interventions(s observe.Snapshot) []Intervention {
 	var found []Intervention
 	for _, c := range s.Controllers {
@@ -33,6 +33,11 @@ func Interventions(s observe.Snapshot) []Intervention {
 			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
 		case c.State == "off" && c.Reason == "stopped":
 			found = append(found, Intervention{words.OneLine(c.Name), "stopped", ""})
+		}
+	}
+	for _, c := range s.Clients {
+		if c.State == "paused" || c.Reason != "" {
+			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
 		}
 	}
 	return found

@@ -17,7 +17,8 @@ import (
 const maxFailing = 3 // failing keys shown per controller
 
 // WriteStatus writes a snapshot as "json" or "yaml", as tables of the queues that
-// had work and the controllers with problems (""), or with all queues ("wide").
+// had work, the clients and the controllers with problems (""), or with all queues
+// and numbers ("wide").
 func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	var (
 		out []byte
@@ -25,9 +26,9 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	)
 	switch format {
 	case "":
-		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(clientRows(s.Clients, false, s.Time)) + formatTable(troubleRows(s)))
 	case "wide":
-		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(troubleRows(s.Controllers)))
+		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(clientRows(s.Clients, true, s.Time)) + formatTable(troubleRows(s)))
 	case "json":
 		out, err = json.MarshalIndent(s, "", "  ")
 		out = append(out, '\n')
@@ -104,7 +105,7 @@ func busyRows(queues []observe.Queue) [][]string {
 		add(q)
 	}
 	for _, q := range queues {
-		if q.Depth+q.InFlight == 0 && q.Adds > 0 {
+		if q.Pending() == 0 && q.Adds > 0 || q.Outside {
 			add(q)
 		}
 	}
@@ -134,10 +135,15 @@ func wideRows(queues []observe.Queue) [][]string {
 }
 
 // troubleRows returns the controllers that are not running or have an
-// intervention, and failing keys.
-func troubleRows(controllers []observe.Controller) [][]string {
+// intervention, failing keys, and the clients that have an intervention.
+func troubleRows(s observe.Snapshot) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
-	for _, c := range controllers {
+	for _, c := range s.Clients {
+		if c.Reason != "" {
+			rows = append(rows, []string{c.Name, c.State, c.Reason})
+		}
+	}
+	for _, c := range s.Controllers {
 		if c.State != "running" && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, c.Reason})
 		}
@@ -188,9 +194,24 @@ func formatTable(rows [][]string) string {
 	return b.String()
 }
 
-func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+// formatInt formats a number, of which -1 is unknown.
+func formatInt(n int64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return strconv.FormatInt(n, 10)
+}
 
-func formatRate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
+// unknownNumber stands for a number that is not known, which is not 0.
+const unknownNumber = "?"
+
+// formatRate formats a rate, of which -1 is unknown.
+func formatRate(n float64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64)
+}
 
 // formatQuantile formats a duration in few columns. Without measurements it is
 // empty.

@@ -30,7 +30,7 @@ func summarizeActivity(s observe.Snapshot) string {
 func describeWork(s observe.Snapshot) string {
 	var names []string
 	for _, q := range busyQueues(s.Queues) {
-		names = append(names, fmt.Sprintf("%s (depth %d, %d in flight)", q.Name, q.Depth, q.InFlight))
+		names = append(names, describePending(q))
 	}
 	if len(names) == 0 {
 		names = s.Process.Busy
@@ -62,7 +62,7 @@ func describeRecentWork(queues []observe.Queue) string {
 func busyQueues(queues []observe.Queue) []observe.Queue {
 	var busy []observe.Queue
 	for _, q := range queues {
-		if q.Depth+q.InFlight > 0 {
+		if q.Pending() > 0 && !q.Outside {
 			busy = append(busy, q)
 		}
 	}
@@ -70,6 +70,18 @@ func busyQueues(queues []observe.Queue) []observe.Queue {
 		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(b.InFlight, a.InFlight))
 	})
 	return busy
+}
+
+// describePending describes the keys of a queue: "job (depth 3, 1 in flight)".
+func describePending(q observe.Queue) string {
+	var numbers []string
+	if q.Depth >= 0 {
+		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth))
+	}
+	if q.InFlight >= 0 {
+		numbers = append(numbers, fmt.Sprintf("%d in flight", q.InFlight))
+	}
+	return q.Name + " (" + strings.Join(numbers, ", ") + ")"
 }
 
 // joinFirst lists the first names and counts the rest.

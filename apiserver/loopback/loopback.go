@@ -30,6 +30,9 @@ func Authenticator(next authenticator.Request) authenticator.Request {
 	})
 }
 
+// IsCall reports whether a Transport made a request.
+func IsCall(req *http.Request) bool { return req.Context().Value(identityKey{}) != nil }
+
 // ClientConfig returns the configuration of a client that calls handler as user
 // who. The client has no rate limit, and uses protobuf where the server offers it.
 func ClientConfig(handler http.Handler, who user.Info) *rest.Config {

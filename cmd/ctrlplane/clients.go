@@ -1,74 +1,65 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
+	"io"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"github.com/spf13/cobra"
 
-	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
-	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/observe/inspect"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// viewSource is what the live view needs of a control plane: its records, its objects
-// and interventions.
-type viewSource struct {
-	observe.Source
-	observe.Inspector
-	control.Interventions
+func newClientsCommand(t *target) *cobra.Command {
+	output := newListOutput()
+	cmd := &cobra.Command{
+		Use:   "clients",
+		Short: "List the programs that use the API server; pause, step, delay and fail them",
+		Long: `List the programs outside of the control plane that have used its API server, such as
+kubectl or an operator: the requests per second, the requests, errors and conflicts
+since the start, the open watches, and the last request. A client is named after its
+program, as in the user agent, and its user; the program alone is enough where it has
+one client.
+
+The other verbs intervene in clients, in the API server: nothing needs to change in
+the client. A write of a paused client waits until it is released or the client gives
+up. Requests of ctrlplane's own verbs are never held, delayed or failed.`,
+		Example: `  ctrlplane clients
+  ctrlplane clients -o wide
+  ctrlplane clients pause shop-operator
+  ctrlplane clients step shop-operator
+  ctrlplane clients fail shop-operator --rate 0.3 --code 409
+  ctrlplane clients resume --all`,
+		Args: rejectUnknownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := output.validate(); err != nil {
+				return err
+			}
+			client, err := t.controlClient()
+			if err != nil {
+				return err
+			}
+			list, err := client.Clients(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printClients(cmd.OutOrStdout(), list, output)
+		},
+	}
+	output.add(cmd)
+	addInterventionVerbs(cmd, t, clientActors)
+	return cmd
 }
 
-// newViewSource combines src and interventions with the objects that cfg gives access to.
-func newViewSource(src observe.Source, interventions control.Interventions, cfg *rest.Config) (viewSource, error) {
-	objects, err := inspect.New(cfg)
-	if err != nil {
-		return viewSource{}, err
+func printClients(out io.Writer, list []observe.Client, output *outputFlag) error {
+	name := func(c observe.Client) string { return c.Name }
+	if done, err := writeList(output, out, control.ClientList{Items: list}, list, name); done {
+		return err
 	}
-	return viewSource{src, objects, interventions}, nil
-}
-
-// restConfig is the client configuration of the running control plane.
-func (t *target) restConfig() (*rest.Config, error) {
-	dir, err := t.runningDataDir()
-	if err != nil {
-		return nil, err
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "no client has sent a request yet")
+		return err
 	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	cfg.QPS = -1
-	return cfg, nil
-}
-
-// controlClient is a client of the running control plane's own API.
-func (t *target) controlClient() (*controlrest.Client, error) {
-	cfg, err := t.restConfig()
-	if err != nil {
-		return nil, err
-	}
-	return controlrest.NewClient(cfg)
-}
-
-// connectView connects to the running control plane and takes a first snapshot of it.
-func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot, error) {
-	cfg, err := t.restConfig()
-	if err != nil {
-		return viewSource{}, observe.Snapshot{}, err
-	}
-	client, err := controlrest.NewClient(cfg)
-	if err != nil {
-		return viewSource{}, observe.Snapshot{}, err
-	}
-	s, err := client.Snapshot(ctx)
-	if err != nil {
-		return viewSource{}, observe.Snapshot{}, err
-	}
-	src, err := newViewSource(client, client.Interventions(), cfg)
-	return src, s, err
+	return ui.WriteClients(out, list, output.format == outputWide)
 }

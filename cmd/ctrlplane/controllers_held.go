@@ -13,7 +13,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // describeWrite is a write in words: its verb and its object.
@@ -25,17 +24,17 @@ func describeWrite(h control.HeldWrite) string {
 	return words.OneLine(text)
 }
 
-func newControllersHeld(t *target) *cobra.Command {
+func newHeldCommand(t *target, a actors) *cobra.Command {
 	output := newListOutput()
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "held NAME",
-		Short: "List the held writes of a paused controller",
-		Example: `  ctrlplane controllers held replicaset
-  ctrlplane controllers held replicaset -o json | jq '.items[0].body'`,
+		Short: "List the held writes of a paused " + a.noun,
+		Example: fmt.Sprintf(`  ctrlplane %[1]s held %[2]s
+  ctrlplane %[1]s held %[2]s -o json | jq '.items[0].body'`, a.verb, a.examples[0]),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("controllers held takes the name of one controller, got %q", args)
+				return usage.Errorf("%s held takes the name of one %s, got %q", a.verb, a.noun, args)
 			}
 			return nil
 		},
@@ -50,12 +49,12 @@ func newControllersHeld(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := client.Interventions().HeldWrites(cmd.Context(), explain.ExpandShortName(args[0]), limit)
+			list, err := a.interventions(client).HeldWrites(cmd.Context(), a.expandName(args[0]), limit)
 			if err != nil {
 				return err
 			}
 			if !list.Paused {
-				return usage.Errorf("controller %s is not paused: pause it first", list.Controller)
+				return usage.Errorf("%s %s is not paused: pause it first", a.noun, list.Controller)
 			}
 			name := func(h control.HeldWrite) string { return h.Object.String() }
 			if done, err := writeList(output, cmd.OutOrStdout(), list, list.Items, name); done {

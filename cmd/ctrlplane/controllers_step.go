@@ -23,9 +23,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// stepCommand has the flags of "ctrlplane controllers step".
+// stepCommand has the flags of "ctrlplane controllers step" and "ctrlplane clients step".
 type stepCommand struct {
 	target  *target
+	actors  actors
 	name    string
 	n       int
 	until   string
@@ -33,40 +34,48 @@ type stepCommand struct {
 	output  *outputFlag
 }
 
-func newControllersStep(t *target) *cobra.Command {
-	s := &stepCommand{target: t, output: newObjectOutput()}
+func newStepCommand(t *target, a actors) *cobra.Command {
+	s := &stepCommand{target: t, actors: a, output: newObjectOutput()}
 	cmd := &cobra.Command{
-		Use:   "step NAME [N | --until settled]",
-		Short: "Release the next held writes of a paused controller one by one, and show what each changes",
-		Long: `Release the next N held writes of a paused controller, 1 by default. Each write is
+		Use:   "step NAME [N]",
+		Short: "Release the next held writes of a paused " + a.noun + " one by one, and show what each changes",
+		Long: fmt.Sprintf(`Release the next N held writes of a paused %s, 1 by default. Each write is
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more; interrupt it to stop
-waiting. With -o json each write is one line, with -o yaml one document.
-
---until settled continues until no write is held and the control plane has settled,
-apart from other paused controllers. If that takes longer than --timeout, the exit
-code is 1, and stderr lists the busy controllers.`,
-		Example: `  ctrlplane controllers step replicaset
-  ctrlplane controllers step replicaset 3
-  ctrlplane controllers step replicaset --until settled
-  ctrlplane controllers step replicaset -o json | jq .after.metadata.name`,
+waiting. With -o json each write is one line, with -o yaml one document.`, a.noun),
+		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
+  ctrlplane %[1]s step %[2]s 3
+  ctrlplane %[1]s step %[2]s -o json | jq .after.metadata.name`, a.verb, a.examples[0]),
 		Args: func(cmd *cobra.Command, args []string) error { return s.validate(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	s.output.add(cmd)
+	if a.verb != controllerActors.verb { // a client's work is not known, only its requests
+		return cmd
+	}
+	cmd.Use = "step NAME [N | --until settled]"
+	cmd.Long += `
+
+--until settled continues until no write is held and the control plane has settled,
+apart from other paused controllers. If that takes longer than --timeout, the exit
+code is 1, and stderr lists the busy controllers.`
+	cmd.Example = `  ctrlplane controllers step replicaset
+  ctrlplane controllers step replicaset 3
+  ctrlplane controllers step replicaset --until settled
+  ctrlplane controllers step replicaset -o json | jq .after.metadata.name`
 	f := cmd.Flags()
 	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
 	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
-	s.output.add(cmd)
 	return cmd
 }
 
 func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
-		return usage.Errorf("controllers step takes the name of a controller and a number of writes, got %q", args)
+		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.verb, s.actors.noun, args)
 	case s.output.validate() != nil:
 		return s.output.validate()
 	case cmd.Flags().Changed("until") && s.until != "settled":
@@ -75,21 +84,21 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("controllers step: the number of writes and --until exclude each other: use one of them")
 	case s.until == "" && cmd.Flags().Changed("timeout"):
 		return usage.Errorf("--timeout needs --until: add it, or leave --timeout out")
-	case s.timeout <= 0:
+	case s.until != "" && s.timeout <= 0:
 		return usage.Errorf("--timeout: %v is not positive", s.timeout)
 	}
 	s.n = 1
 	if len(args) > 1 {
 		if s.n, err = strconv.Atoi(args[1]); err != nil || s.n < 1 {
-			return usage.Errorf("controllers step: %q is not a number of writes: use 1 or more", args[1])
+			return usage.Errorf("%s step: %q is not a number of writes: use 1 or more", s.actors.verb, args[1])
 		}
 	}
-	names, err := parseControllerNames("step", args[:1], false)
+	names, err := s.actors.parseNames("step", args[:1], false)
 	if err != nil {
 		return err
 	}
 	if len(names) != 1 {
-		return usage.Errorf("controllers step takes one controller, got %q", args[0])
+		return usage.Errorf("%s step takes one %s, got %q", s.actors.verb, s.actors.noun, args[0])
 	}
 	s.name = names[0]
 	return nil
@@ -106,11 +115,11 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	}
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
 	if s.until == "" {
-		return s.stepWrites(ctx, client.Interventions(), errs, each)
+		return s.stepWrites(ctx, s.actors.interventions(client), errs, each)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
 	defer cancel()
-	err = stepping.UntilSettled(ctx, client.Interventions(), client, s.name, each)
+	err = stepping.UntilSettled(ctx, s.actors.interventions(client), client, s.name, each)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(errs, busy.Work)
 	}

@@ -11,9 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
-	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // controllersAction is a method expression of control.Interventions, or a function like it.
@@ -21,76 +19,71 @@ type controllersAction func(i control.Interventions, ctx context.Context, names 
 
 // addControllersVerbs adds the verbs that intervene in running controllers.
 func addControllersVerbs(cmd *cobra.Command, t *target) {
-	addGroup(cmd, "writes", "Hold writes:",
-		newControllersVerb(t, "pause", "paused", "Hold the writes of controllers; they keep reading, and their queues keep filling", control.Interventions.Pause),
-		newControllersStep(t), newControllersHeld(t),
-		newControllersVerb(t, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
-	addGroup(cmd, "faults", "Inject faults:", newControllersDelay(t), newControllersFail(t),
-		newControllersVerb(t, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
+	addInterventionVerbs(cmd, t, controllerActors)
 	cmd.AddCommand(formerControllersRestore(t))
 	addGroup(cmd, "run", "Start, stop and scale:",
-		newControllersVerb(t, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
-		newControllersVerb(t, "start", "started", "Start stopped controllers again", control.Interventions.Start),
+		newInterventionVerb(t, controllerActors, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
+		newInterventionVerb(t, controllerActors, "start", "started", "Start stopped controllers again", control.Interventions.Start),
 		newControllersScale(t))
+}
+
+// addInterventionVerbs adds the verbs that controllers and clients have in common.
+func addInterventionVerbs(cmd *cobra.Command, t *target, a actors) {
+	pause := "Hold the writes of controllers; they keep reading, and their queues keep filling"
+	if !a.splitNames {
+		pause = "Hold the writes of clients; they keep reading and watching"
+	}
+	addGroup(cmd, "writes", "Hold writes:",
+		newInterventionVerb(t, a, "pause", "paused", pause, control.Interventions.Pause),
+		newStepCommand(t, a), newHeldCommand(t, a),
+		newInterventionVerb(t, a, "resume", "resumed", "Release held writes and resume", control.Interventions.Resume))
+	addGroup(cmd, "faults", "Inject faults:", newDelayCommand(t, a), newFailCommand(t, a),
+		newInterventionVerb(t, a, "clear", "cleared", "Remove delays and faults", control.Interventions.Clear))
 }
 
 // formerControllersRestore is clear by its former name, which scripts may use.
 func formerControllersRestore(t *target) *cobra.Command {
-	cmd := newControllersVerb(t, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
+	cmd := newInterventionVerb(t, controllerActors, "restore", "cleared", "Remove delays and faults", control.Interventions.Clear)
 	cmd.Hidden = true
 	return cmd
 }
 
-func newControllersVerb(t *target, verb, past, short string, do controllersAction) *cobra.Command {
+func newInterventionVerb(t *target, a actors, verb, past, short string, do controllersAction) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   verb + " NAME…",
 		Short: short,
-		Example: fmt.Sprintf(`  ctrlplane controllers %[1]s replicaset
-  ctrlplane controllers %[1]s job-controller cronjob
-  ctrlplane controllers %[1]s --all`, verb),
+		Example: fmt.Sprintf(`  ctrlplane %[1]s %[2]s %[3]s
+  ctrlplane %[1]s %[2]s %[4]s
+  ctrlplane %[1]s %[2]s --all`, a.verb, verb, a.examples[0], a.examples[1]),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := parseControllerNames(verb, args, all)
+			names, err := a.parseNames(verb, args, all)
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, past, names, do)
+			return runIntervention(cmd, t, a, past, names, do)
 		},
 	}
-	addAllFlag(cmd, &all)
+	addAllFlag(cmd, a, &all)
 	return cmd
 }
 
-func addAllFlag(cmd *cobra.Command, all *bool) {
-	cmd.Flags().BoolVar(all, "all", false, "all controllers to which it can apply")
+func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
+	cmd.Flags().BoolVar(all, "all", false, "all "+a.verb+" to which it can apply")
 }
 
-// parseControllerNames returns the names in the arguments, with kubectl's short names
-// replaced.
-func parseControllerNames(verb string, args []string, all bool) ([]string, error) {
-	names, err := cliargs.ControllerNames(verb, args, all)
-	expandShortNames(names)
-	return names, err
-}
-
-func expandShortNames(names []string) {
-	for i, name := range names {
-		names[i] = explain.ExpandShortName(name)
-	}
-}
-
-// unchanged says why an action has changed no controller.
+// unchanged says why an action has changed no controller or client.
 var unchanged = map[string]string{
 	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
 	"stopped": "not running", "started": "running already",
 }
 
-func runControllersAction(cmd *cobra.Command, t *target, past string, names []string, do controllersAction) error {
+func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
 	client, err := t.controlClient()
 	if err != nil {
 		return err
 	}
-	done, err := do(client.Interventions(), cmd.Context(), names)
+	done, err := do(a.interventions(client), cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -103,25 +96,24 @@ func runControllersAction(cmd *cobra.Command, t *target, past string, names []st
 	return err
 }
 
-func newControllersDelay(t *target) *cobra.Command {
+func newDelayCommand(t *target, a actors) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "delay NAME… DURATION",
-		Short: "Delay each API call of controllers",
-		Example: `  ctrlplane controllers delay deployment 2s
-  ctrlplane controllers clear deployment`,
+		Short: "Delay each API call of " + a.verb,
+		Example: fmt.Sprintf(`  ctrlplane %[1]s delay %[2]s 2s
+  ctrlplane %[1]s clear %[2]s`, a.verb, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, d, err := cliargs.Delay(args, all)
-			expandShortNames(names)
+			names, d, err := a.parseDelay(args, all)
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "delayed by "+d.String(), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, a, "delayed by "+d.String(), names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Delay(ctx, names, d)
 			})
 		},
 	}
-	addAllFlag(cmd, &all)
+	addAllFlag(cmd, a, &all)
 	return cmd
 }
 
@@ -137,7 +129,7 @@ the controller retries them. The number applies until the control plane stops.`,
 		Example: `  ctrlplane controllers scale replicaset --workers 1
   ctrlplane controllers scale replicaset deployment --workers 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := parseControllerNames("scale", args, false)
+			names, err := controllerActors.parseNames("scale", args, false)
 			if err != nil {
 				return err
 			}
@@ -147,7 +139,7 @@ the controller retries them. The number applies until the control plane stops.`,
 			if workers < 1 {
 				return usage.Errorf("--workers %d: not a number of workers: use 1 or more", workers)
 			}
-			return runControllersAction(cmd, t, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, controllerActors, "scaled", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Scale(ctx, names, workers)
 			})
 		},
@@ -156,32 +148,32 @@ the controller retries them. The number applies until the control plane stops.`,
 	return cmd
 }
 
-func newControllersFail(t *target) *cobra.Command {
+func newFailCommand(t *target, a actors) *cobra.Command {
 	var all bool
 	var f control.Fault
 	cmd := &cobra.Command{
 		Use:   "fail NAME…",
-		Short: "Make API calls of controllers fail",
-		Long: `Make API calls of controllers fail, to see how the controllers retry. The API server
-does not execute a call that is made to fail. Conflicts (409) only apply to writes.`,
-		Example: `  ctrlplane controllers fail replicaset
-  ctrlplane controllers fail replicaset --rate 0.3 --code 409 --verb update
-  ctrlplane controllers fail job --code timeout --resource pods
-  ctrlplane controllers clear --all`,
+		Short: "Make API calls of " + a.verb + " fail",
+		Long: fmt.Sprintf(`Make API calls of %[1]s fail, to see how the %[1]s retry. The API server
+does not execute a call that is made to fail. Conflicts (409) only apply to writes.`, a.verb),
+		Example: fmt.Sprintf(`  ctrlplane %[1]s fail %[2]s
+  ctrlplane %[1]s fail %[2]s --rate 0.3 --code 409 --verb update
+  ctrlplane %[1]s fail %[2]s --code timeout --resource pods
+  ctrlplane %[1]s clear --all`, a.verb, a.examples[0]),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := intervene.ValidateFault(f); err != nil {
 				return err
 			}
-			names, err := parseControllerNames("fail", args, all)
+			names, err := a.parseNames("fail", args, all)
 			if err != nil {
 				return err
 			}
-			return runControllersAction(cmd, t, "failing", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
+			return runIntervention(cmd, t, a, "failing", names, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
 				return i.Fail(ctx, names, f)
 			})
 		},
 	}
-	addAllFlag(cmd, &all)
+	addAllFlag(cmd, a, &all)
 	flags := cmd.Flags()
 	flags.Float64Var(&f.Rate, "rate", 1, "fraction of the calls to fail, from 0 to 1")
 	flags.StringVar(&f.Code, "code", "500", "how they fail: "+strings.Join(control.FaultCodes, ", "))

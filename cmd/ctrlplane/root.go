@@ -56,7 +56,7 @@ watch what they do.`,
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
-	addGroup(root, "intervene", "Intervene:", newControllersCommand(t), newNodesCommand(t))
+	addGroup(root, "intervene", "Intervene:", newControllersCommand(t), newClientsCommand(t), newNodesCommand(t))
 	addGroup(root, "state", "Save and restore its state:", newSnapshotCommand(t), newResetCommand(t))
 	addGroup(root, "learn", "Learn:", newExplainCommand(t), newLearnCommand(t))
 	addGroup(root, "other", "Other:", newVersionCommand())

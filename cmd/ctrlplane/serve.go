@@ -153,7 +153,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) error {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.Interventions(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.RESTConfig())
 	if err != nil {
 		return err
 	}

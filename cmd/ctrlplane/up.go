@@ -116,6 +116,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate file for that etcd cluster")
 	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
 	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
+	f.StringArrayVar(&s.Observe.With, "with", nil, "show the work queues of another process, too: the URL of its metrics, or PROGRAM=URL to join them with the client of that program (repeatable)")
 	f.IntVar(&s.Observe.Records, "observe-records", observe.DefaultRecords, "number of records of events, calls and syncs to keep; -1 turns observation off")
 	f.BoolVar(&u.showsTimings, "timings", false, "once ready, show how long each part of the start took (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "log file of all components (default: ctrlplane.log in the data folder)")

@@ -42,6 +42,13 @@ func (c *Client) Controllers(ctx context.Context) ([]control.Controller, error) 
 	return list.Items, nil
 }
 
+// Clients returns the clients of the control plane, sorted by name.
+func (c *Client) Clients(ctx context.Context) ([]observe.Client, error) {
+	var list control.ClientList
+	err := c.do(ctx, http.MethodGet, ClientsPath, nil, nil, &list)
+	return list.Items, err
+}
+
 // Flags returns the flags of kube-controller-manager with their values.
 func (c *Client) Flags(ctx context.Context) ([]control.Flag, error) {
 	var list control.FlagList

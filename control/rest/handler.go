@@ -20,6 +20,7 @@ type Services struct {
 	Source        observe.Source              // nil = nothing is observed
 	Nodes         control.Nodes
 	Interventions control.Interventions          // nil = not served
+	Clients       control.Interventions          // in clients; nil = not served
 	Snapshots     control.Snapshots              // nil = not served
 	Flags         func() ([]control.Flag, error) // nil = not served
 }
@@ -29,7 +30,10 @@ func Handler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, s.Nodes)
 	if s.Interventions != nil {
-		handleInterventions(mux, s.Interventions)
+		handleInterventions(mux, ControllersPath, s.Interventions)
+	}
+	if s.Clients != nil {
+		handleInterventions(mux, ClientsPath, s.Clients)
 	}
 	if s.Snapshots != nil {
 		handleSnapshots(mux, s.Snapshots)
@@ -43,6 +47,10 @@ func Handler(s Services) http.Handler {
 	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, req *http.Request) {
 		list, err := s.listControllers(req.Context())
 		writeAnswer(w, control.ControllerList{Items: list}, err)
+	})
+	mux.HandleFunc("GET "+ClientsPath, func(w http.ResponseWriter, req *http.Request) {
+		snapshot, err := s.Source.Snapshot(req.Context())
+		writeAnswer(w, control.ClientList{Items: snapshot.Clients}, err)
 	})
 	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
 		snapshot, err := s.Source.Snapshot(req.Context())

@@ -12,16 +12,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// intervention is the body of a POST to ControllersPath/VERB.
+// intervention is the body of a POST to ControllersPath/VERB or ClientsPath/VERB.
 type intervention struct {
-	Names   []string       `json:"names"`             // of the controllers
+	Names   []string       `json:"names"`             // of the controllers or clients
 	Delay   string         `json:"delay,omitempty"`   // as time.ParseDuration reads it
 	Fault   *control.Fault `json:"fault,omitempty"`   // for fail
 	Workers int            `json:"workers,omitempty"` // for scale
 }
 
-// changedControllers are the controllers that a verb has changed.
-type changedControllers struct {
+// changedActors are the controllers or clients that a verb has changed.
+type changedActors struct {
 	Names []string `json:"names"`
 }
 
@@ -32,7 +32,8 @@ const (
 	maxInterventionSize = 1 << 20
 )
 
-func handleInterventions(mux *http.ServeMux, i control.Interventions) {
+// handleInterventions serves interventions below a path.
+func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
 	verbs := map[string]func(context.Context, intervention) ([]string, error){
 		"delay": func(ctx context.Context, body intervention) ([]string, error) {
 			d, err := time.ParseDuration(body.Delay)
@@ -57,20 +58,20 @@ func handleInterventions(mux *http.ServeMux, i control.Interventions) {
 		verbs[verb] = func(ctx context.Context, body intervention) ([]string, error) { return do(ctx, body.Names) }
 	}
 	for verb, do := range verbs {
-		mux.HandleFunc("POST "+ControllersPath+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
+		mux.HandleFunc("POST "+path+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
 			body, err := readIntervention(w, req)
 			if err != nil {
 				writeAnswer(w, nil, err)
 				return
 			}
 			names, err := do(req.Context(), body)
-			writeAnswer(w, changedControllers{names}, err)
+			writeAnswer(w, changedActors{names}, err)
 		})
 	}
-	mux.HandleFunc("POST "+ControllersPath+"/step", func(w http.ResponseWriter, req *http.Request) {
+	mux.HandleFunc("POST "+path+"/step", func(w http.ResponseWriter, req *http.Request) {
 		body, err := readIntervention(w, req)
 		if err == nil && len(body.Names) != 1 {
-			err = usage.Errorf("step: name one controller, got %q", body.Names)
+			err = usage.Errorf("step: name one, got %q", body.Names)
 		}
 		if err != nil {
 			writeAnswer(w, nil, err)
@@ -79,7 +80,7 @@ func handleInterventions(mux *http.ServeMux, i control.Interventions) {
 		stepped, err := i.Step(req.Context(), body.Names[0])
 		writeAnswer(w, stepped, err)
 	})
-	mux.HandleFunc("GET "+ControllersPath+"/held", func(w http.ResponseWriter, req *http.Request) {
+	mux.HandleFunc("GET "+path+"/held", func(w http.ResponseWriter, req *http.Request) {
 		params := req.URL.Query()
 		limit := defaultHeldLimit
 		if text := params.Get("limit"); text != "" {
@@ -104,13 +105,23 @@ func readIntervention(w http.ResponseWriter, req *http.Request) (body interventi
 }
 
 // Interventions returns the interventions in the controllers of the control plane.
-func (c *Client) Interventions() control.Interventions { return interventionsClient{c} }
+func (c *Client) Interventions() control.Interventions {
+	return interventionsClient{c, ControllersPath}
+}
 
-type interventionsClient struct{ client *Client }
+// ClientInterventions returns the interventions in the clients of the control plane.
+func (c *Client) ClientInterventions() control.Interventions {
+	return interventionsClient{c, ClientsPath}
+}
+
+type interventionsClient struct {
+	client *Client
+	path   string
+}
 
 func (i interventionsClient) post(ctx context.Context, verb string, body intervention) ([]string, error) {
-	var changed changedControllers
-	err := i.client.do(ctx, http.MethodPost, ControllersPath+"/"+verb, nil, body, &changed)
+	var changed changedActors
+	err := i.client.do(ctx, http.MethodPost, i.path+"/"+verb, nil, body, &changed)
 	return changed.Names, err
 }
 
@@ -147,12 +158,12 @@ func (i interventionsClient) Scale(ctx context.Context, names []string, workers 
 }
 
 func (i interventionsClient) Step(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
-	err = i.client.do(ctx, http.MethodPost, ControllersPath+"/step", nil, intervention{Names: []string{name}}, &stepped)
+	err = i.client.do(ctx, http.MethodPost, i.path+"/step", nil, intervention{Names: []string{name}}, &stepped)
 	return stepped, err
 }
 
 func (i interventionsClient) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
 	params := url.Values{"name": {name}, "limit": {strconv.Itoa(limit)}}
-	err = i.client.do(ctx, http.MethodGet, ControllersPath+"/held", params, nil, &list)
+	err = i.client.do(ctx, http.MethodGet, i.path+"/held", params, nil, &list)
 	return list, err
 }

@@ -82,7 +82,7 @@ func (f *fakeInterventions) HeldWrites(_ context.Context, name string, limit int
 func newInterventionsServer(t *testing.T, f *fakeInterventions) (control.Interventions, string) {
 	t.Helper()
 	mux := http.NewServeMux()
-	handleInterventions(mux, f)
+	handleInterventions(mux, ControllersPath, f)
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	client, err := NewClient(&rest.Config{Host: srv.URL})

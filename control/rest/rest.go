@@ -10,6 +10,8 @@ const Path = "/ctrlplane"
 const (
 	// ControllersPath is the list of controllers. Below it are the interventions.
 	ControllersPath = Path + "/v1/controllers"
+	// ClientsPath is the list of clients. Below it are the interventions in them.
+	ClientsPath = Path + "/v1/clients"
 	// SnapshotPath is all that is known at the moment.
 	SnapshotPath = Path + "/v1/snapshot"
 	// RecordsPath is what has happened.

@@ -1,6 +1,7 @@
 // Package intervene changes what happens between a controller's clients and the
 // API server: it holds writes and releases them one at a time, delays calls and
-// injects faults. Package controllers decides which controllers that applies to.
+// injects faults. Package controllers decides which controllers that applies to, and
+// package clients does so for programs outside of the process.
 // Package recording watches only; its description of a request is used here, too.
 package intervene
 
@@ -18,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// Gate intercepts the API calls of one run of a controller. While an intervention is
+// Gate intercepts the API calls of one run of a controller, or of a client. While an intervention is
 // set, it holds writes, delays calls or makes them fail. Without an intervention it
 // costs a lock for each write, and nothing for reads.
 type Gate struct {

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -29,16 +30,26 @@ const (
 type ResponseSummary struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name            string `json:"name"`
-		Namespace       string `json:"namespace"`
-		UID             string `json:"uid"`
-		ResourceVersion string `json:"resourceVersion"`
+		Name            string           `json:"name"`
+		Namespace       string           `json:"namespace"`
+		UID             string           `json:"uid"`
+		ResourceVersion string           `json:"resourceVersion"`
+		OwnerReferences []OwnerReference `json:"ownerReferences"`
 	} `json:"metadata"`
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
 		UID string `json:"uid"`
 	} `json:"details"`
+	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
+	InitialEventsEnd bool `json:"-"`
+}
+
+// OwnerReference is an owner of an object.
+type OwnerReference struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	UID  string `json:"uid"`
 }
 
 // AddTo completes the record of the call with the summary.
@@ -71,6 +82,18 @@ func PeekResponse(resp *http.Response) ResponseSummary {
 	prefix, err := readPrefix(resp.Body, limit)
 	RestoreBody(resp, prefix, err)
 	return parse(prefix)
+}
+
+// ParseResponse parses a response that may be truncated.
+func ParseResponse(contentType string, body []byte) (s ResponseSummary) {
+	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
+		return parseProto(body)
+	}
+	if json.Unmarshal(body, &s) != nil {
+		s = ResponseSummary{}
+		s.readJSON(body)
+	}
+	return s
 }
 
 // RestoreBody puts back what was read of the response's body, followed by the
@@ -156,7 +179,8 @@ func parseProto(data []byte) (s ResponseSummary) {
 	return s
 }
 
-// parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion.
+// parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion, 12
+// annotations, 13 ownerReferences (of which 1 is the kind, 3 the name, 4 the uid).
 func (s *ResponseSummary) parseMetadata(data []byte) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
@@ -168,6 +192,21 @@ func (s *ResponseSummary) parseMetadata(data []byte) {
 			s.Metadata.UID = string(v)
 		case 6:
 			s.Metadata.ResourceVersion = string(v)
+		case 12:
+			s.InitialEventsEnd = s.InitialEventsEnd || bytes.Contains(v, []byte(initialEventsEnd))
+		case 13:
+			var owner OwnerReference
+			eachField(v, func(n protowire.Number, v []byte) {
+				switch n {
+				case 1:
+					owner.Kind = string(v)
+				case 3:
+					owner.Name = string(v)
+				case 4:
+					owner.UID = string(v)
+				}
+			})
+			s.Metadata.OwnerReferences = append(s.Metadata.OwnerReferences, owner)
 		}
 	})
 }

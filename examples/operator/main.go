@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 func main() {
@@ -26,7 +27,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(cfg, ctrl.Options{})
+	// "ctrlplane up --with operator=http://localhost:8080/metrics" shows the work queues.
+	mgr, err := newManager(cfg, ctrl.Options{Metrics: server.Options{BindAddress: "localhost:8080"}})
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func newManager(cfg *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Scheme, o.Metrics.BindAddress = scheme, "0" // no metrics server
+	o.Scheme = scheme
 	mgr, err := ctrl.NewManager(cfg, o)
 	if err != nil {
 		return nil, err

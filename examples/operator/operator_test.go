@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
@@ -37,7 +38,10 @@ func TestMain(m *testing.M) {
 func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
 	// Allows several operators in one process.
-	mgr, err := newManager(cfg, ctrl.Options{Controller: config.Controller{SkipNameValidation: ptr.To(true)}})
+	mgr, err := newManager(cfg, ctrl.Options{
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Metrics:    server.Options{BindAddress: "0"}, // none: the port may be in use
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,11 @@ func importRules() []importRule {
 			of:   []string{"control"}, ours: []string{"observe"}, linkable: noneOf(clientGo),
 		},
 		{
-			name: "clients link no server code",
+			name: "clients imports observe, control and what records and intervenes",
+			of:   []string{"clients"}, ours: []string{"observe", "control", "controllers/intervene", "controllers/recording", "internal/..."},
+		},
+		{
+			name: "faces link no server code",
 			of:   []string{"ui/...", "control/...", "ctrlplanetest/..."}, except: []string{"ctrlplanetest/inprocess/..."}, linkable: noneOf(serverCode...),
 		},
 		{

@@ -43,18 +43,32 @@ func ControllerNames(verb string, args []string, all bool) ([]string, error) {
 	return names, nil
 }
 
-// Delay returns the names and the delay in NAME… DURATION.
-func Delay(args []string, all bool) (names []string, d time.Duration, err error) {
+// ClientNames returns the names of clients in the arguments, or control.AllControllers.
+// Whether there are such clients is not checked.
+func ClientNames(verb string, args []string, all bool) ([]string, error) {
+	switch {
+	case all && len(args) > 0:
+		return nil, usage.Errorf("clients %s: client names and --all exclude each other: use one of them", verb)
+	case all:
+		return []string{control.AllControllers}, nil
+	case len(args) == 0 || slices.Contains(args, "") || slices.Contains(args, control.AllControllers):
+		return nil, usage.Errorf(`clients %s: missing client name: "ctrlplane clients" lists them`, verb)
+	}
+	return args, nil
+}
+
+// Delay returns the names and the delay in NAME… DURATION. The names are of controllers,
+// or of others of which verb and noun say what they are.
+func Delay(verb, noun string, args []string) (names []string, d time.Duration, err error) {
 	if len(args) == 0 {
-		return nil, 0, usage.Errorf("controllers delay: missing controller name and duration: write NAME 500ms")
+		return nil, 0, usage.Errorf("%s delay: missing %s name and duration: write NAME 500ms", verb, noun)
 	}
 	last := len(args) - 1
 	if d, err = time.ParseDuration(args[last]); err != nil {
-		return nil, 0, usage.Errorf("controllers delay: %q is not a duration: write one such as 500ms or 2s after the names", args[last])
+		return nil, 0, usage.Errorf("%s delay: %q is not a duration: write one such as 500ms or 2s after the names", verb, args[last])
 	}
 	if d <= 0 {
-		return nil, 0, usage.Errorf(`controllers delay: %v is not positive: use a longer delay, or "ctrlplane controllers clear"`, d)
+		return nil, 0, usage.Errorf(`%s delay: %v is not positive: use a longer delay, or "ctrlplane %[1]s clear"`, verb, d)
 	}
-	names, err = ControllerNames("delay", args[:last], all)
-	return names, d, err
+	return args[:last], d, nil
 }

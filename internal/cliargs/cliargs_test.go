@@ -46,12 +46,12 @@ func TestControllerNames(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	for _, args := range [][]string{nil, {"job"}, {"job", "0s"}, {"job", "-1s"}, {"job", "soon"}, {"1s"}, {"job", "1e400h"}} {
-		if names, d, err := Delay(args, false); !errors.As(err, new(usage.Error)) {
+	for _, args := range [][]string{nil, {"job"}, {"job", "0s"}, {"job", "-1s"}, {"job", "soon"}, {"job", "1e400h"}} {
+		if names, d, err := Delay("controllers", "controller", args); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%q: got %q, %v, %v", args, names, d, err)
 		}
 	}
-	if names, d, err := Delay([]string{"a", "b", "1m30s"}, false); err != nil || d != 90*time.Second || !slices.Equal(names, []string{"a", "b"}) {
+	if names, d, err := Delay("controllers", "controller", []string{"a", "b", "1m30s"}); err != nil || d != 90*time.Second || !slices.Equal(names, []string{"a", "b"}) {
 		t.Errorf("got %q, %v, %v", names, d, err)
 	}
 }

@@ -66,10 +66,10 @@ func FuzzDelay(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, joined string) {
-		names, d, err := Delay(strings.Split(joined, "\x1f"), false)
+		names, d, err := Delay("controllers", "controller", strings.Split(joined, "\x1f"))
 		if err != nil {
 			requireUsageError(t, err)
-		} else if d <= 0 || len(names) == 0 {
+		} else if d <= 0 || len(names) != strings.Count(joined, "\x1f") {
 			t.Errorf("%q: got %q, %v", joined, names, d)
 		}
 	})

@@ -63,7 +63,7 @@ func composeSnapshot(scrapes []*scrape) observe.Snapshot {
 		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Name, b.Name))
 	})
 	for _, q := range s.Queues {
-		if name := cmp.Or(q.Controller, q.Name); q.Depth+q.InFlight > 0 && !slices.Contains(s.Process.Busy, name) {
+		if name := cmp.Or(q.Controller, q.Name); q.Pending() > 0 && !slices.Contains(s.Process.Busy, name) {
 			s.Process.Busy = append(s.Process.Busy, name)
 		}
 	}
@@ -119,12 +119,14 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	result := observe.Queue{
 		Controller: k.controller,
 		Name:       k.name,
-		Depth:      toCount(q.depth),
-		InFlight:   toCount(max(0, q.wait.count-q.work.count)),
-		Adds:       toCount(q.adds),
-		Gets:       toCount(q.wait.count),
-		Done:       toCount(q.work.count),
-		Retries:    toCount(q.retries),
+		Depth:      q.count(q.depth, depthNumber),
+		InFlight:   q.count(max(0, q.wait.count-q.work.count), waitNumber|workNumber),
+		Adds:       q.count(q.adds, addsNumber),
+		Gets:       q.count(q.wait.count, waitNumber),
+		Done:       q.count(q.work.count, workNumber),
+		Retries:    q.count(q.retries, retriesNumber),
+		AddRate:    -1,
+		DoneRate:   -1,
 		Delayed:    -1,
 		Wait:       observe.Durations{Total: q.wait.quantiles()},
 		Work:       observe.Durations{Total: q.work.quantiles()},
@@ -138,6 +140,14 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	return result
 }
 
+// count returns n as a count, or -1 if the process does not expose what it is made from.
+func (q *queue) count(n float64, from numbers) int64 {
+	if q.known&from != from {
+		return -1
+	}
+	return toCount(n)
+}
+
 // fillChanges fills in the rates and recent durations of a queue from earlier
 // scrapes. A queue that they lack started at zero.
 func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
@@ -146,8 +156,12 @@ func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
 	}
 	k := key{q.Controller, q.Name}
 	is, was, took := latest.queues[k], rate.queueOrZero(k), latest.time.Sub(rate.time)
-	q.AddRate = perSecond(is.adds-was.adds, took)
-	q.DoneRate = perSecond(is.work.count-was.work.count, took)
+	if is.known&addsNumber != 0 {
+		q.AddRate = perSecond(is.adds-was.adds, took)
+	}
+	if is.known&workNumber != 0 {
+		q.DoneRate = perSecond(is.work.count-was.work.count, took)
+	}
 	was = recent.queueOrZero(k)
 	q.Wait.Recent = is.wait.subtract(was.wait).quantiles()
 	q.Work.Recent = is.work.subtract(was.work).quantiles()

@@ -19,7 +19,7 @@ func scrapeAt(second, depth, done float64) *scrape {
 		time:    newClock().Add(toDuration(second)),
 		cpu:     second / 2,
 		started: 1.78e9,
-		queues:  map[key]*queue{deployment: {depth: depth, adds: depth + done, wait: h, work: h}},
+		queues:  map[key]*queue{deployment: {depth: depth, adds: depth + done, wait: h, work: h, known: depthNumber | addsNumber | waitNumber | workNumber}},
 	}
 }
 
@@ -93,8 +93,8 @@ func TestRestartResetsHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := composeSnapshot(keepAll(scrapeAt(0, 0, 100), scrapeAt(5, 0, 200), restarted))
 			q := got.Queues[0]
-			if q.AddRate != 0 || q.DoneRate != 0 || q.Work.Recent.Count != 0 || q.History != nil || got.Process.CPUPercent != 0 {
-				t.Errorf("%+v, want no rates and no history", q)
+			if q.AddRate != -1 || q.DoneRate != -1 || q.Work.Recent.Count != 0 || q.History != nil || got.Process.CPUPercent != 0 {
+				t.Errorf("%+v, want unknown rates and no history", q)
 			}
 			if q.Done != int64(restarted.queues[deployment].work.count) {
 				t.Errorf("%d done, want the count of the new process", q.Done)
@@ -104,6 +104,23 @@ func TestRestartResetsHistory(t *testing.T) {
 	moved := later(func(s *scrape) { s.started++ })
 	if got := keepAll(scrapeAt(0, 0, 100), moved); len(got) != 2 {
 		t.Error("an adjusted clock counts as a restart")
+	}
+}
+
+// What the process does not expose is unknown, not 0.
+func TestUnknownNumbers(t *testing.T) {
+	bare := func(second float64) *scrape {
+		s := scrapeAt(second, 3, 0)
+		s.queues[deployment] = &queue{depth: 3, known: depthNumber}
+		return s
+	}
+	q := composeSnapshot(keepAll(bare(0), bare(5))).Queues[0]
+	want := observe.Queue{Name: "deployment", Depth: 3, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, Delayed: -1, AddRate: -1, DoneRate: -1, History: q.History}
+	if diff := cmp.Diff(want, q); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if q := composeSnapshot(keepAll(scrapeAt(0, 3, 2))).Queues[0]; q.Adds != 5 || q.Retries != -1 || q.AddRate != -1 {
+		t.Errorf("after one scrape: %+v", q)
 	}
 }
 

@@ -14,7 +14,19 @@ type queue struct {
 	depth, adds, retries float64
 	wait, work           histogram
 	unfinished, longest  float64
+	known                numbers // that the process exposes
 }
+
+// numbers is a set of the numbers of a queue.
+type numbers uint8
+
+const (
+	depthNumber numbers = 1 << iota
+	addsNumber
+	retriesNumber
+	waitNumber
+	workNumber
+)
 
 // controller has the values of the controller_runtime_* metrics of one controller.
 type controller struct {
@@ -60,15 +72,15 @@ func (s *scrape) readQueue(name string, m *dto.Metric) {
 	var q queue
 	switch name {
 	case "workqueue_depth":
-		q.depth = metricValue(m)
+		q.depth, q.known = metricValue(m), depthNumber
 	case "workqueue_adds_total":
-		q.adds = metricValue(m)
+		q.adds, q.known = metricValue(m), addsNumber
 	case "workqueue_retries_total":
-		q.retries = metricValue(m)
+		q.retries, q.known = metricValue(m), retriesNumber
 	case "workqueue_queue_duration_seconds":
-		q.wait = newHistogram(m.GetHistogram())
+		q.wait, q.known = newHistogram(m.GetHistogram()), waitNumber
 	case "workqueue_work_duration_seconds":
-		q.work = newHistogram(m.GetHistogram())
+		q.work, q.known = newHistogram(m.GetHistogram()), workNumber
 	case "workqueue_unfinished_work_seconds":
 		q.unfinished = metricValue(m)
 	case "workqueue_longest_running_processor_seconds":
@@ -82,6 +94,7 @@ func (s *scrape) readQueue(name string, m *dto.Metric) {
 		sum = new(queue)
 		s.queues[k] = sum
 	}
+	sum.known |= q.known
 	sum.depth += q.depth
 	sum.adds += q.adds
 	sum.retries += q.retries

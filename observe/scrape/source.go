@@ -86,6 +86,9 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
+// Host returns the host of the process's URL.
+func (s *Source) Host() string { return s.url.Host }
+
 // Snapshot scrapes the process. Rates and recent durations come from the scrapes of
 // the last minute.
 func (s *Source) Snapshot(ctx context.Context) (observe.Snapshot, error) {

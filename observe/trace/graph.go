@@ -47,6 +47,7 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 		}
 	}
 	g.linkCalls()
+	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.linkAdds()
 	g.linkMerged()
@@ -66,13 +67,14 @@ func isRoutine(o observe.Object) bool {
 }
 
 func (g *graph) addCall(r *observe.Record, c *observe.Called) {
-	if !c.IsWrite() && !c.Failed() {
+	if !c.IsWrite() && (!c.Failed() || c.Client != nil) { // clients such as kubectl ask whether an object exists
 		return
 	}
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
+		cause: c.Cause, client: c.Client != nil,
 	}
 	n.applyWritten()
 	g.writesReported = g.writesReported || len(c.Wrote) > 0
@@ -150,6 +152,15 @@ func (g *graph) linkCalls() {
 				s.Time = c.Time
 			}
 			s.Took = max(s.Took, c.End().Sub(s.Time))
+		}
+	}
+}
+
+// linkClientWrites links writes of clients to the events on their watches.
+func (g *graph) linkClientWrites() {
+	for _, c := range g.calls {
+		if e := g.bySeq[c.cause]; e != nil && c.parent == nil {
+			c.setCause(e, Likely, ByWatch)
 		}
 	}
 }

@@ -43,6 +43,7 @@ const (
 	BySync     Rule = "sync"
 	ByDelay    Rule = "delay"
 	ByMerge    Rule = "merge"
+	ByWatch    Rule = "watch"
 )
 
 // Cause links a node to the node that caused it.
@@ -101,7 +102,7 @@ type Node struct {
 	parent *Node
 	root   bool // it is a root of its tree
 	seq    uint64
-	cause  uint64   // for a sync: the Seq of the event that added its key, as the queue reports
+	cause  uint64   // for a sync: the Seq of the event that added its key, as the queue reports; for a client's write: that of the event that likely caused it
 	queues []string // for an event: where its handler added keys
 	uid    string   // of a write's object, if its events or its answer have it
 
@@ -112,7 +113,11 @@ type Node struct {
 	adds   []uint64             // for an event: the numbers of these adds in their queues
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
 	record *observe.Synced      // for a sync: its record
+	client bool                 // for a call: a client outside of the process made it
 }
+
+// isOutside reports whether n is a write from outside of the process.
+func (n *Node) isOutside() bool { return n.Kind == Outside || n.client }
 
 // End returns when the node ended.
 func (n *Node) End() time.Time { return n.Time.Add(n.Took) }

@@ -227,6 +227,9 @@ func (p *painter) describeItem(it item) string {
 		return s + text
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
+	if it.top != n { // a client's write after an event
+		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + ", "
+	}
 	if n.root && n.parent != nil && n.parent.Key != "" {
 		text += ", while syncing " + words.OneLine(n.parent.Key)
 	}

@@ -26,8 +26,8 @@ type Chain struct {
 	Took  time.Duration  `json:"tookNanos"`
 	// Links begins with the change to explain. Each link is followed by its cause.
 	Links []*Node `json:"links"`
-	// Complete is set if the last link has no cause in the control plane: an outside
-	// write, or an object that existed before.
+	// Complete is set if the last link has no cause in the control plane: a write from
+	// outside, or an object that existed before.
 	Complete bool   `json:"complete"`
 	Missed   uint64 `json:"missed,omitempty"`
 }
@@ -110,7 +110,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 		c.Links = append(c.Links, n)
 	}
 	first := c.Links[len(c.Links)-1]
-	c.Complete = first.Kind == Outside
+	c.Complete = first.isOutside() && first.cause == 0
 	c.Start, c.Took = first.Time, end.Sub(first.Time)
 	for _, n := range c.Links {
 		n.After = n.Time.Sub(c.Start)

@@ -66,7 +66,7 @@ func TestTopMetrics(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	writeFile(t, token, "secret-token\n")
 	plain := startFollower(t, "", "top", "--metrics", serveResponse(t, 403, testMetrics), "--token-file", token, "--ui", "plain")
-	plain.awaitText(t, "busy: widget (depth 3, ")
+	plain.awaitText(t, "busy: widget (depth 3)")
 	plain.interrupt(t)
 	asJSON := startFollower(t, "", "top", "--metrics", serveResponse(t, 200, testMetrics), "--ui", "json")
 	asJSON.awaitLine(t, "snapshot of two queues", func(line string) bool {

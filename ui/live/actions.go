@@ -31,6 +31,8 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.openSelected(), nil
 	case back:
 		return m.goBack(), nil
+	case showClients:
+		return m.openClients(), nil
 	case help:
 		m.overlay, m.overlayView = helpOverlay, viewport{}
 	case showWarnings:

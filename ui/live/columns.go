@@ -82,6 +82,8 @@ func intColumn(id columnID, heading string, w, dropOrder int, of func(*observe.Q
 		cell: func(q *observe.Queue, t *theme) (string, style) {
 			n := of(q)
 			switch {
+			case n < 0:
+				return unknownNumber, faint
 			case n == 0:
 				return t.zeroMark(), faint
 			case id == colRetries:
@@ -94,6 +96,9 @@ func intColumn(id columnID, heading string, w, dropOrder int, of func(*observe.Q
 func rateColumn(id columnID, heading string, dropOrder int, of func(*observe.Queue) float64) column {
 	return column{id: id, heading: heading, min: 6, max: 6, dropOrder: dropOrder, compare: compareDescending(of),
 		cell: func(q *observe.Queue, t *theme) (string, style) {
+			if of(q) < 0 {
+				return unknownNumber, faint
+			}
 			if s := formatRate(of(q)); s != "" {
 				return s, plain
 			}
@@ -116,12 +121,18 @@ func durationColumn(id columnID, heading string, dropOrder int, of func(*observe
 		}}
 }
 
+// unknownNumber stands for a number that the source does not have, which is not 0.
+const unknownNumber = "?"
+
 func queueInFlight(q *observe.Queue) int64 { return q.InFlight }
 
 // inFlightCell shows 3/5 if three of five workers are processing a key.
 func inFlightCell(q *observe.Queue, t *theme) (string, style) {
 	n, st := t.zeroMark(), faint
-	if q.InFlight > 0 {
+	switch {
+	case q.InFlight < 0:
+		n = unknownNumber
+	case q.InFlight > 0:
 		n, st = formatShort(q.InFlight), accent
 	}
 	if q.Workers > 0 {

@@ -16,6 +16,15 @@ const maxSyncsShown = 5
 // addControllerDetails adds the details of a controller.
 func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	m.addHeldDetails(s, sc.controller)
+	if c, is := m.findClient(sc.controller); is {
+		m.addClientDetails(s, c)
+		for _, q := range m.snapshot.Queues {
+			if words.OneLine(q.Controller) == sc.controller {
+				m.addQueueDetails(s, &q)
+			}
+		}
+		return
+	}
 	s.addField("", sc.purpose)
 	c, ok := m.findController(sc.controller)
 	if !ok {
@@ -78,15 +87,15 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 // addQueueDetails adds the numbers of a queue and a chart of its last minute.
 func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	const rows = 3
-	inFlight := formatShort(q.InFlight)
+	inFlight := formatKnown(q.InFlight)
 	if q.Workers > 0 {
 		inFlight += fmt.Sprintf("/%d", q.Workers)
 	}
 	s.addLine(nil)
 	s.addEntry("queue", 0, line{{words.OneLine(q.Name), strong}})
 	numbers := []string{
-		fmt.Sprintf("depth %s  in flight %s", formatShort(q.Depth), inFlight),
-		fmt.Sprintf("adds %s/s  done %s/s  retries %s", cmp.Or(formatRate(q.AddRate), "0"), cmp.Or(formatRate(q.DoneRate), "0"), ui.GroupDigits(q.Retries)),
+		fmt.Sprintf("depth %s  in flight %s", formatKnown(q.Depth), inFlight),
+		fmt.Sprintf("adds %s/s  done %s/s  retries %s", formatKnownRate(q.AddRate), formatKnownRate(q.DoneRate), groupKnown(q.Retries)),
 		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
 	}
 	switch {
@@ -116,6 +125,27 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 		}
 		s.addField("waiting", strings.Join(names, ", "))
 	}
+}
+
+func formatKnown(n int64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return formatShort(n)
+}
+
+func groupKnown(n int64) string {
+	if n < 0 {
+		return unknownNumber
+	}
+	return ui.GroupDigits(n)
+}
+
+func formatKnownRate(f float64) string {
+	if f < 0 {
+		return unknownNumber
+	}
+	return cmp.Or(formatRate(f), "0")
 }
 
 func (m model) formatQuantiles(d observe.Durations) string {

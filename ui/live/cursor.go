@@ -1,9 +1,14 @@
 package live
 
+import "github.com/ctrlplane/ctrlplane/internal/words"
+
 // upperSize returns how many lines the upper pane has, and how many of them fit.
 func (m model) upperSize(a areas) (lines, h int) {
 	if m.currentScreen().kind == queuesScreen {
 		return len(m.rows), max(a.upper.h-2, 1)
+	}
+	if onClients(m) {
+		return len(m.snapshot.Clients), max(a.upper.h-2, 1)
 	}
 	return len(m.pageDetails(a.upper.w - detailMargin)), max(a.upper.h-1, 1)
 }
@@ -59,6 +64,8 @@ func (m model) openSelected() model {
 	case i >= n:
 	case s.kind == queuesScreen:
 		return m.openController(m.rows[i].controller)
+	case s.kind == clientsScreen:
+		return m.openController(words.OneLine(m.snapshot.Clients[i].Name))
 	default:
 		if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
 			return m.openObject(*o)

@@ -65,6 +65,9 @@ func (m model) detailLines(w, h int) []string {
 		state = ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
 	name := "Controller " + s.controller
+	if _, is := m.findClient(s.controller); is {
+		name = "Client " + s.controller
+	}
 	if s.kind == objectScreen {
 		name = words.OneLine(s.object.String())
 	}

@@ -77,7 +77,7 @@ func (m model) stateLine(p observe.Process) line {
 	}
 	if n := len(m.activeInterventions()); n > 0 && m.pullError == "" {
 		what := "changed manually  "
-		if m.width >= 120 {
+		if m.width >= 120 && !m.hasChangedClient() {
 			what = "controllers changed manually  "
 			if n == 1 {
 				what = "controller changed manually  "
@@ -96,6 +96,14 @@ func (m model) stateLine(p observe.Process) line {
 		return append(l, span{m.theme.pickGlyph("● ", "") + "settled", good})
 	}
 	return append(l, span{m.theme.pickGlyph("◐ ", "") + "busy", accent})
+}
+
+// hasChangedClient reports whether one of the interventions is in a client.
+func (m model) hasChangedClient() bool {
+	return slices.ContainsFunc(m.activeInterventions(), func(i ui.Intervention) bool {
+		_, is := m.findClient(i.Controller)
+		return is
+	})
 }
 
 func busyNames(names []string) string {

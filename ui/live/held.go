@@ -24,7 +24,7 @@ type heldWrites struct {
 
 // pausedSelection returns the selected controller if it is paused, otherwise "".
 func (m model) pausedSelection() string {
-	if name := m.selectedController(); m.interventions != nil && m.stateOf(name) == statePaused {
+	if name := m.selectedController(); m.interventionsIn(name) != nil && m.stateOf(name) == statePaused {
 		return name
 	}
 	return ""

@@ -40,12 +40,17 @@ func (m model) selectedController() string {
 		return s.controller
 	case s.kind == queuesScreen && s.view.cursor < len(m.rows):
 		return m.rows[s.view.cursor].controller
+	case s.kind == clientsScreen && s.view.cursor < len(m.snapshot.Clients):
+		return words.OneLine(m.snapshot.Clients[s.view.cursor].Name)
 	}
 	return ""
 }
 
-// stateOf returns the state of a controller in the latest snapshot.
+// stateOf returns the state of a controller or client in the latest snapshot.
 func (m model) stateOf(name string) string {
+	if c, is := m.findClient(name); is {
+		return c.State
+	}
 	c, _ := m.findController(name)
 	return c.State
 }
@@ -56,7 +61,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	name := m.selectedController()
 	state := m.stateOf(name)
 	switch {
-	case m.interventions == nil:
+	case m.interventionsIn(name) == nil:
 		m.message = "this source provides metrics only: it cannot pause, step or stop controllers"
 	case name == "":
 		m.message = "no controller selected: select one in the list of queues, or open its page"
@@ -71,12 +76,14 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	case a == stepOnce:
 		m.stepping = true
 		return m, m.runIntervention(interventionResult{action: a, controller: name}, m.stepFunc(name))
+	case a == stopStart && !canStop(m):
+		m.message = name + " is a process of its own: it cannot be stopped from here"
 	case a == stopStart:
 		m.confirming = &confirmation{name, state == stateOff || state == stateFailed}
 	case state == statePaused:
-		return m.startIntervention(a, name, "resume", m.interventions.Resume)
+		return m.startIntervention(a, name, "resume", m.interventionsIn(name).Resume)
 	default:
-		return m.startIntervention(a, name, "pause", m.interventions.Pause)
+		return m.startIntervention(a, name, "pause", m.interventionsIn(name).Pause)
 	}
 	return m, nil
 }
@@ -90,7 +97,7 @@ func (m model) startIntervention(a action, name, verb string, do func(context.Co
 }
 
 func (m model) stepFunc(name string) func(context.Context, *interventionResult) {
-	interventions := m.interventions
+	interventions := m.interventionsIn(name)
 	return func(ctx context.Context, h *interventionResult) { h.stepped, h.err = interventions.Step(ctx, name) }
 }
 

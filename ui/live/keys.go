@@ -32,6 +32,7 @@ const (
 	sortRight
 	sortReverse
 	toggleYAML
+	showClients
 	freeze
 	showWarnings
 	pauseResume
@@ -59,6 +60,8 @@ type keySection struct {
 	bindings []binding
 }
 
+func onClients(m model) bool   { return m.currentScreen().kind == clientsScreen }
+func hasClients(m model) bool  { return len(m.snapshot.Clients) > 0 && onQueues(m) }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
 func onObject(m model) bool    { return m.currentScreen().kind == objectScreen && m.inspector != nil }
@@ -67,6 +70,10 @@ func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
 func hasWarnings(m model) bool { return len(m.warnings) > 0 }
 func canIntervene(m model) bool {
 	return m.interventions != nil && m.currentScreen().kind != objectScreen
+}
+func canStop(m model) bool {
+	_, isClient := m.findClient(m.selectedController())
+	return canIntervene(m) && !isClient
 }
 func canStep(m model) bool {
 	return canIntervene(m) && m.stateOf(m.selectedController()) == statePaused
@@ -96,6 +103,7 @@ func keySections() []keySection {
 			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
 			{toggleYAML, []string{"y"}, "show or hide the YAML of an object", "YAML", onObject},
+			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
 			{showWarnings, []string{"w"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Queues", []binding{
@@ -104,11 +112,11 @@ func keySections() []keySection {
 			{sortReverse, []string{"r", "S"}, "reverse the sort order", "", nil},
 			{toggleIdle, []string{"i"}, "hide or show idle queues", "hide idle", onQueues},
 		}},
-		{"Controllers", []binding{
+		{"Controllers and clients", []binding{
 			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
 			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
-			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canIntervene},
+			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
 		}},
 		{"Quit", []binding{
 			{quit, []string{"q"}, "quit the view", "quit", nil},

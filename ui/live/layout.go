@@ -53,7 +53,10 @@ func (a areas) upperShare() int { return a.upper.h * 100 / max(a.upper.h+a.feed.
 // screenAreas returns the layout of the current screen.
 func (m model) screenAreas() areas {
 	needs := len(m.order) + 2 // for all rows, so that a filter does not move the panes
-	if !onQueues(m) {
+	switch {
+	case onClients(m):
+		needs = len(m.snapshot.Clients) + 2
+	case !onQueues(m):
 		needs = len(m.pageDetails(m.width-detailMargin)) + 1
 	}
 	return computeLayout(m.width, m.height, m.currentScreen().upperShare, needs, m.noticeLine() != nil)

@@ -33,7 +33,8 @@ type Options struct {
 	Out io.Writer
 	// Source provides the data. If it implements observe.Inspector, the view shows
 	// objects; if it implements control.Interventions, the view can pause, step,
-	// stop and start controllers.
+	// stop and start controllers; if it is a ClientIntervener, it can pause and step
+	// clients.
 	Source  observe.Source
 	Environ []string // in the form of os.Environ
 	NoColor bool
@@ -124,8 +125,12 @@ func (m model) leaveUnasked() Leave {
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
 	interventions, _ := o.Source.(control.Interventions)
+	var inClients control.Interventions
+	if c, ok := o.Source.(ClientIntervener); ok {
+		inClients = c.ClientInterventions()
+	}
 	m := model{
-		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions,
+		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions, clientInterventions: inClients,
 		purpose: o.Purpose, warn: o.Warnings,
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,

@@ -20,6 +20,7 @@ type model struct {
 	source              observe.Source
 	inspector           observe.Inspector     // nil if the source has no objects
 	interventions       control.Interventions // nil if the source does not support them
+	clientInterventions control.Interventions // the same for those in clients
 	purpose             func(string) string
 	warn                func() []string
 	ephemeral, attached bool
@@ -96,10 +97,11 @@ const (
 	queuesScreen screenKind = iota
 	controllerScreen
 	objectScreen
+	clientsScreen
 )
 
-// screen is the content of the terminal: in the upper pane the queues, a
-// controller or an object, and in the lower pane the related activity.
+// screen is the content of the terminal: in the upper pane the queues, the clients, a
+// controller or client, or an object, and in the lower pane the related activity.
 type screen struct {
 	kind         screenKind
 	controller   string

@@ -78,7 +78,7 @@ func (w pullRequest) isEmpty() bool { return !w.snapshot && len(w.queries) == 0 
 
 // pullCmd returns a command that pulls from the source.
 func (m model) pullCmd(w pullRequest) tea.Cmd {
-	outer, source, interventions, warn := m.ctx, m.source, m.interventions, m.warn
+	outer, source, interventions, warn := m.ctx, m.source, m.interventionsIn(w.held), m.warn
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()

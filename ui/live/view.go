@@ -44,6 +44,9 @@ func (m model) upperLines(w, h int) []string {
 	if m.currentScreen().kind == queuesScreen {
 		return m.tableLines(w, h)
 	}
+	if onClients(m) {
+		return m.clientLines(w, h)
+	}
 	return m.detailLines(w, h)
 }
 

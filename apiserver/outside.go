@@ -1,0 +1,69 @@
+package apiserver
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+)
+
+// OutsideHandler handles a request from outside of this process: it passes it on to
+// next, or answers it. who is nil if the request could not be authenticated; next
+// rejects it then.
+//
+// It runs in front of upstream's filters. A request that waits here holds no seat of
+// priority and fairness, and upstream's deadline has not begun.
+type OutsideHandler func(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler)
+
+// authentication is the result of an authenticator, kept for upstream's filter.
+type authentication struct {
+	response *authenticator.Response
+	ok       bool
+	err      error
+}
+
+type authenticationKey struct{}
+
+// installOutsideHandler makes handle receive the requests from outside of this process.
+// They are authenticated here, so that handle knows who sends them, and once only.
+func installOutsideHandler(config *server.RecommendedConfig, handle OutsideHandler) {
+	if handle == nil {
+		return
+	}
+	network := config.Authentication.Authenticator
+	config.Authentication.Authenticator = authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+		if known, ok := req.Context().Value(authenticationKey{}).(*authentication); ok {
+			return known.response, known.ok, known.err
+		}
+		return network.AuthenticateRequest(req)
+	})
+	build := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
+		chain, authentications := build(h, cfg), cfg.Authentication
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if loopback.IsCall(req) {
+				chain.ServeHTTP(w, req)
+				return
+			}
+			if len(authentications.APIAudiences) > 0 { // as upstream's filter does
+				req = req.WithContext(authenticator.WithAudiences(req.Context(), authentications.APIAudiences))
+			}
+			var known authentication
+			known.response, known.ok, known.err = authentications.Authenticator.AuthenticateRequest(req)
+			var who user.Info
+			if known.ok && known.err == nil {
+				who = known.response.User
+			}
+			req = req.WithContext(context.WithValue(req.Context(), authenticationKey{}, &known))
+			if who != nil && who.GetName() == user.APIServerUser { // a few of its own clients use the network
+				chain.ServeHTTP(w, req)
+				return
+			}
+			handle(w, req, who, chain)
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package clients
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	rateSeconds = 5
+	// ownVersions is the number of versions kept of what a client has written.
+	ownVersions = 128
+)
+
+// client is one client.
+type client struct {
+	name   string
+	gate   *intervene.Gate
+	caller atomic.Pointer[observe.Caller]
+
+	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
+	last                                                  atomic.Pointer[answered]
+
+	mu      sync.Mutex
+	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
+	watches []*watch
+	written [ownVersions]string // versions of objects, in a ring
+	writes  int
+}
+
+// answered is the last call of a client.
+type answered struct {
+	call *observe.Called
+	at   time.Time
+}
+
+func newClient(name string, objects intervene.ObjectReader) *client {
+	cl := &client{name: name, gate: intervene.NewGate(objects)}
+	cl.caller.Store(&observe.Caller{})
+	cl.last.Store(&answered{at: time.Now()})
+	return cl
+}
+
+// isInUse reports whether the client must not be forgotten.
+func (cl *client) isInUse() bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive()
+}
+
+func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
+
+// countRequest counts a request that begins.
+func (cl *client) countRequest(now time.Time) {
+	cl.requests.Add(1)
+	unix := now.Unix()
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	s := &cl.seconds[unix%int64(len(cl.seconds))]
+	if s.unix != unix {
+		s.unix, s.n = unix, 0
+	}
+	s.n++
+}
+
+// requestRate returns the requests per second in the last full seconds.
+func (cl *client) requestRate(now time.Time) float64 {
+	unix, n := now.Unix(), int64(0)
+	for _, s := range cl.seconds {
+		if age := unix - s.unix; age >= 1 && age <= rateSeconds {
+			n += s.n
+		}
+	}
+	return float64(n) / rateSeconds
+}
+
+// countCall counts a call that was answered.
+func (cl *client) countCall(c *observe.Called, now time.Time) {
+	switch {
+	case c.Conflict:
+		cl.conflicts.Add(1)
+	case c.Failed() && !c.IsAbsence():
+		cl.errors.Add(1)
+	}
+	if c.IsWrite() {
+		cl.changes.Add(1)
+	} else {
+		cl.reads.Add(1)
+	}
+	cl.last.Store(&answered{c, now})
+}
+
+// noteWrite remembers a version that the client has written.
+func (cl *client) noteWrite(version string) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.written[cl.writes%ownVersions] = version
+	cl.writes++
+}
+
+func (cl *client) snapshot(now time.Time) observe.Client {
+	v := observe.Client{
+		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
+		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
+		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
+	}
+	var paused bool
+	if v.Reason, paused = cl.gate.Describe(); paused {
+		v.State = "paused"
+		_, v.Held = cl.gate.HeldWrites(0)
+	}
+	last := cl.last.Load()
+	v.Last, v.LastTime = last.call, last.at
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	v.RequestRate = cl.requestRate(now)
+	for _, w := range cl.watches {
+		v.Watches = append(v.Watches, w.snapshot())
+	}
+	slices.SortStableFunc(v.Watches, func(a, b observe.ClientWatch) int { return strings.Compare(a.Resource, b.Resource) })
+	return v
+}
+
+func (cl *client) addWatch(w *watch) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.watches = append(cl.watches, w)
+}
+
+func (cl *client) removeWatch(w *watch) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+}

@@ -1,0 +1,179 @@
+// Package clients observes the programs outside of the process that use the API server,
+// and intervenes in what they do. A client is known by its program and its user, so that
+// one that restarts is the same client. Package recording says what is recorded of a
+// request, and package intervene does what may be changed, as for controllers.
+//
+// Recording never blocks a request and keeps no bodies. What is kept is bounded: the
+// number of clients, and the number of events that each watch remembers.
+package clients
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// maxClients is the number of clients that are kept. The longest idle one makes room.
+	maxClients = 256
+	// otherClients is the name of those that find no room, because all others are in use.
+	otherClients = "other clients"
+)
+
+// Config configures Clients.
+type Config struct {
+	// Observer receives the records; nil = nothing is recorded.
+	Observer *observe.Observer
+	// OwnPath is the path of ctrlplane's own API. Requests below it are not recorded, and
+	// no intervention applies to them: they are how one is removed.
+	OwnPath string
+	// Objects reads objects for steps.
+	Objects intervene.ObjectReader
+}
+
+// Clients are the clients of one API server. Its methods are safe for concurrent use.
+type Clients struct {
+	config Config
+
+	mu     sync.RWMutex
+	byID   map[identity]*client
+	byName map[string]*client
+}
+
+// New returns an empty set.
+func New(cfg Config) *Clients {
+	return &Clients{config: cfg, byID: map[identity]*client{}, byName: map[string]*client{}}
+}
+
+// identity is what tells clients apart.
+type identity struct{ userAgent, user string }
+
+// Handle records a request and passes it on to next, through the gate of its client. who
+// is nil if the request is not authenticated.
+func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler) {
+	if path := req.URL.Path; path == c.config.OwnPath || strings.HasPrefix(path, c.config.OwnPath+"/") {
+		next.ServeHTTP(w, req)
+		return
+	}
+	cl := c.clientOf(req, who)
+	if c.config.Observer == nil {
+		cl.gate.Handle(w, req, next)
+		return
+	}
+	r := newRequest(c.config.Observer, cl, req, who)
+	defer r.finish()
+	if r.lasts || !r.call.IsWrite() {
+		cl.gate.Handle(r.wrap(w), r.req, next)
+		return
+	}
+	observe.ServeCall(cl.name, &r.call.Wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
+}
+
+// clientOf returns the client that sends a request.
+func (c *Clients) clientOf(req *http.Request, who user.Info) *client {
+	id := identity{userAgent: req.UserAgent()}
+	if who != nil {
+		id.user = who.GetName()
+	}
+	c.mu.RLock()
+	cl := c.byID[id]
+	c.mu.RUnlock()
+	if cl != nil {
+		return cl
+	}
+	caller := observe.Caller{User: id.user, UserAgent: cleanText(id.userAgent)}
+	if who != nil {
+		caller.Groups = slices.Clone(who.GetGroups())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cl = c.byID[id]; cl != nil {
+		return cl
+	}
+	name := clientName(id)
+	if cl = c.byName[name]; cl == nil {
+		if len(c.byName) >= maxClients && !c.evictIdle() {
+			name = otherClients
+			if cl = c.byName[name]; cl != nil {
+				return cl
+			}
+		}
+		cl = newClient(name, c.config.Objects)
+		c.byName[name] = cl
+	}
+	if name != otherClients {
+		if len(c.byID) >= 4*maxClients { // of other versions of the same programs
+			clear(c.byID)
+		}
+		c.byID[id] = cl
+	}
+	cl.caller.Store(&caller)
+	return cl
+}
+
+// evictIdle forgets the client that has been idle for the longest time, unless all are in
+// use. The caller holds the lock.
+func (c *Clients) evictIdle() bool {
+	var idlest *client
+	for _, cl := range c.byName {
+		if !cl.isInUse() && (idlest == nil || cl.lastSeen().Before(idlest.lastSeen())) {
+			idlest = cl
+		}
+	}
+	if idlest == nil {
+		return false
+	}
+	delete(c.byName, idlest.name)
+	for id, cl := range c.byID {
+		if cl == idlest {
+			delete(c.byID, id)
+		}
+	}
+	return true
+}
+
+// NameOf returns the name of the only client of a program, or else the program.
+func (c *Clients) NameOf(program string) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	found := ""
+	for name := range c.byName {
+		if first, _, _ := strings.Cut(name, " ("); first != program {
+			continue
+		}
+		if found != "" {
+			return program
+		}
+		found = name
+	}
+	return cmp.Or(found, program)
+}
+
+// Snapshot returns the clients by name.
+func (c *Clients) Snapshot() []observe.Client {
+	now := time.Now()
+	var list []observe.Client
+	for _, cl := range c.sorted() {
+		list = append(list, cl.snapshot(now))
+	}
+	return list
+}
+
+func (c *Clients) sorted() []*client {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	list := make([]*client, 0, len(c.byName))
+	for _, cl := range c.byName {
+		list = append(list, cl)
+	}
+	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.name, b.name) })
+	return list
+}

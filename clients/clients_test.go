@@ -1,0 +1,451 @@
+package clients
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	kubectlAgent  = "kubectl/v1.37.1 (linux/amd64) kubernetes/abc"
+	operatorAgent = "shop-operator/v0.0.0 (linux/amd64) kubernetes/$Format"
+	sites         = "/apis/example.com/v1/namespaces/ns/sites"
+	deployments   = "/apis/apps/v1/namespaces/ns/deployments"
+)
+
+var (
+	admin    = &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}
+	operator = &user.DefaultInfo{Name: "system:serviceaccount:ns:operator"}
+)
+
+// fixture is a set of clients with its records.
+type fixture struct {
+	*testing.T
+	clients  *Clients
+	observer *observe.Observer
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	o := observe.New(observe.Options{})
+	t.Cleanup(func() { o.Close() })
+	return &fixture{t, New(Config{Observer: o, OwnPath: "/ctrlplane"}), o}
+}
+
+// call is a request and the answer to it.
+type call struct {
+	method, path, agent string
+	who                 user.Info
+	header              map[string]string
+	status              int
+	answer              string
+}
+
+// send sends a request on a connection of its own program.
+func (f *fixture) send(c call) {
+	req := httptest.NewRequestWithContext(f.Context(), c.method, c.path, strings.NewReader("{}"))
+	req.Header.Set("User-Agent", c.agent)
+	req.RemoteAddr = c.agent
+	for name, value := range c.header {
+		req.Header.Set(name, value)
+	}
+	f.clients.Handle(httptest.NewRecorder(), req, c.who, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(c.status)
+		io.WriteString(w, c.answer)
+	}))
+}
+
+func (f *fixture) records() (calls []*observe.Called, events []*observe.Delivered) {
+	f.Helper()
+	page, err := f.observer.Records(f.Context(), observe.Query{Reads: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Called:
+			calls = append(calls, e)
+		case *observe.Delivered:
+			events = append(events, e)
+		}
+	}
+	return calls, events
+}
+
+// watch opens a watch. send writes a frame to it, and close ends it.
+func (f *fixture) watch(path string, agent string, who user.Info) (send func(string), end func()) {
+	f.Helper()
+	ctx, cancel := context.WithCancel(f.Context())
+	frames, sent, ended := make(chan string), make(chan struct{}), make(chan struct{})
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	req.Header.Set("User-Agent", agent)
+	req.RemoteAddr = agent
+	began := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.clients.Handle(httptest.NewRecorder(), req, who, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", "application/json;stream=watch")
+			w.WriteHeader(http.StatusOK)
+			close(began)
+			for {
+				select {
+				case frame := <-frames:
+					io.WriteString(w, frame)
+					sent <- struct{}{}
+				case <-req.Context().Done():
+					return
+				}
+			}
+		}))
+	}()
+	<-began
+	return func(frame string) { frames <- frame; <-sent }, func() { cancel(); <-ended }
+}
+
+func object(kind, name, uid, version string, owners ...string) string {
+	var refs []map[string]string
+	for _, owner := range owners {
+		refs = append(refs, map[string]string{"uid": owner})
+	}
+	data, err := json.Marshal(map[string]any{"kind": kind, "metadata": map[string]any{"name": name, "namespace": "ns", "uid": uid, "resourceVersion": version, "ownerReferences": refs}})
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+func frame(typ, object string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`, typ, object) }
+
+func TestRequestsAreRecorded(t *testing.T) {
+	f := newFixture(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Group: "example.com", Resource: "sites"}, "shop", errors.New("changed")).Status()
+	conflictJSON, err := json.Marshal(conflict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := `{"kind":"Status","status":"Failure","message":"password hunter2 is not valid","reason":"Invalid","code":422}`
+	for _, c := range []call{
+		{"POST", sites + "?fieldManager=kubectl-create", kubectlAgent, admin, nil, 201, object("Site", "shop", "u", "7")},
+		{"PUT", sites + "/shop/status", operatorAgent, operator, nil, 409, strings.Replace(string(conflictJSON), "{", `{"kind":"Status",`, 1)},
+		{"GET", sites + "/shop", kubectlAgent, admin, map[string]string{"Impersonate-User": "bob"}, 404, `{"kind":"Status","message":"not found"}`},
+		{"POST", "/api/v1/namespaces/ns/secrets", operatorAgent, operator, nil, 422, secret},
+		{"GET", "/api", "curl/8.0", nil, nil, 401, ""},
+		{"GET", "/api", kubectlAgent, admin, nil, 200, "{}"},                                     // discovery
+		{"POST", "/ctrlplane/v1/clients/resume", "ctrlplane/v1", admin, nil, 200, "{}"},          // our own API
+		{"POST", "/ctrlplanets", "ctrlplane/v1", admin, nil, 404, `{"kind":"Status"}`},           // not our own API
+		{"GET", "/api/v1/namespaces/ns/pods", "weird\x1b[31m/1", admin, nil, 200, "{\"kind\":1"}, // not a valid answer
+	} {
+		f.send(c)
+	}
+	calls, _ := f.records()
+	type brief struct {
+		Client, User, As, Manager, Verb, Object, Version, Error string
+		Status                                                  int
+		Conflict                                                bool
+	}
+	var got []brief
+	for _, c := range calls {
+		if c.Took < 0 || c.Began.IsZero() {
+			t.Errorf("%+v", c)
+		}
+		got = append(got, brief{c.Controller, c.Client.User, c.Client.Impersonates, c.FieldManager, c.Verb, c.Object.String(), c.ResourceVersion, c.Error, c.Status, c.Conflict})
+	}
+	kubectl, shop := "kubectl (admin)", "shop-operator (system:serviceaccount:ns:operator)"
+	want := []brief{
+		{kubectl, "admin", "", "kubectl-create", "create", "Site ns/shop", "7", "", 201, false},
+		{shop, operator.Name, "", "shop-operator", "update", "sites ns/shop", "", conflict.Message, 409, true},
+		{kubectl, "admin", "bob", "", "get", "sites ns/shop", "", "not found", 404, false},
+		{shop, operator.Name, "", "shop-operator", "create", "Secret in ns", "", "422 Invalid", 422, false},
+		{"curl (not authenticated)", "", "", "", "get", "/api", "", "401 Unauthorized", 401, false},
+		{"ctrlplane (admin)", "admin", "", "ctrlplane", "create", "/ctrlplanets", "", "404 Not Found", 404, false},
+		{"weird[31m (admin)", "admin", "", "", "list", "Pod in ns", "", "", 200, false},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, c := range f.clients.Snapshot() {
+		if c.Name == kubectl && (c.Requests != 3 || c.Reads != 2 || c.Changes != 1 || c.Errors != 0 || c.InFlight != 0 || c.Last.Object.Resource != "/api" || c.Groups[0] != "system:masters") {
+			t.Errorf("%+v", c)
+		}
+		if c.Name == shop && (c.Conflicts != 1 || c.Errors != 1) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestProgramNames(t *testing.T) {
+	for agent, want := range map[string]string{
+		kubectlAgent: "kubectl", "Go-http-client/2.0": "Go-http-client", "": "unknown program", "/": "unknown program",
+		"__debug_bin3120454321/v0.0.0": "__debug_bin", "manager.exe/v1": "manager", "OpenAPI-Generator/32.0.0/python": "OpenAPI-Generator",
+		"my tool": "my",
+	} {
+		if got := programName(agent); got != want {
+			t.Errorf("%q: %q, want %q", agent, got, want)
+		}
+	}
+}
+
+// A write is likely caused by the newest event of a related object that the client had
+// received, and only by one on its own watches.
+func TestCausesOfWrites(t *testing.T) {
+	f := newFixture(t)
+	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true&resourceVersion=3", operatorAgent, operator)
+	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
+	kubectlSite, endKubectl := f.watch(sites+"?watch=1", kubectlAgent, admin)
+	sendSite(frame("ADDED", object("Site", "old", "u0", "2")))
+	sendSite(`{"type":"BOOKMARK","object":{"kind":"Site","metadata":{"resourceVersion":"3","annotations":{"k8s.io/initial-events-end":"true"}}}}`)
+	for _, send := range []func(string){sendSite, kubectlSite} {
+		send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	}
+	create := func(path, agent string, answer string) {
+		f.send(call{"POST", path, agent, map[string]user.Info{operatorAgent: operator, kubectlAgent: admin}[agent], nil, 201, answer})
+	}
+	create(sites, kubectlAgent, object("Site", "mine", "u9", "8"))                                                                                        // 0: an unrelated object
+	create(deployments, operatorAgent, object("Deployment", "web", "d1", "9", "u1"))                                                                      // 1: owned by the Site
+	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "9", "u1")))                                                                          // its own write
+	create(deployments, operatorAgent, object("Deployment", "web-2", "d2", "10", "u1"))                                                                   // 2: not caused by its own write
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "11", "u1")))                                                                      // by a controller
+	f.send(call{"PUT", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "12")})                                    // 3
+	create("/api/v1/namespaces/ns/configmaps", operatorAgent, `{"kind":"ConfigMap","metadata":{"name":"hosts","namespace":"ns"},"data":{"h":"ns/shop"}}`) // 4: names it
+	create(deployments, operatorAgent, object("Deployment", "old", "d3", "13", "u0"))                                                                     // 5: listed only
+	create(deployments, operatorAgent, object("Deployment", "other", "d4", "14", "u7"))                                                                   // 6: of an object that it does not watch
+	endSites()
+	endDeployments()
+	endKubectl()
+	calls, _ := f.records()
+	page, err := f.observer.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySeq := map[uint64]*observe.Delivered{}
+	for _, r := range page.Records {
+		if e, ok := r.Event.(*observe.Delivered); ok {
+			bySeq[r.Seq] = e
+		}
+	}
+	var got []string
+	for _, c := range calls {
+		if !c.IsWrite() {
+			continue
+		}
+		cause := "none"
+		if e := bySeq[c.Cause]; e != nil {
+			cause = fmt.Sprintf("%s %s %s", e.Object, e.Change, e.ResourceVersion)
+			if e.Controller != c.Controller {
+				t.Errorf("%s has an event of %s", c.Controller, e.Controller)
+			}
+		}
+		got = append(got, cause)
+	}
+	added, updated := "Site ns/shop added 7", "Deployment ns/web updated 11"
+	want := []string{"none", added, added, updated, added, "Site ns/old listed 2", "none"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(bySeq) != 3 {
+		t.Errorf("%d events are recorded, want only those that caused a write: %v", len(bySeq), bySeq)
+	}
+}
+
+// A run of kubectl does not follow from what another run of it watches.
+func TestRunsOfKubectlAreUnrelated(t *testing.T) {
+	f := newFixture(t)
+	other := kubectlAgent + " " // another connection, the same client
+	send, end := f.watch(sites+"?watch=1", other, admin)
+	defer end()
+	send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	f.send(call{"DELETE", sites + "/shop", kubectlAgent, admin, nil, 200, `{"kind":"Status","status":"Success"}`})
+	calls, events := f.records()
+	if last := calls[len(calls)-1]; last.Cause != 0 || len(events) != 0 || last.Controller != "kubectl (admin)" {
+		t.Errorf("%+v, %d events", last, len(events))
+	}
+}
+
+func TestOpenWatches(t *testing.T) {
+	f := newFixture(t)
+	send, end := f.watch(sites+"?watch=1&labelSelector=a%3Db&resourceVersion=3", operatorAgent, operator)
+	for i := range 2 * keptEvents {
+		send(frame("ADDED", object("Site", fmt.Sprint(i), "u", "7")))
+	}
+	send(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`)
+	got := f.clients.Snapshot()[0]
+	if len(got.Watches) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	w := got.Watches[0]
+	if w.Resource != "sites.example.com" || w.Namespace != "ns" || w.LabelSelector != "a=b" || w.ResourceVersion != "3" || w.Delivered != 2*keptEvents || w.Since.IsZero() || w.LastTime.IsZero() {
+		t.Errorf("%+v", w)
+	}
+	if got.InFlight != 0 {
+		t.Errorf("an open watch is a request in flight")
+	}
+	end()
+	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 {
+		t.Errorf("after its end: %+v", got.Watches)
+	}
+}
+
+// However many programs there are, the number of clients is bounded, and those with open
+// watches or interventions stay.
+func TestNumberOfClientsIsBounded(t *testing.T) {
+	f := newFixture(t)
+	_, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	for i := range 3 * maxClients {
+		f.send(call{"GET", sites, fmt.Sprintf("program-%d/1", i), admin, nil, 200, "{}"})
+		f.send(call{"GET", sites, fmt.Sprintf("same/%d", i), admin, nil, 200, "{}"})
+	}
+	list := f.clients.Snapshot()
+	if len(list) != maxClients {
+		t.Errorf("%d clients", len(list))
+	}
+	found := map[string]int64{}
+	for _, c := range list {
+		found[c.Name] = c.Requests
+	}
+	if _, ok := found["shop-operator (system:serviceaccount:ns:operator)"]; !ok || found["same (admin)"] != 3*maxClients {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestInterventionNames(t *testing.T) {
+	f := newFixture(t)
+	for _, c := range []call{
+		{"GET", sites, kubectlAgent, admin, nil, 200, "{}"}, {"GET", sites, kubectlAgent, operator, nil, 200, "{}"},
+		{"GET", sites, operatorAgent, operator, nil, 200, "{}"},
+	} {
+		f.send(c)
+	}
+	i := f.clients.Interventions()
+	for names, want := range map[string]string{
+		"shop-operator": "", "kubectl (admin)": "", control.AllControllers: "",
+		"kubectl":       `"kubectl" is the program of 2 clients: name one of "kubectl (admin)", "kubectl (system:serviceaccount:ns:operator)"`,
+		"shop-operater": `unknown client "shop-operater": did you mean "shop-operator"?`,
+		"curl":          `unknown client "curl": "ctrlplane clients" lists those that have sent a request`,
+	} {
+		_, err := i.Delay(t.Context(), []string{names}, time.Second)
+		if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {
+			t.Errorf("%s: %v", names, err)
+		}
+	}
+	if cleared, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(cleared) != 3 {
+		t.Errorf("cleared %q, %v", cleared, err)
+	}
+	if _, err := i.Step(t.Context(), "shop-operator"); fmt.Sprint(err) != "client shop-operator (system:serviceaccount:ns:operator) is not paused: pause it first" {
+		t.Error(err)
+	}
+	if _, err := i.Stop(t.Context(), []string{"kubectl (admin)"}); err == nil {
+		t.Error("a client was stopped")
+	}
+}
+
+// A connection can be taken over, and a response be flushed, through the recorder.
+func TestConnectionsCanBeHijackedAndFlushed(t *testing.T) {
+	f := newFixture(t)
+	flushed := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		f.clients.Handle(w, req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.URL.Path == sites {
+				w.(http.Flusher).Flush()
+				<-flushed
+				return
+			}
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\nhello\n")
+		}))
+	}))
+	defer srv.Close()
+	resp, err := http.Get(srv.URL + sites) // returns when the header has been flushed
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(flushed)
+	resp.Body.Close()
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /api/v1/namespaces/ns/pods/web/exec HTTP/1.1\r\nHost: x\r\nUser-Agent: kubectl/1\r\n\r\n")
+	data, err := io.ReadAll(bufio.NewReader(conn))
+	if err != nil || !strings.HasSuffix(string(data), "hello\n") {
+		t.Errorf("%q, %v", data, err)
+	}
+	calls, _ := f.records()
+	if last := calls[len(calls)-1]; last.Status != http.StatusSwitchingProtocols || last.Subresource != "exec" || last.Object.Name != "web" {
+		t.Errorf("%+v", last)
+	}
+}
+
+// Requests on ctrlplane's own API pass whatever intervention is set.
+func TestOwnAPIIsExempt(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
+	i := f.clients.Interventions()
+	for _, set := range []func() ([]string, error){
+		func() ([]string, error) { return i.Pause(t.Context(), []string{control.AllControllers}) },
+		func() ([]string, error) {
+			return i.Fail(t.Context(), []string{"kubectl"}, control.Fault{Rate: 1, Code: "500"})
+		},
+	} {
+		if _, err := set(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	passed := false
+	req := httptest.NewRequestWithContext(t.Context(), "POST", "/ctrlplane/v1/clients/resume", nil)
+	req.Header.Set("User-Agent", kubectlAgent)
+	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true }))
+	if !passed {
+		t.Error("the request did not pass")
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	c := New(Config{Observer: o, OwnPath: "/ctrlplane"})
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest("GET", sites+"/shop", nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Handle(w, req, operator, next)
+	}
+}
+
+func BenchmarkWatchEvent(b *testing.B) {
+	req := httptest.NewRequest("GET", sites+"?watch=1", nil)
+	w := newWatch(req, &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}})
+	w.begin("application/json;stream=watch")
+	event := []byte(frame("MODIFIED", strings.TrimSuffix(object("Site", "shop", "u", "7", "o"), "}")+`,"spec":{"text":"`+strings.Repeat("x", 3000)+`"}}`))
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	for b.Loop() {
+		w.sent(event)
+	}
+}

@@ -1,0 +1,209 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// Interventions returns the interventions in clients. Names are those of clients, or of
+// programs with one client. Clients cannot be stopped, started or scaled.
+func (c *Clients) Interventions() control.Interventions { return interventions{c} }
+
+type interventions struct{ *Clients }
+
+var errOwnProcess = errors.New("a client is a process of its own: it cannot be stopped, started or scaled from here: pause it, or make its calls fail")
+
+// Stop implements control.Interventions.
+func (i interventions) Stop(context.Context, []string) ([]string, error) {
+	return nil, usage.Errorf("%w", errOwnProcess)
+}
+
+// Start implements control.Interventions.
+func (i interventions) Start(context.Context, []string) ([]string, error) {
+	return nil, usage.Errorf("%w", errOwnProcess)
+}
+
+// Scale implements control.Interventions.
+func (i interventions) Scale(context.Context, []string, int) ([]string, error) {
+	return nil, usage.Errorf("%w", errOwnProcess)
+}
+
+// Pause implements control.Interventions.
+func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
+	return i.apply(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
+}
+
+// Resume implements control.Interventions.
+func (i interventions) Resume(_ context.Context, names []string) ([]string, error) {
+	return i.clear(names, (*intervene.Gate).Resume)
+}
+
+// Delay implements control.Interventions.
+func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
+	if d <= 0 {
+		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
+	}
+	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+}
+
+// Fail implements control.Interventions.
+func (i interventions) Fail(_ context.Context, names []string, f control.Fault) ([]string, error) {
+	if err := intervene.ValidateFault(f); err != nil {
+		return nil, err
+	}
+	return i.apply(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+}
+
+// Clear implements control.Interventions.
+func (i interventions) Clear(_ context.Context, names []string) ([]string, error) {
+	return i.clear(names, (*intervene.Gate).ClearFaults)
+}
+
+// Step implements control.Interventions.
+func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	cl, err := i.resolveOne(name)
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
+	defer cancel()
+	step, err := cl.gate.Step(ctx, wait)
+	switch {
+	case errors.Is(err, intervene.ErrNotPaused):
+		return nil, usage.Errorf("client %s is %w", cl.name, intervene.ErrNotPaused)
+	case err != nil:
+		return nil, fmt.Errorf("client %s: %w", cl.name, err)
+	}
+	return step, nil
+}
+
+// HeldWrites implements control.Interventions.
+func (i interventions) HeldWrites(_ context.Context, name string, limit int) (list control.HeldWriteList, err error) {
+	cl, err := i.resolveOne(name)
+	if err != nil {
+		return list, err
+	}
+	_, paused := cl.gate.Describe()
+	list = control.HeldWriteList{Controller: cl.name, Paused: paused, Items: []control.HeldWrite{}}
+	list.Items, list.Total = cl.gate.HeldWrites(limit)
+	return list, nil
+}
+
+// apply changes the gates of clients in parallel, and returns the names of these clients.
+func (i interventions) apply(names []string, change func(*intervene.Gate) error) ([]string, error) {
+	list, err := i.resolve(names)
+	if err != nil {
+		return nil, err
+	}
+	errs, changed := make([]error, len(list)), make([]string, len(list))
+	var wg sync.WaitGroup
+	for n, cl := range list {
+		changed[n] = cl.name
+		wg.Go(func() {
+			if err := change(cl.gate); err != nil {
+				errs[n] = fmt.Errorf("client %s: %w", cl.name, err)
+			}
+			i.publishState(cl)
+		})
+	}
+	wg.Wait()
+	return changed, errors.Join(errs...)
+}
+
+// clear removes an intervention from the gates of clients, and returns the names of the
+// clients that had it.
+func (i interventions) clear(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
+	list, err := i.resolve(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, cl := range list {
+		if remove(cl.gate) {
+			cleared = append(cleared, cl.name)
+			i.publishState(cl)
+		}
+	}
+	return cleared, nil
+}
+
+// publishState records the interventions that are set.
+func (i interventions) publishState(cl *client) {
+	if i.config.Observer == nil {
+		return
+	}
+	e := &observe.ControllerChanged{Controller: cl.name, State: "running"}
+	var paused bool
+	if e.Reason, paused = cl.gate.Describe(); paused {
+		e.State = "paused"
+	}
+	i.config.Observer.Append(e)
+}
+
+func (i interventions) resolveOne(name string) (*client, error) {
+	if name == control.AllControllers {
+		return nil, usage.Errorf("name one client")
+	}
+	list, err := i.resolve([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// resolve returns the clients, each once, with these names or programs.
+func (i interventions) resolve(names []string) (list []*client, err error) {
+	known := i.sorted()
+	if slices.Equal(names, []string{control.AllControllers}) {
+		return known, nil
+	}
+	if len(names) == 0 {
+		return nil, usage.Errorf(`no client is named: "ctrlplane clients" lists them`)
+	}
+	for _, name := range names {
+		cl, err := findClient(known, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, cl) {
+			list = append(list, cl)
+		}
+	}
+	return list, nil
+}
+
+func findClient(known []*client, name string) (*client, error) {
+	var found []*client
+	var names []string
+	for _, cl := range known {
+		program, _, _ := strings.Cut(cl.name, " (")
+		if cl.name == name {
+			return cl, nil
+		}
+		if program == name {
+			found = append(found, cl)
+		}
+		names = append(names, cl.name, program)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, usage.Errorf("unknown client %q: %s", name, suggest.Hint(name, names, `"ctrlplane clients" lists those that have sent a request`))
+	}
+	var full []string
+	for _, cl := range found {
+		full = append(full, fmt.Sprintf("%q", cl.name))
+	}
+	return nil, usage.Errorf("%q is the program of %d clients: name one of %s", name, len(found), strings.Join(full, ", "))
+}

@@ -1,0 +1,45 @@
+package clients
+
+import (
+	"cmp"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// maxText is the longest program name, and part of it the longest user agent, that is
+// kept.
+const maxText = 256
+
+// clientName returns PROGRAM (USER).
+func clientName(id identity) string {
+	return programName(id.userAgent) + " (" + cmp.Or(cleanText(id.user), "not authenticated") + ")"
+}
+
+// programName returns the program of a user agent such as "kubectl/v1.37.1 (linux/amd64)
+// kubernetes/8e2d1c5". Debuggers add a number to the name of a program, which changes with
+// each build.
+func programName(userAgent string) string {
+	first, _, _ := strings.Cut(cleanText(userAgent), " ")
+	name, _, _ := strings.Cut(first, "/")
+	if strings.HasPrefix(name, "__debug_bin") {
+		name = "__debug_bin"
+	}
+	name = strings.TrimSuffix(path.Base(name), ".exe")
+	if name == "" || name == "." {
+		return "unknown program"
+	}
+	return name
+}
+
+// cleanText returns a text that a client has chosen without control characters, and not
+// longer than is useful.
+func cleanText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s[:min(len(s), maxText)])
+	return strings.TrimSpace(s)
+}

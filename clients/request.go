@@ -1,0 +1,227 @@
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/responsewriter"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// maxParsedBody is how much of a response is parsed: enough for the object of a write,
+// whose names and versions precede what may be long.
+const maxParsedBody = 256 << 10
+
+// request records one request. It is the ResponseWriter of the request, too.
+type request struct {
+	http.ResponseWriter
+	observer *observe.Observer
+	client   *client
+	req      *http.Request
+	call     *observe.Called
+	watch    *watch // nil if it is none
+	lasts    bool   // it is a stream: it is recorded when it begins
+
+	status   int
+	body     *bytes.Buffer // the beginning of the response to a write, or of an error
+	recorded atomic.Bool
+}
+
+func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Info) *request {
+	r := &request{observer: o, client: cl, req: req, call: recording.DescribeRequest(req)}
+	c := r.call
+	c.Began, c.Controller = time.Now(), cl.name
+	c.Client = cl.caller.Load()
+	if as := req.Header.Get("Impersonate-User"); as != "" {
+		impersonating := *c.Client
+		impersonating.Impersonates = cleanText(as)
+		c.Client = &impersonating
+	}
+	if c.IsWrite() {
+		c.FieldManager = fieldManager(req)
+	}
+	switch {
+	case c.Verb == "watch":
+		r.watch, r.lasts = newWatch(req, c), true
+		c.ResourceVersion = r.watch.ResourceVersion
+	case isStream(c.Subresource):
+		r.lasts = true
+	}
+	cl.countRequest(c.Began)
+	cl.inFlight.Add(1)
+	return r
+}
+
+// fieldManager returns the field manager of a write, as the API server determines it.
+func fieldManager(req *http.Request) string {
+	if strings.Contains(req.URL.RawQuery, "fieldManager") {
+		if m := req.URL.Query().Get("fieldManager"); m != "" {
+			return cleanText(m)
+		}
+	}
+	first, _, _ := strings.Cut(req.UserAgent(), "/")
+	return path.Base(cleanText(cmp.Or(first, "unknown")))
+}
+
+func isStream(subresource string) bool {
+	switch subresource {
+	case "exec", "attach", "portforward", "proxy", "log":
+		return true
+	}
+	return false
+}
+
+// wrap returns w such that r sees the response. It can be flushed and hijacked if w can.
+func (r *request) wrap(w http.ResponseWriter) http.ResponseWriter {
+	r.ResponseWriter = w
+	wrapped := responsewriter.WrapForHTTP1Or2(r)
+	if h, ok := wrapped.(http.Hijacker); ok {
+		return hijackable{wrapped.(flushable), h, r}
+	}
+	return wrapped
+}
+
+// flushable is what every connection of the API server can do.
+type flushable interface {
+	responsewriter.UserProvidedDecorator
+	responsewriter.CloseNotifierFlusher
+}
+
+// hijackable is a response on a connection that can be taken over.
+type hijackable struct {
+	flushable
+	http.Hijacker
+	request *request
+}
+
+// Hijack records the request: the rest of it is not HTTP.
+func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	h.request.status = http.StatusSwitchingProtocols
+	h.request.record()
+	return h.Hijacker.Hijack()
+}
+
+// Unwrap implements responsewriter.UserProvidedDecorator.
+func (r *request) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *request) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.begin(status)
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// begin notes the status of the response.
+func (r *request) begin(status int) {
+	r.status = status
+	if status >= http.StatusBadRequest || r.call.IsWrite() && !r.lasts {
+		r.body = bodies.Get().(*bytes.Buffer)
+		return
+	}
+	if r.watch != nil {
+		r.watch.begin(r.Header().Get("Content-Type"))
+		r.client.addWatch(r.watch)
+	}
+	if r.lasts {
+		r.record()
+	}
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// Write implements http.ResponseWriter.
+func (r *request) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.begin(http.StatusOK)
+	}
+	if r.body != nil {
+		if room := maxParsedBody - r.body.Len(); room > 0 {
+			r.body.Write(p[:min(room, len(p))])
+		}
+	}
+	n, err := r.ResponseWriter.Write(p)
+	if r.watch != nil && err == nil {
+		r.watch.sent(p)
+	}
+	return n, err
+}
+
+// finish records the request when its handler has returned.
+func (r *request) finish() {
+	if r.watch != nil {
+		r.client.removeWatch(r.watch)
+	}
+	r.record()
+	if r.body != nil {
+		r.body.Reset()
+		bodies.Put(r.body)
+		r.body = nil
+	}
+}
+
+// record records the request, once.
+func (r *request) record() {
+	if r.recorded.Swap(true) {
+		return
+	}
+	r.client.inFlight.Add(-1)
+	now := time.Now()
+	c := r.call
+	c.Took, c.Status = now.Sub(c.Began), r.status
+	if c.Status == 0 {
+		c.Error = "the client went away before it was answered"
+	}
+	var object recording.ResponseSummary
+	if r.body != nil && r.Header().Get("Content-Encoding") == "" {
+		object = recording.ParseResponse(r.Header().Get("Content-Type"), r.body.Bytes())
+		object.AddTo(c)
+	}
+	r.complete(object)
+	r.client.countCall(c, now)
+	if !r.isWorthRecording() {
+		return
+	}
+	if c.IsWrite() {
+		c.Cause = r.client.likelyCause(r, object)
+		if !c.Failed() {
+			r.client.noteWrite(c.ResourceVersion)
+		}
+	}
+	r.observer.AppendAt(c, now)
+}
+
+// complete adds what a controller's call does not need: the kind of a custom resource,
+// and an error without what may be secret.
+func (r *request) complete(object recording.ResponseSummary) {
+	c := r.call
+	if c.Object.Kind == "" && (c.Subresource == "" || c.Subresource == "status") && object.Kind != "Status" && c.Verb != "deletecollection" {
+		c.Object.Kind = object.Kind
+	}
+	if !c.Failed() || c.Status == 0 {
+		return
+	}
+	// A message may quote what was sent.
+	if c.Object.Group == "" && c.Object.Resource == "secrets" || c.Error == "" {
+		c.Error = fmt.Sprintf("%d %s", c.Status, cmp.Or(object.Reason, http.StatusText(c.Status)))
+	}
+}
+
+// isWorthRecording reports whether a request gets a record: any for a resource, and
+// others that fail or write. Clients ask for discovery and health all the time.
+func (r *request) isWorthRecording() bool {
+	isResource := !strings.HasPrefix(r.call.Object.Resource, "/")
+	return isResource || r.call.Failed() || r.call.IsWrite()
+}

@@ -1,0 +1,115 @@
+package clients
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// keptEvents is the number of events that a watch remembers, to find the cause of a
+// write.
+const keptEvents = 64
+
+// watch is an open watch. Its lock is held for moments only.
+type watch struct {
+	observe.ClientWatch
+	conn   string // of the client
+	object observe.Object
+
+	parse func([]byte) recording.WatchEvent // nil if the format is unknown
+
+	mu      sync.Mutex
+	initial bool    // the initial events have not all been sent
+	events  []event // the last ones, in a ring
+	next    int     // of events
+}
+
+// event is an event that was sent to a client.
+type event struct {
+	at      time.Time
+	change  observe.Change
+	object  observe.Object
+	version string
+	owners  []recording.OwnerReference
+	seq     uint64 // of its record; 0 = it has none
+}
+
+func newWatch(req *http.Request, call *observe.Called) *watch {
+	q := req.URL.Query()
+	w := &watch{conn: req.RemoteAddr, object: call.Object}
+	w.ClientWatch = observe.ClientWatch{
+		Resource: groupResource(call.Object), Namespace: call.Object.Namespace, Name: call.Object.Name,
+		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
+		Since: call.Began, ResourceVersion: cleanText(q.Get("resourceVersion")),
+	}
+	w.initial = q.Get("sendInitialEvents") == "true"
+	// A compressed stream could not be read here. Upstream compresses a watch that begins
+	// with a list.
+	req.Header.Del("Accept-Encoding")
+	return w
+}
+
+func groupResource(o observe.Object) string {
+	if o.Group == "" {
+		return o.Resource
+	}
+	return o.Resource + "." + o.Group
+}
+
+// begin is called when the response begins.
+func (w *watch) begin(contentType string) { w.parse = recording.WatchEventParser(contentType) }
+
+var changes = map[string]observe.Change{"ADDED": observe.Added, "MODIFIED": observe.Updated, "DELETED": observe.Deleted}
+
+// sent is called with each event after it was sent.
+func (w *watch) sent(frame []byte) {
+	if w.parse == nil {
+		w.count()
+		return
+	}
+	e := w.parse(frame)
+	change := changes[e.Type]
+	if change == "" {
+		if e.Object.InitialEventsEnd {
+			w.mu.Lock()
+			w.initial = false
+			w.mu.Unlock()
+		}
+		return
+	}
+	m := &e.Object.Metadata
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.initial && change == observe.Added {
+		change = observe.Listed
+	}
+	o := w.object
+	o.Kind, o.Namespace, o.Name, o.UID = e.Object.Kind, m.Namespace, m.Name, m.UID
+	w.Delivered++
+	w.LastTime = now
+	sent := event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences}
+	if len(w.events) < keptEvents {
+		w.events = append(w.events, sent)
+		return
+	}
+	w.events[w.next] = sent
+	w.next = (w.next + 1) % keptEvents
+}
+
+// count counts an event that cannot be read.
+func (w *watch) count() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Delivered++
+	w.LastTime = time.Now()
+}
+
+func (w *watch) snapshot() observe.ClientWatch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ClientWatch
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/inspect"
+)
+
+// viewSource is what the live view needs of a control plane: its records, its objects
+// and interventions.
+type viewSource struct {
+	observe.Source
+	observe.Inspector
+	control.Interventions
+	clients control.Interventions
+}
+
+// ClientInterventions implements live.ClientIntervener.
+func (v viewSource) ClientInterventions() control.Interventions { return v.clients }
+
+// newViewSource combines src and the interventions in controllers and clients with the objects that cfg gives access to.
+func newViewSource(src observe.Source, interventions, clients control.Interventions, cfg *rest.Config) (viewSource, error) {
+	objects, err := inspect.New(cfg)
+	if err != nil {
+		return viewSource{}, err
+	}
+	return viewSource{src, objects, interventions, clients}, nil
+}
+
+// restConfig is the client configuration of the running control plane.
+func (t *target) restConfig() (*rest.Config, error) {
+	dir, err := t.runningDataDir()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, ctrlplane.KubeconfigFile))
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// controlClient is a client of the running control plane's own API.
+func (t *target) controlClient() (*controlrest.Client, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return controlrest.NewClient(cfg)
+}
+
+// connectView connects to the running control plane and takes a first snapshot of it.
+func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot, error) {
+	cfg, err := t.restConfig()
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	client, err := controlrest.NewClient(cfg)
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	s, err := client.Snapshot(ctx)
+	if err != nil {
+		return viewSource{}, observe.Snapshot{}, err
+	}
+	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), cfg)
+	return src, s, err
+}

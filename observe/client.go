@@ -1,0 +1,50 @@
+package observe
+
+import "time"
+
+// Client describes a program outside of the process that uses the API server. One that
+// restarts is the same client: its name is made of program and user.
+type Client struct {
+	Name string `json:"name"` // PROGRAM (USER)
+	Caller
+	State  string `json:"state"`            // running, or paused if its writes are held
+	Reason string `json:"reason,omitempty"` // which interventions are set
+	Held   int    `json:"held,omitempty"`   // held writes
+
+	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
+	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
+	Reads       int64   `json:"reads"`       // calls, as of a controller
+	Changes     int64   `json:"changes"`     // calls that are writes
+	Errors      int64   `json:"errors"`      // calls that failed, except conflicts and reads of objects that do not exist
+	Conflicts   int64   `json:"conflicts"`
+	InFlight    int64   `json:"inFlight"` // requests without an answer, watches excluded
+
+	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// Last is its last call and LastTime when that was answered.
+	Last     *Called   `json:"last,omitempty"`
+	LastTime time.Time `json:"lastTime,omitzero"`
+}
+
+// ClientWatch is an open watch of a client.
+type ClientWatch struct {
+	Resource      string    `json:"resource"` // RESOURCE or RESOURCE.GROUP
+	Namespace     string    `json:"namespace,omitempty"`
+	Name          string    `json:"name,omitempty"` // of the only object that is watched
+	LabelSelector string    `json:"labelSelector,omitempty"`
+	FieldSelector string    `json:"fieldSelector,omitempty"`
+	Since         time.Time `json:"since"`
+	// ResourceVersion is the version from which the client asked for events; empty if
+	// for all objects.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Delivered counts the events that were delivered, bookmarks excluded.
+	Delivered int64     `json:"delivered"`
+	LastTime  time.Time `json:"lastTime,omitzero"` // of the last event
+}
+
+// Caller is who made a call from outside of the process.
+type Caller struct {
+	User         string   `json:"user,omitempty"` // empty if the request was not authenticated
+	Groups       []string `json:"groups,omitempty"`
+	UserAgent    string   `json:"userAgent,omitempty"`
+	Impersonates string   `json:"impersonates,omitempty"` // the user as whom it acts, if another
+}

@@ -1,0 +1,159 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// ClientIntervener is a source that can intervene in clients.
+type ClientIntervener interface {
+	ClientInterventions() control.Interventions
+}
+
+// openClients opens the list of clients.
+func (m model) openClients() model {
+	if onClients(m) {
+		return m
+	}
+	s := m.newScreen(clientsScreen)
+	s.feed.stream, m = m.newStream(s)
+	return m.pushScreen(s)
+}
+
+// findClient returns the client with a sanitized name.
+func (m model) findClient(name string) (observe.Client, bool) {
+	for _, c := range m.snapshot.Clients {
+		if words.OneLine(c.Name) == name {
+			return c, true
+		}
+	}
+	return observe.Client{}, false
+}
+
+// interventionsIn returns the interventions that apply to a controller or client; nil if
+// there are none.
+func (m model) interventionsIn(name string) control.Interventions {
+	if _, is := m.findClient(name); is {
+		return m.clientInterventions
+	}
+	return m.interventions
+}
+
+// The widths of the columns after the name, and the least of the name and of the last
+// request.
+const (
+	clientRateWidth     = 6
+	clientErrorWidth    = 6
+	clientConflictWidth = 9
+	clientWatchWidth    = 20
+	minClientWidth      = 18
+)
+
+// clientLines draws the list of clients in w columns and h rows.
+func (m model) clientLines(w, h int) []string {
+	s := m.currentScreen()
+	focused := s.focus == upperPane
+	list := m.snapshot.Clients
+	name, last := m.clientWidths(w)
+	tail := m.theme.ellipsis()
+	head := alignLeft("CLIENT", name, tail) + alignRight("REQ/S", clientRateWidth+columnGap, tail) + alignRight("ERRORS", clientErrorWidth+columnGap, tail) +
+		alignRight("CONFLICTS", clientConflictWidth+columnGap, tail) + spaces(columnGap) + alignLeft("WATCHES", clientWatchWidth, tail)
+	if last > 0 {
+		head += spaces(columnGap) + alignLeft("LAST REQUEST", last, tail)
+	}
+	lines := []string{
+		m.titleLine("Clients", ui.CountNoun(len(list), "program")+" outside of the control plane", focused, w),
+		m.theme.renderLine(line{{spaces(tableMargin) + head, faint}}, w, false),
+	}
+	if len(list) == 0 {
+		return append(lines, m.theme.renderLine(styledLine("  no client has sent a request yet", faint), w, false))
+	}
+	l := s.view.clampToList(len(list), h-2)
+	for i := l.top; i < len(list) && i < l.top+h-2; i++ {
+		selected := focused && i == l.cursor
+		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.clientRow(list[i], name, last)...), w, selected))
+	}
+	return lines
+}
+
+// clientWidths returns the widths of the name and of the last request, which is left out
+// where there is no room.
+func (m model) clientWidths(w int) (name, last int) {
+	for _, c := range m.snapshot.Clients {
+		name = max(name, textWidth(words.OneLine(c.Name)))
+	}
+	rest := w - tableMargin - clientRateWidth - clientErrorWidth - clientConflictWidth - clientWatchWidth - 4*columnGap
+	if rest < 2*minClientWidth+columnGap {
+		return max(min(name, rest), minClientWidth), 0
+	}
+	name = max(min(name, rest-columnGap-minClientWidth), minClientWidth)
+	return name, rest - columnGap - name
+}
+
+func (m model) clientRow(c observe.Client, name, last int) line {
+	tail := m.theme.ellipsis()
+	nameStyle := plain
+	if c.State == statePaused || c.Reason != "" {
+		nameStyle = caution
+	}
+	number := func(n int64, w int, st style) span {
+		if n == 0 {
+			return span{alignRight(m.theme.zeroMark(), w, tail), faint}
+		}
+		return span{alignRight(formatShort(n), w, tail), st}
+	}
+	rate := span{alignRight(m.theme.zeroMark(), clientRateWidth+columnGap, tail), faint}
+	if text := formatRate(c.RequestRate); text != "" {
+		rate = span{alignRight(text, clientRateWidth+columnGap, tail), strong}
+	}
+	watches := ui.DescribeWatches(c.Watches, 2)
+	if m.theme.ascii {
+		watches = strings.ReplaceAll(watches, "×", "x")
+	}
+	row := line{
+		{alignLeft(words.OneLine(c.Name), name, tail), nameStyle}, rate,
+		number(c.Errors, clientErrorWidth+columnGap, bad), number(c.Conflicts, clientConflictWidth+columnGap, caution),
+		{spaces(columnGap) + alignLeft(words.OneLine(watches), clientWatchWidth, tail), plain},
+	}
+	if last > 0 {
+		row = append(row, span{spaces(columnGap) + alignLeft(words.OneLine(ui.DescribeLastRequest(c)), last, tail), faint})
+	}
+	return row
+}
+
+// addClientDetails adds the details of a client.
+func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
+	s.addField("user", words.OneLine(c.User))
+	s.addField("user agent", words.OneLine(c.UserAgent))
+	state := line{{words.OneLine(c.State), stateStyle(c.State)}}
+	if c.Reason != "" {
+		state = append(state, span{": " + words.OneLine(c.Reason), plain})
+	}
+	s.addEntry("state", 0, state)
+	if m.inProgress != "" {
+		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
+	}
+	s.addField("totals", fmt.Sprintf("%s (%s/s), %s, %s, %s, %s", ui.CountNoun(c.Requests, "request"), strconv.FormatFloat(c.RequestRate, 'f', 1, 64),
+		ui.CountNoun(c.Reads, "read"), ui.CountNoun(c.Changes, "write"), ui.CountNoun(c.Errors, "error"), ui.CountNoun(c.Conflicts, "conflict")))
+	if c.Last != nil {
+		s.addField("last", words.OneLine(ui.DescribeLastRequest(c))+", "+formatAge(m.snapshot.Time.Sub(c.LastTime))+" ago")
+	}
+	for i, w := range c.Watches {
+		what := w.Resource
+		for _, limit := range []string{w.Namespace, w.Name, w.LabelSelector, w.FieldSelector} {
+			if limit != "" {
+				what += " " + limit
+			}
+		}
+		s.addEntry("watches", i, line{{words.OneLine(what), plain}, {"  " + ui.CountNoun(w.Delivered, "event") + ", open for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
+	}
+	if len(c.Watches) == 0 {
+		s.addField("watches", "none")
+	}
+}

@@ -1,0 +1,83 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// clientsSnapshot has clients of all kinds.
+func clientsSnapshot() observe.Snapshot {
+	s := idleSnapshot()
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "shop", Name: "shop"}
+	watch := func(resource string) observe.ClientWatch {
+		return observe.ClientWatch{Resource: resource, Namespace: "shop", Since: startTime, Delivered: 12}
+	}
+	s.Clients = []observe.Client{
+		{Name: "curl (not authenticated)", State: stateRunning, Requests: 1, Errors: 1, Last: &observe.Called{Verb: "get", Object: observe.Object{Resource: "/api"}, Status: 401}, LastTime: testNow},
+		{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl/v1.37.1 (linux/amd64)"}, State: stateRunning, Requests: 120, RequestRate: 1.2, Reads: 100, Changes: 20,
+			Last: &observe.Called{Verb: "patch", Object: site, Status: 200}, LastTime: testNow.Add(-3 * time.Second)},
+		{Name: "shop-operator (system:serviceaccount:shop:operator)", Caller: observe.Caller{User: "system:serviceaccount:shop:operator"}, State: statePaused, Reason: "its writes are held", Held: 2,
+			Requests: 52_000, RequestRate: 41.5, Conflicts: 12, Errors: 3,
+			Watches: []observe.ClientWatch{watch("deployments.apps"), watch("services"), watch("services"), watch("sites.example.com")},
+			Last:    &observe.Called{Verb: "update", Object: site, Subresource: "status", Status: 409, Conflict: true}, LastTime: testNow.Add(-time.Second)},
+	}
+	return s
+}
+
+func TestClientScreens(t *testing.T) {
+	o := Options{Source: &fixedSource{snapshot: clientsSnapshot(), records: sampleRecords()}, NoColor: true}
+	for _, tc := range []struct {
+		name string
+		w, h int
+		keys []string
+	}{
+		{"clients", 100, 30, []string{"c", "j"}},
+		{"clients wide", 160, 30, []string{"c"}},
+		{"clients narrow", 60, 15, []string{"c"}},
+		{"client", 100, 30, []string{"c", "G", "enter"}},
+		{"with clients", 100, 30, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := pressKeys(t, newTestModel(t, o, tc.w, tc.h), tc.keys...)
+			expectScreen(t, tc.name, m)
+		})
+	}
+}
+
+// clientSource is a source whose interventions in controllers and clients differ.
+type clientSource struct {
+	*intervenableSource
+	clients *intervenableSource
+}
+
+func (c clientSource) ClientInterventions() control.Interventions { return c.clients }
+
+func TestKeysInterveneInClients(t *testing.T) {
+	src := clientSource{&intervenableSource{fixedSource: &fixedSource{snapshot: clientsSnapshot()}}, &intervenableSource{stepped: &control.SteppedWrite{Status: 200}}}
+	m := newTestModel(t, Options{Source: src}, 100, 30)
+	press := func(keys ...string) {
+		for _, key := range keys {
+			next, cmd := m.handleKey(keyMsg(key))
+			if m = next; cmd != nil {
+				m = sendMsgs(t, m, cmd())
+			}
+		}
+	}
+	press("c", "j", "p", "j", "s", "p", "x")
+	want := []string{"pause kubectl (kubernetes-admin)", "step shop-operator (system:serviceaccount:shop:operator)", "resume shop-operator (system:serviceaccount:shop:operator)"}
+	if !slices.Equal(src.clients.calls, want) || len(src.calls) != 0 {
+		t.Errorf("clients: %q, controllers: %q", src.clients.calls, src.calls)
+	}
+	if m.confirming != nil || !strings.Contains(m.message, "process of its own") {
+		t.Errorf("x: %q", m.message)
+	}
+	press("esc")
+	if !onQueues(m) {
+		t.Error("esc does not go back")
+	}
+}
