@@ -74,7 +74,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
-	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: &p.commands, Logger: p.log.With("component", kubeletName)})
+	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, Logger: p.log.With("component", kubeletName)})
 	if err != nil {
 		return err
 	}

@@ -66,9 +66,9 @@ type controlPlane struct {
 	apiHandler  *loopback.DeferredHandler // the API server's, for clients inside the process
 	api         *apiserver.Server
 	kubelets    *kubelet.Server
-	commands    container.Runtime // of the containers of simulated nodes
-	lease       *lease            // nil without leader election
-	leadership  *leadership       // nil without leader election
+	commands    *container.Runtime // of the containers of simulated nodes
+	lease       *lease             // nil without leader election
+	leadership  *leadership        // nil without leader election
 	snapshots   *snapshotservice.Service
 	kubeconfig  *clientcmdapi.Config
 	url         string
@@ -79,6 +79,9 @@ type controlPlane struct {
 
 func newControlPlane(config *Server) *controlPlane {
 	return &controlPlane{
+		// Apart, because client-go's transports keep the kubelets, which keep it: the control
+		// plane must not live on with them.
+		commands:   &container.Runtime{},
 		config:     config,
 		log:        slog.New(slog.DiscardHandler),
 		startEnded: make(chan struct{}),

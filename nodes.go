@@ -31,7 +31,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		Zones:      c.Zones,
 		ProviderID: cloud.ProviderID,
 		CheckPod:   metricsapi.CheckAnnotations,
-		Commands:   &p.commands,
+		Commands:   p.commands,
 		Stages:     c.Count > 0,
 		Recorder:   p.recorderFor(kubeletName),
 		Logger:     p.log.With("component", kubeletName),

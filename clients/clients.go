@@ -75,7 +75,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		cl.gate.Handle(r.wrap(w), r.req, next)
 		return
 	}
-	r.call.Wrote = observe.CollectWrites(func() { cl.gate.Handle(r.wrap(w), r.req, next) })
+	observe.ServeCall(cl.name, &r.call.Wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
 }
 
 // clientOf returns the client that sends a request.

@@ -115,7 +115,9 @@ func (gc *crdAwareGC) resyncKinds(ctx context.Context, changed <-chan struct{}) 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		gc.garbageCollector.Sync(ctx, gc.discovery, crdSyncPeriod)
+		for ctx.Err() == nil {
+			gc.syncOnce(ctx)
+		}
 	}()
 	select {
 	case <-changed:
@@ -125,4 +127,13 @@ func (gc *crdAwareGC) resyncKinds(ctx context.Context, changed <-chan struct{}) 
 	cancel()
 	<-ended
 	return changedAgain
+}
+
+// syncOnce lasts crdSyncPeriod. A call of Sync sets the monitors when the kinds differ
+// from those that it has read before, so each is a new one: upstream's own loop may have
+// set them in the meantime, to kinds that it had read before the change.
+func (gc *crdAwareGC) syncOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, crdSyncPeriod)
+	defer cancel()
+	gc.garbageCollector.Sync(ctx, gc.discovery, 2*crdSyncPeriod)
 }

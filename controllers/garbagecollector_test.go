@@ -3,7 +3,11 @@ package controllers
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
@@ -29,4 +33,38 @@ func TestGarbageCollectorOfOtherTypeIsRefused(t *testing.T) {
 	if gc, err := newCRDAwareGC(app.ControllerContext{}, nil); gc != nil || err != nil {
 		t.Errorf("a garbage collector that declines to run: %v, %v", gc, err)
 	}
+}
+
+// monitoringGC compares the kinds with those of the last time, as upstream's Sync does.
+type monitoringGC struct {
+	garbageCollector
+	kinds, monitored string
+}
+
+func (gc *monitoringGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface, period time.Duration) {
+	known := ""
+	wait.UntilWithContext(ctx, func(context.Context) {
+		if known != gc.kinds {
+			known, gc.monitored = gc.kinds, gc.kinds
+		}
+	}, period)
+}
+
+// Upstream's own loop may have read the kinds before a change, and set the monitors
+// after it: it reads them again after 30 s only.
+func TestNewKindIsMonitoredAlthoughUpstreamRemovesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		upstream := &monitoringGC{kinds: "pods widgets"}
+		gc := &crdAwareGC{garbageCollector: upstream}
+		ended := make(chan bool)
+		go func() { ended <- gc.resyncKinds(t.Context(), nil) }()
+		synctest.Wait()
+		if upstream.monitored != "pods widgets" {
+			t.Errorf("monitored: %q", upstream.monitored)
+		}
+		upstream.monitored = "pods"
+		if changedAgain := <-ended; changedAgain || upstream.monitored != "pods widgets" {
+			t.Errorf("monitored after a late update of upstream: %q", upstream.monitored)
+		}
+	})
 }

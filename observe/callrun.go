@@ -52,13 +52,10 @@ func (c *callRun) end() []Written {
 	return list
 }
 
-// CollectWrites runs serve, which serves a call that is recorded elsewhere, and returns
-// what the storage has written meanwhile, in the goroutines that serve the call.
-func CollectWrites(serve func()) []Written {
+// ServeCall runs serve, which serves a call of a client outside of the process, and sets
+// wrote to what the storage has written meanwhile. name is the client's, for profiles.
+func ServeCall(name string, wrote *[]Written, serve func()) {
 	run := &callRun{}
-	runInScope(&scope{labels: foreignLabels, call: run}, serve)
-	return run.end()
+	defer func() { *wrote = run.end() }()
+	runInScope(&scope{labels: []label{{labelKey, name}}, call: run}, serve)
 }
-
-// foreignLabels label the goroutines that serve calls of other processes.
-var foreignLabels = []label{{labelKey, "client"}}

@@ -31,6 +31,8 @@ await_quiet() {
 }
 
 set -m # the other build is a process group of its own, which ends with the round
+beside=
+trap '[ -z "$beside" ] || kill -TERM -- "-$beside" 2>/dev/null || true' EXIT
 failed=0
 for round in $(seq "$rounds"); do
   await_quiet

@@ -44,12 +44,12 @@
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. Without records of delays: the controller
 //     received an event of the object. Likely.
-//   - ByWatch: a client outside of the process had received the event, on one of its own
-//     watches, when it sent the call, and the objects of the two are related: the same, owner
-//     and owned, of one owner, or one names the other. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Likely.
+//   - ByWatch: a client outside of the process had received the event, on one of its own
+//     watches, when it sent the call, and the objects of the two are related: the same, owner
+//     and owned, of one owner, or one names the other. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of

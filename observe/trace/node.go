@@ -42,8 +42,8 @@ const (
 	ByRetry    Rule = "retry"
 	BySync     Rule = "sync"
 	ByDelay    Rule = "delay"
-	ByWatch    Rule = "watch"
 	ByMerge    Rule = "merge"
+	ByWatch    Rule = "watch"
 )
 
 // Cause links a node to the node that caused it.

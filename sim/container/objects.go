@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -29,13 +30,14 @@ type objects struct {
 	mu         sync.Mutex
 	dependents map[podconfig.Reference]map[types.UID]bool
 	claims     map[string]*shell.Dir // by the name of the PersistentVolume
+	hostPaths  map[hostPath]*shell.Dir
 }
 
 var _ podconfig.Source = (*objects)(nil)
 
 func (o *objects) init(s *session) {
 	o.s = s
-	o.dependents, o.claims = map[podconfig.Reference]map[types.UID]bool{}, map[string]*shell.Dir{}
+	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]*shell.Dir{}, map[hostPath]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
 		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
@@ -227,6 +229,22 @@ func (o *objects) claim(ctx context.Context, namespace, name string) (*shell.Dir
 		o.claims[claim.Spec.VolumeName] = dir
 	}
 	return dir, nil
+}
+
+// hostPath is a folder of a simulated node.
+type hostPath struct{ node, path string }
+
+// hostDir returns a folder of a node, which is empty at first.
+func (o *objects) hostDir(node, name string) *shell.Dir {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at := hostPath{node, path.Clean(name)}
+	dir := o.hostPaths[at]
+	if dir == nil {
+		dir = shell.NewDir(maxVolumeBytes)
+		o.hostPaths[at] = dir
+	}
+	return dir
 }
 
 func (o *objects) forgetVolume(volume metav1.Object, deleted bool) {

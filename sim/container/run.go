@@ -3,7 +3,6 @@ package container
 import (
 	"cmp"
 	"context"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -63,11 +62,20 @@ func guessVariables(c *corev1.Container, args []string) []string {
 	return guessed
 }
 
-// MayRun reports whether a command may turn out to be one that can run, because it is
-// a file of a volume.
+// MayRun reports whether a command may turn out to be one that can run, because the
+// programs that are not known are files of its volumes.
 func MayRun(c *corev1.Container, args []string) bool {
-	return len(args) > 0 && path.IsAbs(args[0]) && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
-		return strings.HasPrefix(args[0], strings.TrimSuffix(m.MountPath, "/")+"/") || args[0] == m.MountPath
+	if len(args) == 0 || len(c.VolumeMounts) == 0 {
+		return false
+	}
+	unknown := UnknownPrograms(c, args)
+	return len(unknown) > 0 && !slices.ContainsFunc(unknown, func(name string) bool { return !isMounted(c, name) })
+}
+
+// isMounted reports whether a file is in a volume of a container.
+func isMounted(c *corev1.Container, name string) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return name == m.MountPath || strings.HasPrefix(name, strings.TrimSuffix(m.MountPath, "/")+"/")
 	})
 }
 
@@ -261,7 +269,8 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 	canRun := CanRun(c, r.args)
 	if !canRun && MayRun(c, r.args) {
 		if b, err := s.openBox(r, of, c); err == nil {
-			canRun = shell.RunsFile(b.files, r.args)
+			args := b.expand(r.args)
+			canRun = shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
 		}
 	}
 	if canRun {

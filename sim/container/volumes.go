@@ -106,6 +106,8 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		return dir, writeFiles(dir, files, fsGroup(of))
 	case v.PersistentVolumeClaim != nil:
 		return s.claim(ctx, of.Namespace, v.PersistentVolumeClaim.ClaimName)
+	case v.HostPath != nil:
+		return s.hostDir(of.Spec.NodeName, v.HostPath.Path), nil
 	case v.Ephemeral != nil:
 		return s.claim(ctx, of.Namespace, of.Name+"-"+v.Name)
 	}

@@ -63,13 +63,18 @@ func TestUnknown(t *testing.T) {
 		want string
 	}{
 		{[]string{"nginx"}, "[nginx]"},
-		{[]string{"sh", "-c", "echo a; exec nginx -g x; f() { :; }; f; $x; python | python; /opt/app; . ./x; ls"}, "[nginx python /opt/app]"},
+		{[]string{"sh", "-c", "echo a; exec nginx -g x; f() { :; }; f; $x; python | python; /opt/app; . ./x; ls; command -v curl"}, "[nginx python /opt/app]"},
 		{[]string{"sh", "-c", "if"}, "[]"},
 		{[]string{"sleep", "1"}, "[]"},
 	} {
 		if got := "[" + join(Unknown(tt.args)) + "]"; got != tt.want {
 			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
 		}
+	}
+	f := NewFS(0)
+	must(t, f.WriteFile("/opt/app", []byte("#!/bin/sh\n"), 0o755))
+	if got := UnknownFile(f, []string{"sh", "-c", "/opt/app; /opt/other"}); join(got) != "/opt/other" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -56,11 +56,19 @@ type node struct {
 func (n *node) isDir() bool  { return n.mode.IsDir() }
 func (n *node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
 
+// size is what the content of a node counts.
+func (n *node) size() int64 {
+	if n.isLink() {
+		return int64(len(n.target))
+	}
+	return int64(len(n.data))
+}
+
 // clone returns a copy of a node of the image that a Dir owns; the root, which
 // has no name, is not counted. The Dir must be locked.
 func (n *node) clone(d *dirState, name string) *node {
 	if name != "" {
-		d.count(nodeCost + int64(len(name)) + int64(len(n.data)))
+		d.count(nodeCost + int64(len(name)) + n.size())
 	}
 	c := *n
 	c.owner = d
@@ -130,7 +138,7 @@ func (d *dirState) unlink(parent *node, name string) {
 // release frees the content of a node without names that is not open.
 func (d *dirState) release(n *node) {
 	if n.links == 0 && n.opens == 0 && !n.isDir() {
-		d.count(-int64(len(n.data)))
+		d.count(-n.size())
 		n.data = nil
 	}
 }

@@ -392,6 +392,9 @@ func (sh *shell) caseClause(cmd *syntax.CaseClause) flow {
 
 // declare defines a function.
 func (sh *shell) declare(cmd *syntax.FuncDecl) {
+	if cmd.Name == nil {
+		failExpansion("a function needs a name")
+	}
 	name := cmd.Name.Value
 	size := 512 + parseCost*int(cmd.Body.End().Offset()-cmd.Body.Pos().Offset())
 	sh.hold(size - sh.funcs[name].size)

@@ -67,6 +67,9 @@ func runShell(p *proc, args []string) int {
 		return sh.runSource(src)
 	}
 	sh.interactive = interactive || p.isTerminal(0)
+	if sh.interactive && p.m.tty != nil {
+		defer p.m.tty.onInterrupt(p.m.tty.discard)()
+	}
 	return sh.runLines()
 }
 
@@ -133,8 +136,8 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 		sh.errorf("can't fork: %s", errText(err))
 		return next
 	}
-	p.pid, p.parent, p.depth, p.cred, p.level = shellProc.pid, shellProc.parent, shellProc.depth, shellProc.cred, shellProc.level
-	p.fds, p.env, p.wake = shellProc.fds.dup(), shellProc.env, shellProc.wake
+	p.level, p.fds = shellProc.level, shellProc.fds.dup()
+	p.standIn(shellProc)
 	restore := shellProc.m.tty.onInterrupt(func() { p.cancel(killed(2)) })
 	sh.p = p
 	state := *sh
@@ -154,6 +157,7 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 		f = next
 	}
 	shellProc.dir, shellProc.cred = p.dir, p.cred
+	p.leave(shellProc)
 	fds := p.fds.dup() // exec may have changed them
 	shellProc.fds.closeAll(shellProc.m)
 	shellProc.fds = fds

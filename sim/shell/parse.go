@@ -59,8 +59,14 @@ func (g *guardedReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// parse parses a script.
-func parse(src string) (*syntax.File, error) {
+// parse parses a script. A panic of the parser is an error: callers outside of
+// a process do not recover it.
+func parse(src string) (file *syntax.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			file, err = nil, fmt.Errorf("the parser failed: %v", r)
+		}
+	}()
 	if len(src) > maxScript {
 		return nil, errTooLong
 	}

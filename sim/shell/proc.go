@@ -116,11 +116,14 @@ type proc struct {
 	budget int
 	since  time.Time
 
+	hidden atomic.Bool // it is the same as its parent for those who list processes
+
 	mu      sync.Mutex
 	trapped signalSet
 	ignored signalSet
 	pending signalSet
 	timeout *atomic.Bool  // of a read, set when it took too long
+	line    *proc         // of an interactive shell: the process of the line that runs
 	wake    chan struct{} // of a shell: a trapped signal is pending
 }
 
@@ -163,6 +166,8 @@ func (p *proc) signal(sig syscall.Signal) {
 	defer p.mu.Unlock()
 	switch {
 	case sig == 0:
+	case p.line != nil && sig != syscall.SIGKILL:
+		p.line.signal(sig)
 	case sig == syscall.SIGKILL:
 		p.cancel(killed(sig))
 	case p.trapped.has(sig):
@@ -176,6 +181,27 @@ func (p *proc) signal(sig syscall.Signal) {
 	default:
 		p.cancel(killed(sig))
 	}
+}
+
+// standIn makes a process, that of a line, handle the signals of an interactive
+// shell until leave is called. Those who list processes do not see it.
+func (p *proc) standIn(shell *proc) {
+	p.hidden.Store(true)
+	shell.mu.Lock()
+	defer shell.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trapped, p.ignored, p.pending, p.wake = shell.trapped, shell.ignored, shell.pending, shell.wake
+	shell.line = p
+}
+
+func (p *proc) leave(shell *proc) {
+	shell.mu.Lock()
+	defer shell.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	shell.trapped, shell.ignored, shell.pending = p.trapped, p.ignored, p.pending
+	shell.line = nil
 }
 
 // abortIfDone ends the process if it was killed.

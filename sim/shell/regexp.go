@@ -11,10 +11,10 @@ const (
 	// maxPattern is how long a regular expression may be, and maxProgram how
 	// many instructions it may compile to.
 	maxPattern = 8 << 10
-	maxProgram = 8 << 10
+	maxProgram = 2 << 10
 	// maxMatch bounds instructions times length of a match, which cannot be
 	// interrupted.
-	maxMatch = 8 << 20
+	maxMatch = 2 << 20
 )
 
 // boundedRegexp is a regular expression whose matching takes a bounded time.

@@ -48,11 +48,15 @@ func RunsFile(fs *FS, args []string) bool {
 // Unknown returns the names of the programs that a command needs and the
 // engine does not know: the program itself, and the literal command names in a
 // script that "sh -c" gets.
-func Unknown(args []string) []string {
+func Unknown(args []string) []string { return UnknownFile(nil, args) }
+
+// UnknownFile is like Unknown for a container with a file system: programs may
+// also be scripts in it, see [RunsFile].
+func UnknownFile(fs *FS, args []string) (unknown []string) {
 	if len(args) == 0 {
 		return nil
 	}
-	if !Runs(args) {
+	if !RunsFile(fs, args) {
 		return []string{args[0]}
 	}
 	script, ok := inlineScript(args)
@@ -63,7 +67,11 @@ func Unknown(args []string) []string {
 	if err != nil {
 		return nil
 	}
-	var unknown []string
+	defer func() {
+		if recover() != nil { // the library cannot walk this script: it is left to the shell
+			unknown = nil
+		}
+	}()
 	defined := map[string]bool{}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if fn, ok := n.(*syntax.FuncDecl); ok && fn.Name != nil {
@@ -73,22 +81,30 @@ func Unknown(args []string) []string {
 	})
 	syntax.Walk(file, func(n syntax.Node) bool {
 		call, ok := n.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
+		if !ok {
 			return true
 		}
-		words := call.Args
-		if name := words[0].Lit(); len(words) > 1 && (name == "exec" || name == "command" || name == "nohup") {
-			words = words[1:]
-		}
-		name := words[0].Lit()
-		if name != "" && !defined[name] && builtinTable[name] == nil && !Runs([]string{name}) && !strings.Contains(name, "/") && !slices.Contains(unknown, name) {
-			unknown = append(unknown, name)
-		} else if strings.HasPrefix(name, "/") && !Runs([]string{name}) && !slices.Contains(unknown, name) {
+		name := commandName(call)
+		relative := strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
+		if name != "" && !relative && !defined[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) && !slices.Contains(unknown, name) {
 			unknown = append(unknown, name)
 		}
 		return true
 	})
 	return unknown
+}
+
+// commandName returns the literal name of the program that a command runs, ""
+// if it has none.
+func commandName(call *syntax.CallExpr) string {
+	words := call.Args
+	for len(words) > 1 && slices.Contains([]string{"exec", "command", "nohup"}, words[0].Lit()) {
+		words = words[1:]
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0].Lit(), "-") { // command -v name
+		return ""
+	}
+	return words[0].Lit()
 }
 
 // inlineScript returns the script of "sh -c script".

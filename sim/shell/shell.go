@@ -89,7 +89,9 @@ func newShell(p *proc, name string, params []string) *shell {
 	sh.setShellVar("PS2", "> ")
 	sh.setShellVar("PS4", "+ ")
 	for _, kv := range p.env {
-		if name, value, ok := strings.Cut(kv, "="); ok && syntax.ValidName(name) {
+		// A script cannot refer to a name such as "data-1", but the programs that it runs
+		// receive it, as from busybox.
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
 			sh.setVar(name, variable{str: value, set: true, exported: true})
 		}
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -93,6 +94,11 @@ func (t *terminal) echo(s string) {
 // pump edits the lines that the client types.
 func (t *terminal) pump() {
 	defer pipeWriter{t.lines}.close()
+	defer func() {
+		if r := recover(); r != nil { // it must not end the host
+			t.echo(fmt.Sprintf("terminal: simulation failed: %v\r\n", r))
+		}
+	}()
 	buf := make([]byte, 1024)
 	for {
 		n, err := t.in.Read(buf)
@@ -113,9 +119,21 @@ func (t *terminal) closed() bool {
 
 // key handles a byte that the client typed.
 func (t *terminal) key(c byte) {
+	echo, line, interrupt := t.edit(c)
+	t.echo(echo)
+	if interrupt != nil {
+		interrupt()
+	}
+	if line != nil {
+		pipeWriter{t.lines}.put(line)
+	}
+}
+
+// edit changes the line that is edited. It returns what the client sees, the
+// line if it is complete, and what interrupts the programs.
+func (t *terminal) edit(c byte) (echo string, line []byte, interrupt func()) {
 	t.mu.Lock()
-	line, interrupt := []byte(nil), func() {}
-	echo := ""
+	defer t.mu.Unlock()
 	switch {
 	case len(t.escape) > 0:
 		echo = t.escaped(c)
@@ -125,10 +143,7 @@ func (t *terminal) key(c byte) {
 		line, echo = append(t.line, '\n'), "\r\n"
 		t.remember()
 	case c == 3: // ^C
-		t.line, echo = nil, "^C"
-		if t.interrupt != nil {
-			interrupt = t.interrupt
-		}
+		t.line, echo, interrupt = nil, "^C", t.interrupt
 	case c == 4: // ^D
 		line = append(t.line, 4)
 		if len(t.line) > 0 {
@@ -148,12 +163,7 @@ func (t *terminal) key(c byte) {
 	case len(t.line) < maxLine:
 		t.line, echo = append(t.line, c), string([]byte{c})
 	}
-	t.mu.Unlock()
-	t.echo(echo)
-	interrupt()
-	if line != nil {
-		pipeWriter{t.lines}.put(line)
-	}
+	return echo, line, interrupt
 }
 
 // escaped handles a byte of an escape sequence: the arrows up and down recall
@@ -184,6 +194,16 @@ func (t *terminal) replace(line []byte) (echo string) {
 	t.line = append([]byte(nil), line...)
 	back := bytes.Repeat([]byte("\b"), n)
 	return string(back) + string(bytes.Repeat([]byte(" "), n)) + string(back) + string(t.line)
+}
+
+// discard is what ^C does at a prompt: what was typed is forgotten, and the
+// shell prompts again.
+func (t *terminal) discard() {
+	t.lines.mu.Lock()
+	t.lines.data = nil
+	t.lines.mu.Unlock()
+	t.newline()
+	pipeWriter{t.lines}.put([]byte("\n"))
 }
 
 // remember adds the line to the history and begins another one.

@@ -9,8 +9,19 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" # the tests write files
 
-# Some tests run kubectl. It must use the control plane of this run.
-printf '#!/bin/sh\nexec "%s" --data-dir "%s" kubectl "$@"\n' "$bin/ctrlplane" "${KUBECONFIG%/*}" >kubectl
+# Some tests run kubectl. It must use the control plane of this run, and takes no flag
+# that names one.
+cat >kubectl <<EOF
+#!/bin/sh
+for arg; do
+	shift
+	case \$arg in
+	--kubeconfig=* | --server=*) ;;
+	*) set -- "\$@" "\$arg" ;;
+	esac
+done
+exec "$bin/ctrlplane" --data-dir "${KUBECONFIG%/*}" kubectl "\$@"
+EOF
 chmod +x kubectl
 
 # suite runs the tests whose names it reads, $1 at a time, and checks that all of

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
@@ -120,8 +121,9 @@ func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 	})
 }
 
-// restoreAPIService restores the original backend of the metrics API. The test's own
-// context has ended by then.
+// restoreAPIService restores the original backend of the metrics API, and returns when
+// discovery has it: no namespace can be deleted before. The test's own context has ended by
+// then.
 func restoreAPIService(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
@@ -136,11 +138,21 @@ func restoreAPIService(t *testing.T, c apiregistrationclient.APIServiceInterface
 	})
 	if err != nil {
 		t.Error(err)
+		return
+	}
+	var last error
+	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) {
+		_, last = controlPlane.client.Discovery().ServerPreferredResources()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Errorf("discovery after the metrics API was restored: %v: %v", err, last)
 	}
 }
 
+// It does not run in parallel: while the metrics API changes its backend, discovery fails
+// for a group, and the namespaces of other tests cannot be deleted.
 func TestHorizontalPodAutoscaler(t *testing.T) {
-	t.Parallel()
 	ns := createNamespace(t)
 	m := &fakeMetricsAPI{}
 	m.milliCPU.Store(100)

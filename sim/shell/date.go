@@ -1,0 +1,145 @@
+package shell
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// parseDate understands what date -d is mostly given.
+func parseDate(s string) (time.Time, error) {
+	if seconds, ok := strings.CutPrefix(s, "@"); ok {
+		if n, err := strconv.ParseInt(seconds, 10, 64); err == nil {
+			return time.Unix(n, 0), nil
+		}
+	}
+	now := time.Now().UTC()
+	switch s {
+	case "now", "today", "":
+		return now, nil
+	case "yesterday":
+		return now.AddDate(0, 0, -1), nil
+	case "tomorrow":
+		return now.AddDate(0, 0, 1), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC1123Z, time.RFC1123, time.UnixDate, "15:04:05", "15:04"} {
+		t, err := time.Parse(layout, s)
+		if err != nil {
+			continue
+		}
+		if t.Year() == 0 {
+			t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+		}
+		return t, nil
+	}
+	fields := strings.Fields(strings.TrimSuffix(s, " ago"))
+	if len(fields) == 2 {
+		n, err := strconv.Atoi(fields[0])
+		unit, ok := map[string]time.Duration{"second": time.Second, "sec": time.Second, "minute": time.Minute, "min": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}[strings.TrimSuffix(fields[1], "s")]
+		if err == nil && ok && n > -1e6 && n < 1e6 {
+			if strings.HasSuffix(s, " ago") {
+				n = -n
+			}
+			return now.Add(time.Duration(n) * unit), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("invalid date '%s'", s)
+}
+
+func date(p *proc, args []string) int {
+	f, rest, ok := p.parseFlags(args, "uRId:r:s:D:", map[string]byte{"utc": 'u', "date": 'd', "reference": 'r', "iso-8601": 'I', "rfc-email": 'R', "rfc-2822": 'R'})
+	if !ok {
+		return 1
+	}
+	if f.has('s') {
+		return p.fail("can't set date: %s", errText(syscall.EPERM))
+	}
+	t := time.Now()
+	if f.has('d') {
+		var err error
+		if t, err = parseDate(f['d']); err != nil {
+			return p.fail("%v", err)
+		}
+	}
+	if f.has('r') {
+		info, err := p.m.fs.stat(p.cred, p.abs(f['r']), true)
+		if err != nil {
+			return p.fail("%s: %s", f['r'], errText(err))
+		}
+		t = info.modTime
+	}
+	t = t.UTC() // containers have no time zone
+	format := "%a %b %e %H:%M:%S %Z %Y"
+	switch {
+	case f.has('R'):
+		format = "%a, %d %b %Y %H:%M:%S %z"
+	case f['I'] == "seconds" || f['I'] == "s":
+		format = "%Y-%m-%dT%H:%M:%S+00:00"
+	case f.has('I'):
+		format = "%Y-%m-%d"
+	}
+	for _, arg := range rest {
+		switch {
+		case strings.HasPrefix(arg, "+"):
+			format = arg[1:]
+		case f.has('I') && strings.HasPrefix(arg, "seconds"):
+			format = "%Y-%m-%dT%H:%M:%S+00:00"
+		default:
+			return p.fail("invalid date '%s'", arg)
+		}
+	}
+	p.print(strftime(format, t) + "\n")
+	return 0
+}
+
+// strftime formats a time as date +format does.
+func strftime(format string, t time.Time) string {
+	layouts := map[byte]string{
+		'Y': "2006", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'y': "06", 'B': "January", 'b': "Jan", 'h': "Jan",
+		'A': "Monday", 'a': "Mon", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006",
+		'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM", 'j': "002",
+	}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		if format[i] == '-' && i+1 < len(format) {
+			i++
+			b.WriteString(strings.TrimLeft(t.Format(layouts[format[i]]), "0 "))
+			continue
+		}
+		digits := 9
+		if format[i] >= '1' && format[i] <= '9' && i+1 < len(format) && format[i+1] == 'N' {
+			digits = int(format[i] - '0')
+			i++
+		}
+		switch c := format[i]; c {
+		case 's':
+			b.WriteString(strconv.FormatInt(t.Unix(), 10))
+		case 'N':
+			b.WriteString(fmt.Sprintf("%09d", t.Nanosecond())[:digits])
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case '%':
+			b.WriteByte('%')
+		case 'u':
+			b.WriteString(strconv.Itoa((int(t.Weekday())+6)%7 + 1))
+		case 'w':
+			b.WriteString(strconv.Itoa(int(t.Weekday())))
+		default:
+			if layout, ok := layouts[c]; ok {
+				b.WriteString(t.Format(layout))
+			} else {
+				b.WriteString("%" + string([]byte{c}))
+			}
+		}
+	}
+	return b.String()
+}

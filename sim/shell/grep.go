@@ -1,0 +1,207 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+func grep(p *proc, args []string) int {
+	f, patterns, names, ok := grepArgs(p, args)
+	if !ok {
+		return 2
+	}
+	re, err := grepPattern(p, args[0], patterns, f)
+	if err != nil {
+		p.errorf("grep: %v", err)
+		return 2
+	}
+	g := grepRun{p: p, f: f, re: re, invert: f.has('v'), withName: (len(names) > 1 || f.has('r') || f.has('R') || f.has('H')) && !f.has('h')}
+	for flag, n := range map[byte]*int{'m': &g.most, 'A': &g.after, 'B': &g.before} {
+		*n, _ = strconv.Atoi(cmp.Or(f[flag], f['C'], "0"))
+		if flag == 'm' {
+			*n, _ = strconv.Atoi(cmp.Or(f[flag], "0"))
+		}
+		*n = min(max(*n, 0), 10_000)
+	}
+	if f.has('r') || f.has('R') {
+		names = p.filesBelow(names)
+	}
+	status := p.eachInput(names, g.file)
+	switch {
+	case g.found && (status == 0 || f.has('q')):
+		return 0
+	case status != 0:
+		return 2
+	}
+	return 1
+}
+
+func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {
+	// -e can be given several times.
+	rest := []string{args[0]}
+	for i := 1; i < len(args); i++ {
+		switch {
+		case args[i] == "-e" && i+1 < len(args):
+			i++
+			patterns = append(patterns, args[i])
+		case strings.HasPrefix(args[i], "--regexp="):
+			patterns = append(patterns, args[i][len("--regexp="):])
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	f, names, ok = p.parseFlags(rest, "EFGPivcnqlLowxrRhHsae:f:m:A:B:C:", map[string]byte{
+		"extended-regexp": 'E', "fixed-strings": 'F', "ignore-case": 'i', "invert-match": 'v', "count": 'c', "line-number": 'n', "quiet": 'q', "silent": 'q',
+		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's',
+	})
+	if !ok {
+		return nil, nil, nil, false
+	}
+	if f.has('e') {
+		patterns = append(patterns, f['e'])
+	}
+	if name := f['f']; f.has('f') {
+		text, err := p.readScript(name)
+		if err != nil {
+			p.errorf("grep: %s: %s", name, errText(err))
+			return nil, nil, nil, false
+		}
+		patterns = append(patterns, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+	} else if len(patterns) == 0 {
+		if len(names) == 0 {
+			p.errorf("usage: grep [-EFivcnqlowxrhHs] [-m N] [-A|B|C N] PATTERN [FILE]...")
+			return nil, nil, nil, false
+		}
+		patterns, names = strings.Split(names[0], "\n"), names[1:]
+	}
+	return f, patterns, names, true
+}
+
+func grepPattern(p *proc, name string, patterns []string, f flags) (*boundedRegexp, error) {
+	extended := f.has('E') || f.has('P') || name == "egrep"
+	var all []string
+	for _, s := range patterns {
+		if f.has('F') || name == "fgrep" {
+			s = quoteMeta(s)
+		} else if !f.has('P') {
+			var err error
+			if s, err = translateRegexp(s, extended); err != nil {
+				return nil, fmt.Errorf("bad regular expression: %w", err)
+			}
+		}
+		switch {
+		case f.has('x'):
+			s = "^(?:" + s + ")$"
+		case f.has('w'):
+			s = `\b(?:` + s + `)\b`
+		default:
+			s = "(?:" + s + ")"
+		}
+		all = append(all, s)
+	}
+	pattern := strings.Join(all, "|")
+	if f.has('i') {
+		pattern = "(?i)" + pattern
+	}
+	return compileRegexp(p, pattern)
+}
+
+// quoteMeta quotes all special characters of a regular expression.
+func quoteMeta(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(`\.+*?()|[]{}^$`, s[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// grepRun is a run of grep.
+type grepRun struct {
+	p                         *proc
+	f                         flags
+	re                        *boundedRegexp
+	invert, withName, found   bool
+	most, after, before, rest int
+}
+
+func (g *grepRun) file(name string, r io.Reader) error {
+	count, number := 0, 0
+	var before []string
+	g.rest = 0
+	title := name
+	if name == "-" {
+		title = "(standard input)"
+	}
+	stopped := false
+	err := g.p.lines(r, func(line []byte, _ bool) bool {
+		number++
+		text := string(line)
+		if g.re.matches(g.p, text) == g.invert {
+			if g.rest > 0 {
+				g.rest--
+				g.print(title, '-', number, text)
+			} else if g.before > 0 {
+				before = append(before, text)
+				if len(before) > g.before {
+					before = before[1:]
+				}
+			}
+			return true
+		}
+		g.found = true
+		count++
+		switch {
+		case g.f.has('q'):
+			stopped = true
+			return false
+		case g.f.has('l') || g.f.has('L'):
+			return false
+		case g.f.has('c'):
+		case g.f.has('o') && !g.invert:
+			for _, m := range g.re.re.FindAllString(text, -1) {
+				if m != "" {
+					g.print(title, ':', number, m)
+				}
+			}
+		default:
+			for i, b := range before {
+				g.print(title, '-', number-len(before)+i, b)
+			}
+			before = nil
+			g.print(title, ':', number, text)
+			g.rest = g.after
+		}
+		return g.most == 0 || count < g.most
+	})
+	switch {
+	case stopped:
+		return errStop
+	case g.f.has('c'):
+		if g.withName {
+			g.p.print(title + ":")
+		}
+		g.p.printf("%d\n", count)
+	case g.f.has('l') && count > 0, g.f.has('L') && count == 0:
+		g.p.print(title + "\n")
+	}
+	return err
+}
+
+func (g *grepRun) print(name string, sep byte, number int, text string) {
+	var b strings.Builder
+	if g.withName {
+		fmt.Fprintf(&b, "%s%c", name, sep)
+	}
+	if g.f.has('n') {
+		fmt.Fprintf(&b, "%d%c", number, sep)
+	}
+	b.WriteString(text)
+	b.WriteByte('\n')
+	g.p.print(b.String())
+}

@@ -1,0 +1,190 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func hostname(p *proc, args []string) int {
+	f, names, ok := p.parseFlags(args, "isfdI", nil)
+	if !ok {
+		return 1
+	}
+	if len(names) > 0 {
+		return p.fail("sethostname: %s", errText(syscall.EPERM))
+	}
+	name := p.m.cfg.Hostname
+	switch {
+	case f.has('i') || f.has('I'):
+		for _, fields := range p.m.hosts() {
+			if slices.Contains(fields[1:], name) {
+				p.print(fields[0] + "\n")
+				return 0
+			}
+		}
+		p.print("127.0.0.1\n")
+		return 0
+	case f.has('s'):
+		name, _, _ = strings.Cut(name, ".")
+	}
+	p.print(name + "\n")
+	return 0
+}
+
+// hosts returns the lines of /etc/hosts as fields.
+func (m *machine) hosts() (list [][]string) {
+	for _, entry := range m.entries("/etc/hosts") {
+		line, _, _ := strings.Cut(strings.Join(entry, ":"), "#")
+		if fields := strings.Fields(line); len(fields) > 1 {
+			list = append(list, fields)
+		}
+	}
+	return list
+}
+
+func id(p *proc, args []string) int {
+	program := path.Base(args[0])
+	f, _, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
+	if !ok {
+		return 1
+	}
+	uid, gid := int(p.cred.uid), int(p.cred.gid)
+	userName, hasUser := "", false
+	if u, ok := p.m.userByID(uid); ok {
+		userName, hasUser = u.name, true
+	}
+	groups := []int{gid}
+	for _, g := range p.cred.groups {
+		if !slices.Contains(groups, int(g)) {
+			groups = append(groups, int(g))
+		}
+	}
+	groupText := func(g int) string { return cmp.Or(p.m.groupName(g), strconv.Itoa(g)) }
+	switch {
+	case program == "whoami" || f.has('u') && f.has('n'):
+		if !hasUser {
+			return p.fail("unknown uid %d", uid)
+		}
+		p.print(userName + "\n")
+	case f.has('u'):
+		p.printf("%d\n", uid)
+	case f.has('g') && f.has('n'):
+		p.print(groupText(gid) + "\n")
+	case f.has('g'):
+		p.printf("%d\n", gid)
+	case program == "groups" || f.has('G'):
+		var list []string
+		for _, g := range groups {
+			if f.has('G') && !f.has('n') {
+				list = append(list, strconv.Itoa(g))
+			} else {
+				list = append(list, groupText(g))
+			}
+		}
+		p.print(strings.Join(list, " ") + "\n")
+	default:
+		named := func(n int, name string) string {
+			if name == "" {
+				return strconv.Itoa(n)
+			}
+			return fmt.Sprintf("%d(%s)", n, name)
+		}
+		var list []string
+		for _, g := range groups {
+			list = append(list, named(g, p.m.groupName(g)))
+		}
+		p.printf("uid=%s gid=%s groups=%s\n", named(uid, userName), named(gid, p.m.groupName(gid)), strings.Join(list, ","))
+	}
+	return 0
+}
+
+func uname(p *proc, args []string) int {
+	f, _, ok := p.parseFlags(args, "asnrvmpo", nil)
+	if !ok {
+		return 1
+	}
+	if path.Base(args[0]) == "arch" {
+		f = flags{'m': ""}
+	}
+	var list []string
+	for _, part := range []struct {
+		flag byte
+		text string
+	}{{'s', "Linux"}, {'n', p.m.cfg.Hostname}, {'r', "6.1.0-simulated"}, {'v', "#1 ctrlplane"}, {'m', "x86_64"}, {'o', "GNU/Linux"}} {
+		if f.has(part.flag) || f.has('a') || len(f) == 0 && part.flag == 's' {
+			list = append(list, part.text)
+		}
+	}
+	p.print(strings.Join(list, " ") + "\n")
+	return 0
+}
+
+func nproc(p *proc, _ []string) int {
+	p.print("1\n")
+	return 0
+}
+
+func uptime(p *proc, _ []string) int {
+	up := time.Duration(0)
+	if first := p.m.table.find(1); first != nil {
+		up = time.Since(first.start)
+	}
+	p.printf(" %s up %d min,  load average: 0.00, 0.00, 0.00\n", time.Now().UTC().Format("15:04:05"), int(up.Minutes()))
+	return 0
+}
+
+func tty(p *proc, _ []string) int {
+	if !p.isTerminal(0) {
+		p.print("not a tty\n")
+		return 1
+	}
+	p.print("/dev/tty\n")
+	return 0
+}
+
+func clearScreen(p *proc, _ []string) int {
+	p.print("\x1b[H\x1b[2J")
+	return 0
+}
+
+func getent(p *proc, args []string) int {
+	if len(args) < 2 {
+		return p.fail("missing operand")
+	}
+	switch args[1] {
+	case "passwd", "group":
+		status := 0
+		for _, f := range p.m.entries("/etc/" + args[1]) {
+			if len(args) == 2 || f[0] == args[2] || len(f) > 2 && f[2] == args[2] {
+				p.print(strings.Join(f, ":") + "\n")
+				if len(args) > 2 {
+					return 0
+				}
+			}
+		}
+		if len(args) > 2 {
+			status = 2
+		}
+		return status
+	case "hosts", "ahosts":
+		if len(args) < 3 {
+			for _, fields := range p.m.hosts() {
+				p.print(strings.Join(fields, " ") + "\n")
+			}
+			return 0
+		}
+		addresses, err := p.resolve(args[2])
+		if err != nil || len(addresses) == 0 {
+			return 2
+		}
+		p.printf("%-15s %s\n", addresses[0], args[2])
+		return 0
+	}
+	return p.fail("unknown database: %s", args[1])
+}

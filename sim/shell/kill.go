@@ -1,0 +1,201 @@
+package shell
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func kill(p *proc, args []string) int {
+	sig, rest := syscall.SIGTERM, args[1:]
+	if len(rest) > 0 && rest[0] == "-l" {
+		p.print(strings.Join(signalNames[1:], " ") + "\n")
+		return 0
+	}
+	if len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 && rest[0] != "--" {
+		name := rest[0][1:]
+		if (name == "s" || name == "n") && len(rest) > 1 {
+			name, rest = rest[1], rest[1:]
+		}
+		var ok bool
+		if sig, ok = parseSignal(name); !ok {
+			p.errorf("kill: bad signal name '%s'", name)
+			return 1
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		p.errorf("kill: you need to specify whom to kill")
+		return 1
+	}
+	status := 0
+	for _, arg := range rest {
+		pid, err := strconv.Atoi(arg)
+		if err != nil {
+			p.errorf("kill: invalid number '%s'", arg)
+			status = 1
+			continue
+		}
+		if pid <= 0 { // a process group; there is one
+			for _, other := range p.m.table.list() {
+				if other.pid != 1 && other.m == p.m {
+					other.signal(sig)
+				}
+			}
+			continue
+		}
+		target := p.m.table.find(pid)
+		if target == nil {
+			p.errorf("kill: can't kill pid %d: %s", pid, errText(syscall.ESRCH))
+			status = 1
+			continue
+		}
+		if pid == 1 && sig == syscall.SIGKILL && target.m.cfg.IgnoreUntrapped {
+			continue // as in a container: PID 1 cannot be killed from within
+		}
+		target.signal(sig)
+	}
+	p.abortIfDone()
+	return status
+}
+
+func ps(p *proc, _ []string) int {
+	p.print("PID   USER     TIME  COMMAND\n")
+	for _, other := range p.m.table.list() {
+		if other.hidden.Load() {
+			continue
+		}
+		user := strconv.Itoa(int(other.m.cred.uid))
+		if u, ok := p.m.userByID(int(other.m.cred.uid)); ok {
+			user = u.name
+		}
+		p.printf("%5d %-8s  0:00 %s\n", other.pid, user, strings.Join(other.commandLine(), " "))
+	}
+	return 0
+}
+
+// commandLine returns the arguments of a process, which exec may change.
+func (p *proc) commandLine() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.args
+}
+
+// pgrep is pgrep, pkill, killall and pidof.
+func pgrep(p *proc, args []string) int {
+	program := path.Base(args[0])
+	sig, full, rest := syscall.SIGTERM, false, args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 {
+		if s, ok := parseSignal(rest[0][1:]); ok && (program == "pkill" || program == "killall") {
+			sig = s
+		} else {
+			full = full || strings.Contains(rest[0], "f")
+		}
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return p.fail("no pattern")
+	}
+	var found []string
+	for _, other := range p.m.table.list() {
+		command := other.commandLine()
+		if other.pid == p.pid || other.hidden.Load() || len(command) == 0 {
+			continue
+		}
+		name := path.Base(command[0])
+		matched := slices.Contains(rest, name)
+		if program == "pgrep" || program == "pkill" {
+			text := name
+			if full {
+				text = strings.Join(command, " ")
+			}
+			matched = strings.Contains(text, rest[0])
+		}
+		if !matched {
+			continue
+		}
+		found = append(found, strconv.Itoa(other.pid))
+		if program == "pkill" || program == "killall" {
+			other.signal(sig)
+		}
+	}
+	p.abortIfDone()
+	switch {
+	case len(found) == 0:
+		if program == "killall" {
+			return p.fail("%s: no process killed", rest[0])
+		}
+		return 1
+	case program == "pgrep":
+		p.print(strings.Join(found, "\n") + "\n")
+	case program == "pidof":
+		slices.Reverse(found)
+		p.print(strings.Join(found, " ") + "\n")
+	}
+	return 0
+}
+
+func timeout(p *proc, args []string) int {
+	sig, rest := syscall.SIGTERM, args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		switch {
+		case (rest[0] == "-s" || rest[0] == "-k") && len(rest) > 1:
+			if s, ok := parseSignal(rest[1]); ok && rest[0] == "-s" {
+				sig = s
+			}
+			rest = rest[1:]
+		case strings.HasPrefix(rest[0], "-t") && len(rest[0]) > 2:
+			rest[0] = rest[0][2:]
+			continue
+		}
+		rest = rest[1:]
+	}
+	if len(rest) < 2 {
+		return p.fail("missing operand")
+	}
+	d, err := sleepTime(rest[:1])
+	if err != nil {
+		return p.fail("%v", err)
+	}
+	ctx, cancel := context.WithCancelCause(p.ctx)
+	defer cancel(nil)
+	if d > 0 {
+		timer := time.AfterFunc(d, func() { cancel(killed(sig)) })
+		defer timer.Stop()
+	}
+	defer p.enter()()
+	run, status, err := p.find(rest[1:], p.getenv("PATH"))
+	if err != nil {
+		p.fail("%v", err)
+		return status
+	}
+	c, err := p.m.newProc(ctx, p, rest[1:])
+	if err != nil {
+		return p.fail("can't fork: %s", errText(err))
+	}
+	c.fds, c.level = p.fds.dup(), p.level
+	status = c.finish(func() int { return run(c, rest[1:]) })
+	p.since = c.since
+	p.abortIfDone()
+	if ctx.Err() != nil {
+		return 128 + int(sig)
+	}
+	return status
+}
+
+func nohup(p *proc, args []string) int {
+	if len(args) < 2 {
+		return p.fail("missing operand")
+	}
+	p.mu.Lock()
+	p.ignored |= signalBits("HUP")
+	p.mu.Unlock()
+	return p.child(args[1:])
+}

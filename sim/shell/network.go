@@ -1,0 +1,165 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// errNoNetwork says why something cannot reach the network.
+var errNoNetwork = errors.New("this container is simulated and has no network")
+
+func noNetwork(p *proc, _ []string) int { return p.fail("%v", errNoNetwork) }
+
+// resolve looks a host up: in /etc/hosts, then among the Services.
+func (p *proc) resolve(host string) (addresses []string, err error) {
+	for _, fields := range p.m.hosts() {
+		if slices.Contains(fields[1:], host) {
+			addresses = append(addresses, fields[0])
+		}
+	}
+	if len(addresses) > 0 {
+		return addresses, nil
+	}
+	if p.m.cfg.Lookup == nil {
+		return nil, errNoNetwork
+	}
+	p.idle(func() { addresses, err = p.m.cfg.Lookup(p.ctx, host) })
+	return addresses, err
+}
+
+func nslookup(p *proc, args []string) int {
+	_, names, ok := p.parseFlags(args, "", map[string]byte{})
+	if !ok {
+		return 1
+	}
+	if len(names) == 0 {
+		return p.fail("missing operand")
+	}
+	addresses, err := p.resolve(names[0])
+	p.print("Server:\t\tsimulated\nAddress:\tsimulated\n\n")
+	if err != nil || len(addresses) == 0 {
+		why := ""
+		if err != nil {
+			why = ": " + err.Error()
+		}
+		p.printf("** server can't find %s: NXDOMAIN%s\n\n", names[0], why)
+		return 1
+	}
+	for _, address := range addresses {
+		p.printf("Name:\t%s\nAddress: %s\n", names[0], address)
+	}
+	p.print("\n")
+	return 0
+}
+
+// fetch is wget and curl.
+func fetch(p *proc, args []string) int {
+	curl := path.Base(args[0]) == "curl"
+	spec, long := "qO:T:St:cP:U:Y:n", map[string]byte{"quiet": 'q', "output-document": 'O', "timeout": 'T', "spider": 's', "no-check-certificate": 'n', "tries": 't', "header": 'U', "post-data": 'x'}
+	if curl {
+		spec = "sSfko:LIiX:m:H:d:w:vu:ON4"
+		long = map[string]byte{"silent": 's', "show-error": 'S', "fail": 'f', "insecure": 'k', "output": 'o', "location": 'L', "max-time": 'm', "connect-timeout": 'm', "header": 'H', "request": 'X', "data": 'd', "write-out": 'w', "head": 'I', "include": 'i', "verbose": 'v', "retry": 'm', "cacert": 'm'}
+	}
+	f, urls, ok := p.parseFlags(args, spec, long)
+	if !ok {
+		return 2
+	}
+	if len(urls) == 0 {
+		return p.fail("missing URL")
+	}
+	if curl && (f.has('d') || f.has('X') && f['X'] != "GET") || !curl && f.has('x') {
+		return p.fail("only GET is simulated")
+	}
+	status := 0
+	for _, url := range urls {
+		if n := p.fetchOne(url, f, curl); n != 0 {
+			status = n
+		}
+	}
+	return status
+}
+
+func (p *proc) fetchOne(url string, f flags, curl bool) int {
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	if p.m.cfg.Get == nil {
+		p.fail("%v", errNoNetwork)
+		return 1
+	}
+	ctx := p.ctx
+	if seconds, err := strconv.ParseFloat(cmp.Or(f['T'], f['m']), 64); err == nil && seconds > 0 && seconds < 1e6 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
+		defer cancel()
+	}
+	code, body, err := 0, []byte(nil), error(nil)
+	p.idle(func() { code, body, err = p.m.cfg.Get(ctx, url) })
+	p.hold(len(body))
+	defer p.hold(-len(body))
+	if err != nil {
+		if curl {
+			if !f.has('s') || f.has('S') {
+				p.errorf("curl: (7) %v", err)
+			}
+			return 7
+		}
+		return p.fail("%v", err)
+	}
+	if !curl && (code < 200 || code > 299) {
+		return p.fail("server returned error: HTTP/1.1 %d", code)
+	}
+	if curl && f.has('f') && code >= 400 {
+		if !f.has('s') || f.has('S') {
+			p.errorf("curl: (22) The requested URL returned error: %d", code)
+		}
+		return 22
+	}
+	return p.saveBody(url, f, curl, code, body)
+}
+
+// saveBody writes what was fetched to where the options say.
+func (p *proc) saveBody(url string, f flags, curl bool, code int, body []byte) int {
+	name := f['o']
+	if !curl {
+		if f.has('s') {
+			return 0 // --spider
+		}
+		if name = f['O']; name == "" {
+			_, rest, _ := strings.Cut(url, "://")
+			if name = path.Base(rest); !strings.Contains(rest, "/") || strings.HasSuffix(rest, "/") {
+				name = "index.html"
+			}
+		}
+	}
+	if curl && (f.has('I') || f.has('i')) {
+		p.printf("HTTP/1.1 %d\r\n\r\n", code)
+	}
+	var out io.Writer = p.stdout()
+	if name != "" && name != "-" {
+		file, err := p.create(name, syscall.O_TRUNC)
+		if err != nil {
+			return p.fail("can't open '%s': %s", name, errText(err))
+		}
+		defer file.close()
+		out = file
+	}
+	if !f.has('I') || !curl {
+		if _, err := out.Write(body); err != nil {
+			return p.fail("write error: %s", errText(err))
+		}
+	}
+	if curl && f.has('w') {
+		text, _ := expandEscapes(strings.NewReplacer("%{http_code}", strconv.Itoa(code), "%{response_code}", strconv.Itoa(code), "%{size_download}", strconv.Itoa(len(body))).Replace(f['w']))
+		p.print(text)
+	}
+	return 0
+}
