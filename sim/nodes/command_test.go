@@ -77,3 +77,22 @@ func TestDescribeSimulation(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedInitContainerCondition compares with upstream's
+// status.GeneratePodInitializedCondition.
+func TestFailedInitContainerCondition(t *testing.T) {
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.InitContainers = []corev1.Container{{Name: "i"}}
+		p.Annotations[annotations.ExitCode] = "i=1"
+	})
+	timeline(pod, testPlacement, 5)
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodInitialized && (c.Status != corev1.ConditionFalse || c.Reason != "ContainersNotInitialized" || c.Message != "containers with incomplete status: [i]") {
+			t.Errorf("got %+v", c)
+		}
+	}
+	if pod.Status.Phase != corev1.PodFailed {
+		t.Errorf("phase %s", pod.Status.Phase)
+	}
+}

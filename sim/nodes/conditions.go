@@ -59,12 +59,16 @@ func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
 	switch {
 	case st.Phase == corev1.PodSucceeded:
 		return reasonPodCompleted, ""
-	case len(names) > 0 && st.Phase == corev1.PodFailed:
-		return "PodFailed", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
+	case slices.ContainsFunc(st.ContainerStatuses, hasStarted):
+		return "", "" // it was initialized before, even if a sidecar restarts
 	case len(names) > 0:
 		return "ContainersNotInitialized", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
 	}
 	return "", ""
+}
+
+func hasStarted(s corev1.ContainerStatus) bool {
+	return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
 }
 
 // notReadyReason returns why the containers of a Pod are not ready; an empty reason
