@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -253,9 +252,4 @@ func (s *session) remove(uid types.UID) {
 	p.kill()
 	delete(s.pods, uid)
 	s.forget(p)
-}
-
-// describe names a Pod in the kubelet's way.
-func describe(pod *corev1.Pod) string {
-	return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID)
 }

@@ -3,6 +3,7 @@ package container
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -265,7 +266,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("cat: %v, %q", err, &out)
 	}
 	err = f.Exec(t.Context(), pod, "c", 0, []string{"sh", "-c", "exit 7"}, Streams{})
-	if exit, ok := err.(utilexec.CodeExitError); !ok || exit.Code != 7 {
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); !ok || exit.Code != 7 {
 		t.Errorf("exit: %v", err)
 	}
 	if err := f.Exec(t.Context(), pod, "c", 0, []string{"nginx"}, Streams{}); err == nil || !strings.Contains(err.Error(), "executable file not found in $PATH") {

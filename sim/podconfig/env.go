@@ -43,7 +43,7 @@ func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Contain
 		case value != "":
 			value = expansion.Expand(value, mapping)
 		case variable.ValueFrom != nil:
-			found := true
+			var found bool
 			if value, found, err = e.resolve(ctx, variable.ValueFrom); err != nil {
 				return nil, err
 			}
