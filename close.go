@@ -19,6 +19,7 @@ func (p *controlPlane) close(cause error) error {
 		close(p.closing)
 		if p.api != nil {
 			p.api.BeginClose() // now, because the parts that close first wait for their requests
+			p.clients.Close()  // likewise for held writes
 		}
 		var errs []error
 		for _, undo := range slices.Backward(p.closers) {

@@ -2,6 +2,8 @@ package intervene
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -16,28 +18,35 @@ import (
 // after it.
 const maxKeptResponse = 4 << 20
 
+// maxBody is the longest body of a request that the API server accepts.
+const maxBody = 3 << 20
+
 // Handle passes a request through the gate and on to next. It does on the side of the
-// server what InterceptCalls does in a client. A request whose client has gone is not
-// answered.
+// server what InterceptCalls does in a client. A request that is not passed on is always
+// answered: otherwise net/http would report success.
 func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handler) {
+	holdable := canBeHeld(req) && !isStream(req)
+	if holdable {
+		if err := g.prepareWait(req); err != nil {
+			refuse(w, req, err)
+			return
+		}
+	}
 	if g.applyDelay(req.Context()) != nil {
+		refuse(w, req, canceledError(req))
 		return
 	}
-	if !canBeHeld(req) || isStream(req) {
+	if !holdable {
 		g.handleOrFail(w, req, next)
-		return
-	}
-	if err := g.prepareHold(req); err != nil {
 		return
 	}
 	h, err := g.admitWrite(req)
 	switch {
-	case req.Context().Err() != nil && err != nil:
+	case err != nil && req.Context().Err() != nil:
+		refuse(w, req, canceledError(req))
 		return
 	case err != nil:
-		resp := newStatusResponse(req, apierrors.NewServiceUnavailable(err.Error()).Status())
-		defer resp.Body.Close()
-		writeResponse(w, resp)
+		refuse(w, req, apierrors.NewServiceUnavailable(err.Error()))
 		return
 	case h == nil:
 		defer g.finishWrite(nil, nil, nil)
@@ -45,6 +54,18 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 		return
 	}
 	g.handleHeld(w, req, h, next)
+}
+
+func refuse(w http.ResponseWriter, req *http.Request, err *apierrors.StatusError) {
+	resp := newStatusResponse(req, err.Status())
+	defer resp.Body.Close()
+	writeResponse(w, resp)
+}
+
+// canceledError is the answer to a request that has ended while it waited: its client has
+// gone, or the API server closes.
+func canceledError(req *http.Request) *apierrors.StatusError {
+	return apierrors.NewServiceUnavailable("the request was canceled before it was performed: " + context.Cause(req.Context()).Error())
 }
 
 // handleHeld handles a write that was held. For a step it reads the object before and
@@ -91,24 +112,30 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 	_, _ = io.Copy(w, resp.Body)
 }
 
-// prepareHold lets a held write be shown: it reads the beginning of the body, which a
-// server can read only once. It does nothing while the gate is open.
-func (g *Gate) prepareHold(req *http.Request) error {
+// prepareWait reads the body of a write that will wait, which a server can read only
+// once: to show it, and because net/http notices that a client has gone only when the
+// body has been read. It does nothing unless writes are held or delayed.
+func (g *Gate) prepareWait(req *http.Request) *apierrors.StatusError {
 	g.mu.Lock()
-	paused := g.paused
+	waits := g.paused || g.delay > 0
 	g.mu.Unlock()
-	if !paused || req.Body == nil {
+	if !waits || req.Body == nil {
 		return nil
 	}
-	begin, err := io.ReadAll(io.LimitReader(req.Body, maxShownBody+1))
-	if err != nil {
-		return err
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
+	switch {
+	case err != nil && req.Context().Err() != nil:
+		return canceledError(req)
+	case err != nil:
+		return apierrors.NewBadRequest("read the body of the request: " + err.Error())
+	case len(body) > maxBody:
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
 	}
 	req.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(begin), req.Body), req.Body}
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(begin)), nil }
+	}{bytes.NewReader(body), req.Body}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return nil
 }
 

@@ -2,12 +2,15 @@ package intervene
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -92,6 +95,86 @@ func TestHandleForgetsAbandonedWrites(t *testing.T) {
 		}
 		mustPause(t, g) // waits until no write is in flight
 	})
+}
+
+// A write that is not performed is never answered with success: without an answer of the
+// handler, net/http sends 200.
+func TestHandleAnswersCanceledRequests(t *testing.T) {
+	closing := errors.New("the API server is closing")
+	for name, set := range map[string]func(*Gate){
+		"held":    func(g *Gate) { mustPause(t, g) },
+		"delayed": func(g *Gate) { g.SetDelay(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, s := NewGate(ObjectReader{}), &fakeServer{}
+				set(g)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				answered := make(chan *httptest.ResponseRecorder, 1)
+				go func() { answered <- serve(ctx, g, s, "POST", pods, "{}") }()
+				synctest.Wait()
+				cancel(closing)
+				w := <-answered
+				if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), closing.Error()) || len(s.bodies) != 0 {
+					t.Errorf("%d %s, received %q", w.Code, w.Body, s.bodies)
+				}
+			})
+		})
+	}
+}
+
+func TestHandleRefusesUnreadableBodies(t *testing.T) {
+	g, s := NewGate(ObjectReader{}), &fakeServer{}
+	mustPause(t, g)
+	for want, body := range map[int]io.Reader{
+		http.StatusBadRequest:            iotest.ErrReader(errors.New("reset")),
+		http.StatusRequestEntityTooLarge: strings.NewReader(strings.Repeat("x", maxBody+1)),
+	} {
+		w := httptest.NewRecorder()
+		g.Handle(w, httptest.NewRequestWithContext(t.Context(), "POST", pods, body), s)
+		if w.Code != want || len(s.bodies) != 0 {
+			t.Errorf("%d, want %d; received %d requests", w.Code, want, len(s.bodies))
+		}
+	}
+}
+
+// A write whose client has gone while it waits is not performed: a server of HTTP/1.1
+// notices that only when it has read the body.
+func TestHandleNoticesThatTheClientHasGone(t *testing.T) {
+	for name, set := range map[string]func(*Gate){
+		"held":    func(g *Gate) { mustPause(t, g) },
+		"delayed": func(g *Gate) { g.SetDelay(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, s := NewGate(ObjectReader{}), &fakeServer{}
+			set(g)
+			began, ended := make(chan struct{}), make(chan struct{})
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				defer close(ended)
+				close(began)
+				g.Handle(w, req, s)
+			}))
+			defer srv.Close()
+			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := strings.Repeat("x", 2*maxShownBody)
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", pods, len(body), body)
+			<-began
+			conn.Close()
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("the write still waits")
+				g.CloseWithError(errors.New("end of test"))
+			}
+			<-ended
+			if len(s.bodies) != 0 {
+				t.Errorf("the server received %d writes", len(s.bodies))
+			}
+		})
+	}
 }
 
 func TestHandleDelaysAndFails(t *testing.T) {
