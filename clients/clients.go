@@ -70,17 +70,18 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, cl, req, who)
-	defer r.finish()
+	var wrote []observe.Written
+	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {
 		cl.gate.Handle(r.wrap(w), r.req, next)
 		return
 	}
-	observe.ServeCall(cl.name, &r.call.Wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
+	observe.ServeCall(cl.name, &wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
 }
 
 // clientOf returns the client that sends a request.
 func (c *Clients) clientOf(req *http.Request, who user.Info) *client {
-	id := identity{userAgent: req.UserAgent()}
+	id := identity{userAgent: cutText(req.UserAgent(), maxText)} // it need not be authenticated
 	if who != nil {
 		id.user = who.GetName()
 	}

@@ -192,6 +192,40 @@ func TestRequestsAreRecorded(t *testing.T) {
 	}
 }
 
+// Requests that are not authenticated cannot fill the memory with their texts.
+func TestRecordedTextsAreBounded(t *testing.T) {
+	f := newFixture(t)
+	long := strings.Repeat("x", 1<<16)
+	for _, path := range []string{"/" + long, "/apis/" + long + "/v1/namespaces/" + long + "/" + long + "/" + long + "/" + long} {
+		f.send(call{"GET", path, long, nil, nil, 403, `{"kind":"Status","message":"` + long + `"}`})
+	}
+	calls, _ := f.records()
+	for _, c := range calls {
+		data, err := json.Marshal(c)
+		if err != nil || len(data) > 16<<10 {
+			t.Errorf("a record of %d bytes, %v", len(data), err)
+		}
+	}
+	for id := range f.clients.byID {
+		if len(calls) != 2 || len(id.userAgent) > maxText {
+			t.Errorf("%d records, the key of the client has %d bytes", len(calls), len(id.userAgent))
+		}
+	}
+}
+
+// A record is not changed once it is published.
+func TestPublishedRecordsStay(t *testing.T) {
+	f := newFixture(t)
+	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
+	r := newRequest(f.observer, newClient("kubectl (admin)", f.clients.config.Objects), req, admin)
+	r.status = http.StatusSwitchingProtocols
+	r.record(nil) // as Hijack does
+	r.finish([]observe.Written{{Resource: "sites"}})
+	if calls, _ := f.records(); len(calls) != 1 || calls[0].Wrote != nil {
+		t.Errorf("%+v", calls)
+	}
+}
+
 func TestProgramNames(t *testing.T) {
 	for agent, want := range map[string]string{
 		kubectlAgent: "kubectl", "Go-http-client/2.0": "Go-http-client", "": "unknown program", "/": "unknown program",

@@ -40,6 +40,15 @@ func cleanText(s string) string {
 			return -1
 		}
 		return r
-	}, s[:min(len(s), maxText)])
+	}, cutText(s, maxText))
 	return strings.TrimSpace(s)
+}
+
+// cutText returns at most limit bytes of s. What it returns does not keep a longer text in
+// memory.
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.Clone(strings.ToValidUTF8(s[:limit], ""))
 }

@@ -24,6 +24,13 @@ import (
 // whose names and versions precede what may be long.
 const maxParsedBody = 256 << 10
 
+const (
+	// maxName is the longest name of an object that upstream accepts.
+	maxName = 253
+	// maxError is enough of an error, which may quote the path of the request.
+	maxError = 4 << 10
+)
+
 // request records one request. It is the ResponseWriter of the request, too.
 type request struct {
 	http.ResponseWriter
@@ -42,6 +49,10 @@ type request struct {
 func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Info) *request {
 	r := &request{observer: o, client: cl, req: req, call: recording.DescribeRequest(req)}
 	c := r.call
+	// The request need not be authenticated, and its path may be long.
+	for _, text := range []*string{&c.Object.Group, &c.Object.Resource, &c.Object.Namespace, &c.Object.Name, &c.Subresource} {
+		*text = cutText(*text, maxName)
+	}
 	c.Began, c.Controller = time.Now(), cl.name
 	c.Client = cl.caller.Load()
 	if as := req.Header.Get("Impersonate-User"); as != "" {
@@ -108,9 +119,12 @@ type hijackable struct {
 
 // Hijack records the request: the rest of it is not HTTP.
 func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	h.request.status = http.StatusSwitchingProtocols
-	h.request.record()
-	return h.Hijacker.Hijack()
+	conn, rw, err := h.Hijacker.Hijack()
+	if err == nil {
+		h.request.status = http.StatusSwitchingProtocols
+		h.request.record(nil)
+	}
+	return conn, rw, err
 }
 
 // Unwrap implements responsewriter.UserProvidedDecorator.
@@ -136,7 +150,7 @@ func (r *request) begin(status int) {
 		r.client.addWatch(r.watch)
 	}
 	if r.lasts {
-		r.record()
+		r.record(nil)
 	}
 }
 
@@ -159,12 +173,13 @@ func (r *request) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// finish records the request when its handler has returned.
-func (r *request) finish() {
+// finish records the request when its handler has returned. wrote is what the storage has
+// written for it.
+func (r *request) finish(wrote []observe.Written) {
 	if r.watch != nil {
 		r.client.removeWatch(r.watch)
 	}
-	r.record()
+	r.record(wrote)
 	if r.body != nil {
 		r.body.Reset()
 		bodies.Put(r.body)
@@ -172,14 +187,16 @@ func (r *request) finish() {
 	}
 }
 
-// record records the request, once.
-func (r *request) record() {
+// record records the request, once. Others read the record from then on: it must not be
+// changed.
+func (r *request) record(wrote []observe.Written) {
 	if r.recorded.Swap(true) {
 		return
 	}
 	r.client.inFlight.Add(-1)
 	now := time.Now()
 	c := r.call
+	c.Wrote = wrote
 	c.Took, c.Status = now.Sub(c.Began), r.status
 	if c.Status == 0 {
 		c.Error = "the client went away before it was answered"
@@ -190,17 +207,18 @@ func (r *request) record() {
 		object.AddTo(c)
 	}
 	r.complete(object)
-	r.client.countCall(c, now)
-	if !r.isWorthRecording() {
-		return
-	}
-	if c.IsWrite() {
+	c.Error = cutText(c.Error, maxError)
+	recorded := r.isWorthRecording()
+	if recorded && c.IsWrite() {
 		c.Cause = r.client.likelyCause(r, object)
 		if !c.Failed() {
 			r.client.noteWrite(c.ResourceVersion)
 		}
 	}
-	r.observer.AppendAt(c, now)
+	r.client.countCall(c, now)
+	if recorded {
+		r.observer.AppendAt(c, now)
+	}
 }
 
 // complete adds what a controller's call does not need: the kind of a custom resource,
