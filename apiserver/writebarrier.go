@@ -30,9 +30,9 @@ type writeBarrier struct {
 	drained  chan struct{} // closed when no write is in flight; nil unless close waits
 }
 
-// errRestored is the reason why a write fails that was held: its client has not seen
+// ErrRestored is the reason why a write fails that was held: its client has not seen
 // the state that was restored.
-var errRestored = errors.New("the control plane was restored to another state while this write waited: read the object again")
+var ErrRestored = errors.New("the control plane was restored to another state while this write waited: read the object again")
 
 // installWriteBarrier puts a barrier, and the count of writes in namespaces, behind
 // authentication, authorization and priority and fairness, so that it does not change
@@ -72,9 +72,9 @@ var (
 // may be none, so they get an error that they retry.
 func refusedWriteError(ctx context.Context, info *request.RequestInfo) error {
 	if isAPIServer(ctx) {
-		return apierrors.NewServiceUnavailable(errRestored.Error())
+		return apierrors.NewServiceUnavailable(ErrRestored.Error())
 	}
-	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errRestored)
+	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, ErrRestored)
 }
 
 // isAPIServer reports whether the API server itself sent the request.

@@ -168,6 +168,14 @@ func (c *Clients) Close() {
 	}
 }
 
+// RefuseWaiting makes the writes that are held or delayed fail with a conflict, for that
+// reason. Interventions stay in effect.
+func (c *Clients) RefuseWaiting(reason error) {
+	for _, cl := range c.sorted() {
+		cl.gate.RefuseWaiting(reason)
+	}
+}
+
 // Snapshot returns the clients by name.
 func (c *Clients) Snapshot() []observe.Client {
 	now := time.Now()

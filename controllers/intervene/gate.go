@@ -39,6 +39,8 @@ type Gate struct {
 	delay         time.Duration
 	faultsCleared chan struct{} // closed when the delay is cleared
 	fault         control.Fault
+
+	outdated atomic.Pointer[error] // why RefuseWaiting was last called; nil if it was not
 }
 
 // NewGate returns an open gate. A step reads the object of its write with
@@ -202,6 +204,17 @@ func (g *Gate) CloseWithError(err error) {
 		g.closed = err
 		g.isClosed.Store(true) // before a controller whose write is refused can read
 		g.releaseAll(err)
+	}
+}
+
+// RefuseWaiting makes the writes that Handle holds or delays fail with a conflict, for that
+// reason. The gate stays as it is.
+func (g *Gate) RefuseWaiting(reason error) {
+	g.outdated.Store(&reason)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.held.Len() > 0 {
+		g.releaseOldest(nil, false) // Handle refuses it
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
@@ -31,6 +32,7 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 			refuse(w, req, err)
 			return
 		}
+		next = g.refuseOutdated(next)
 	}
 	if g.applyDelay(req.Context()) != nil {
 		refuse(w, req, canceledError(req))
@@ -60,6 +62,20 @@ func refuse(w http.ResponseWriter, req *http.Request, err *apierrors.StatusError
 	resp := newStatusResponse(req, err.Status())
 	defer resp.Body.Close()
 	writeResponse(w, resp)
+}
+
+// refuseOutdated passes a write on to next unless RefuseWaiting is called before that.
+func (g *Gate) refuseOutdated(next http.Handler) http.Handler {
+	before := g.outdated.Load()
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		reason := g.outdated.Load()
+		if reason == before {
+			next.ServeHTTP(w, req)
+			return
+		}
+		o := recording.DescribeRequest(req).Object
+		refuse(w, req, apierrors.NewConflict(schema.GroupResource{Group: o.Group, Resource: o.Resource}, o.Name, *reason))
+	})
 }
 
 // canceledError is the answer to a request that has ended while it waited: its client has

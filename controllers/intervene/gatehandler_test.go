@@ -123,6 +123,38 @@ func TestHandleAnswersCanceledRequests(t *testing.T) {
 	}
 }
 
+// Writes that wait while another state is restored fail with a conflict, later ones do not,
+// and the interventions stay.
+func TestHandleRefusesOutdatedWrites(t *testing.T) {
+	for name, set := range map[string]func(*Gate){
+		"held":    func(g *Gate) { mustPause(t, g) },
+		"delayed": func(g *Gate) { g.SetDelay(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, s := NewGate(ObjectReader{}), &fakeServer{}
+				set(g)
+				answered := make(chan *httptest.ResponseRecorder, 1)
+				send := func() { answered <- serve(t.Context(), g, s, "PUT", pods+"/web-1", "{}") }
+				go send()
+				synctest.Wait()
+				g.RefuseWaiting(errors.New("restored"))
+				w := <-answered
+				if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "restored") || len(s.bodies) != 0 || !g.IsActive() {
+					t.Errorf("%d %s, received %q", w.Code, w.Body, s.bodies)
+				}
+				go send()
+				synctest.Wait()
+				g.Resume()
+				if w := <-answered; w.Code != http.StatusCreated || len(s.bodies) != 1 {
+					t.Errorf("a later write: %d %s, received %q", w.Code, w.Body, s.bodies)
+				}
+				mustPause(t, g) // waits until no write is in flight
+			})
+		})
+	}
+}
+
 func TestHandleRefusesUnreadableBodies(t *testing.T) {
 	g, s := NewGate(ObjectReader{}), &fakeServer{}
 	mustPause(t, g)
