@@ -13,6 +13,10 @@ import (
 // maxReaction is how long after an event a write may still be the reaction to it.
 const maxReaction = time.Minute
 
+// maxSearchedBody is how much of the answer to a write is searched for names: for many
+// events, while the request waits.
+const maxSearchedBody = 16 << 10
+
 // relation says how an event's object is related to a written one: the written one names
 // it; or they are the same, or one owns the other, or both have one owner.
 type relation int
@@ -31,58 +35,68 @@ const (
 func (cl *client) likelyCause(r *request, written recording.ResponseSummary) uint64 {
 	target := r.call.Object
 	target.UID = cmp.Or(target.UID, written.Metadata.UID)
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
+	events, versions := cl.receivedEvents(r)
+	var body []byte
+	if r.body != nil {
+		body = r.body.Bytes()[:min(r.body.Len(), maxSearchedBody)]
+	}
 	var best candidate
-	watches := cl.watchesOf(r)
 	for _, rel := range []relation{related, referenced} {
-		for _, w := range watches {
-			w.mu.Lock()
-			for i := range w.events {
-				e := &w.events[i]
-				class := cl.classOf(e)
-				if age := r.call.Began.Sub(e.at); age < 0 || age > maxReaction || !best.isWorseThan(class, rel, e.at) {
-					continue
-				}
-				if rel == related && e.isRelatedTo(target, written.Metadata.OwnerReferences) || rel == referenced && e.isNamedIn(target, r.body) {
-					best = candidate{w, i, *e, class, rel}
-				}
+		for _, e := range events {
+			class := e.class(versions)
+			if !best.isWorseThan(class, rel, e.at) {
+				continue
 			}
-			w.mu.Unlock()
+			if rel == related && e.isRelatedTo(target, written.Metadata.OwnerReferences) || rel == referenced && e.isNamedIn(target, body) {
+				best = candidate{e, class, rel}
+			}
 		}
 	}
-	if best.watch == nil {
+	if best.event == nil {
 		return 0
 	}
-	if best.seq == 0 {
-		best.seq = r.observer.AppendAt(&observe.Delivered{
-			Controller: cl.name, Change: best.change, Object: best.object, ResourceVersion: best.version,
-		}, best.at)
-		best.watch.noteRecord(best.index, best.event)
+	return best.record(r.observer, cl.name)
+}
+
+// receivedEvents returns the events that the client may have reacted to with a write, and
+// the versions that it has written: a copy, as other requests need the lock.
+func (cl *client) receivedEvents(r *request) (events []*event, versions []string) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	for _, w := range cl.watchesOf(r) {
+		w.mu.Lock()
+		for _, e := range w.events {
+			if age := r.call.Began.Sub(e.at); age >= 0 && age <= maxReaction {
+				events = append(events, e)
+			}
+		}
+		w.mu.Unlock()
 	}
-	return best.seq
+	if len(events) == 0 {
+		return nil, nil
+	}
+	return events, slices.Clone(cl.written[:])
+}
+
+// record records the event, once, and returns the Seq of the record.
+func (e *event) record(o *observe.Observer, client string) uint64 {
+	e.recording.Lock()
+	defer e.recording.Unlock()
+	if e.seq == 0 {
+		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version}, e.at)
+	}
+	return e.seq
 }
 
 // candidate is an event that may be the cause of a write.
 type candidate struct {
-	watch *watch // nil if there is none
-	index int    // in the watch's events
-	event
+	*event   // nil if there is none
 	class    eventClass
 	relation relation
 }
 
 func (c *candidate) isWorseThan(class eventClass, rel relation, at time.Time) bool {
-	return c.watch == nil || cmp.Or(cmp.Compare(class, c.class), cmp.Compare(rel, c.relation), at.Compare(c.at)) > 0
-}
-
-// noteRecord remembers the record of an event, unless newer ones have replaced it.
-func (w *watch) noteRecord(index int, e event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if kept := &w.events[index]; kept.at.Equal(e.at) && kept.version == e.version {
-		kept.seq = e.seq
-	}
+	return c.event == nil || cmp.Or(cmp.Compare(class, c.class), cmp.Compare(rel, c.relation), at.Compare(c.at)) > 0
 }
 
 // eventClass says how likely an event makes a client write, from the least likely.
@@ -94,10 +108,10 @@ const (
 	change
 )
 
-// classOf requires the lock.
-func (cl *client) classOf(e *event) eventClass {
+// class returns the class of an event of a client that has written these versions.
+func (e *event) class(versions []string) eventClass {
 	switch {
-	case slices.Contains(cl.written[:], e.version):
+	case slices.Contains(versions, e.version):
 		return ownWrite
 	case e.change == observe.Listed:
 		return listing
@@ -134,8 +148,8 @@ func isOwner(of []recording.OwnerReference, uid string) bool {
 }
 
 // isNamedIn reports whether the answer to a write of o names the event's object.
-func (e *event) isNamedIn(o observe.Object, body *bytes.Buffer) bool {
-	return body != nil && (names(body.Bytes(), e.object.Key()) || e.object.Namespace == o.Namespace && names(body.Bytes(), e.object.Name))
+func (e *event) isNamedIn(o observe.Object, body []byte) bool {
+	return names(body, e.object.Key()) || e.object.Namespace == o.Namespace && names(body, e.object.Name)
 }
 
 // names reports whether an encoded object has a string with that value: in JSON between

@@ -22,19 +22,21 @@ type watch struct {
 	parse func([]byte) recording.WatchEvent // nil if the format is unknown
 
 	mu      sync.Mutex
-	initial bool    // the initial events have not all been sent
-	events  []event // the last ones, in a ring
-	next    int     // of events
+	initial bool     // the initial events have not all been sent
+	events  []*event // the last ones, in a ring
+	next    int      // of events
 }
 
-// event is an event that was sent to a client.
+// event is an event that was sent to a client. Only its record is set later.
 type event struct {
 	at      time.Time
 	change  observe.Change
 	object  observe.Object
 	version string
 	owners  []recording.OwnerReference
-	seq     uint64 // of its record; 0 = it has none
+
+	recording sync.Mutex
+	seq       uint64 // of its record; 0 = it has none
 }
 
 func newWatch(req *http.Request, call *observe.Called) *watch {
@@ -91,7 +93,7 @@ func (w *watch) sent(frame []byte) {
 	o.Kind, o.Namespace, o.Name, o.UID = e.Object.Kind, m.Namespace, m.Name, m.UID
 	w.Delivered++
 	w.LastTime = now
-	sent := event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences}
+	sent := &event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
 		return
