@@ -29,7 +29,7 @@ func newDeleteCommand(t *target) *cobra.Command {
 		Short:   "Delete stopped control planes with all their data",
 		Long: `Delete control planes with all their data: the objects, the certificates and the log.
 Snapshots stay. A context that --merge-kubeconfig has added to your own kubeconfig is
-removed.
+removed. A data folder with files that ctrlplane has not created is not deleted.
 
 A control plane that is running is not deleted: stop it first, or use --force.`,
 		Example: `  ctrlplane delete demo
