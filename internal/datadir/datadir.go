@@ -91,7 +91,8 @@ func (d *Dir) unlockOrRemove() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	if err := errors.Join(err, d.lock.Close()); err != nil {
+	// An older version does not replace what writeOwner has written.
+	if err := errors.Join(err, d.lock.Truncate(0), d.lock.Close()); err != nil {
 		return explainError(d.path, "unlock it", err)
 	}
 	return nil
