@@ -77,7 +77,11 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 
 func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
 	if !d.all {
-		return d.target.findPlanes(names)
+		chosen, err := d.target.findPlanes(names)
+		if err == nil {
+			err = d.rejectContextNames(names)
+		}
+		return chosen, err
 	}
 	all, err := allPlanes()
 	for _, p := range all {
@@ -86,6 +90,23 @@ func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
 		}
 	}
 	return chosen, err
+}
+
+// rejectContextNames rejects what other verbs accept for a control plane's name: it may be
+// the name of one that is gone.
+func (d *deleteCommand) rejectContextNames(names []string) error {
+	given := []*target{d.target}
+	for _, name := range names {
+		one := &target{name: name}
+		one.acceptContextName()
+		given = append(given, one)
+	}
+	for _, t := range given {
+		if t.context != "" {
+			return usage.Errorf("there is no control plane %q, nothing was deleted: did you mean %q?", t.context, t.name)
+		}
+	}
+	return nil
 }
 
 func (d *deleteCommand) delete(ctx context.Context, p plane) error {
