@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -110,6 +114,8 @@ func (d *deleteCommand) rejectContextNames(names []string) error {
 }
 
 func (d *deleteCommand) delete(ctx context.Context, p plane) error {
+	// Before the folder is removed: a context of another one may have the same name.
+	cfg, kubeconfigErr := clientcmd.LoadFromFile(filepath.Join(p.DataDir, ctrlplane.KubeconfigFile))
 	if p.isUp() {
 		stop := &downCommand{timeout: time.Minute}
 		if _, err := stop.stop(ctx, p); err != nil {
@@ -120,8 +126,11 @@ func (d *deleteCommand) delete(ctx context.Context, p plane) error {
 	if errors.As(err, new(*datadir.NotFoundError)) {
 		err = nil // an ephemeral one removes its folder itself
 	}
-	if err != nil || p.Name == "" {
+	switch {
+	case err != nil || p.Name == "" || errors.Is(kubeconfigErr, fs.ErrNotExist): // never merged, either
 		return err
+	case kubeconfigErr != nil:
+		return fmt.Errorf("deleted, but the context %s in your own kubeconfig stays, if there is one, because that of the data folder was not readable: %w", datadir.ContextName(p.Name), kubeconfigErr)
 	}
-	return kubeconfig.Unmerge(datadir.ContextName(p.Name))
+	return kubeconfig.Unmerge(datadir.ContextName(p.Name), cfg)
 }

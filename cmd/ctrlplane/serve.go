@@ -88,7 +88,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 			return err
 		}
 		if u.ephemeral {
-			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext)) }()
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext, cfg)) }()
 		}
 	}
 	if err := v.showReady(u.readyInfo(time.Since(began), u.merge)); err != nil {
