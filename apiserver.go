@@ -97,6 +97,7 @@ func (p *controlPlane) closeAPIServer() error {
 	if p.api == nil {
 		return nil
 	}
+	p.clients.Close()
 	return p.api.Close()
 }
 

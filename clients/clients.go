@@ -9,6 +9,7 @@ package clients
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -155,6 +156,15 @@ func (c *Clients) NameOf(program string) string {
 		found = name
 	}
 	return cmp.Or(found, program)
+}
+
+var errClosing = errors.New("the control plane is stopping")
+
+// Close makes held writes fail, so that the API server need not wait for them.
+func (c *Clients) Close() {
+	for _, cl := range c.sorted() {
+		cl.gate.CloseWithError(errClosing)
+	}
 }
 
 // Snapshot returns the clients by name.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -421,6 +422,30 @@ func TestOwnAPIIsExempt(t *testing.T) {
 	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true }))
 	if !passed {
 		t.Error("the request did not pass")
+	}
+}
+
+// Close makes held writes fail.
+func TestCloseRefusesHeldWrites(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
+	if _, err := f.clients.Interventions().Pause(t.Context(), []string{"kubectl"}); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int)
+	go func() {
+		req := httptest.NewRequestWithContext(t.Context(), "DELETE", sites+"/shop", nil)
+		req.Header.Set("User-Agent", kubectlAgent)
+		w := httptest.NewRecorder()
+		f.clients.Handle(w, req, admin, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the write passed") }))
+		answered <- w.Code
+	}()
+	for f.clients.Snapshot()[0].Held == 0 {
+		runtime.Gosched()
+	}
+	f.clients.Close()
+	if code := <-answered; code != http.StatusServiceUnavailable {
+		t.Errorf("status %d", code)
 	}
 }
 

@@ -80,6 +80,8 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	select {
 	case <-w.headerSent:
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // also if the handler has answered because of that
 		cancel()
 		return nil, context.Cause(req.Context())
 	}

@@ -47,6 +47,7 @@ func (t *target) restConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	cfg.QPS = -1
+	cfg.UserAgent = rest.DefaultKubernetesUserAgent() // some clients would send Go's own
 	return cfg, nil
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -64,7 +63,7 @@ func runKubectl(t *target, args []string) error {
 	})
 	prepare := cmd.PersistentPreRunE
 	cmd.PersistentPreRunE = func(verb *cobra.Command, args []string) error {
-		if err := checkKubectlVerb(cmd, verb, notRunning); err != nil {
+		if err := checkKubectlVerb(cmd, verb, path, notRunning); err != nil {
 			printError(err)
 			exit(exitCode(err)) // kubectl would print its help
 		}
@@ -135,18 +134,36 @@ func (r refusingTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, r.err
 }
 
-// checkKubectlVerb rejects what would use or change something else than the control plane.
-func checkKubectlVerb(kubectl, verb *cobra.Command, notRunning error) error {
-	// "kubectl config" has a --kubeconfig of its own, and some verbs a --server.
-	for _, f := range []*pflag.Flag{verb.Flag("kubeconfig"), kubectl.PersistentFlags().Lookup("server")} {
-		if f != nil && f.Changed {
-			return usage.Errorf(`kubectl --%s: "ctrlplane kubectl" only talks to the control plane: leave the flag out, or use your own kubectl`, f.Name)
-		}
+// checkKubectlVerb rejects what would use or change something else than the control plane,
+// whose kubeconfig is own.
+func checkKubectlVerb(kubectl, verb *cobra.Command, own string, notRunning error) error {
+	if f := kubectl.PersistentFlags().Lookup("server"); f != nil && f.Changed { // some verbs have a --server of their own
+		return otherClusterError(f.Name)
 	}
-	if parent := verb.Parent(); parent != nil && parent.Name() == "config" {
+	f := verb.Flag("kubeconfig") // also that of "kubectl config"
+	given := f != nil && f.Changed
+	if parent := verb.Parent(); notRunning != nil && (given || parent != nil && parent.Name() == "config") {
 		return notRunning
 	}
+	if given && !sameServer(f.Value.String(), own) {
+		return otherClusterError(f.Name)
+	}
 	return nil
+}
+
+func otherClusterError(flag string) error {
+	return usage.Errorf(`kubectl --%s: "ctrlplane kubectl" only talks to the control plane: leave the flag out, or use your own kubectl`, flag)
+}
+
+// sameServer reports whether two kubeconfigs are for the same API server, as those of a
+// lesson are, which have a namespace of their own.
+func sameServer(a, b string) bool {
+	one, err := clientcmd.BuildConfigFromFlags("", a)
+	if err != nil {
+		return false
+	}
+	other, err := clientcmd.BuildConfigFromFlags("", b)
+	return err == nil && one.Host == other.Host
 }
 
 // pluginHandler runs plugins only with a control plane: without one they would use the

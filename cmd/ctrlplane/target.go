@@ -127,12 +127,12 @@ type candidate struct {
 
 // candidates lists the running control planes that the target can mean if none is
 // running in the data folder of its name: a given name may be that of an ephemeral one.
-// If no name is given, private ones do not count.
+// If no name is given, private ones do not count, unless KUBECONFIG is theirs.
 func (t *target) candidates() ([]candidate, error) {
 	if t.named() {
 		return peekEach(datadir.RunningEphemeralDirs, func(c candidate) bool { return c.state.Name == t.name })
 	}
-	others, err := peekEach(runningDataDirs, func(c candidate) bool { return !c.state.Private })
+	others, err := peekEach(runningDataDirs, func(c candidate) bool { return !c.state.Private || inKubeconfig(c.path) })
 	if i := slices.IndexFunc(others, func(c candidate) bool { return inKubeconfig(c.path) }); i >= 0 {
 		others = others[i : i+1]
 	}

@@ -43,11 +43,11 @@ func counts(args []string) []string {
 
 // size parses a number with a suffix.
 func size(s string) (int64, error) {
-	if s == "" {
-		return 0, syscall.EINVAL
-	}
 	multiplier := int64(1)
 	number := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i")
+	if number == "" {
+		return 0, fmt.Errorf("invalid number '%s'", s)
+	}
 	if i := strings.IndexByte("bkKmMgGT", number[max(0, len(number)-1)]); len(number) > 1 && i >= 0 {
 		multiplier = []int64{512, 1 << 10, 1 << 10, 1 << 20, 1 << 20, 1 << 30, 1 << 30, 1 << 40}[i]
 		number = number[:len(number)-1]

@@ -113,7 +113,8 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	p.Kill()
 }
 
-// TestKubeconfigSelectsControlPlane runs two ephemeral control planes in one folder.
+// TestKubeconfigSelectsControlPlane runs two ephemeral control planes in one folder, which
+// are only found by the kubeconfig.
 func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "--nodes=0", "--", "sh", "-c", `echo "$KUBECONFIG"; cat`)
@@ -122,7 +123,7 @@ func TestKubeconfigSelectsControlPlane(t *testing.T) {
 	inner.Dir = r.cmd.Dir
 	inner.Env = append(os.Environ(), "HOME="+r.cmd.Dir, "XDG_STATE_HOME="+r.cmd.Dir+"/state", "TMPDIR="+r.cmd.Dir)
 	stdout, stderr, code := program.Run(t, inner)
-	if code != 1 || stdout != mine+"\n" || !strings.Contains(stderr, "several control planes are running: choose one") {
+	if code != 1 || stdout != mine+"\n" || !strings.Contains(stderr, `control plane "default" is not running`) {
 		t.Errorf("exit code %d, %q, want %s: %s", code, stdout, mine, stderr)
 	}
 	r.stdin.Close()

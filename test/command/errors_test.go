@@ -18,9 +18,9 @@ import (
 func TestUsageErrors(t *testing.T) {
 	for _, tc := range []struct{ args, says string }{
 		{"uq", `did you mean "up"?`},
-		{"pasue replicaset", `did you mean "controllers pause"?`},
-		{"held", `did you mean "controllers held"?`},
-		{"fail x", `did you mean "controllers fail" or "nodes fail"?`},
+		{"pasue replicaset", `did you mean "controllers pause" or "clients pause"?`},
+		{"held", `did you mean "controllers held" or "clients held"?`},
+		{"fail x", `did you mean "controllers fail" or "clients fail" or "nodes fail"?`},
 		{"create cluster", `did you mean "up"?`},
 		{"get pods", `did you mean "kubectl get"?`},
 		{"up --no-such-flag", "unknown flag"},

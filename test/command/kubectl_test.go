@@ -61,6 +61,7 @@ func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
 	kubectl("config", "set-context", "--current", "--namespace", "kube-system")
 	requireText(t, kubectl("config", "view", "--minify"), "namespace: kube-system", "name: ctrlplane-demo")
 	requireText(t, kubectl("get", "configmaps", "-o", "name"), "extension-apiserver-authentication")
+	kubectl("--kubeconfig", path, "get", "pods") // its own
 	for _, args := range []string{"--kubeconfig " + kubeconfig + " get pods", "config view --kubeconfig " + kubeconfig, "get pods -s https://127.0.0.1:1"} {
 		program.RequireFailure(t, u.command(t, append([]string{"--name", "demo", "kubectl"}, strings.Fields(args)...)...), 2, "only talks to the control plane")
 	}

@@ -22,6 +22,10 @@ func TestStory(t *testing.T) {
 	p := program.Up(t, t.TempDir())
 	client := p.Client(t)
 	output := func(args ...string) string { t.Helper(); return program.MustRun(t, p.Dir, args...) }
+	p.Await(t, "ready for Pods", func() bool { // otherwise the news of the node is why a Pod is bound
+		list, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		return err == nil && len(list.Items) == 1 && len(list.Items[0].Spec.Taints) == 0 && len(list.Items[0].Status.Conditions) > 0
+	})
 	pods := client.CoreV1().Pods("default")
 	labels := map[string]string{"app": "web"}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}

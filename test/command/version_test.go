@@ -33,7 +33,7 @@ func TestHelpHasOnlyOwnFlags(t *testing.T) {
 // TestHelpGroups checks that the verbs are grouped, and that old names work but are not
 // shown.
 func TestHelpGroups(t *testing.T) {
-	for args, want := range map[string]string{"--help": "Start and stop:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
+	for args, want := range map[string]string{"--help": "Start, stop and manage:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
 		help, _, code := program.Run(t, program.Command(t, strings.Fields(args)...))
 		if code != 0 || !strings.Contains(help, "\n"+want+"\n") || strings.Contains(help, "Available Commands") || strings.Contains(help, "Additional Commands") {
 			t.Errorf("%q: exit code %d, want %q:\n%s", args, code, want, help)
