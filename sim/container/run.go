@@ -1,7 +1,6 @@
 package container
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -37,17 +36,27 @@ func UnknownPrograms(c *corev1.Container, args []string) []string {
 	return shell.Unknown(guessVariables(c, args))
 }
 
+// maxGuessedBytes is how much the values of variables may add to a command. Beyond it
+// they are not part of the guess.
+const maxGuessedBytes = 128 << 10
+
 // guessVariables replaces the variables in a command before their values are known:
 // to a shell, $(NAME) is a command.
 func guessVariables(c *corev1.Container, args []string) []string {
 	if !refersToVariables(args) {
 		return args
 	}
+	values := make(map[string]string, len(c.Env))
+	for _, v := range c.Env {
+		values[v.Name] = v.Value
+	}
+	room := maxGuessedBytes
 	mapping := func(name string) string {
-		for _, v := range c.Env {
-			if v.Name == name {
-				return cmp.Or(v.Value, "x")
+		if value, set := values[name]; set {
+			if room -= len(value); value == "" || room < 0 {
+				return "x"
 			}
+			return value
 		}
 		isSource := len(c.EnvFrom) > 0 || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT")
 		if isSource && !shell.Runs([]string{name}) {
@@ -269,8 +278,8 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 	canRun := CanRun(c, r.args)
 	if !canRun && MayRun(c, r.args) {
 		if b, err := s.openBox(r, of, c); err == nil {
-			args := b.expand(r.args)
-			canRun = shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
+			args, err := b.expand(r.args)
+			canRun = err == nil && shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
 		}
 	}
 	if canRun {
@@ -319,8 +328,13 @@ func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container, env []kub
 		s.end(r, c, 128, "ContainerCannotRun", err.Error())
 		return
 	}
+	args, err := b.expand(r.args)
+	if err != nil {
+		s.end(r, c, 128, "ContainerCannotRun", err.Error())
+		return
+	}
 	signals := make(chan syscall.Signal, 8)
-	config := b.config(b.expand(r.args))
+	config := b.config(args)
 	config.Signals, config.TTY = signals, r.tty
 	config.Stdout, config.Stderr = r.output(false), r.output(true)
 	if r.tty {
