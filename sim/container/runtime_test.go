@@ -323,9 +323,7 @@ func TestVolumesFollowTheirSources(t *testing.T) {
 }
 
 func TestVolumesThatStay(t *testing.T) {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "claim"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}
-	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
-	f := newFixture(t, claim, volume)
+	f := newFixture(t, newClaim("claim"), newVolume())
 	pod := newPod()
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "claim", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
@@ -341,9 +339,59 @@ func TestVolumesThatStay(t *testing.T) {
 	if err := f.client.CoreV1().PersistentVolumes().Delete(t.Context(), "pv", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.client.CoreV1().PersistentVolumes().Create(t.Context(), newVolume(), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	for data := "data\n"; data != "gone\n"; data = f.exec(pod, "cat /claim/f 2>/dev/null || echo gone") {
 		f.Remove(pod.UID)
 	}
+}
+
+// newVolume returns a PersistentVolume that is bound to newClaim("claim").
+func newVolume() *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: "claim", UID: "claim"}}}
+}
+
+func newClaim(name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+	}
+}
+
+func TestVolumesOfOthers(t *testing.T) {
+	thief := newClaim("thief")
+	unbound := newClaim("claim")
+	unbound.Status.Phase = corev1.ClaimLost
+	ephemeral := newClaim("p-v")
+	lost := newVolume()
+	lost.Spec.ClaimRef.UID = "p-v"
+	for name, test := range map[string]struct {
+		claim  *corev1.PersistentVolumeClaim
+		volume *corev1.PersistentVolume
+		source corev1.VolumeSource
+		want   string
+	}{
+		"of another claim": {thief, newVolume(), claimSource("thief"), "found PV object pv but its pv.Spec.ClaimRef does not point to claim.UID thief"},
+		"unbound":          {unbound, newVolume(), claimSource("claim"), "PVC is not bound"},
+		"no volume":        {newClaim("claim"), &corev1.PersistentVolume{}, claimSource("claim"), `failed to fetch PV pv from API server: persistentvolumes "pv" not found`},
+		"of no Pod":        {ephemeral, lost, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}, "PVC ns/p-v was not created for pod ns/p (pod is not owner)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, test.claim, test.volume)
+			pod := newPod()
+			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: test.source}}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+			err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+			if want := `MountVolume.SetUp failed for volume "v" : ` + test.want; err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+func claimSource(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }
 
 // TestStopEndsAll checks that Stop waits for commands that do not want to end.

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	volumevalidation "k8s.io/kubernetes/pkg/volume/validation"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
@@ -104,12 +105,14 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		}
 		dir := shell.NewDir(0)
 		return dir, writeFiles(dir, files, fsGroup(of))
-	case v.PersistentVolumeClaim != nil:
-		return s.claim(ctx, of.Namespace, v.PersistentVolumeClaim.ClaimName)
+	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
+		claim, err := s.claimOf(ctx, of, v)
+		if err != nil {
+			return nil, err
+		}
+		return s.claim(ctx, claim)
 	case v.HostPath != nil:
 		return s.hostDir(of.Spec.NodeName, v.HostPath.Path), nil
-	case v.Ephemeral != nil:
-		return s.claim(ctx, of.Namespace, of.Name+"-"+v.Name)
 	}
 	limit := int64(maxVolumeBytes)
 	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil {
@@ -156,7 +159,7 @@ func writeFiles(dir *shell.Dir, files podconfig.Files, group int) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeFile(dir, path.Join(current, name), files[name].Data, fs.FileMode(files[name].Mode), group); err != nil {
+		if err := writeFile(dir, path.Join(current, name), files[name], group); err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(path.Clean(name), "/")
@@ -192,20 +195,24 @@ func writeFiles(dir *shell.Dir, files podconfig.Files, group int) error {
 	return dir.RemoveAll(old)
 }
 
-func writeFile(dir *shell.Dir, name string, data []byte, mode fs.FileMode, group int) error {
+func writeFile(dir *shell.Dir, name string, file volumeutil.FileProjection, group int) error {
 	if err := dir.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
+	mode, user := fs.FileMode(file.Mode), 0
 	if group >= 0 {
 		mode |= 0o440
 	}
-	if err := dir.WriteFile(name, data, mode); err != nil {
+	if file.FsUser != nil {
+		user = int(*file.FsUser)
+	}
+	if err := dir.WriteFile(name, file.Data, mode); err != nil {
 		return err
 	}
-	if err := dir.Chmod(name, mode); err != nil || group < 0 {
+	if err := dir.Chmod(name, mode); err != nil || group < 0 && user == 0 {
 		return err
 	}
-	return dir.Chown(name, 0, group)
+	return dir.Chown(name, user, max(group, 0))
 }
 
 func sameFiles(dir *shell.Dir, folder string, files podconfig.Files) bool {
@@ -304,6 +311,9 @@ func makeSubPath(dir *shell.Dir, name string, exists bool) error {
 func subPathOf(m *corev1.VolumeMount, env []kubecontainer.EnvVar) (string, error) {
 	sub := m.SubPath
 	if m.SubPathExpr != "" {
+		if _, err := podconfig.ExpandCommand([]string{m.SubPathExpr}, env); err != nil {
+			return "", fmt.Errorf("subPathExpr: %w", err)
+		}
 		var err error
 		if sub, err = kubecontainer.ExpandContainerVolumeMounts(*m, env); err != nil {
 			return "", err
