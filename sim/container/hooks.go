@@ -148,9 +148,8 @@ func (s *session) terminate(ctx context.Context, r *run, of *corev1.Pod, c *core
 	s.mu.Unlock()
 	switch {
 	case timer != nil:
-		if timer.Stop() {
-			s.end(r, nil, int32(exitSIGTERM), "", "")
-		}
+		timer.Stop()
+		s.end(r, nil, int32(exitSIGTERM), "", "")
 	case signals != nil:
 		select {
 		case signals <- syscall.SIGTERM:
@@ -167,7 +166,10 @@ func (s *session) killRun(r *run) {
 	s.mu.Lock()
 	timer, prepared := r.timer, r.signals != nil || r.timer != nil
 	s.mu.Unlock()
-	if timer != nil && timer.Stop() || !prepared {
+	if timer != nil {
+		timer.Stop()
+	}
+	if timer != nil || !prepared {
 		s.end(r, nil, int32(exitSIGKILL), "", "")
 	}
 }

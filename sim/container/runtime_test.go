@@ -410,3 +410,15 @@ func TestStopEndsAll(t *testing.T) {
 		t.Error("the run is known")
 	}
 }
+
+// TestRemoveWhileStopping removes a Pod whose command sleeps while its hook runs: Stop,
+// which waits for all that runs, must return.
+func TestRemoveWhileStopping(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "infinity")
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "1000"}}}}
+	f.start(pod)
+	f.StopPod(pod, time.Now().Add(time.Hour))
+	f.Remove(pod.UID)
+	f.Stop()
+}
