@@ -28,12 +28,12 @@ func CanRun(c *corev1.Container, args []string) bool {
 		return false
 	}
 	args = guessVariables(c, args)
-	return shell.Runs(args) && len(shell.Unknown(args)) == 0
+	return shell.Runs(args) && len(unknownPrograms(args)) == 0
 }
 
 // UnknownPrograms returns the programs of a command of a container that are not known.
 func UnknownPrograms(c *corev1.Container, args []string) []string {
-	return shell.Unknown(guessVariables(c, args))
+	return unknownPrograms(guessVariables(c, args))
 }
 
 // maxGuessedBytes is how much the values of variables may add to a command. Beyond it

@@ -60,7 +60,7 @@ func UnknownFile(fs *FS, args []string) (unknown []string) {
 		return nil
 	}
 	if !RunsFile(fs, args) {
-		return []string{args[0]}
+		return []string{shortName(args[0])}
 	}
 	script, ok := inlineScript(args)
 	if !ok {
@@ -95,11 +95,17 @@ func UnknownFile(fs *FS, args []string) (unknown []string) {
 		relative := strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
 		if name != "" && !relative && !known[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) {
 			known[name] = true
-			unknown = append(unknown, name)
+			unknown = append(unknown, shortName(name))
 		}
 		return true
 	})
 	return unknown
+}
+
+// shortName returns a name that does not keep a script in memory. No longer one can be
+// the path of a file.
+func shortName(name string) string {
+	return strings.Clone(name[:min(len(name), 4096)])
 }
 
 // commandName returns the literal name of the program that a command runs, ""
