@@ -188,7 +188,7 @@ func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
 	}
 	if !running {
 		p.stopping = true
-		p.kill() // what is blocked
+		s.kill(p) // what is blocked
 		p.volumes, p.newest = nil, nil
 		s.forget(p)
 		return true

@@ -296,6 +296,60 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// blockedWriter is a client that does not read.
+type blockedWriter struct{ released chan struct{} }
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w.released
+	return 0, io.ErrClosedPipe
+}
+
+func TestClientThatDoesNotRead(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "read x; echo a; echo b; sleep 1000")
+	pod.Spec.Containers[0].Stdin = true
+	f.start(pod)
+	w := blockedWriter{make(chan struct{})}
+	defer close(w.released)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- f.Attach(ctx, pod, "c", 0, Streams{Stdin: strings.NewReader("x\n"), Stdout: w}) }()
+	for {
+		_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+		if f.logOf(pod) == "a\nb\n" {
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			t.Fatalf("the client blocks the command: %q", f.logOf(pod))
+		}
+	}
+	f.StopPod(pod, time.Now().Add(time.Minute))
+	f.await(pod, Ended)
+	leave()
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRemoveEndsASleep(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "infinity")
+	f.start(pod)
+	log := f.Log(pod.UID, "c", 0)
+	_, _, changed := log.Read(0)
+	f.Remove(pod.UID)
+	select {
+	case <-changed:
+	case <-time.After(patience):
+		t.Fatal("the log is open")
+	}
+	if _, _, changed := log.Read(0); changed != nil {
+		t.Error("the log is open")
+	}
+}
+
 func TestVolumesFollowTheirSources(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1", "b": "2"}}
 	f := newFixture(t, settings)
