@@ -141,7 +141,7 @@ func (s *session) run(spec Spec) State {
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)
 	}
-	prepared := !needsPreparation(spec)
+	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
 	}
@@ -174,6 +174,20 @@ func needsPreparation(spec Spec) bool {
 	c := spec.Container
 	return NeedsPreparation(spec.Pod, c) || MayRun(c, spec.Args) || CanRun(c, spec.Args) && hook(c, true) != nil
 }
+
+// mountsObjects reports whether a container mounts a volume that may not exist yet.
+func mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
+	return slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool {
+		return (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil || v.Ephemeral != nil) &&
+			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
+}
+
+// How long a blocked run waits until it tries again, as a kubelet does for a volume.
+const (
+	firstRetry = 500 * time.Millisecond
+	maxRetry   = 2 * time.Minute
+)
 
 // wake makes a blocked run check again whether it can start.
 func (r *run) wake() {
@@ -209,8 +223,11 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 	s.mu.Lock()
 	of := r.pod.newest
 	s.mu.Unlock()
-	for {
+	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		env, err := s.check(r, of, c)
+		if err == nil && (CanRun(c, r.args) || MayRun(c, r.args)) {
+			_, err = s.openBox(r, of, c)
+		}
 		if err == nil {
 			s.startPrepared(r, of, c, env)
 			return
@@ -219,9 +236,13 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 			return
 		}
 		s.block(r, of, err)
+		again := time.NewTimer(wait)
 		select {
 		case <-r.retry:
+		case <-again.C:
 		case <-r.ctx.Done():
+		}
+		if again.Stop(); r.ctx.Err() != nil {
 			return
 		}
 		s.mu.Lock()

@@ -170,6 +170,39 @@ func TestBlockedUntilObjectsExist(t *testing.T) {
 	}
 }
 
+// TestBlockedUntilVolumesExist has no watch that tells that the volume exists.
+func TestBlockedUntilVolumesExist(t *testing.T) {
+	claim := newClaim("claim")
+	claim.Status.Phase = corev1.ClaimPending
+	f := newFixture(t, claim, newVolume())
+	pod := newPod("sh", "-c", "cat /ca/ca.crt; ls /claim")
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "ca", MountPath: "/ca"}, {Name: "claim", MountPath: "/claim"}}
+	ca := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}}
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "ca", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o644)), Sources: []corev1.VolumeProjection{ca}}}},
+		{Name: "claim", VolumeSource: claimSource("claim")},
+	}
+	f.start(pod)
+	if state := f.await(pod, Blocked); state.Reason != "ContainerCreating" {
+		t.Errorf("got %+v", state)
+	}
+	if got := <-f.events; got != `FailedMount: MountVolume.SetUp failed for volume "ca" : configmap "kube-root-ca.crt" not found` {
+		t.Error(got)
+	}
+	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": "root\n"}}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), root, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claim.Status.Phase = corev1.ClaimBound
+	if _, err := f.client.CoreV1().PersistentVolumeClaims("ns").UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "root\n" {
+		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}
+
 func TestStop(t *testing.T) {
 	for name, test := range map[string]struct {
 		script string
