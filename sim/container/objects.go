@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"sync"
 
@@ -276,6 +277,13 @@ func (o *objects) hostDir(node, name string) *shell.Dir {
 		o.hostPaths[at] = dir
 	}
 	return dir
+}
+
+// forgetNode drops the folders of a node.
+func (o *objects) forgetNode(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.hostPaths, func(at hostPath, _ *shell.Dir) bool { return at.node == name })
 }
 
 func (o *objects) forgetVolume(volume metav1.Object, deleted bool) {

@@ -124,6 +124,13 @@ func (r *Runtime) Remove(uid types.UID) {
 	}
 }
 
+// RemoveNode drops what the folders of a node hold. Pods that run keep theirs.
+func (r *Runtime) RemoveNode(name string) {
+	if s := r.active(); s != nil {
+		s.forgetNode(name)
+	}
+}
+
 // session is a Runtime while it is active.
 type session struct {
 	cfg    Config

@@ -434,6 +434,22 @@ func TestVolumesThatStay(t *testing.T) {
 	}
 }
 
+func TestFoldersOfANode(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.NodeName = "n"
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	f.exec(pod, "echo data > /v/f")
+	for _, want := range []string{"data\n", "gone\n"} {
+		f.Remove(pod.UID)
+		if got := f.exec(pod, "cat /v/f 2>/dev/null || echo gone"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		f.RemoveNode("n")
+	}
+}
+
 // newVolume returns a PersistentVolume that is bound to newClaim("claim").
 func newVolume() *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: "claim", UID: "claim"}}}
