@@ -111,6 +111,9 @@ type run struct {
 	state    State
 	stopping bool // it was asked to end
 
+	cancelHook context.CancelFunc // while its preStop hook runs
+	graceUntil time.Time          // after its preStop hook: it is not killed before
+
 	retry   chan struct{}       // while it is blocked: receives when it may be no longer
 	signals chan syscall.Signal // while its command runs in the shell
 	timer   *time.Timer         // while its command sleeps

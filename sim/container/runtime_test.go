@@ -278,8 +278,45 @@ func TestPostStartFails(t *testing.T) {
 	if end := f.await(pod, Ended); end.ExitCode != 143 {
 		t.Errorf("got %+v", end)
 	}
-	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed: command 'sh -c echo no; exit 9' exited with 9: no\n" {
+	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed" {
 		t.Errorf("event %q", got)
+	}
+}
+
+func TestPreStop(t *testing.T) {
+	for name, test := range map[string]struct {
+		hook  string
+		grace time.Duration
+		code  int32
+		event string
+	}{
+		"fails":              {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
+		"takes all the time": {hook: "sleep 1000", grace: 50 * time.Millisecond, code: 5},
+		"no grace period":    {hook: "false", code: 137},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			term := "exit 5"
+			if test.code == 137 {
+				term = ""
+			}
+			pod := newPod("sh", "-c", "trap '"+term+"' TERM; echo up; while true; do sleep 0.01; done")
+			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", test.hook}}}}
+			f.start(pod)
+			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+			<-changed
+			f.StopPod(pod, time.Now().Add(test.grace))
+			if end := f.await(pod, Ended); end.ExitCode != test.code {
+				t.Errorf("got %+v", end)
+			}
+			event := ""
+			if len(f.events) > 0 {
+				event = <-f.events
+			}
+			if event != test.event {
+				t.Errorf("event %q, want %q", event, test.event)
+			}
+		})
 	}
 }
 
