@@ -530,6 +530,24 @@ func TestVolumesOfOthers(t *testing.T) {
 	}
 }
 
+func TestVolumesOfAPodAreBounded(t *testing.T) {
+	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": strings.Repeat("x", 1<<20)}}
+	f := newFixture(t, large)
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: new(int32(0o444))}
+	for i := range 33 {
+		source.Items = append(source.Items, corev1.KeyToPath{Key: "k", Path: strings.Repeat("f", i+1)})
+	}
+	pod := newPod()
+	for _, name := range []string{"a", "b"} {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
+	}
+	err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+	if err == nil || !strings.Contains(err.Error(), `volume "b" : the volumes of the pod hold more than 67108864 bytes`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func claimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }

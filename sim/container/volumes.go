@@ -27,6 +27,7 @@ const maxVolumeBytes = 64 << 20
 type volumes struct {
 	mu   sync.Mutex
 	dirs map[string]*shell.Dir
+	size int // of the files from the API
 }
 
 // mountError is why a volume cannot be mounted, in the kubelet's words.
@@ -83,7 +84,7 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	if dir := p.volumes.dirs[name]; dir != nil {
 		return dir, nil
 	}
-	dir, err := s.makeVolume(ctx, of, v)
+	dir, err := s.makeVolume(ctx, of, v, p.volumes)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
@@ -91,7 +92,7 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	return dir, nil
 }
 
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume) (*shell.Dir, error) {
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, all *volumes) (*shell.Dir, error) {
 	switch {
 	case podconfig.HasFiles(v):
 		for on := range podconfig.VolumeReferences(of, v) {
@@ -101,6 +102,9 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		}
 		files, err := podconfig.VolumeFiles(ctx, of, v, s)
 		if err != nil {
+			return nil, err
+		}
+		if err := all.take(files); err != nil {
 			return nil, err
 		}
 		dir := shell.NewDir(0)
@@ -129,6 +133,19 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		return dir, dir.Chown("/", 0, group)
 	}
 	return dir, nil
+}
+
+// take reserves the memory of files from the API. It needs the lock.
+func (v *volumes) take(files podconfig.Files) error {
+	size := 0
+	for _, file := range files {
+		size += len(file.Data)
+	}
+	if v.size+size > podconfig.MaxVolumeBytes {
+		return fmt.Errorf("the volumes of the pod hold more than %d bytes in all, which is not simulated", podconfig.MaxVolumeBytes)
+	}
+	v.size += size
+	return nil
 }
 
 // fsGroup returns the group that owns the volumes of a Pod; negative if none does.
