@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -29,7 +33,7 @@ func newDeleteCommand(t *target) *cobra.Command {
 		Short:   "Delete stopped control planes with all their data",
 		Long: `Delete control planes with all their data: the objects, the certificates and the log.
 Snapshots stay. A context that --merge-kubeconfig has added to your own kubeconfig is
-removed.
+removed. A data folder with files that ctrlplane has not created is not deleted.
 
 A control plane that is running is not deleted: stop it first, or use --force.`,
 		Example: `  ctrlplane delete demo
@@ -77,7 +81,11 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 
 func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
 	if !d.all {
-		return d.target.findPlanes(names)
+		chosen, err := d.target.findPlanes(names)
+		if err == nil {
+			err = d.rejectContextNames(names)
+		}
+		return chosen, err
 	}
 	all, err := allPlanes()
 	for _, p := range all {
@@ -88,7 +96,26 @@ func (d *deleteCommand) choose(names []string) (chosen []plane, err error) {
 	return chosen, err
 }
 
+// rejectContextNames rejects what other verbs accept for a control plane's name: it may be
+// the name of one that is gone.
+func (d *deleteCommand) rejectContextNames(names []string) error {
+	given := []*target{d.target}
+	for _, name := range names {
+		one := &target{name: name}
+		one.acceptContextName()
+		given = append(given, one)
+	}
+	for _, t := range given {
+		if t.context != "" {
+			return usage.Errorf("there is no control plane %q, nothing was deleted: did you mean %q?", t.context, t.name)
+		}
+	}
+	return nil
+}
+
 func (d *deleteCommand) delete(ctx context.Context, p plane) error {
+	// Before the folder is removed: a context of another one may have the same name.
+	cfg, kubeconfigErr := clientcmd.LoadFromFile(filepath.Join(p.DataDir, ctrlplane.KubeconfigFile))
 	if p.isUp() {
 		stop := &downCommand{timeout: time.Minute}
 		if _, err := stop.stop(ctx, p); err != nil {
@@ -99,8 +126,11 @@ func (d *deleteCommand) delete(ctx context.Context, p plane) error {
 	if errors.As(err, new(*datadir.NotFoundError)) {
 		err = nil // an ephemeral one removes its folder itself
 	}
-	if err != nil || p.Name == "" {
+	switch {
+	case err != nil || p.Name == "" || errors.Is(kubeconfigErr, fs.ErrNotExist): // never merged, either
 		return err
+	case kubeconfigErr != nil:
+		return fmt.Errorf("deleted, but the context %s in your own kubeconfig stays, if there is one, because that of the data folder was not readable: %w", datadir.ContextName(p.Name), kubeconfigErr)
 	}
-	return kubeconfig.Unmerge(datadir.ContextName(p.Name))
+	return kubeconfig.Unmerge(datadir.ContextName(p.Name), cfg)
 }

@@ -108,7 +108,8 @@ func (c *commandProcess) startProcess() error {
 		defer close(c.exited)
 		err = c.cmd.Wait()
 		c.running.Store(false)
-		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
+		// ErrWaitDelay: it has exited, but a process that it left behind has its output open.
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited && !errors.Is(err, exec.ErrWaitDelay) {
 			c.err = err
 		}
 	}()

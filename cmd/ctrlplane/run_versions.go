@@ -99,6 +99,9 @@ func (m *versionMatrix) validate(flags *pflag.FlagSet) error {
 
 func (m *versionMatrix) concurrent() int { return cmp.Or(m.jobs, max(1, runtime.NumCPU()/2)) }
 
+// leftoverOutputDelay is how long the output of processes is read that outlive a run.
+const leftoverOutputDelay = 2 * time.Second
+
 // newRuns returns a run of this program for each version.
 func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir string) ([]*versionRun, error) {
 	self, err := os.Executable()
@@ -117,6 +120,7 @@ func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir s
 		run.process = &commandProcess{exited: make(chan struct{}), cmd: &exec.Cmd{
 			Path: self, Args: line, Env: os.Environ(),
 			Stdout: newLinePrefixer(os.Stdout, version), Stderr: newLinePrefixer(stderr, version),
+			WaitDelay: leftoverOutputDelay,
 		}}
 		runs = append(runs, run)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -77,6 +78,9 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	}
 	started.Store(true)
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if !net.ParseIP(u.address).IsLoopback() {
+		v.warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
+	}
 	if v.ready != nil {
 		if err := v.ready(); err != nil {
 			return err
@@ -88,7 +92,7 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 			return err
 		}
 		if u.ephemeral {
-			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext)) }()
+			defer func() { err = errors.Join(err, kubeconfig.Unmerge(cfg.CurrentContext, cfg)) }()
 		}
 	}
 	if err := v.showReady(u.readyInfo(time.Since(began), u.merge)); err != nil {

@@ -26,6 +26,7 @@ type target struct {
 	named   func() bool // whether --name or --data-dir was given
 	noted   sync.Once   // by noteChoice
 	quiet   bool        // noteChoice says nothing
+	context string      // what name was given as, if acceptContextName has changed it
 }
 
 func (t *target) addFlags(root *cobra.Command) {
@@ -47,7 +48,7 @@ func (t *target) acceptContextName() {
 			return
 		}
 	}
-	t.name = name
+	t.name, t.context = name, t.name
 }
 
 // notRunningError says that the control plane is not running.

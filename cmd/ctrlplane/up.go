@@ -221,11 +221,8 @@ func (u *upCommand) run(ctx context.Context) error {
 	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
 }
 
-// serveShown serves, with a warning and the timings if they are due.
+// serveShown serves, with the timings if they are due.
 func (u *upCommand) serveShown(ctx context.Context, v *session) error {
-	if !net.ParseIP(u.address).IsLoopback() {
-		v.warner.Warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))
-	}
 	if u.showsTimings {
 		v.ready = func() error { return u.showTimings(ctx, v) }
 	}

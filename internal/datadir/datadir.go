@@ -91,7 +91,8 @@ func (d *Dir) unlockOrRemove() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	if err := errors.Join(err, d.lock.Close()); err != nil {
+	// An older version does not replace what writeOwner has written.
+	if err := errors.Join(err, d.lock.Truncate(0), d.lock.Close()); err != nil {
 		return explainError(d.path, "unlock it", err)
 	}
 	return nil
@@ -110,7 +111,8 @@ func (d *Dir) IsRemoved() bool {
 
 // removeLockedDir removes a folder whose lock the caller holds, and releases the lock. It
 // removes the lock file after all other files: from then on another process may create
-// and lock it again, and only an empty folder may be removed.
+// and lock it again, and only an empty folder may be removed. The marker is the last before
+// it, so that a folder whose removal is interrupted is still found.
 func removeLockedDir(path string, lock *os.File) (err error) {
 	defer func() {
 		if closeErr := lock.Close(); err == nil && !errors.Is(closeErr, os.ErrClosed) {
@@ -124,22 +126,29 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.Name() == lockFile {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+	for _, name := range removalOrder(entries) {
+		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
 			return err
 		}
-	}
-	if err := os.Remove(filepath.Join(path, lockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	// On Windows a removed file keeps its name until it is closed.
 	if err := lock.Close(); err != nil {
 		return err
 	}
 	return removeEmptyDir(path)
+}
+
+// removalOrder returns the names of a folder's entries, those that it is recognized by last.
+func removalOrder(entries []fs.DirEntry) []string {
+	var names, last []string
+	for _, e := range entries {
+		if e.Name() == markerFile || e.Name() == lockFile { // sorted so by ReadDir
+			last = append(last, e.Name())
+		} else {
+			names = append(names, e.Name())
+		}
+	}
+	return append(names, last...)
 }
 
 // removeEmptyDir removes a folder that is not locked, unless another process locks it.

@@ -53,7 +53,7 @@ func lockAndPrepare(path string, version int) (*Dir, error) {
 	}
 	was, marked, err := readMarker(path)
 	if err == nil {
-		err = prepareDir(path, was, marked, version)
+		err = prepareDir(path, lock, was, marked, version)
 	}
 	if err != nil {
 		undoOpen(path, lock, marked)
@@ -63,7 +63,7 @@ func lockAndPrepare(path string, version int) (*Dir, error) {
 }
 
 // prepareDir checks and prepares a folder whose lock is held.
-func prepareDir(path string, was marker, marked bool, version int) error {
+func prepareDir(path string, lock *os.File, was marker, marked bool, version int) error {
 	// Again, because the folder may have changed before it was locked.
 	if err := checkOwnership(path); err != nil {
 		return err
@@ -81,7 +81,7 @@ func prepareDir(path string, was marker, marked bool, version int) error {
 	if err := removePartialFiles(path); err != nil {
 		return err
 	}
-	if err := writePID(path); err != nil {
+	if err := writeOwner(path, lock); err != nil {
 		return explainError(path, "write "+pidFile, err)
 	}
 	if now := (marker{Format: version}); !marked || was != now {
@@ -105,6 +105,7 @@ func newerFormatError(path string, format, version int, s State) error {
 func undoOpen(path string, lock *os.File, keep bool) {
 	// The error that made Open fail matters more than these.
 	_ = os.Remove(filepath.Join(path, pidFile))
+	_ = lock.Truncate(0)
 	if !keep {
 		_ = os.Remove(filepath.Join(path, markerFile))
 		_ = os.Remove(filepath.Join(path, lockFile))

@@ -16,7 +16,7 @@ const (
 	killCommand = "kill -9 %d"
 )
 
-func endProcess(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 func openLocked(path string, create bool) (*os.File, error) {
 	flag := os.O_WRONLY

@@ -13,13 +13,7 @@ const (
 )
 
 // endProcess kills the process: Windows has no signal that asks one to end.
-func endProcess(pid int) error {
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	return errors.Join(process.Kill(), process.Release())
-}
+func endProcess(p *os.Process) error { return p.Kill() }
 
 // From winerror.h; package syscall does not define them.
 const (

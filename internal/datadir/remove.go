@@ -2,23 +2,25 @@ package datadir
 
 import (
 	"errors"
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // Remove removes a data folder with its content. If a process uses it, the error is a
-// *LockedError; without a data folder at the path, a *NotFoundError.
+// *LockedError; without a data folder at the path, a *NotFoundError. A folder with a marker
+// of another program or with other files is not touched.
 func Remove(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(path, markerFile)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return &NotFoundError{path} // or a folder of something else
-		}
-		return explainError(path, "read "+markerFile, err)
+	if err := checkRemovable(path); err != nil {
+		return err
 	}
 	lock, err := acquireLock(path, true)
 	if errors.Is(err, errLockHeld) {
@@ -31,8 +33,47 @@ func Remove(path string) error {
 	if err != nil {
 		return explainError(path, "lock it", err)
 	}
+	// Again, because the folder may have changed before it was locked.
+	if err := checkRemovable(path); err != nil {
+		return errors.Join(err, lock.Close())
+	}
 	if err := removeLockedDir(path, lock); err != nil {
 		return explainError(path, "remove it", err)
 	}
 	return nil
+}
+
+// checkRemovable rejects a folder that is not a data folder or that contains more than one.
+func checkRemovable(path string) error {
+	m, marked, err := readMarker(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w, or remove the folder yourself", err)
+	case !marked:
+		return &NotFoundError{path}
+	case m.Format == 0 && !m.Ephemeral:
+		return fmt.Errorf("folder %s: %s is not the one of a data folder: nothing was deleted: check --data-dir", path, markerFile)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return explainError(path, "list it", err)
+	}
+	var others []string
+	for _, e := range entries {
+		if !isOwnEntry(e.Name()) {
+			others = append(others, fmt.Sprintf("%q", e.Name()))
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("data folder %s contains %s, which ctrlplane has not created: nothing was deleted: move that elsewhere, or check --data-dir", path, strings.Join(others, ", "))
+	}
+	return nil
+}
+
+// ownEntries matches the names of what a control plane writes into its data folder, some of
+// them in other packages: a log is rotated, and .kubeconfig.new-* is not finished.
+var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore|kubeconfig|\.kubeconfig\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
+
+func isOwnEntry(name string) bool {
+	return ownEntries.MatchString(name) || strings.HasPrefix(name, durable.TempPrefix)
 }

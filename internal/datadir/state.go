@@ -100,15 +100,27 @@ func Peek(path string) (s State, running bool, err error) {
 // for a moment, a lock counts only if the recorded process is alive or if it stays held.
 func isHeld(path string) (bool, error) {
 	lock, err := tryLock(path, false)
-	if errors.Is(err, errLockHeld) {
-		pid, pidErr := readPID(path)
-		if pidErr != nil {
-			return false, pidErr
-		}
-		if pid == 0 || !isProcessAlive(pid) {
-			lock, err = acquireLock(path, false)
-		}
+	if !errors.Is(err, errLockHeld) {
+		return isLocked(lock, err)
 	}
+	pid, err := readPID(path)
+	if err != nil {
+		return false, err
+	}
+	if pid == 0 || !isProcessAlive(pid) {
+		return staysHeld(path)
+	}
+	if err := checkOwner(path, pid); err != nil && !errors.Is(err, errUnknownOwner) {
+		return staysHeld(path)
+	}
+	return true, nil
+}
+
+// staysHeld reports whether the lock is held for longer than a Peek takes.
+func staysHeld(path string) (bool, error) { return isLocked(acquireLock(path, false)) }
+
+// isLocked reports what an attempt to lock a folder has found, and unlocks it again.
+func isLocked(lock *os.File, err error) (bool, error) {
 	switch {
 	case errors.Is(err, errLockHeld):
 		return true, nil

@@ -2,7 +2,9 @@ package datadir
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -19,8 +21,12 @@ func Stop(ctx context.Context, path string) (stopped bool, err error) {
 	if s.PID == 0 {
 		return false, fmt.Errorf("data folder %s is in use by an unknown process: stop that one", path)
 	}
-	if err := endProcess(s.PID); err != nil {
+	running, err = endOwner(path, s.PID)
+	if err != nil {
 		return false, fmt.Errorf("data folder %s: cannot stop process %d: %w", path, s.PID, err)
+	}
+	if !running {
+		return false, nil
 	}
 	tick := time.NewTicker(stopPollInterval)
 	defer tick.Stop()
@@ -35,4 +41,26 @@ func Stop(ctx context.Context, path string) (stopped bool, err error) {
 			return false, fmt.Errorf("process %d has not ended: %w: wait, or end it at once with %q", pid, context.Cause(ctx), fmt.Sprintf(killCommand, pid))
 		}
 	}
+}
+
+// endOwner asks a process to end if it uses the folder. It reports false if no process does.
+func endOwner(path string, pid int) (running bool, err error) {
+	// Before the check: on Linux this stays the same process if the PID is used again.
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, process.Release()) }()
+	switch err := checkOwner(path, pid); {
+	case errors.Is(err, errUnknownOwner):
+		if held, err := staysHeld(path); !held || err != nil {
+			return false, err
+		}
+	case err != nil:
+		return false, err
+	}
+	if err := endProcess(process); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return false, err
+	}
+	return true, nil
 }

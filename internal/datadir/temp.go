@@ -57,7 +57,7 @@ func makeTempDir(parent string) (*Dir, error) {
 		_ = os.Remove(path)
 		return nil, explainTempError(parent, err)
 	}
-	err = writePID(path)
+	err = writeOwner(path, lock)
 	if err == nil {
 		err = writeMarker(path, marker{Ephemeral: true})
 	}

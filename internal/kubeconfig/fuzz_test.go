@@ -37,7 +37,7 @@ func FuzzMerge(f *testing.F) {
 		if merged.CurrentContext != name || merged.Contexts[name] == nil {
 			t.Errorf("the context is missing: %+v", merged)
 		}
-		if err := Unmerge(name); err != nil {
+		if err := Unmerge(name, New(name, "https://127.0.0.1:6443", []byte("ca"), nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := clientcmd.LoadFromFile(path); err == nil && left.Contexts[name] != nil {

@@ -87,7 +87,7 @@ func mustMerge(t *testing.T, name string) string {
 
 func mustUnmerge(t *testing.T, name string) {
 	t.Helper()
-	if err := Unmerge(name); err != nil {
+	if err := Unmerge(name, sampleConfig(name)); err != nil {
 		t.Fatal(err)
 	}
 }

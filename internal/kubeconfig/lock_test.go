@@ -45,7 +45,7 @@ func mergeRepeatedly(prefix string) error {
 		if i%2 == 0 {
 			continue
 		}
-		if err := Unmerge(name); err != nil {
+		if err := Unmerge(name, sampleConfig(name)); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func TestMergeReportsStaleLock(t *testing.T) {
 		began := time.Now()
 		_, err := Merge("a", sampleConfig("a"))
 		wantError(t, err, want)
-		wantError(t, Unmerge("a"), want)
+		wantError(t, Unmerge("a", sampleConfig("a")), want)
 		if took := time.Since(began); took != 2*staleLockTimeout {
 			t.Errorf("the error came after %v, want %v each", took, staleLockTimeout)
 		}

@@ -1,6 +1,7 @@
 package kubeconfig
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,34 +44,39 @@ func Merge(context string, cfg *clientcmdapi.Config) (string, error) {
 	})
 }
 
-// Unmerge removes from the user's kubeconfig what Merge has added with that name, and makes
-// the previous context current again, unless the user has selected another one since. It
-// removes a file that Merge has created and that is empty now. It is not an error if
-// there is nothing to remove.
-func Unmerge(context string) error {
+// Unmerge removes from the user's kubeconfig what Merge has added with that name for the
+// same control plane as cfg, and makes the previous context current again, unless the user
+// has selected another one since. It removes a file that Merge has created and that is
+// empty now. It is not an error if there is nothing to remove.
+func Unmerge(context string, cfg *clientcmdapi.Config) error {
+	current, ok := cfg.Contexts[cfg.CurrentContext]
+	if !ok || cfg.Clusters[current.Cluster] == nil {
+		return fmt.Errorf("kubeconfig: context %s: cannot remove it, because the current context %q of the control plane is incomplete", context, cfg.CurrentContext)
+	}
+	own := cfg.Clusters[current.Cluster]
 	var first error
 	for _, path := range clientcmd.NewDefaultPathOptions().GetLoadingPrecedence() {
 		if path == "" {
 			continue
 		}
-		if err := unmergeFile(path, context); first == nil {
+		if err := unmergeFile(path, context, own); first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-func unmergeFile(path, context string) error {
+func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	err := editFile(path, func(f *editedFile) error {
-		f.removeContext(context)
+		f.removeContext(context, own)
 		return nil
 	})
 	if errors.Is(err, fs.ErrPermission) {
 		// Only an error if there is something to remove.
-		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context) {
+		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context, own) {
 			return nil
 		}
 	}
@@ -114,8 +120,12 @@ func (f *editedFile) addContext(name string, context *clientcmdapi.Context, clus
 	f.CurrentContext = name
 }
 
-// removeContext reports whether there was anything to remove.
-func (f *editedFile) removeContext(name string) bool {
+// removeContext reports whether there was anything to remove. The certificate authority
+// belongs to one control plane; two of the same name may have had the same port.
+func (f *editedFile) removeContext(name string, own *clientcmdapi.Cluster) bool {
+	if o, ok := f.Clusters[name]; ok && !bytes.Equal(o.CertificateAuthorityData, own.CertificateAuthorityData) {
+		return false // of another control plane with that name
+	}
 	found := false
 	for key, context := range f.Contexts {
 		// The user may have renamed it.

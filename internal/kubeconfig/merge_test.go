@@ -239,3 +239,26 @@ func TestMergeThroughLink(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestUnmergeKeepsOtherControlPlane checks that the context of another control plane with the
+// same name stays, also if it had the same port.
+func TestUnmergeKeepsOtherControlPlane(t *testing.T) {
+	dir := setKubeconfigFiles(t, []string{"config"}, nil)
+	path := mustMerge(t, "ctrlplane-demo")
+	before := mustLoad(t, path)
+	own := sampleConfig("ctrlplane-demo")
+	other := New("ctrlplane-demo", "https://127.0.0.1:6443", []byte("another ca"), []byte("cert"), []byte("key"))
+	if err := Unmerge("ctrlplane-demo", other); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, mustLoad(t, path)); diff != "" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+	own.Clusters["ctrlplane-demo"].Server = "https://127.0.0.1:7777" // another port since
+	if err := Unmerge("ctrlplane-demo", own); err != nil {
+		t.Fatal(err)
+	}
+	if got := readFiles(t, dir); len(got) != 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}

@@ -110,7 +110,7 @@ func TestMergeRefusesDanglingLink(t *testing.T) {
 	want := "kubeconfig " + path + " is a link to a file that does not exist: create that file, or name another one in KUBECONFIG"
 	_, err := Merge("a", sampleConfig("a"))
 	wantError(t, err, want)
-	wantError(t, Unmerge("a"), want)
+	wantError(t, Unmerge("a", sampleConfig("a")), want)
 }
 
 func TestUnmergeKeepsForeignEntries(t *testing.T) {
@@ -128,7 +128,7 @@ func TestUnmergeContinuesAfterError(t *testing.T) {
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")
 	mustMerge(t, "a")
 	t.Setenv("KUBECONFIG", bad+string(filepath.ListSeparator)+good)
-	wantError(t, Unmerge("a"), "kubeconfig "+bad+" does not parse (yaml: found character that cannot start any token): correct it, or name another file in KUBECONFIG")
+	wantError(t, Unmerge("a", sampleConfig("a")), "kubeconfig "+bad+" does not parse (yaml: found character that cannot start any token): correct it, or name another file in KUBECONFIG")
 	if got := mustLoad(t, good); got.CurrentContext != "work" || len(got.Contexts) != 2 {
 		t.Errorf("got %+v", got)
 	}

@@ -63,7 +63,7 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	testutil.Chmod(t, theirs, 0o700)
 	mustMerge(t, "a") // into the user's file, the first in the list
 	testutil.Chmod(t, theirs, 0o500)
-	wantError(t, Unmerge("a"), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
+	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
 }
 
 func TestDiskFull(t *testing.T) {

@@ -122,9 +122,8 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 }
 
 // expand replaces the variables in a command of the container's spec.
-func (b *box) expand(args []string) []string {
-	command, _ := kubecontainer.ExpandContainerCommandAndArgs(&corev1.Container{Command: args}, b.env)
-	return command
+func (b *box) expand(args []string) ([]string, error) {
+	return podconfig.ExpandCommand(args, b.env)
 }
 
 // config returns the configuration of a process.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -41,9 +40,9 @@ func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 			return context.Cause(ctx)
 		}
 	}
-	code, output, err := s.capture(ctx, r, of, c, h.Exec.Command)
+	code, _, err := s.capture(ctx, r, of, c, h.Exec.Command)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(h.Exec.Command, " "), code, output)
+		err = fmt.Errorf("exit code %d", code)
 	}
 	return err
 }
@@ -85,7 +84,7 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 			}
 		}()
 		if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
-			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
+			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 			s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
 			s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, nil)))
 			return
@@ -123,11 +122,12 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	ended, began := r.ended(), r.stopping
 	r.stopping = true
 	s.mu.Unlock()
+	if !began {
+		deadline = s.preStop(r, of, c, deadline)
+		s.terminate(r)
+	}
 	ctx, cancel := context.WithDeadline(r.ctx, deadline)
 	defer cancel()
-	if !began {
-		s.terminate(ctx, r, of, c)
-	}
 	select {
 	case <-ended:
 	case <-ctx.Done():
@@ -136,21 +136,47 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	}
 }
 
-// terminate runs the preStop hook of a run and asks its command to end.
-func (s *session) terminate(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container) {
-	if h := hook(c, false); h != nil {
-		if err := s.runHook(ctx, r, of, c, h); err != nil && r.ctx.Err() == nil {
-			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
-		}
+// minimumGracePeriod is how long a command has for SIGTERM after its preStop hook, as
+// with a kubelet.
+const minimumGracePeriod = 2 * time.Second
+
+// preStop runs the preStop hook of a run until the deadline. It returns the deadline of
+// the command.
+func (s *session) preStop(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) time.Time {
+	h := hook(c, false)
+	if h == nil || time.Until(deadline) <= 0 {
+		return deadline
 	}
+	ctx, cancel := context.WithDeadline(r.ctx, deadline)
+	defer cancel()
+	s.mu.Lock()
+	r.cancelHook = cancel
+	s.mu.Unlock()
+	// Upstream keeps the error out of the event: it may contain secrets.
+	if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.cancelHook, r.graceUntil = nil, time.Now().Add(minimumGracePeriod)
+	if at := r.pod.killAt; !at.IsZero() && at.Before(deadline) {
+		deadline = at
+	}
+	if deadline.Before(r.graceUntil) {
+		deadline = r.graceUntil
+	}
+	return deadline
+}
+
+// terminate asks the command of a run to end.
+func (s *session) terminate(r *run) {
 	s.mu.Lock()
 	timer, signals := r.timer, r.signals
 	s.mu.Unlock()
 	switch {
 	case timer != nil:
-		if timer.Stop() {
-			s.end(r, nil, int32(exitSIGTERM), "", "")
-		}
+		timer.Stop()
+		s.end(r, nil, int32(exitSIGTERM), "", "")
 	case signals != nil:
 		select {
 		case signals <- syscall.SIGTERM:
@@ -167,7 +193,10 @@ func (s *session) killRun(r *run) {
 	s.mu.Lock()
 	timer, prepared := r.timer, r.signals != nil || r.timer != nil
 	s.mu.Unlock()
-	if timer != nil && timer.Stop() || !prepared {
+	if timer != nil {
+		timer.Stop()
+	}
+	if timer != nil || !prepared {
 		s.end(r, nil, int32(exitSIGKILL), "", "")
 	}
 }
@@ -186,7 +215,7 @@ func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
 	}
 	if !running {
 		p.stopping = true
-		p.kill() // what is blocked
+		s.kill(p) // what is blocked
 		p.volumes, p.newest = nil, nil
 		s.forget(p)
 		return true
@@ -205,13 +234,20 @@ func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
 	return false
 }
 
-// killPod ends all runs of a Pod by force.
+// killPod ends all runs of a Pod by force, but those whose preStop hook has just ended
+// a little later.
 func (s *session) killPod(p *pod) {
 	s.mu.Lock()
 	var runs []*run
 	for _, c := range p.containers {
-		if c.current.state.Command && c.current.state.Phase != Ended {
-			runs = append(runs, c.current)
+		switch r := c.current; {
+		case !r.state.Command || r.state.Phase == Ended:
+		case r.cancelHook != nil:
+			r.cancelHook() // stopRun ends the run
+		case time.Now().Before(r.graceUntil) && s.ctx.Err() == nil:
+			p.killTimer = time.AfterFunc(time.Until(r.graceUntil), func() { s.killPod(p) })
+		default:
+			runs = append(runs, r)
 		}
 	}
 	s.mu.Unlock()

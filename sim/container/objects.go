@@ -3,7 +3,9 @@ package container
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"sync"
 
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/component-helpers/storage/ephemeral"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -29,7 +32,7 @@ type objects struct {
 
 	mu         sync.Mutex
 	dependents map[podconfig.Reference]map[types.UID]bool
-	claims     map[string]*shell.Dir // by the name of the PersistentVolume
+	claims     map[string]volumeData // by the name of the PersistentVolume
 	hostPaths  map[hostPath]*shell.Dir
 }
 
@@ -37,7 +40,7 @@ var _ podconfig.Source = (*objects)(nil)
 
 func (o *objects) init(s *session) {
 	o.s = s
-	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]*shell.Dir{}, map[hostPath]*shell.Dir{}
+	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]volumeData{}, map[hostPath]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
 		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
@@ -209,26 +212,55 @@ func (o *objects) Allocatable(_ context.Context, node string) (corev1.ResourceLi
 }
 
 // claim returns the data of a claim. It is kept as long as the volume that the claim
-// is bound to exists.
-func (o *objects) claim(ctx context.Context, namespace, name string) (*shell.Dir, error) {
+// is bound to exists. The checks and errors are those of the kubelet: a claim may name
+// a volume that belongs to another.
+func (o *objects) claim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*shell.Dir, error) {
 	if err := o.feeds.volumes.await(ctx, o.s); err != nil {
 		return nil, err
 	}
-	claim, err := o.s.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
+	name := claim.Spec.VolumeName
+	if claim.Status.Phase != corev1.ClaimBound || name == "" {
+		return nil, errors.New("PVC is not bound")
 	}
-	if claim.Spec.VolumeName == "" {
-		return nil, fmt.Errorf("persistentvolumeclaim %q is not bound", name)
+	volume, err := o.s.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
+	}
+	if volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
+		return nil, fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef does not point to claim.UID %s", name, claim.UID)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	dir := o.claims[claim.Spec.VolumeName]
-	if dir == nil {
-		dir = shell.NewDir(maxVolumeBytes)
-		o.claims[claim.Spec.VolumeName] = dir
+	data := o.claims[name]
+	if data.of != volume.UID || data.dir == nil {
+		data = volumeData{volume.UID, shell.NewDir(maxVolumeBytes)}
+		o.claims[name] = data
 	}
-	return dir, nil
+	return data.dir, nil
+}
+
+// volumeData is the data of a PersistentVolume. Another of the same name is empty.
+type volumeData struct {
+	of  types.UID
+	dir *shell.Dir
+}
+
+// claimOf returns the claim of a volume of a Pod.
+func (o *objects) claimOf(ctx context.Context, of *corev1.Pod, v *corev1.Volume) (*corev1.PersistentVolumeClaim, error) {
+	name := ephemeral.VolumeClaimName(of, v)
+	if v.PersistentVolumeClaim != nil {
+		name = v.PersistentVolumeClaim.ClaimName
+	}
+	claim, err := o.s.client.CoreV1().PersistentVolumeClaims(of.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("failed to fetch PVC from API server: %w", err)
+	}
+	if v.Ephemeral != nil {
+		if err := ephemeral.VolumeIsForPod(of, claim); err != nil {
+			return nil, err
+		}
+	}
+	return claim, nil
 }
 
 // hostPath is a folder of a simulated node.
@@ -245,6 +277,13 @@ func (o *objects) hostDir(node, name string) *shell.Dir {
 		o.hostPaths[at] = dir
 	}
 	return dir
+}
+
+// forgetNode drops the folders of a node.
+func (o *objects) forgetNode(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.hostPaths, func(at hostPath, _ *shell.Dir) bool { return at.node == name })
 }
 
 func (o *objects) forgetVolume(volume metav1.Object, deleted bool) {

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 // runsProbe reports whether a probe is really made. Upstream's prober is not used: it
@@ -124,7 +126,15 @@ func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind st
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
 	defer cancel()
-	code, output, err := s.capture(ctx, r, of, c, kubecontainer.ExpandContainerCommandOnlyStatic(p.Exec.Command, c.Env))
+	static := make([]kubecontainer.EnvVar, len(c.Env)) // a probe sees no other values
+	for i, v := range c.Env {
+		static[i] = kubecontainer.EnvVar{Name: v.Name, Value: v.Value}
+	}
+	code, output := 0, ""
+	args, err := podconfig.ExpandCommand(p.Exec.Command, static)
+	if err == nil {
+		code, output, err = s.capture(ctx, r, of, c, args)
+	}
 	switch {
 	case r.ctx.Err() != nil:
 		return false

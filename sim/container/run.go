@@ -1,7 +1,6 @@
 package container
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -29,13 +28,17 @@ func CanRun(c *corev1.Container, args []string) bool {
 		return false
 	}
 	args = guessVariables(c, args)
-	return shell.Runs(args) && len(shell.Unknown(args)) == 0
+	return shell.Runs(args) && len(unknownPrograms(args)) == 0
 }
 
 // UnknownPrograms returns the programs of a command of a container that are not known.
 func UnknownPrograms(c *corev1.Container, args []string) []string {
-	return shell.Unknown(guessVariables(c, args))
+	return unknownPrograms(guessVariables(c, args))
 }
+
+// maxGuessedBytes is how much the values of variables may add to a command. Beyond it
+// they are not part of the guess.
+const maxGuessedBytes = 128 << 10
 
 // guessVariables replaces the variables in a command before their values are known:
 // to a shell, $(NAME) is a command.
@@ -43,11 +46,17 @@ func guessVariables(c *corev1.Container, args []string) []string {
 	if !refersToVariables(args) {
 		return args
 	}
+	values := make(map[string]string, len(c.Env))
+	for _, v := range c.Env {
+		values[v.Name] = v.Value
+	}
+	room := maxGuessedBytes
 	mapping := func(name string) string {
-		for _, v := range c.Env {
-			if v.Name == name {
-				return cmp.Or(v.Value, "x")
+		if value, set := values[name]; set {
+			if room -= len(value); value == "" || room < 0 {
+				return "x"
 			}
+			return value
 		}
 		isSource := len(c.EnvFrom) > 0 || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT")
 		if isSource && !shell.Runs([]string{name}) {
@@ -102,6 +111,9 @@ type run struct {
 	state    State
 	stopping bool // it was asked to end
 
+	cancelHook context.CancelFunc // while its preStop hook runs
+	graceUntil time.Time          // after its preStop hook: it is not killed before
+
 	retry   chan struct{}       // while it is blocked: receives when it may be no longer
 	signals chan syscall.Signal // while its command runs in the shell
 	timer   *time.Timer         // while its command sleeps
@@ -132,7 +144,7 @@ func (s *session) run(spec Spec) State {
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)
 	}
-	prepared := !needsPreparation(spec)
+	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
 	}
@@ -165,6 +177,20 @@ func needsPreparation(spec Spec) bool {
 	c := spec.Container
 	return NeedsPreparation(spec.Pod, c) || MayRun(c, spec.Args) || CanRun(c, spec.Args) && hook(c, true) != nil
 }
+
+// mountsObjects reports whether a container mounts a volume that may not exist yet.
+func mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
+	return slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool {
+		return (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil || v.Ephemeral != nil) &&
+			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
+}
+
+// How long a blocked run waits until it tries again, as a kubelet does for a volume.
+const (
+	firstRetry = 500 * time.Millisecond
+	maxRetry   = 2 * time.Minute
+)
 
 // wake makes a blocked run check again whether it can start.
 func (r *run) wake() {
@@ -200,8 +226,11 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 	s.mu.Lock()
 	of := r.pod.newest
 	s.mu.Unlock()
-	for {
+	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		env, err := s.check(r, of, c)
+		if err == nil && (CanRun(c, r.args) || MayRun(c, r.args)) {
+			_, err = s.openBox(r, of, c)
+		}
 		if err == nil {
 			s.startPrepared(r, of, c, env)
 			return
@@ -210,9 +239,13 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 			return
 		}
 		s.block(r, of, err)
+		again := time.NewTimer(wait)
 		select {
 		case <-r.retry:
+		case <-again.C:
 		case <-r.ctx.Done():
+		}
+		if again.Stop(); r.ctx.Err() != nil {
 			return
 		}
 		s.mu.Lock()
@@ -269,8 +302,8 @@ func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env
 	canRun := CanRun(c, r.args)
 	if !canRun && MayRun(c, r.args) {
 		if b, err := s.openBox(r, of, c); err == nil {
-			args := b.expand(r.args)
-			canRun = shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
+			args, err := b.expand(r.args)
+			canRun = err == nil && shell.RunsFile(b.files, args) && len(shell.UnknownFile(b.files, args)) == 0
 		}
 	}
 	if canRun {
@@ -319,8 +352,13 @@ func (s *session) execute(r *run, of *corev1.Pod, c *corev1.Container, env []kub
 		s.end(r, c, 128, "ContainerCannotRun", err.Error())
 		return
 	}
+	args, err := b.expand(r.args)
+	if err != nil {
+		s.end(r, c, 128, "ContainerCannotRun", err.Error())
+		return
+	}
 	signals := make(chan syscall.Signal, 8)
-	config := b.config(b.expand(r.args))
+	config := b.config(args)
 	config.Signals, config.TTY = signals, r.tty
 	config.Stdout, config.Stderr = r.output(false), r.output(true)
 	if r.tty {

@@ -124,6 +124,13 @@ func (r *Runtime) Remove(uid types.UID) {
 	}
 }
 
+// RemoveNode drops what the folders of a node hold. Pods that run keep theirs.
+func (r *Runtime) RemoveNode(name string) {
+	if s := r.active(); s != nil {
+		s.forgetNode(name)
+	}
+}
+
 // session is a Runtime while it is active.
 type session struct {
 	cfg    Config
@@ -148,7 +155,7 @@ func (s *session) close() {
 	s.cancel()
 	s.mu.Lock()
 	for _, p := range s.pods {
-		p.kill()
+		s.kill(p)
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
@@ -172,15 +179,16 @@ type container struct {
 	current, previous *run
 }
 
-// kill ends all commands of a Pod. It needs the lock of the session.
-func (p *pod) kill() {
+// kill ends all commands of a Pod. It needs the lock.
+func (s *session) kill(p *pod) {
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
 	for _, c := range p.containers {
-		c.current.cancel()
-		if c.current.timer != nil {
-			c.current.timer.Stop()
+		r := c.current
+		r.cancel()
+		if r.timer != nil && r.timer.Stop() { // nothing else ends a run that sleeps
+			s.wg.Go(func() { s.end(r, nil, int32(exitSIGKILL), "", "") })
 		}
 	}
 }
@@ -249,7 +257,7 @@ func (s *session) remove(uid types.UID) {
 	if p == nil {
 		return
 	}
-	p.kill()
+	s.kill(p)
 	delete(s.pods, uid)
 	s.forget(p)
 }

@@ -170,6 +170,39 @@ func TestBlockedUntilObjectsExist(t *testing.T) {
 	}
 }
 
+// TestBlockedUntilVolumesExist has no watch that tells that the volume exists.
+func TestBlockedUntilVolumesExist(t *testing.T) {
+	claim := newClaim("claim")
+	claim.Status.Phase = corev1.ClaimPending
+	f := newFixture(t, claim, newVolume())
+	pod := newPod("sh", "-c", "cat /ca/ca.crt; ls /claim")
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "ca", MountPath: "/ca"}, {Name: "claim", MountPath: "/claim"}}
+	ca := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}}
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "ca", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o644)), Sources: []corev1.VolumeProjection{ca}}}},
+		{Name: "claim", VolumeSource: claimSource("claim")},
+	}
+	f.start(pod)
+	if state := f.await(pod, Blocked); state.Reason != "ContainerCreating" {
+		t.Errorf("got %+v", state)
+	}
+	if got := <-f.events; got != `FailedMount: MountVolume.SetUp failed for volume "ca" : configmap "kube-root-ca.crt" not found` {
+		t.Error(got)
+	}
+	root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": "root\n"}}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), root, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claim.Status.Phase = corev1.ClaimBound
+	if _, err := f.client.CoreV1().PersistentVolumeClaims("ns").UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "root\n" {
+		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}
+
 func TestStop(t *testing.T) {
 	for name, test := range map[string]struct {
 		script string
@@ -245,8 +278,45 @@ func TestPostStartFails(t *testing.T) {
 	if end := f.await(pod, Ended); end.ExitCode != 143 {
 		t.Errorf("got %+v", end)
 	}
-	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed: command 'sh -c echo no; exit 9' exited with 9: no\n" {
+	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed" {
 		t.Errorf("event %q", got)
+	}
+}
+
+func TestPreStop(t *testing.T) {
+	for name, test := range map[string]struct {
+		hook  string
+		grace time.Duration
+		code  int32
+		event string
+	}{
+		"fails":              {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
+		"takes all the time": {hook: "sleep 1000", grace: 50 * time.Millisecond, code: 5},
+		"no grace period":    {hook: "false", code: 137},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			term := "exit 5"
+			if test.code == 137 {
+				term = ""
+			}
+			pod := newPod("sh", "-c", "trap '"+term+"' TERM; echo up; while true; do sleep 0.01; done")
+			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", test.hook}}}}
+			f.start(pod)
+			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+			<-changed
+			f.StopPod(pod, time.Now().Add(test.grace))
+			if end := f.await(pod, Ended); end.ExitCode != test.code {
+				t.Errorf("got %+v", end)
+			}
+			event := ""
+			if len(f.events) > 0 {
+				event = <-f.events
+			}
+			if event != test.event {
+				t.Errorf("event %q, want %q", event, test.event)
+			}
+		})
 	}
 }
 
@@ -296,6 +366,60 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// blockedWriter is a client that does not read.
+type blockedWriter struct{ released chan struct{} }
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w.released
+	return 0, io.ErrClosedPipe
+}
+
+func TestClientThatDoesNotRead(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "read x; echo a; echo b; sleep 1000")
+	pod.Spec.Containers[0].Stdin = true
+	f.start(pod)
+	w := blockedWriter{make(chan struct{})}
+	defer close(w.released)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- f.Attach(ctx, pod, "c", 0, Streams{Stdin: strings.NewReader("x\n"), Stdout: w}) }()
+	for {
+		_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+		if f.logOf(pod) == "a\nb\n" {
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			t.Fatalf("the client blocks the command: %q", f.logOf(pod))
+		}
+	}
+	f.StopPod(pod, time.Now().Add(time.Minute))
+	f.await(pod, Ended)
+	leave()
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRemoveEndsASleep(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "infinity")
+	f.start(pod)
+	log := f.Log(pod.UID, "c", 0)
+	_, _, changed := log.Read(0)
+	f.Remove(pod.UID)
+	select {
+	case <-changed:
+	case <-time.After(patience):
+		t.Fatal("the log is open")
+	}
+	if _, _, changed := log.Read(0); changed != nil {
+		t.Error("the log is open")
+	}
+}
+
 func TestVolumesFollowTheirSources(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1", "b": "2"}}
 	f := newFixture(t, settings)
@@ -323,9 +447,7 @@ func TestVolumesFollowTheirSources(t *testing.T) {
 }
 
 func TestVolumesThatStay(t *testing.T) {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "claim"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}
-	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
-	f := newFixture(t, claim, volume)
+	f := newFixture(t, newClaim("claim"), newVolume())
 	pod := newPod()
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "claim", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
@@ -341,9 +463,93 @@ func TestVolumesThatStay(t *testing.T) {
 	if err := f.client.CoreV1().PersistentVolumes().Delete(t.Context(), "pv", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.client.CoreV1().PersistentVolumes().Create(t.Context(), newVolume(), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	for data := "data\n"; data != "gone\n"; data = f.exec(pod, "cat /claim/f 2>/dev/null || echo gone") {
 		f.Remove(pod.UID)
 	}
+}
+
+func TestFoldersOfANode(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.NodeName = "n"
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	f.exec(pod, "echo data > /v/f")
+	for _, want := range []string{"data\n", "gone\n"} {
+		f.Remove(pod.UID)
+		if got := f.exec(pod, "cat /v/f 2>/dev/null || echo gone"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		f.RemoveNode("n")
+	}
+}
+
+// newVolume returns a PersistentVolume that is bound to newClaim("claim").
+func newVolume() *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: "claim", UID: "claim"}}}
+}
+
+func newClaim(name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+	}
+}
+
+func TestVolumesOfOthers(t *testing.T) {
+	thief := newClaim("thief")
+	unbound := newClaim("claim")
+	unbound.Status.Phase = corev1.ClaimLost
+	ephemeral := newClaim("p-v")
+	lost := newVolume()
+	lost.Spec.ClaimRef.UID = "p-v"
+	for name, test := range map[string]struct {
+		claim  *corev1.PersistentVolumeClaim
+		volume *corev1.PersistentVolume
+		source corev1.VolumeSource
+		want   string
+	}{
+		"of another claim": {thief, newVolume(), claimSource("thief"), "found PV object pv but its pv.Spec.ClaimRef does not point to claim.UID thief"},
+		"unbound":          {unbound, newVolume(), claimSource("claim"), "PVC is not bound"},
+		"no volume":        {newClaim("claim"), &corev1.PersistentVolume{}, claimSource("claim"), `failed to fetch PV pv from API server: persistentvolumes "pv" not found`},
+		"of no Pod":        {ephemeral, lost, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}, "PVC ns/p-v was not created for pod ns/p (pod is not owner)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, test.claim, test.volume)
+			pod := newPod()
+			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: test.source}}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+			err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+			if want := `MountVolume.SetUp failed for volume "v" : ` + test.want; err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+func TestVolumesOfAPodAreBounded(t *testing.T) {
+	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": strings.Repeat("x", 1<<20)}}
+	f := newFixture(t, large)
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: new(int32(0o444))}
+	for i := range 33 {
+		source.Items = append(source.Items, corev1.KeyToPath{Key: "k", Path: strings.Repeat("f", i+1)})
+	}
+	pod := newPod()
+	for _, name := range []string{"a", "b"} {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
+	}
+	err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+	if err == nil || !strings.Contains(err.Error(), `volume "b" : the volumes of the pod hold more than 67108864 bytes`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func claimSource(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }
 
 // TestStopEndsAll checks that Stop waits for commands that do not want to end.
@@ -361,4 +567,16 @@ func TestStopEndsAll(t *testing.T) {
 	if _, known := f.State(pod.UID, "c", 0); known {
 		t.Error("the run is known")
 	}
+}
+
+// TestRemoveWhileStopping removes a Pod whose command sleeps while its hook runs: Stop,
+// which waits for all that runs, must return.
+func TestRemoveWhileStopping(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "infinity")
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "1000"}}}}
+	f.start(pod)
+	f.StopPod(pod, time.Now().Add(time.Hour))
+	f.Remove(pod.UID)
+	f.Stop()
 }

@@ -105,14 +105,20 @@ func (r *Runtime) Attach(ctx context.Context, of *corev1.Pod, name string, numbe
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	detach := stdio.attach(streams, cancel)
-	defer detach()
+	client := newClient(streams, cancel)
+	stdio.attach(client)
 	if streams.Stdin != nil {
 		go stdio.copyIn(streams.Stdin)
 	}
 	select {
 	case <-ended:
 	case <-ctx.Done():
+	}
+	stdio.detach(client)
+	select {
+	case <-client.written:
+	case <-ctx.Done(): // it does not read: its connection ends with this call
+	case <-s.ctx.Done():
 	}
 	return nil
 }
@@ -125,11 +131,6 @@ type stdio struct {
 
 	mu      sync.Mutex
 	clients []*client
-}
-
-type client struct {
-	Streams
-	cancel context.CancelFunc
 }
 
 func newStdio(open, once bool) *stdio {
@@ -163,34 +164,27 @@ func (s *stdio) copyIn(from io.Reader) {
 	}
 }
 
-func (s *stdio) attach(streams Streams, cancel context.CancelFunc) (detach func()) {
-	c := &client{streams, cancel}
+func (s *stdio) attach(c *client) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.clients = append(s.clients, c)
-	s.mu.Unlock()
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.clients = slices.DeleteFunc(slices.Clone(s.clients), func(other *client) bool { return other == c })
-	}
 }
 
-// write passes output to the clients. One that does not take it is detached.
+// detach ends what a client gets; it still gets what was written before.
+func (s *stdio) detach(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = slices.DeleteFunc(s.clients, func(other *client) bool { return other == c })
+	close(c.ready)
+}
+
+// write passes output to the clients. It does not block: a client that does not take
+// its output is detached.
 func (s *stdio) write(p []byte, stderr bool) {
 	s.mu.Lock()
-	clients := s.clients
-	s.mu.Unlock()
-	for _, c := range clients {
-		to := c.Stdout
-		if stderr {
-			to = c.Stderr
-		}
-		if to == nil {
-			continue
-		}
-		if _, err := to.Write(p); err != nil {
-			c.cancel()
-		}
+	defer s.mu.Unlock()
+	for _, c := range s.clients {
+		c.add(p, stderr)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	volumevalidation "k8s.io/kubernetes/pkg/volume/validation"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
@@ -26,6 +27,7 @@ const maxVolumeBytes = 64 << 20
 type volumes struct {
 	mu   sync.Mutex
 	dirs map[string]*shell.Dir
+	size int // of the files from the API
 }
 
 // mountError is why a volume cannot be mounted, in the kubelet's words.
@@ -82,7 +84,7 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	if dir := p.volumes.dirs[name]; dir != nil {
 		return dir, nil
 	}
-	dir, err := s.makeVolume(ctx, of, v)
+	dir, err := s.makeVolume(ctx, of, v, p.volumes)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
@@ -90,7 +92,7 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	return dir, nil
 }
 
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume) (*shell.Dir, error) {
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, all *volumes) (*shell.Dir, error) {
 	switch {
 	case podconfig.HasFiles(v):
 		for on := range podconfig.VolumeReferences(of, v) {
@@ -102,14 +104,19 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		if err != nil {
 			return nil, err
 		}
+		if err := all.take(files); err != nil {
+			return nil, err
+		}
 		dir := shell.NewDir(0)
 		return dir, writeFiles(dir, files, fsGroup(of))
-	case v.PersistentVolumeClaim != nil:
-		return s.claim(ctx, of.Namespace, v.PersistentVolumeClaim.ClaimName)
+	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
+		claim, err := s.claimOf(ctx, of, v)
+		if err != nil {
+			return nil, err
+		}
+		return s.claim(ctx, claim)
 	case v.HostPath != nil:
 		return s.hostDir(of.Spec.NodeName, v.HostPath.Path), nil
-	case v.Ephemeral != nil:
-		return s.claim(ctx, of.Namespace, of.Name+"-"+v.Name)
 	}
 	limit := int64(maxVolumeBytes)
 	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil {
@@ -126,6 +133,19 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		return dir, dir.Chown("/", 0, group)
 	}
 	return dir, nil
+}
+
+// take reserves the memory of files from the API. It needs the lock.
+func (v *volumes) take(files podconfig.Files) error {
+	size := 0
+	for _, file := range files {
+		size += len(file.Data)
+	}
+	if v.size+size > podconfig.MaxVolumeBytes {
+		return fmt.Errorf("the volumes of the pod hold more than %d bytes in all, which is not simulated", podconfig.MaxVolumeBytes)
+	}
+	v.size += size
+	return nil
 }
 
 // fsGroup returns the group that owns the volumes of a Pod; negative if none does.
@@ -156,7 +176,7 @@ func writeFiles(dir *shell.Dir, files podconfig.Files, group int) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeFile(dir, path.Join(current, name), files[name].Data, fs.FileMode(files[name].Mode), group); err != nil {
+		if err := writeFile(dir, path.Join(current, name), files[name], group); err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(path.Clean(name), "/")
@@ -192,20 +212,24 @@ func writeFiles(dir *shell.Dir, files podconfig.Files, group int) error {
 	return dir.RemoveAll(old)
 }
 
-func writeFile(dir *shell.Dir, name string, data []byte, mode fs.FileMode, group int) error {
+func writeFile(dir *shell.Dir, name string, file volumeutil.FileProjection, group int) error {
 	if err := dir.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
+	mode, user := fs.FileMode(file.Mode), 0
 	if group >= 0 {
 		mode |= 0o440
 	}
-	if err := dir.WriteFile(name, data, mode); err != nil {
+	if file.FsUser != nil {
+		user = int(*file.FsUser)
+	}
+	if err := dir.WriteFile(name, file.Data, mode); err != nil {
 		return err
 	}
-	if err := dir.Chmod(name, mode); err != nil || group < 0 {
+	if err := dir.Chmod(name, mode); err != nil || group < 0 && user == 0 {
 		return err
 	}
-	return dir.Chown(name, 0, group)
+	return dir.Chown(name, user, max(group, 0))
 }
 
 func sameFiles(dir *shell.Dir, folder string, files podconfig.Files) bool {
@@ -304,6 +328,9 @@ func makeSubPath(dir *shell.Dir, name string, exists bool) error {
 func subPathOf(m *corev1.VolumeMount, env []kubecontainer.EnvVar) (string, error) {
 	sub := m.SubPath
 	if m.SubPathExpr != "" {
+		if _, err := podconfig.ExpandCommand([]string{m.SubPathExpr}, env); err != nil {
+			return "", fmt.Errorf("subPathExpr: %w", err)
+		}
 		var err error
 		if sub, err = kubecontainer.ExpandContainerVolumeMounts(*m, env); err != nil {
 			return "", err

@@ -100,6 +100,9 @@ func (r *podRegistry) deleteNode(name string) (was bool) {
 	r.nodeIPPool.release(e.addr)
 	r.played.nodes.forget(name)
 	delete(r.nodes, name)
+	if r.commands != nil {
+		r.commands.RemoveNode(name)
+	}
 	return e.live
 }
 

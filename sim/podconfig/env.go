@@ -41,7 +41,9 @@ func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Contain
 		value := variable.Value
 		switch {
 		case value != "":
-			value = expansion.Expand(value, mapping)
+			if value, err = expand(value, mapping); err != nil {
+				return nil, fmt.Errorf("variable %q is %w", variable.Name, err)
+			}
 		case variable.ValueFrom != nil:
 			var found bool
 			if value, found, err = e.resolve(ctx, variable.ValueFrom); err != nil {
@@ -51,7 +53,9 @@ func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Contain
 				continue
 			}
 		}
-		e.values[variable.Name] = value
+		if err := e.set(variable.Name, value); err != nil {
+			return nil, err
+		}
 	}
 	for name, value := range services {
 		if _, set := e.values[name]; !set {
@@ -93,8 +97,24 @@ type environment struct {
 	container  *corev1.Container
 	from       Source
 	values     map[string]string
+	size       int                          // of values
 	configMaps map[string]*corev1.ConfigMap // read so far
 	secrets    map[string]*corev1.Secret
+}
+
+// set sets a variable unless the environment becomes larger than a process may have.
+func (e *environment) set(name, value string) error {
+	if len(value) > maxValueBytes {
+		return fmt.Errorf("variable %q is longer than %d bytes", name, maxValueBytes)
+	}
+	if was, set := e.values[name]; set {
+		e.size -= len(name) + len(was)
+	}
+	if e.size += len(name) + len(value); e.size > maxContainerBytes {
+		return fmt.Errorf("the environment is larger than %d bytes", maxContainerBytes)
+	}
+	e.values[name] = value
+	return nil
 }
 
 func (e *environment) addAll(ctx context.Context, source *corev1.EnvFromSource) error {
@@ -105,7 +125,9 @@ func (e *environment) addAll(ctx context.Context, source *corev1.EnvFromSource) 
 			return unlessOptional(err, source.ConfigMapRef.Optional)
 		}
 		for key, value := range object.Data {
-			e.values[source.Prefix+key] = value
+			if err := e.set(source.Prefix+key, value); err != nil {
+				return err
+			}
 		}
 	case source.SecretRef != nil:
 		object, err := e.secret(ctx, source.SecretRef.Name)
@@ -113,7 +135,9 @@ func (e *environment) addAll(ctx context.Context, source *corev1.EnvFromSource) 
 			return unlessOptional(err, source.SecretRef.Optional)
 		}
 		for key, value := range object.Data {
-			e.values[source.Prefix+key] = string(value)
+			if err := e.set(source.Prefix+key, string(value)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

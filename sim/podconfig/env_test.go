@@ -2,6 +2,8 @@ package podconfig
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 )
 
 // fakeSource has the ConfigMap and the Secret "s", and the Services of a cluster.
@@ -173,5 +176,40 @@ func TestReferences(t *testing.T) {
 	want := []Reference{{true, "ns", "env"}, {false, "ns", "m"}, {true, "ns", "p"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestExpansionIsBounded has ten levels of ten references each: 10 GB.
+func TestExpansionIsBounded(t *testing.T) {
+	_, err := environmentOf(t, func(_ *corev1.Pod, c *corev1.Container) {
+		c.Env = []corev1.EnvVar{{Name: "A", Value: "0123456789"}}
+		for level := 'A'; level < 'J'; level++ {
+			c.Env = append(c.Env, corev1.EnvVar{Name: string(level + 1), Value: strings.Repeat("$("+string(level)+")", 10)})
+		}
+	})
+	if err == nil || err.Error() != `variable "F" is longer than 131072 bytes with its variables expanded` {
+		t.Errorf("got %v", err)
+	}
+	_, err = environmentOf(t, func(_ *corev1.Pod, c *corev1.Container) {
+		c.Env = []corev1.EnvVar{{Name: "A", Value: strings.Repeat("x", 100<<10)}}
+		for i := range 30 {
+			c.Env = append(c.Env, corev1.EnvVar{Name: "V" + strconv.Itoa(i), Value: "$(A)"})
+		}
+	})
+	if err == nil || err.Error() != "the environment is larger than 2097152 bytes" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExpandCommand(t *testing.T) {
+	long := []kubecontainer.EnvVar{{Name: "A", Value: "a"}, {Name: "L", Value: strings.Repeat("x", 100<<10)}}
+	got, err := ExpandCommand([]string{"$(A) $$(A) $(B) $(", "$$$(A"}, long)
+	if diff := cmp.Diff([]string{"a $(A) $(B) $(", "$$(A"}, got); err != nil || diff != "" {
+		t.Errorf("error %v, difference:\n%s", err, diff)
+	}
+	for _, args := range [][]string{{"$(L)$(L)"}, slices.Repeat([]string{"$(L)"}, 30), {strings.Repeat("$(", 100<<10)}} {
+		if _, err := ExpandCommand(args, long); err == nil || !strings.HasPrefix(err.Error(), "argument list too long") {
+			t.Errorf("got %v", err)
+		}
 	}
 }

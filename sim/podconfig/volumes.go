@@ -3,11 +3,13 @@ package podconfig
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/kubernetes/pkg/fieldpath"
 	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/configmap"
 	"k8s.io/kubernetes/pkg/volume/downwardapi"
@@ -26,7 +28,7 @@ func HasFiles(v *corev1.Volume) bool {
 // VolumeFiles returns the files of a volume for which HasFiles holds. The errors are
 // those of the kubelet: the containers of the Pod wait until there is none.
 func VolumeFiles(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, from Source) (Files, error) {
-	c := collector{pod: pod, from: from}
+	c := &collector{pod: pod, from: from, room: MaxVolumeBytes}
 	switch {
 	case v.ConfigMap != nil:
 		s := v.ConfigMap
@@ -51,12 +53,43 @@ func VolumeFiles(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, from So
 	return files, utilerrors.NewAggregate(errs)
 }
 
+// MaxVolumeBytes is how much the files of a volume may hold. Many items can name the
+// same key.
+const MaxVolumeBytes = 64 << 20
+
 type collector struct {
 	pod  *corev1.Pod
 	from Source
+	room int // bytes that are left
 }
 
-func (c collector) configMap(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (Files, error) {
+// take reserves the memory of a file before it is made.
+func (c *collector) take(size int) error {
+	if c.room -= size; c.room < 0 {
+		return fmt.Errorf("the files are larger than %d bytes in all, which is not simulated", MaxVolumeBytes)
+	}
+	return nil
+}
+
+// takeItems reserves the memory of the items of an object, or of all its data.
+func (c *collector) takeItems(items []corev1.KeyToPath, sizes map[string]int) error {
+	for _, item := range items {
+		if err := c.take(sizes[item.Key]); err != nil {
+			return err
+		}
+	}
+	if len(items) > 0 {
+		return nil
+	}
+	for _, size := range sizes {
+		if err := c.take(size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) configMap(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (Files, error) {
 	object, err := c.from.ConfigMap(ctx, c.pod.Namespace, name)
 	if err != nil {
 		if err := unlessOptional(err, optional); err != nil {
@@ -64,10 +97,20 @@ func (c collector) configMap(ctx context.Context, name string, items []corev1.Ke
 		}
 		object = &corev1.ConfigMap{}
 	}
+	sizes := map[string]int{}
+	for key, data := range object.Data {
+		sizes[key] = len(data)
+	}
+	for key, data := range object.BinaryData {
+		sizes[key] = len(data)
+	}
+	if err := c.takeItems(items, sizes); err != nil {
+		return nil, err
+	}
 	return configmap.MakePayload(items, object, mode, nil, isTrue(optional))
 }
 
-func (c collector) secret(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (Files, error) {
+func (c *collector) secret(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (Files, error) {
 	object, err := c.from.Secret(ctx, c.pod.Namespace, name)
 	if err != nil {
 		if err := unlessOptional(err, optional); err != nil {
@@ -75,14 +118,32 @@ func (c collector) secret(ctx context.Context, name string, items []corev1.KeyTo
 		}
 		object = &corev1.Secret{}
 	}
+	sizes := map[string]int{}
+	for key, data := range object.Data {
+		sizes[key] = len(data)
+	}
+	if err := c.takeItems(items, sizes); err != nil {
+		return nil, err
+	}
 	return secret.MakePayload(items, object, mode, nil, isTrue(optional))
 }
 
-func (c collector) downwardAPI(ctx context.Context, items []corev1.DownwardAPIVolumeFile, mode *int32) (Files, error) {
+func (c *collector) downwardAPI(ctx context.Context, items []corev1.DownwardAPIVolumeFile, mode *int32) (Files, error) {
+	for _, item := range items {
+		if item.FieldRef == nil {
+			continue
+		}
+		// CollectData reports the error.
+		if value, err := fieldpath.ExtractFieldPathAsString(c.pod, item.FieldRef.FieldPath); err == nil {
+			if err := c.take(len(value)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return downwardapi.CollectData(items, c.pod, allocatableHost{ctx: ctx, from: c.from, node: c.pod.Spec.NodeName}, mode, nil)
 }
 
-func (c collector) projection(ctx context.Context, p *corev1.VolumeProjection, mode *int32) (Files, error) {
+func (c *collector) projection(ctx context.Context, p *corev1.VolumeProjection, mode *int32) (Files, error) {
 	switch {
 	case p.ConfigMap != nil:
 		return c.configMap(ctx, p.ConfigMap.Name, p.ConfigMap.Items, mode, p.ConfigMap.Optional)
@@ -103,7 +164,7 @@ func (c collector) projection(ctx context.Context, p *corev1.VolumeProjection, m
 	return nil, errors.New("the projection has a source that is not simulated")
 }
 
-func (c collector) token(ctx context.Context, p *corev1.ServiceAccountTokenProjection) (string, error) {
+func (c *collector) token(ctx context.Context, p *corev1.ServiceAccountTokenProjection) (string, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: p.ExpirationSeconds,
 		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: c.pod.Name, UID: c.pod.UID},
@@ -115,15 +176,16 @@ func (c collector) token(ctx context.Context, p *corev1.ServiceAccountTokenProje
 }
 
 // one returns a file with credentials, which only its user may read if it has one.
-func (c collector) one(path string, data []byte, mode *int32) Files {
+func (c *collector) one(path string, data []byte, mode *int32) Files {
 	m := corev1.ProjectedVolumeSourceDefaultMode
 	if mode != nil {
 		m = *mode
 	}
-	if s := c.pod.Spec.SecurityContext; s != nil && (s.FSGroup != nil || s.RunAsUser != nil) {
+	user := volumeutil.FsUserFrom(c.pod)
+	if s := c.pod.Spec.SecurityContext; user != nil || s != nil && s.FSGroup != nil {
 		m = 0o600
 	}
-	return Files{path: {Data: data, Mode: m}}
+	return Files{path: {Data: data, Mode: m, FsUser: user}}
 }
 
 // allocatableHost is the part of a kubelet that the downward API asks.

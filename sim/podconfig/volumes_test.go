@@ -1,7 +1,10 @@
 package podconfig
 
 import (
+	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,5 +88,54 @@ func TestSystemFiles(t *testing.T) {
 	const resolv = "search ns.svc.cluster.local svc.cluster.local cluster.local example.com\nnameserver 10.0.0.10\noptions ndots:2 edns0\n"
 	if diff := cmp.Diff(resolv, string(ResolvConf(pod, "10.0.0.10"))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// largeSource has one large ConfigMap.
+type largeSource struct{ fakeSource }
+
+func (largeSource) ConfigMap(context.Context, string, string) (*corev1.ConfigMap, error) {
+	return &corev1.ConfigMap{Data: map[string]string{"key": strings.Repeat("x", 1<<20)}}, nil
+}
+
+func TestVolumeFilesAreBounded(t *testing.T) {
+	items := make([]corev1.KeyToPath, 65)
+	for i := range items {
+		items[i] = corev1.KeyToPath{Key: "key", Path: strconv.Itoa(i)}
+	}
+	source := &corev1.ConfigMapVolumeSource{Items: items, DefaultMode: new(int32(0o644))}
+	_, err := VolumeFiles(t.Context(), testPod(), &corev1.Volume{VolumeSource: corev1.VolumeSource{ConfigMap: source}}, largeSource{})
+	if err == nil || !strings.Contains(err.Error(), "larger than 67108864 bytes") {
+		t.Errorf("got %v", err)
+	}
+	source.Items = items[:64]
+	if _, err := VolumeFiles(t.Context(), testPod(), &corev1.Volume{VolumeSource: corev1.VolumeSource{ConfigMap: source}}, largeSource{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCredentialsBelongToTheUser compares with the projected volume of a kubelet.
+func TestCredentialsBelongToTheUser(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod, container *int64
+		mode           int32
+		user           *int64
+	}{
+		"none":         {mode: 0o644},
+		"of the Pod":   {pod: new(int64(1000)), mode: 0o600, user: new(int64(1000))},
+		"of container": {container: new(int64(7)), mode: 0o600, user: new(int64(7))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := testPod()
+			pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: test.pod}
+			pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsUser: test.container}
+			files, err := VolumeFiles(t.Context(), pod, &corev1.Volume{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				DefaultMode: new(int32(0o644)), Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},
+			}}}, fakeSource{})
+			got := files["token"]
+			if diff := cmp.Diff(test.user, got.FsUser); err != nil || diff != "" || got.Mode != test.mode {
+				t.Errorf("error %v, mode %o, user:\n%s", err, got.Mode, diff)
+			}
+		})
 	}
 }

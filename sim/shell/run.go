@@ -50,6 +50,9 @@ func RunsFile(fs *FS, args []string) bool {
 // script that "sh -c" gets.
 func Unknown(args []string) []string { return UnknownFile(nil, args) }
 
+// maxUnknown is how many names of unknown programs are returned.
+const maxUnknown = 20
+
 // UnknownFile is like Unknown for a container with a file system: programs may
 // also be scripts in it, see [RunsFile].
 func UnknownFile(fs *FS, args []string) (unknown []string) {
@@ -57,7 +60,7 @@ func UnknownFile(fs *FS, args []string) (unknown []string) {
 		return nil
 	}
 	if !RunsFile(fs, args) {
-		return []string{args[0]}
+		return []string{shortName(args[0])}
 	}
 	script, ok := inlineScript(args)
 	if !ok {
@@ -79,19 +82,30 @@ func UnknownFile(fs *FS, args []string) (unknown []string) {
 		}
 		return true
 	})
+	known := defined // or reported
 	syntax.Walk(file, func(n syntax.Node) bool {
+		if len(unknown) == maxUnknown {
+			return false
+		}
 		call, ok := n.(*syntax.CallExpr)
 		if !ok {
 			return true
 		}
 		name := commandName(call)
 		relative := strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
-		if name != "" && !relative && !defined[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) && !slices.Contains(unknown, name) {
-			unknown = append(unknown, name)
+		if name != "" && !relative && !known[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) {
+			known[name] = true
+			unknown = append(unknown, shortName(name))
 		}
 		return true
 	})
 	return unknown
+}
+
+// shortName returns a name that does not keep a script in memory. No longer one can be
+// the path of a file.
+func shortName(name string) string {
+	return strings.Clone(name[:min(len(name), 4096)])
 }
 
 // commandName returns the literal name of the program that a command runs, ""

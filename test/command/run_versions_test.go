@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,31 @@ func TestRunKubernetesVersionErrors(t *testing.T) {
 		requireNothingLeft(t, cmd)
 	}
 	program.RequireFailure(t, program.Command(t, "up", "--kubernetes=1.20"), 2, `"1.20"`)
+}
+
+// TestRunVersionsWithLeftovers checks that a process that the command leaves behind, with
+// the output of the run, does not keep the runs from ending.
+func TestRunVersionsWithLeftovers(t *testing.T) {
+	cmd := newRunCommand(t, "--kubernetes", "1.36,1.37", "--", "sh", "-c", "sleep 300 & echo $!")
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, version := range []string{"1.36", "1.37"} {
+		if !strings.Contains(stderr, version+"         passed") {
+			t.Errorf("the table lacks %s: %s", version, stderr)
+		}
+	}
+	for line := range strings.Lines(stdout) {
+		_, text, _ := strings.Cut(strings.TrimSpace(line), "] ")
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("got %q: %v", line, err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Errorf("the process that was left: %v", err)
+		}
+	}
 }
 
 // TestRunVersionsInterrupted checks that a signal ends all runs, and that those that

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs upstream's unchanged conformance tests that passes.txt lists:
 # bin/ctrlplane run --nodes 2 -- test/conformance/run.sh
-# The other conformance tests need processes in containers.
+# The other conformance tests need images, programs that the simulated shell lacks, or a network.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../../bin

@@ -1,0 +1,126 @@
+package datadir
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startBystander starts a process that uses no data folder. The result reports whether a
+// signal has ended it.
+func startBystander(t *testing.T) (pid int, ended func() bool) {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // "signal: killed"
+	})
+	return cmd.Process.Pid, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}
+}
+
+// stopBriefly calls Stop for less time than a process needs that ignores the signal.
+func stopBriefly(t *testing.T, path string) (bool, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*stopPollInterval)
+	defer cancel()
+	return Stop(ctx, path)
+}
+
+func TestStopSparesOtherProcesses(t *testing.T) {
+	place, err := pidPlace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ start, place, want string }{
+		"the PID was reused":  {"1", place, "not the process that uses the folder"},
+		"another container":   {"1", place + "0", "another container"},
+		"the PID file is old": {"", "", "not the process that uses the folder"}, // the lock file is that of the holder
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "data")
+			_, holder, _ := startHolder(t, "open", path)
+			pid, ended := startBystander(t)
+			files := map[string]string{pidFile: strconv.Itoa(pid) + "\n"}
+			if tt.place != "" {
+				files[lockFile] = `{"pid":` + strconv.Itoa(pid) + `,"start":"` + tt.start + `","place":"` + tt.place + `"}`
+			}
+			writeFiles(t, path, files)
+			stopped, err := stopBriefly(t, path)
+			if stopped || !strings.Contains(errorLine(t, err), tt.want) {
+				t.Errorf("got %v, %v, want %s", stopped, err, tt.want)
+			}
+			if ended() {
+				t.Error("the other process was stopped")
+			}
+			if !isProcessAlive(holder) {
+				t.Error("the process that uses the folder was stopped")
+			}
+		})
+	}
+}
+
+// TestStopAfterCrash checks that a lock that another command holds for a moment is not taken
+// for a running process.
+func TestStopAfterCrash(t *testing.T) {
+	for name, content := range map[string]string{"older version": "", "PID reused": `{"pid":%d,"start":"1","place":"%s"}`} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			pid, ended := startBystander(t)
+			place, err := pidPlace()
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = strings.NewReplacer("%d", strconv.Itoa(pid), "%s", place).Replace(content)
+			writeFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: content, pidFile: strconv.Itoa(pid) + "\n"})
+			lock, err := tryLock(path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(lockTimeout/4, func() { _ = lock.Close() })
+			if stopped, err := stopBriefly(t, path); stopped || err != nil {
+				t.Errorf("got %v, %v, want nothing to stop", stopped, err)
+			}
+			if ended() {
+				t.Error("another process was stopped")
+			}
+		})
+	}
+}
+
+// TestStopOlderVersion stops a process that has recorded its PID only.
+func TestStopOlderVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	startHolder(t, "open", path)
+	writeFiles(t, path, map[string]string{lockFile: ""})
+	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
+		t.Errorf("got %v, %v", stopped, err)
+	}
+}
+
+func TestProcessStart(t *testing.T) {
+	own, err := processStart(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := startBystander(t)
+	later, err := processStart(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := strconv.Atoi(own)
+	second, laterErr := strconv.Atoi(later)
+	if err != nil || laterErr != nil || first <= 0 || second < first {
+		t.Errorf("got %q, and %q for a later process", own, later)
+	}
+}
