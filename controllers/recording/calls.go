@@ -37,7 +37,7 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 	call := DescribeRequest(req)
 	call.Began = time.Now()
 	c.recorder.Call(call, func() {
-		resp, err = c.next.RoundTrip(req)
+		resp, err = c.next.RoundTrip(req) //nolint:bodyclose // it is returned
 		call.Took = time.Since(call.Began)
 		if err != nil {
 			call.Error = err.Error()

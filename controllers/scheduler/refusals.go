@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,17 +19,16 @@ import (
 // error of an attempt that failed for another reason.
 func (c *cycles) recordFailure(status *fwk.Status) (failure string) {
 	line := &observe.Logged{Level: -2, Message: "No node fits"}
-	switch err := status.AsError().(type) {
-	case *framework.FitError:
-		line.Attrs = refusals(err)
+	err := status.AsError()
+	fit, unfit := errors.AsType[*framework.FitError](err)
+	switch {
+	case unfit:
+		line.Attrs = refusals(fit)
+	case errors.Is(err, upstream.ErrNoNodesAvailable):
+		line.Message = "There are no nodes"
+	case !status.IsRejected():
+		return status.Message()
 	default:
-		if err == upstream.ErrNoNodesAvailable {
-			line.Message = "There are no nodes"
-			break
-		}
-		if !status.IsRejected() {
-			return status.Message()
-		}
 		line.Attrs = []observe.Attr{{Key: cmp.Or(status.Plugin(), "reason"), Value: status.Message()}}
 	}
 	c.recorder.RecordLog(line, "", "")
