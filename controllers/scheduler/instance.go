@@ -98,7 +98,7 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	}
 	inst.cycles = newCycles(s.recorder)
 	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), inst.cycles.newLogger(s.cfg.Logger.Handler())))
-	var view informers.SharedInformerFactory = inst.typed
+	view := inst.typed
 	if s.cfg.View != nil && name != nil { // a dry run receives no events
 		view = s.cfg.View(inst.typed, filteredPods)
 	}
