@@ -30,7 +30,11 @@ func clientRows(list []observe.Client, wide bool, now time.Time) [][]string {
 	}
 	rows := [][]string{head}
 	for _, c := range list {
-		row := []string{c.Name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts), DescribeLastRequest(c), DescribeWatches(c.Watches, maxWatched)}
+		name := c.Name
+		if c.State == "paused" {
+			name += ", paused"
+		}
+		row := []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts), DescribeLastRequest(c), DescribeWatches(c.Watches, maxWatched)}
 		if wide {
 			ago := ""
 			if c.Last != nil {

@@ -124,8 +124,10 @@ func (m model) identityFields(p observe.Process) []headerField {
 		}
 	}
 	add(p.Version, 8)
-	if p.Kubernetes != "" {
-		add("Kubernetes "+p.Kubernetes, 9)
+	if version, _, emulated := strings.Cut(p.Kubernetes, " (emulated"); emulated {
+		add("Kubernetes "+version+" (emulated)", 5) // what differs from usual stays longer
+	} else if version != "" {
+		add("Kubernetes "+version, 9)
 	}
 	add(p.URL, 6)
 	if p.Ephemeral {

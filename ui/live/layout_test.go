@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -83,5 +84,16 @@ func TestColumnsAreDroppedInOrder(t *testing.T) {
 	}
 	if want := len(tableColumns()); before != want {
 		t.Errorf("the widest table has %d columns, want %d", before, want)
+	}
+}
+
+// The version stays at 100 columns when it is not the usual one.
+func TestEmulatedVersionIsShown(t *testing.T) {
+	idle, _, _ := testSources()
+	m := newTestModel(t, Options{Source: idle, Purpose: testPurpose}, 100, 30)
+	m.snapshot.Process.Version, m.snapshot.Process.Kubernetes = "v0.3.0-0.20261122", "1.35 (emulated by 1.37.1)"
+	header := strings.Join(m.headerLines(100, 2), "\n")
+	if !strings.Contains(header, "Kubernetes 1.35 (emulated)") {
+		t.Errorf("header %q", header)
 	}
 }
