@@ -43,11 +43,11 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 		{`echo 1 >a; cp a b; cat b; mv b c; ls; mkdir d; cp a c d; ls d; cp -r d e; ls e; mv c d/x; cat d/x`,
 			"1\na\nc\na\nc\na\nc\n1\n", 0},
 		{`echo 1 >a; ln -s a l; cat l; readlink l; readlink -f l; ln a h; echo 2 >h; cat a; ln -sf /nosuch l; cat l 2>/dev/null; echo $?; ls -l l | cut -c1-10; test -L l && echo link`,
-			"1\na\n/work/a\n2\n1\nlrwxrwxrwx\nlink\n", 0},
+			"1\na\n/data/a\n2\n1\nlrwxrwxrwx\nlink\n", 0},
 		{`touch f; chmod 640 f; stat -c '%a %s %n %F' f; chmod u+x,g-r,o=r f; stat -c %A f; chmod a+x f; stat -c %a f`, "640 0 f regular empty file\n-rwx---r--\n715\n", 0},
 		{`touch f; chown 5:6 f; stat -c '%u:%g %U' f; chown nobody f; stat -c %U f`, "5:6 5\nnobody\n", 0},
 		{`echo hi >f; ls -l f | sed 's/[A-Z][a-z][a-z] .*:..//'`, "-rw-r--r--    1 root     root             3  f\n", 0},
-		{`touch .h v; ls; ls -A; ls -a; ls -d .; ls -1 /work`, "v\n.h\nv\n.\n..\n.h\nv\n.\nv\n", 0},
+		{`touch .h v; ls; ls -A; ls -a; ls -d .; ls -1 /data`, "v\n.h\nv\n.\n..\n.h\nv\n.\nv\n", 0},
 		{`basename /a/b.txt; basename /a/b.txt .txt; dirname /a/b; dirname x; dirname /`, "b.txt\nb\n/a\n.\n/\n", 0},
 		{`echo x | tee f; cat f; echo y | tee -a f >/dev/null; cat f`, "x\nx\nx\ny\n", 0},
 		{`mkdir -p d/e; touch d/a.txt d/e/b.txt d/c; find d -name '*.txt'; find d -type d; find d -maxdepth 1 -type f; find d -name c -delete; find d -name c; find d -type f -exec echo {} \; ; find d -type f -exec echo {} +; find d ! -name d -a -type d`,
@@ -88,7 +88,7 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			stdout, stderr, result := run(t, Config{
-				Args: []string{"sh", "-c", tt.script}, Dir: "/work", Env: []string{"A=1"}, Hostname: "host",
+				Args: []string{"sh", "-c", tt.script}, Dir: "/data", Env: []string{"A=1"}, Hostname: "host",
 				Lookup: func(_ context.Context, host string) ([]string, error) {
 					if host != "web" {
 						return nil, errors.New("no such host")

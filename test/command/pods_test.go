@@ -32,8 +32,8 @@ spec:
   initContainers:
   - name: prepare
     image: busybox
-    command: [sh, -c, 'echo from init > /work/file']
-    volumeMounts: [{name: work, mountPath: /work}]
+    command: [sh, -c, 'echo from init > /data/file']
+    volumeMounts: [{name: work, mountPath: /data}]
   containers:
   - name: main
     image: busybox
@@ -41,7 +41,7 @@ spec:
     args:
     - |
       echo mode=$MODE expanded=$(MODE)/$(POD) password=$CONFIG_password limit=$LIMIT
-      cat /work/file /settings/mode
+      cat /data/file /settings/mode
       ls /var/run/secrets/kubernetes.io/serviceaccount
       grep $(hostname) /etc/hosts
       echo to stderr >&2
@@ -53,7 +53,7 @@ spec:
     - {name: LIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}
     envFrom: [{prefix: CONFIG_, secretRef: {name: login}}]
     resources: {limits: {memory: 64Mi}}
-    volumeMounts: [{name: work, mountPath: /work}, {name: settings, mountPath: /settings}]
+    volumeMounts: [{name: work, mountPath: /data}, {name: settings, mountPath: /settings}]
   volumes:
   - {name: work, emptyDir: {}}
   - {name: settings, configMap: {name: settings}}
