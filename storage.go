@@ -194,7 +194,7 @@ func (p *controlPlane) startEtcd(ctx context.Context) error {
 }
 
 // newRefusedWriteError is what clients of the API server receive for a write for which
-// there is no space.
+// space is missing.
 func newRefusedWriteError(reason string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: reason,

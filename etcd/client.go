@@ -39,7 +39,7 @@ func (s *Server) withClient(ctx context.Context, do func(context.Context, *clien
 
 // Client returns a new client of the store. A client of an embedded member reads,
 // writes and watches by function calls. It connects only if the connection itself is
-// used. Its writes fail with Config.RefusedWrite while there is no space for them.
+// used. Its writes fail with Config.RefusedWrite while space is missing for them.
 func (s *Server) Client() (*clientv3.Client, error) {
 	if s.member == nil {
 		return s.newClient(nil)

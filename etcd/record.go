@@ -17,7 +17,7 @@ func (s *Server) PutRecord(ctx context.Context, key, value string) error {
 	})
 }
 
-// Record returns the value of one key; empty = there is no such key.
+// Record returns the value of one key; empty = the key does not exist.
 func (s *Server) Record(ctx context.Context, key string) (value string, err error) {
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		r, err := c.Get(ctx, key)

@@ -35,7 +35,7 @@ const (
 	creation
 )
 
-// spaceGuard refuses writes for which there is no space, and accepts them again when
+// spaceGuard refuses writes for which space is missing, and accepts them again when
 // there is. When the disk is nearly full it refuses all, before etcd meets an error that
 // it treats as fatal. When the database is nearly full it refuses new keys only: a
 // deletion of an object may begin with an update of it.

@@ -135,7 +135,7 @@ func TestBusyNamesSomebody(t *testing.T) {
 	}
 	s.Queues = s.Queues[:1]
 	if got := formatHeadline(s); !strings.Contains(got, "a moment ago") || strings.Contains(got, "lately") {
-		t.Errorf("nobody was at work: %q", got)
+		t.Errorf("no worker was busy: %q", got)
 	}
 }
 

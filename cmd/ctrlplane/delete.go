@@ -107,7 +107,7 @@ func (d *deleteCommand) rejectContextNames(names []string) error {
 	}
 	for _, t := range given {
 		if t.context != "" {
-			return usage.Errorf("there is no control plane %q, nothing was deleted: did you mean %q?", t.context, t.name)
+			return usage.Errorf("control plane %q does not exist, nothing was deleted: did you mean %q?", t.context, t.name)
 		}
 	}
 	return nil

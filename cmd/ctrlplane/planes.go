@@ -149,5 +149,5 @@ func unknownPlane(name string, all []plane) error {
 	for _, p := range all {
 		known = append(known, p.Name)
 	}
-	return usage.Errorf("there is no control plane %q: %s", name, suggest.Hint(name, known, `"ctrlplane list" lists them`))
+	return usage.Errorf("control plane %q does not exist: %s", name, suggest.Hint(name, known, `"ctrlplane list" lists them`))
 }

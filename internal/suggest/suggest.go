@@ -33,7 +33,7 @@ func Nearest(word string, known []string) (string, bool) {
 }
 
 // Hint returns "did you mean …?" with the name in known that word probably stands for,
-// or otherwise if there is no such name.
+// or otherwise if the name is unknown.
 func Hint(word string, known []string, otherwise string) string {
 	if near, ok := Nearest(word, known); ok {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -48,9 +48,9 @@ type Config struct {
 	Signals <-chan syscall.Signal
 	// Lookup and Get must return soon once their context is done.
 	// Lookup resolves a host name for nslookup, wget and curl; nil = they
-	// report that there is no network.
+	// report that the network is missing.
 	Lookup func(ctx context.Context, host string) ([]string, error)
-	// Get answers wget and curl; nil = they report that there is no network.
+	// Get answers wget and curl; nil = they report that the network is missing.
 	Get func(ctx context.Context, url string) (status int, body []byte, err error)
 	// Limits bound what the command costs.
 	Limits Limits

@@ -396,7 +396,7 @@ func (o outerReader) read(p *proc, b []byte) (int, error) {
 	return pipeReader{o.pipe}.read(p, b)
 }
 
-// pump moves the input into the pipe, until its end or until nobody reads.
+// pump moves the input into the pipe, until its end or until the reader has gone.
 func (o outerReader) pump() {
 	defer pipeWriter{o.pipe}.close()
 	buf := make([]byte, 4<<10)

@@ -40,8 +40,8 @@ func (sh *shell) background(st *syntax.Stmt) {
 		p.fds.set(p.m, 0, p.m.newFile(device("null")))
 	}
 	j := &job{p: p, pid: p.pid, done: make(chan struct{})}
-	// Jobs that have ended are forgotten once there are many: nobody waits for
-	// them any more.
+	// Jobs that have ended are forgotten once there are many: the script has stopped
+	// waiting for them.
 	if len(sh.jobs) >= 2*sh.p.m.lim.Processes {
 		running := sh.jobs[:0]
 		for _, old := range sh.jobs {

@@ -78,7 +78,7 @@ func (t *terminal) write(p *proc, b []byte) (int, error) {
 	return len(b), nil
 }
 
-// echo writes to the client; nobody waits for it.
+// echo writes to the client, without waiting for the result.
 func (t *terminal) echo(s string) {
 	if t.out.w == nil {
 		return

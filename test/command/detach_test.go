@@ -97,9 +97,9 @@ func TestDetached(t *testing.T) {
 	}
 	u.requireOnly(t, "demo", "crashed")
 	program.RequireFailure(t, u.command(t, "--name", "demo", "status"), 1, "it has crashed or was killed", "--name demo logs", "--name demo up")
-	program.RequireFailure(t, u.command(t, "delete", "dmo"), 2, `there is no control plane "dmo": did you mean "demo"?`)
+	program.RequireFailure(t, u.command(t, "delete", "dmo"), 2, `control plane "dmo" does not exist: did you mean "demo"?`)
 	for _, args := range [][]string{{"delete", "ctrlplane-demo"}, {"--name", "ctrlplane-demo", "delete"}} { // its context's name
-		program.RequireFailure(t, u.command(t, args...), 2, `there is no control plane "ctrlplane-demo"`, `did you mean "demo"?`)
+		program.RequireFailure(t, u.command(t, args...), 2, `control plane "ctrlplane-demo" does not exist`, `did you mean "demo"?`)
 	}
 	u.upDetached(t, "--name", "demo")
 	u.mustRun(t, "delete", "demo", "--force")

@@ -150,7 +150,7 @@ func (r *round) checkRefused(c *controlPlane, l *ledger) error {
 	})
 }
 
-// checkReadsServed checks that reads go on being served while there is no room.
+// checkReadsServed checks that reads go on being served while space is missing.
 func (r *round) checkReadsServed(c *controlPlane) error {
 	for began := time.Now(); time.Since(began) < diskTimeout; {
 		ctx, cancel := context.WithTimeout(r.ctx, diskTimeout)

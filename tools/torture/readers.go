@@ -102,7 +102,7 @@ func (r *round) openStreams(c *controlPlane) error {
 	return nil
 }
 
-// stuckVerb starts a verb whose output is a pipe that nobody reads.
+// stuckVerb starts a verb whose output is a pipe without a reader.
 func (r *round) stuckVerb(c *controlPlane, args ...string) error {
 	reader, writer, err := os.Pipe()
 	if err != nil {

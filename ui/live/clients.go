@@ -83,7 +83,7 @@ func (m model) clientLines(w, h int) []string {
 }
 
 // clientWidths returns the widths of the name and of the last request, which is left out
-// where there is no room.
+// where space is missing.
 func (m model) clientWidths(w int) (name, last int) {
 	for _, c := range m.snapshot.Clients {
 		name = max(name, textWidth(words.OneLine(c.Name)))
