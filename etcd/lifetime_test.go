@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"syscall"
@@ -147,5 +148,17 @@ func TestFirstFailureWins(t *testing.T) {
 	l.end(errClosed)
 	if err := l.failure(); !errors.Is(err, first) {
 		t.Errorf("failure = %v, want %v", err, first)
+	}
+}
+
+// A file of the database that cannot grow is an error without an errno.
+func TestAdviceFitsTheCause(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EFBIG} {
+		plain := withAdvice("/d", errno).(*adviceError).advice
+		for _, err := range []error{fmt.Errorf("file resize error: %w", errno), fmt.Errorf("file resize error: %s", errno)} {
+			if got := withAdvice("/d", err).(*adviceError).advice; got != plain || strings.Contains(got, "backup") {
+				t.Errorf("%v: got %q, want %q", err, got, plain)
+			}
+		}
 	}
 }
