@@ -153,11 +153,10 @@ func TestFirstFailureWins(t *testing.T) {
 
 // A file of the database that cannot grow is an error without an errno.
 func TestAdviceFitsTheCause(t *testing.T) {
-	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EFBIG} {
-		plain := withAdvice("/d", errno).(*adviceError).advice
-		for _, err := range []error{fmt.Errorf("file resize error: %w", errno), fmt.Errorf("file resize error: %s", errno)} {
-			if got := withAdvice("/d", err).(*adviceError).advice; got != plain || strings.Contains(got, "backup") {
-				t.Errorf("%v: got %q, want %q", err, got, plain)
+	for errno, advice := range map[syscall.Errno]string{syscall.ENOSPC: "free space on the disk of /d", syscall.EFBIG: "ulimit -f"} {
+		for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {
+			if got := withAdvice("/d", err).Error(); !strings.Contains(got, advice) {
+				t.Errorf("got %q, want it to say %q", got, advice)
 			}
 		}
 	}
