@@ -70,6 +70,7 @@ type controlPlane struct {
 	lease       *lease             // nil without leader election
 	leadership  *leadership        // nil without leader election
 	snapshots   *snapshotservice.Service
+	startState  atomic.Pointer[snapshotservice.Service] // snapshots, once the start is over
 	kubeconfig  *clientcmdapi.Config
 	url         string
 	scheduler   atomic.Pointer[scheduler.Scheduler] // nil while none runs
