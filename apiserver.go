@@ -130,6 +130,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Nodes:         p.nodes,
 		Interventions: p.supervisor.Interventions(),
 		Clients:       p.clients.Interventions(),
+		Speed:         p.speedControl(),
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
 	}))

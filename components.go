@@ -63,6 +63,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Logger:            p.log,
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
+		Pace:              p.pace,
 	})
 	if err == nil && c.LeaderElect {
 		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds
@@ -197,7 +198,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	}
 	extra.Build = func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
 		cfg := cfg
-		cfg.Recorder, cfg.View = p.recorderFor(scheduler.Name), e.ViewOwn
+		cfg.Recorder, cfg.View, cfg.WaitTurn = p.recorderFor(scheduler.Name), e.ViewOwn, e.WaitTurn
 		s, err := scheduler.New(cfg)
 		if err != nil {
 			return nil, err
