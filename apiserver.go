@@ -78,7 +78,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.DialKubelet = p.kubelets.Dialer
+	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}

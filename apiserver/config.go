@@ -57,6 +57,8 @@ type Config struct {
 	ReadyChecks, LiveChecks []healthz.HealthChecker
 	// DialKubelet connects to kubelets; nil = by the network.
 	DialKubelet KubeletDialer
+	// DialPod connects to Pods for the proxy subresources; nil = by the network.
+	DialPod PodDialer
 	// LocalAPIs are API groups that this process serves beside upstream's.
 	LocalAPIs []LocalAPI
 	// Grants are roles that the server creates and maintains beside upstream's.
@@ -235,6 +237,9 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 
 	if c.DialKubelet != nil {
 		setKubeletDialer(config.KubeAPIs, c.DialKubelet)
+	}
+	if c.DialPod != nil {
+		setPodDialer(config.KubeAPIs, c.DialPod)
 	}
 
 	front := config.Aggregator.GenericConfig
