@@ -53,8 +53,9 @@ lint: ## run the static checks
 	cd examples/operator && go vet ./... && test -z "$$(gofmt -l .)"
 	$(ACTIONLINT)
 
-bench: build ## compare with the three upstream binaries, and measure what observation costs
+bench: build ## compare with the three upstream binaries and with kwokctl, and measure what observation costs
 	$(call TOOL,bench) -doc docs/performance.md
+	bin/bench -ctrlplane $(BIN) -only workloads -quick -idle 1m -doc docs/performance.md
 
 growth: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
 	$(call TOOL,bench) -growth -doc docs/performance.md
