@@ -36,20 +36,29 @@ type session struct {
 	warnings []string // all so far
 }
 
-// explainLocked says how to stop the control plane that uses the data folder already.
+// explainLocked says where the control plane runs that uses the data folder already.
 func (u *upCommand) explainLocked(err error) error {
 	locked, ok := errors.AsType[*datadir.LockedError](err)
 	if !ok || locked.PID == 0 {
 		return err
 	}
-	return fmt.Errorf("data folder %s is in use by process %d: stop it with %q, or choose another --name or --data-dir",
-		locked.Path, locked.PID, u.target.commandLine("down"))
+	name := fmt.Sprintf("control plane %q", u.target.name)
+	if u.target.dataDir != "" {
+		name = "the control plane in " + locked.Path
+	}
+	if state, running, err := datadir.Peek(locked.Path); err == nil && running && state.Server != "" {
+		return fmt.Errorf("%s is already running at %s: see %q, stop it with %q, or choose another --name or --data-dir",
+			name, state.Server, u.target.commandLine("status"), u.target.commandLine("down"))
+	}
+	return fmt.Errorf("%s is already starting, as process %d: wait for it, stop it with %q, or choose another --name or --data-dir",
+		name, locked.PID, u.target.commandLine("down"))
 }
 
 // startDisplay shows a start. A *ui.Progress is one.
 type startDisplay interface {
 	Begin(stage string)
 	End(stage string, took time.Duration, err error)
+	Drop(stage string)
 	Print(text string)
 	warner
 	Close() error
@@ -62,10 +71,13 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
 	s.OnStage = func(st ctrlplane.Stage) {
-		if st.Ended {
-			v.progress.End(st.Name, st.Took, st.Err)
-		} else {
+		switch {
+		case !st.Ended:
 			v.progress.Begin(st.Name)
+		case errors.As(st.Err, new(*datadir.LockedError)): // nothing has failed: it runs already
+			v.progress.Drop(st.Name)
+		default:
+			v.progress.End(st.Name, st.Took, st.Err)
 		}
 	}
 	s.OnWarning = v.warn
