@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -81,6 +82,8 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 		},
 	}
 	d.addFlags(cmd)
+	// It fails only for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("ui", cobra.FixedCompletions([]string{"auto", "plain", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -110,12 +113,25 @@ func (d *devCommand) validate() (viewMode, error) {
 	if err != nil || view == viewJSON {
 		return "", usage.Errorf("--ui: unknown mode %q: use auto, plain or none", d.up.ui)
 	}
+	for _, path := range d.watch {
+		if _, err := os.Stat(path); err != nil {
+			return "", usage.Errorf("--watch: cannot watch %s: %w", path, withoutPath(err))
+		}
+	}
 	s := &d.up.server
 	d.plane.server, d.plane.files, s.Manifests = s, s.Manifests, nil // applied and restored by us
 	if _, err := d.plane.load(); err != nil {
 		return "", err
 	}
 	return view, d.up.prepareServer()
+}
+
+// withoutPath removes the path from an error of a file.
+func withoutPath(err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return cause.Err
+	}
+	return err
 }
 
 // run returns the exit code, and the error that explains it.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
@@ -19,6 +21,8 @@ type devPlane struct {
 
 	bare []byte // snapshot from before the manifests
 	base []byte // snapshot in which a run begins
+
+	leases devLeases
 }
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
@@ -49,7 +53,13 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return p.apply(ctx, objs)
+	if err := p.apply(ctx, objs); err != nil {
+		return err
+	}
+	if p.leases.client, err = coordinationclient.NewForConfig(p.server.RESTConfig()); err != nil {
+		return err
+	}
+	return p.leases.begin(ctx)
 }
 
 // apply applies the manifests, and notes the state as the one in which runs begin.
@@ -64,9 +74,14 @@ func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err erro
 // prepare restores the state in which a run begins. If manifests have changed, they are
 // applied to the state from before them, so that nothing of the earlier ones remains.
 func (p *devPlane) prepare(ctx context.Context, changed []string) error {
-	reapply := slices.ContainsFunc(changed, p.isManifestPath)
-	if !reapply {
-		if len(changed) == 0 || p.keep {
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := p.leases.deleteNew(ctx); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(changed, p.isManifestPath) {
+		if p.keep {
 			return nil
 		}
 		_, err := p.server.RestoreSnapshot(ctx, p.base)

@@ -5,7 +5,9 @@ package command_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +20,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// fakeOperator is an operator whose source is one line: it creates a ConfigMap, which it
-// cannot do twice, and a process.
+// fakeOperator is an operator whose source is one line: it creates a Lease and a ConfigMap,
+// which it cannot do twice, and a process.
 const fakeOperator = `
 trap 'echo stopping; exit 0' TERM
 read -r reply <source/reply.yaml
@@ -27,6 +29,7 @@ case $reply in
 exit*) echo "cannot go on: $reply" >&2; exit 3;;
 stubborn*) trap '' TERM;;
 esac
+"$CTRLPLANE" kubectl create -f lease.yaml -o jsonpath='leading{"\n"}' || exit
 "$CTRLPLANE" kubectl create configmap state --from-literal=reply="$reply" --from-literal=widgets="$("$CTRLPLANE" kubectl get widgets -o name)" -o jsonpath='reconciled {.data.reply} {.data.widgets}{"\n"}'
 sleep 1000 & 
 echo child $!
@@ -47,10 +50,12 @@ spec:
 
 // devProcess is a running "ctrlplane dev".
 type devProcess struct {
-	cmd   *exec.Cmd
-	lines chan string
-	seen  bytes.Buffer
-	ended chan struct{}
+	cmd    *exec.Cmd
+	out    io.Closer // where lines come from
+	lines  chan string
+	seen   bytes.Buffer
+	stderr bytes.Buffer // to be read once ended is closed
+	ended  chan struct{}
 }
 
 // writeFile writes a file in the home folder of the process.
@@ -75,13 +80,14 @@ func startDev(t *testing.T, args ...string) *devProcess {
 	d.writeFile(t, "crds/widgets.yaml", widgetManifests)
 	d.writeFile(t, "crds/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: x}\n")
 	d.writeFile(t, "widget.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: first}\n")
+	d.writeFile(t, "lease.yaml", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: leader}\n")
 	d.cmd.Env = append(d.cmd.Env, "CTRLPLANE="+program.Path())
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.cmd.Stderr = d.cmd.Stdout
+	d.out, d.cmd.Stderr = out, &d.stderr
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +144,7 @@ func (d *devProcess) requireEnd(t *testing.T, code, child int) {
 	}
 	<-d.ended
 	if got := d.cmd.ProcessState.ExitCode(); got != code {
-		t.Errorf("exit code %d, want %d: %s", got, code, &d.seen)
+		t.Errorf("exit code %d, want %d: %s%s", got, code, &d.seen, &d.stderr)
 	}
 	requireNothingLeft(t, d.cmd)
 	if state := processState(child); state != "" && state != "Z" {
@@ -157,11 +163,13 @@ func processState(pid int) string {
 }
 
 func TestDevRestartsTheOperator(t *testing.T) {
+	t.Parallel()
 	d := startDev(t)
 	d.requireLine(t, "[operator] reconciled one widget.example.com/first")
 	first := d.requireChild(t)
 
-	// The reset removes the ConfigMap: the operator could not create it otherwise.
+	// The operator could not create its ConfigMap again if the first one were still there,
+	// nor the Lease, which is not part of the restored state.
 	d.writeFile(t, "source/reply.yaml", "two\n")
 	d.requireLine(t, "[dev] source/reply.yaml changed: restarting the operator")
 	d.requireLine(t, "[dev] operator stopped and state restored after ")
@@ -202,4 +210,56 @@ func TestDevRestartsTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.requireEnd(t, 143, child)
+}
+
+// TestDevEndsAlone ends dev otherwise than from the terminal.
+func TestDevEndsAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*devProcess) error
+		code int
+	}{
+		{"terminal closed", func(d *devProcess) error { return d.cmd.Process.Signal(syscall.SIGHUP) }, 129},
+		{"output closed", func(d *devProcess) error {
+			err := d.out.Close()
+			return errors.Join(err, os.WriteFile(filepath.Join(d.cmd.Dir, "source/reply.yaml"), []byte("two\n"), 0o600))
+		}, 125},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := startDev(t, "--keep")
+			d.requireLine(t, "[operator] reconciled one")
+			child := d.requireChild(t)
+			if err := tt.end(d); err != nil {
+				t.Fatal(err)
+			}
+			d.requireEnd(t, tt.code, child)
+		})
+	}
+}
+
+func TestDevRejects(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "x.yaml")
+	if err := os.WriteFile(empty, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		text string
+	}{
+		{"no command", nil, 2, "missing command"},
+		{"unknown command", []string{"--", "no-such-command"}, 127, "PATH"},
+		{"missing folder", []string{"--watch", "missing", "--", "true"}, 2, "--watch: cannot watch missing: no such file"},
+		{"bad pattern", []string{"--match", "[", "--", "true"}, 2, "--match"},
+		{"JSON", []string{"--ui", "json", "--", "true"}, 2, "use auto, plain or none"},
+		{"no definition", []string{"--crds", empty, "--", "true"}, 125, "no CustomResourceDefinition in"},
+		{"missing manifest", []string{"-f", "missing.yaml", "--", "true"}, 125, "missing.yaml: no such file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			program.RequireFailure(t, program.Command(t, append([]string{"dev"}, tt.args...)...), tt.code, tt.text)
+		})
+	}
 }
