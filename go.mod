@@ -64,6 +64,8 @@ require k8s.io/kubelet v0.37.1
 
 require k8s.io/cri-streaming v0.37.1
 
+require github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	cyphar.com/go-pathrs v0.2.5 // indirect
