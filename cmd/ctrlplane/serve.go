@@ -32,6 +32,11 @@ type session struct {
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
 
+	// Of "ctrlplane dev"; otherwise nil.
+	operator         *devOutput
+	beside           func(context.Context) (wait func()) // starts what runs beside the view
+	kubernetesExited func()                              // ends the process instead of exit
+
 	mu       sync.Mutex
 	warnings []string // all so far
 }
@@ -84,7 +89,11 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
 	var started atomic.Bool
-	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
+	exitNow := v.kubernetesExited
+	if exitNow == nil {
+		exitNow = func() { exit(1) }
+	}
+	onKubernetesExit(ctx, s, &started, s.LogPath, exitNow)
 	if err := s.Start(ctx); err != nil {
 		return u.explainLocked(err)
 	}
@@ -149,9 +158,14 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	wait := func() {}
+	if v.beside != nil {
+		wait = v.beside(ctx)
+	}
 	defer func() {
 		cancel(nil)
 		<-done
+		wait()
 	}()
 	if err := v.runView(ctx); err != nil {
 		return err
@@ -186,7 +200,12 @@ func (v *session) runView(ctx context.Context) error {
 			return err
 		}
 	}
-	leave, err := v.view.showSource(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar})
+	o := live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar}
+	if v.operator != nil {
+		o.Ephemeral, o.Output = true, v.operator // without the operator's sources there is no use in leaving it running
+		o.Out = v.operator.events()
+	}
+	leave, err := v.view.showSource(ctx, src, after, o)
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
