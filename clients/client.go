@@ -26,6 +26,8 @@ type client struct {
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	last                                                  atomic.Pointer[answered]
 
+	reports reportedState
+
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
@@ -50,7 +52,7 @@ func newClient(name string, objects intervene.ObjectReader) *client {
 func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive()
+	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isConnected()
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
@@ -116,6 +118,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	}
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
+	cl.reports.addTo(&v)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)
