@@ -68,6 +68,19 @@ func Handler(s Services) http.Handler {
 	return mux
 }
 
+// InterventionsHandler serves the interventions in controllers and in clients at the paths
+// that Handler uses, but nothing else. Either may be nil.
+func InterventionsHandler(controllers, clients control.Interventions) http.Handler {
+	mux := http.NewServeMux()
+	if controllers != nil {
+		handleInterventions(mux, ControllersPath, controllers)
+	}
+	if clients != nil {
+		handleInterventions(mux, ClientsPath, clients)
+	}
+	return mux
+}
+
 // listControllers returns the controllers with their work.
 func (s Services) listControllers(ctx context.Context) ([]control.Controller, error) {
 	list := slices.Clone(s.Controllers())
