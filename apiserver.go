@@ -70,7 +70,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := p.apiServerConfig()
-	cfg.Outside = p.clients.Handle
+	cfg.Outside = p.handleOutside
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.DialKubelet = p.kubelets.Dialer
+	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
@@ -130,6 +130,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Nodes:         p.nodes,
 		Interventions: p.supervisor.Interventions(),
 		Clients:       p.clients.Interventions(),
+		Speed:         p.speedControl(),
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
 	}))

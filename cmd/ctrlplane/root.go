@@ -62,7 +62,7 @@ watch what they do.`,
 	addGroup(root, "other", "Other:", newVersionCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.AddCommand(newChildCommand(t))
+	root.AddCommand(newChildCommand(t), newManCommand())
 	rejectUnknownTopics(root)
 	addCompletions(root, t)
 	return root

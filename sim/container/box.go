@@ -1,12 +1,9 @@
 package container
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
@@ -28,7 +25,7 @@ type box struct {
 	user      int
 	group     int
 	groups    []int
-	lookup    func(ctx context.Context, host string) ([]string, error)
+	network   podNetwork
 }
 
 // openBox returns the box of a run, which it makes at the first call.
@@ -65,7 +62,7 @@ func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	b := &box{env: env, files: shell.NewFS(maxRootBytes), processes: shell.NewProcesses(), dir: c.WorkingDir}
 	b.setUser(of.Spec.SecurityContext, c.SecurityContext)
 	b.hostname, _ = podconfig.Hostname(of)
-	b.lookup = func(_ context.Context, host string) ([]string, error) { return s.lookup(of.Namespace, host) }
+	b.network = podNetwork{s, of}
 	if err := s.writeSystemFiles(b, of, c); err != nil {
 		return nil, err
 	}
@@ -134,35 +131,8 @@ func (b *box) config(args []string) shell.Config {
 	}
 	return shell.Config{
 		Args: args, Env: env, Dir: b.dir, FS: b.files, Hostname: b.hostname, Processes: b.processes,
-		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.lookup,
+		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.network.lookup, Get: b.network.get, Connect: b.network.connect,
 	}
-}
-
-// lookup resolves the name of a Service as the DNS of a cluster does.
-func (s *session) lookup(namespace, host string) ([]string, error) {
-	if err := s.feeds.services.await(s.ctx, s.s); err != nil {
-		return nil, err
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return []string{host}, nil
-	}
-	name := strings.TrimSuffix(strings.TrimSuffix(host, "."), "."+podconfig.ClusterDomain)
-	name = strings.TrimSuffix(name, ".svc")
-	name, in, qualified := strings.Cut(name, ".")
-	if qualified {
-		namespace = in
-	}
-	service := s.services.get(namespace, name)
-	if service == nil {
-		return nil, fmt.Errorf("can't resolve '%s'", host)
-	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil, fmt.Errorf("%s is an alias of %s, which is outside of the cluster", host, service.Spec.ExternalName)
-	}
-	if service.Spec.ClusterIP == corev1.ClusterIPNone {
-		return s.endpoints(namespace, name)
-	}
-	return service.Spec.ClusterIPs, nil
 }
 
 // isMountError reports whether err is about a volume.

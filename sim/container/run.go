@@ -104,6 +104,7 @@ type run struct {
 	number   int32
 	sidecar  bool
 	args     []string
+	serves   bool
 	tty      bool
 	ctx      context.Context // ends when the command is killed
 	cancel   context.CancelFunc
@@ -136,7 +137,7 @@ func (s *session) run(spec Spec) State {
 	if p := s.pods[spec.Pod.UID]; p != nil && p.stopping || s.ctx.Err() != nil {
 		return State{}
 	}
-	r := &run{name: spec.Container.Name, number: spec.Number, args: spec.Args, sidecar: spec.Sidecar, tty: spec.Container.TTY}
+	r := &run{name: spec.Container.Name, number: spec.Number, args: spec.Args, sidecar: spec.Sidecar, serves: spec.Serves, tty: spec.Container.TTY}
 	r.ctx, r.cancel = context.WithCancel(s.ctx)
 	s.add(spec.Pod, r)
 	c := spec.Container
@@ -328,12 +329,13 @@ func (s *session) begin(r *run, of *corev1.Pod, c *corev1.Container) {
 	if r.pod.volumes == nil {
 		r.pod.newest = nil
 	}
-	if !r.state.Command {
+	r.state.Probed = r.serves && !r.state.Command
+	if !r.state.Decides() {
 		r.state.Started, r.state.Ready = true, true
 		return
 	}
-	r.state.Started = !runsProbe(c, c.StartupProbe)
-	r.state.Ready = r.state.Started && !runsProbe(c, c.ReadinessProbe)
+	r.state.Started = !runsProbe(of, c, c.StartupProbe)
+	r.state.Ready = r.state.Started && !runsProbe(of, c, c.ReadinessProbe)
 	s.probe(r, of, c)
 }
 

@@ -29,6 +29,7 @@ func (s *simulation) startCommands() {
 	if runtime == nil {
 		return
 	}
+	runtime.HTTP.SetSimulated(s.registry.isPodAddress)
 	runtime.Start(container.Config{
 		Client:      s.client,
 		Allocatable: s.registry.allocatable,

@@ -19,7 +19,8 @@ type podEntry struct {
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	deleting        bool        // kwok is deleting it
 	reportedError   string      // what was last reported to be wrong with its annotations
-	described       bool        // what is simulated about it has been reported
+	backoffs        restartBackoffs
+	described       bool // what is simulated about it has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -64,6 +65,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	at.commands.mayStart = r.commands != nil
 	if at.commands.mayStart {
+		r.updateTable(pod, at)
 		s.simulated = r.commandsOf(pod, e)
 	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
@@ -139,6 +141,7 @@ func (r *podRegistry) deletePod(uid types.UID) {
 	}
 	if r.commands != nil {
 		r.commands.Remove(uid)
+		r.commands.HTTP.Remove(uid)
 	}
 	r.releasePod(e)
 	r.played.pods.forget(e.key)
@@ -191,7 +194,7 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 // finished.
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
-	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}}
+	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}
 	if isFinished(pod) {
 		r.releasePod(e)
 		return at
