@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,8 +79,29 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.showSource(ctx, src, after, live.Options{Attached: true})
-	return err
+	view := live.Options{Attached: true}
+	end := func() error { return nil }
+	if plane, ok := src.(viewSource); ok {
+		page, err := o.pageSource(plane)
+		if err != nil {
+			return err
+		}
+		if end, err = l.addPage(&view, page, false, nil); err != nil {
+			return err
+		}
+	}
+	_, err = l.showSource(ctx, src, after, view)
+	return errors.Join(err, end())
+}
+
+// pageSource adds what only the page for a projector needs.
+func (o *topCommand) pageSource(src viewSource) (pageSource, error) {
+	client, err := o.target.controlClient()
+	if err != nil {
+		return pageSource{}, err
+	}
+	facts := func(ctx context.Context) (explain.Facts, error) { return gatherFacts(ctx, o.target) }
+	return pageSource{src, client.SpeedControl(), facts}, nil
 }
 
 // openSource connects to the process to watch, so that errors show before the view
@@ -114,7 +136,11 @@ func (o *topCommand) serveWeb(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p, err := startPage(cmd.OutOrStdout(), o.web, src, func(ctx context.Context) (explain.Facts, error) { return gatherFacts(ctx, o.target) })
+	page, err := o.pageSource(src)
+	if err != nil {
+		return err
+	}
+	p, err := startPage(cmd.OutOrStdout(), o.web, page)
 	if err != nil {
 		return err
 	}

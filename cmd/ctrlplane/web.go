@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
+	"github.com/ctrlplane/ctrlplane/ui/live"
 	"github.com/ctrlplane/ctrlplane/ui/web"
 )
 
@@ -37,34 +39,45 @@ func (w *webFlags) check() error {
 	return nil
 }
 
+// pageSource is what a page shows, and how it intervenes.
+type pageSource struct {
+	viewSource
+	speed control.SpeedControl
+	facts func(context.Context) (explain.Facts, error)
+}
+
+// options returns the options of a page without those of its address.
+func (s pageSource) options() web.Options {
+	return web.Options{
+		Source: s.viewSource, Interventions: s.viewSource, ClientInterventions: s.ClientInterventions(), Speed: s.speed, Facts: s.facts,
+	}
+}
+
 // webPage serves a page and prints its links.
 type webPage struct {
 	*web.Server
 	flags webFlags
-
-	mu  sync.Mutex // guards out and ready
-	out io.Writer
-	// ready says that the first links are printed.
-	ready bool
+	mu    sync.Mutex // guards out, and delays visits until the first links are printed
+	out   io.Writer
 }
 
 // startPage serves the page of a control plane, and prints its links on out.
-func startPage(out io.Writer, flags webFlags, src viewSource, facts func(context.Context) (explain.Facts, error)) (*webPage, error) {
+func startPage(out io.Writer, flags webFlags, src pageSource) (*webPage, error) {
 	p := &webPage{flags: flags, out: out}
-	server, err := web.Start(web.Options{
-		Source: src, Interventions: src, ClientInterventions: src.ClientInterventions(), Facts: facts,
-		Listen: flags.listen, ReadOnly: flags.readOnly, Opened: p.noteVisit,
-	})
+	o := src.options()
+	o.Listen, o.ReadOnly, o.Opened = flags.listen, flags.readOnly, p.noteVisit
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	server, err := web.Start(o)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.Server, p.ready = server, true
+	p.Server = server
 	p.printLinks()
 	return p, nil
 }
 
+// printLinks prints the links and who can see what. p.mu is held.
 func (p *webPage) printLinks() {
 	if p.flags.readOnly {
 		fmt.Fprintf(p.out, "Page, read-only, can be opened any number of times:\n  %s\n", p.ClassLink())
@@ -90,8 +103,61 @@ groups and user agents of all clients.
 func (p *webPage) noteVisit(v web.Visit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ready || v.Access < web.Operator {
-		return
+	if v.Access == web.Operator {
+		fmt.Fprintf(p.out, "The page was opened from %s. Another link, for another browser:\n  %s\n", v.From, p.OnceLink())
 	}
-	fmt.Fprintf(p.out, "The page was opened from %s. Another link, for another browser:\n  %s\n", v.From, p.OnceLink())
+}
+
+// viewPage serves a page when the live view asks for a link.
+type viewPage struct {
+	source pageSource
+	mu     sync.Mutex
+	server *web.Server // nil until the first link
+}
+
+func (p *viewPage) link() (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == nil {
+		server, err := web.Start(p.source.options())
+		if err != nil {
+			return "", err
+		}
+		p.server = server
+	}
+	return p.server.OnceLink(), nil
+}
+
+func (p *viewPage) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == nil {
+		return nil
+	}
+	return p.server.Close()
+}
+
+// addPage lets the live view serve a page. With serves, the page is served at once: the
+// live view shows its link, and other output prints it on out. The result ends the page.
+func (l viewMode) addPage(o *live.Options, src pageSource, serves bool, out io.Writer) (end func() error, err error) {
+	if l != viewLive {
+		if !serves {
+			return func() error { return nil }, nil
+		}
+		p, err := startPage(out, webFlags{on: true}, src)
+		if err != nil {
+			return nil, err
+		}
+		return p.Close, nil
+	}
+	p := &viewPage{source: src}
+	o.Page = p.link
+	if serves {
+		link, err := p.link()
+		if err != nil {
+			return nil, err
+		}
+		o.Message = live.PageMessage(link)
+	}
+	return p.Close, nil
 }

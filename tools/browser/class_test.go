@@ -20,13 +20,14 @@ type class struct {
 	adds     map[string]uint64 // to queues
 	depth    map[string]int64  // of queues, by controller
 	states   map[string]string
+	speed    observe.Speed
 	failing  error
 	started  time.Time
 	rollouts int
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, started: time.Now()}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, speed: observe.SpeedFull, started: time.Now()}
 }
 
 // actor is a controller of the class.
@@ -51,7 +52,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 	defer c.mu.Unlock()
 	s := observe.Snapshot{
 		Time:    time.Now(),
-		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started},
+		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed},
 		Clients: []observe.Client{{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running"}},
 		Journal: observe.JournalStats{Last: uint64(len(c.records))},
 	}
@@ -174,3 +175,10 @@ func (h hands) Step(context.Context, string) (*control.SteppedWrite, error) {
 		Before: []byte(`{"spec":{"replicas":1}}`), After: []byte(`{"spec":{"replicas":3}}`),
 	}, nil
 }
+
+func (h hands) SetSpeed(_ context.Context, s observe.Speed) error {
+	h.class.change(func() { h.class.speed = s })
+	return nil
+}
+
+func (h hands) StepKey(context.Context) (*control.ReleasedKey, error) { return nil, nil }

@@ -29,7 +29,7 @@ func openClass(t *testing.T, width, height int, change func(*web.Options)) *clas
 	t.Helper()
 	b := openBrowser(t, width, height)
 	c := newClass()
-	o := web.Options{Source: c, Interventions: hands{class: c}, ClientInterventions: hands{class: c}}
+	o := web.Options{Source: c, Interventions: hands{class: c}, ClientInterventions: hands{class: c}, Speed: hands{class: c}}
 	if change != nil {
 		change(&o)
 	}
@@ -159,6 +159,12 @@ func TestWebPage(t *testing.T) {
 	p.press("End all")
 	p.await(`document.querySelector('[data-id="actor:replicaset-controller"]').dataset.state === "running"`)
 
+	p.press("1/10×")
+	p.await(`[...document.querySelectorAll("#speed button")].find((b) => b.textContent === "1/10×").getAttribute("aria-pressed") === "true"`)
+	p.do(chromedp.KeyEvent("["))
+	p.press("next key")
+	p.press("1×")
+
 	p.press("✕")
 	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("replicaset creates Pod")).click()`))
 	p.await(`document.querySelectorAll("#panel .chain li").length >= 4`)
@@ -219,16 +225,22 @@ func TestWebPageFindsTheControlPlaneAgain(t *testing.T) {
 	p.await(feedText + `.includes("default/again")`)
 }
 
-// frames measures the frames of a page for some seconds, and returns how many are drawn
-// per second, and the share that took longer than two.
+// frames measures for three seconds how many frames a page draws, the share that came
+// late, and how long drawing takes.
 const frames = `new Promise((done) => {
-	const times = [];
+	const times = [], costs = [], draw = picture.dots.frame;
+	picture.dots.frame = function (...args) {
+		const began = performance.now();
+		draw.apply(this, args);
+		costs.push(performance.now() - began);
+	};
 	const look = (t) => {
 		times.push(t);
-		if (times.length > 1 && t - times[0] > 5000) {
-			const gaps = times.slice(1).map((t, i) => t - times[i]);
-			done({ rate: 1000 * gaps.length / (t - times[0]), late: gaps.filter((g) => g > 34).length / gaps.length, drawn: picture.dots.drawn, level: picture.dots.level });
-		} else requestAnimationFrame(look);
+		if (t - times[0] < 3000) return requestAnimationFrame(look);
+		picture.dots.frame = draw;
+		const gaps = times.slice(1).map((t, i) => t - times[i]);
+		done({ rate: 1000 * gaps.length / (t - times[0]), late: gaps.filter((g) => g > 34).length / gaps.length,
+			cost: costs.reduce((sum, c) => sum + c, 0) / costs.length, drawn: picture.dots.drawn, level: picture.dots.level });
 	};
 	requestAnimationFrame(look);
 })`
@@ -236,6 +248,7 @@ const frames = `new Promise((done) => {
 type frameRate struct {
 	Rate  float64 `json:"rate"`
 	Late  float64 `json:"late"`
+	Cost  float64 `json:"cost"` // ms
 	Drawn int     `json:"drawn"`
 	Level int     `json:"level"`
 }
@@ -259,6 +272,7 @@ func (p *classPage) measure() frameRate {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.t.Logf("%.1f frames/s, %.1f %% late, %.1f ms to draw one, %d dots, merged at level %d", r.Rate, 100*r.Late, r.Cost, r.Drawn, r.Level)
 	return r
 }
 
@@ -269,10 +283,13 @@ func TestWebPageFrames(t *testing.T) {
 	p.load(50, func() {
 		p.await(`picture.dots.drawn > 20`)
 		r := p.measure()
-		t.Logf("50 keys/s: %.1f frames/s, %.1f %% late, %d dots, merged at level %d", r.Rate, 100*r.Late, r.Drawn, r.Level)
 		p.picture("busy")
-		if r.Rate < 30 { // a shared machine without a GPU; 60 are drawn where nothing else runs
-			t.Errorf("%.1f frames/s", r.Rate)
+		// A test shares its machine, which has no GPU: only the cost of a frame is the page's own.
+		if r.Cost > 1000.0/60 || r.Rate < 15 {
+			t.Errorf("%.1f frames/s, %.1f ms to draw one", r.Rate, r.Cost)
+		}
+		if r.Level > 0 {
+			t.Errorf("50 keys/s are merged at level %d", r.Level)
 		}
 	})
 }
@@ -284,7 +301,6 @@ func TestWebPageAggregates(t *testing.T) {
 	p.load(1000, func() {
 		p.await(`document.getElementById("notes").innerText.includes("one dot stands for")`)
 		r := p.measure()
-		t.Logf("1000 keys/s: %.1f frames/s, %.1f %% late, %d dots, merged at level %d", r.Rate, 100*r.Late, r.Drawn, r.Level)
 		if r.Drawn > 600 {
 			t.Errorf("%d dots are drawn", r.Drawn)
 		}

@@ -33,6 +33,8 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.goBack(), nil
 	case showClients:
 		return m.openClients(), nil
+	case openPage:
+		return m.servePage()
 	case help:
 		m.overlay, m.overlayView = helpOverlay, viewport{}
 	case showWarnings:

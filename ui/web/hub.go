@@ -142,15 +142,16 @@ func (h *hub) announce() {
 }
 
 // statusMessage is what the lines do not have: which controllers and clients exist, what
-// they watch and write, and their interventions.
+// they watch and write, their interventions, and the speed.
 type statusMessage struct {
+	Speed       observe.Speed        `json:"speed,omitempty"`
 	Controllers []observe.Controller `json:"controllers"`
 	Clients     []observe.Client     `json:"clients"`
 }
 
 // setStatus keeps the controllers and clients of a snapshot.
 func (h *hub) setStatus(s observe.Snapshot) {
-	data, err := json.Marshal(statusMessage{append([]observe.Controller{}, s.Controllers...), append([]observe.Client{}, s.Clients...)})
+	data, err := json.Marshal(statusMessage{s.Process.Speed, append([]observe.Controller{}, s.Controllers...), append([]observe.Client{}, s.Clients...)})
 	if err != nil {
 		return // the snapshot was JSON, or is one that the status verb could not print either
 	}

@@ -39,7 +39,9 @@ func (s *Server) routes() http.Handler {
 	api.HandleFunc("GET /api/why", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
 		return trace.Why(records, about, o)
 	}))
-	api.Handle(rest.Path+"/", s.refreshAfter(rest.InterventionsHandler(s.options.Interventions, s.options.ClientInterventions)))
+	api.Handle(rest.Path+"/", s.refreshAfter(rest.InterventionsHandler(rest.Services{
+		Interventions: s.options.Interventions, Clients: s.options.ClientInterventions, Speed: s.options.Speed,
+	})))
 	mux.Handle("/api/", s.guard.requireSession(api))
 	mux.Handle(rest.Path+"/", s.guard.requireSession(api))
 	return mux
@@ -80,7 +82,16 @@ func (s *Server) showSession(w http.ResponseWriter, req *http.Request) {
 	writeJSON(w, http.StatusOK, struct {
 		ReadOnly bool `json:"readOnly"`
 		Objects  bool `json:"objects"` // whether objects can be shown
-	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil})
+		// Speeds are those that the page can set.
+		Speeds []observe.Speed `json:"speeds,omitempty"`
+	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds()})
+}
+
+func (s *Server) speeds() []observe.Speed {
+	if s.options.Speed == nil {
+		return nil
+	}
+	return observe.Speeds
 }
 
 func (s *Server) inspector() observe.Inspector {
@@ -92,7 +103,7 @@ func (s *Server) inspector() observe.Inspector {
 func (s *Server) refreshAfter(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		next.ServeHTTP(w, req)
-		if req.Method == http.MethodPost {
+		if req.Method != http.MethodGet {
 			s.hub.refresh(req.Context())
 		}
 	})

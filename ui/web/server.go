@@ -25,6 +25,8 @@ type Options struct {
 	Source observe.Source
 	// Interventions in controllers and in clients; nil = the page offers none.
 	Interventions, ClientInterventions control.Interventions
+	// Speed sets the speed of the control plane; nil = the page cannot.
+	Speed control.SpeedControl
 	// Facts returns what explain tells about the running controllers; nil = only the
 	// pages are shown.
 	Facts func(context.Context) (explain.Facts, error)

@@ -22,6 +22,7 @@ async function send(path, options) {
 
 export const get = (path, params = {}) => send(path + "?" + new URLSearchParams(params));
 
+const put = (path, body) => send(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 const post = (path, body) => send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
 // openSession exchanges the token in the address, if there is one, and returns what the
@@ -43,6 +44,8 @@ export async function openSession() {
 // intervene calls a verb of the interventions in controllers or clients.
 export const intervene = (who, verb, body) => post(base + who + "/" + verb, body);
 export const heldWrites = (who, name) => get(base + who + "/held", { name, limit: 20 });
+export const setSpeed = (speed) => put(base + "speed", { speed });
+export const stepKey = () => post(base + "speed/step", {});
 export const explain = (name) => get("/api/explain", { name });
 
 const objectParams = (o) => Object.fromEntries(["group", "resource", "kind", "namespace", "name", "uid"].filter((f) => o[f]).map((f) => [f, o[f]]));

@@ -1,7 +1,7 @@
 // Trace and why: trees of causes and effects, as "ctrlplane trace -o json" has them.
 
 import { button, el } from "./dom.js";
-import { count, duration, kindKey, kindName, shortName } from "./names.js";
+import { count, duration, kindKey, kindName, shortName, verbs } from "./names.js";
 
 const changes = { listed: "existed", added: "was added", updated: "was updated", resynced: "was delivered again", deleted: "was deleted" };
 

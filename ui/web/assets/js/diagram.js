@@ -33,6 +33,7 @@ export class Diagram {
     this.chosen = chosen;
     const { nodes, scale } = place(chosen, stage.width, stage.height, u);
     this.placed = nodes;
+    byId("nodes").classList.toggle("still", !!force); // in a new size nodes are at their places at once
     this.drawNodes(nodes, scale);
     this.drawEdges(chosen, nodes, stage, scale);
     this.refresh();

@@ -39,7 +39,10 @@ function chooseKinds(model, actors, recent, pinned, room) {
   for (const c of model.clients.values()) { // what an operator is about
     if (actors.has(c.name)) for (const w of c.watches || []) if (model.wrote.has(c.name) && !last.has(w.resource)) last.set(w.resource, 0);
   }
-  for (const kind of pinned) if (model.touched.has(kind)) last.set(kind, 1e15);
+  for (const id of pinned) {
+    const kind = id.replace(/^kind:/, "");
+    if (model.touched.has(kind)) last.set(kind, 1e15);
+  }
   return [...last].sort((a, b) => b[1] - a[1]).slice(0, room).map(([kind]) => kind);
 }
 

@@ -8,6 +8,7 @@ import { Feed, lineOf } from "./feed.js";
 import { Model } from "./model.js";
 import { Panel } from "./panel.js";
 import { Plan } from "./plan.js";
+import { Speed } from "./speed.js";
 import { count, duration, shortName } from "./names.js";
 
 const hold = 250; // ms for which records wait, so that the effects of a write are known when it is shown
@@ -19,6 +20,7 @@ const page = { readOnly: true, objects: false, pin: (subject) => { diagram.pinne
 const panel = new Panel(model, page);
 const diagram = new Diagram(model, dots, (type, name) => panel.show(type, name));
 const feed = new Feed((record) => record && panel.showRecord(record));
+const speed = new Speed(model, (err) => feed.put({ class: "bad", who: "This page", what: "cannot set the speed", why: err.message }));
 const session = { fresh: true, missed: 0, frozen: false, started: null };
 
 function receiveLines(lines) {
@@ -76,6 +78,7 @@ function receiveSnapshot(snapshot) {
 
 function receiveStatus(status) {
   model.setStatus(status);
+  speed.refresh();
   showState();
 }
 
@@ -98,10 +101,11 @@ function showState() {
 function showBadges() {
   const changed = (who, list) => [...list.values()].filter((c) => c.state === "paused" || (c.state === "running" && c.reason)).map((c) => ({ who, c }));
   const all = [...changed("controllers", model.controllers), ...changed("clients", model.clients)];
-  const key = JSON.stringify([page.readOnly, all.map(({ c }) => [c.name, c.state, c.reason])]);
+  const slow = page.readOnly && model.speed !== "1" ? [el("span", { class: "badge changed" }, "speed " + model.speed)] : [];
+  const key = JSON.stringify([page.readOnly, model.speed, all.map(({ c }) => [c.name, c.state, c.reason])]);
   if (key === session.badges) return;
   session.badges = key;
-  byId("badges").replaceChildren(...(page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []),
+  byId("badges").replaceChildren(...(page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []), ...slow,
     ...all.slice(0, 3).map(({ c }) => button(`${shortName(c.name)}: ${c.state === "paused" ? "paused" : c.reason}`, () => panel.show("actor", c.name), { class: "badge changed" })),
     ...(all.length > 3 ? [el("span", { class: "badge changed" }, `and ${all.length - 3} more`)] : []),
     ...(all.length && !page.readOnly ? [button("End all", () => endAll(all), { class: "badge", title: "Resume, and remove delays and faults" })] : []));
@@ -199,6 +203,9 @@ function prepareButtons() {
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
     if (e.key === "Escape" && panel.isOpen) return panel.close();
+    if (e.key === "[") return speed.move(1);
+    if (e.key === "]") return speed.move(-1);
+    if (e.key === "n") return speed.step();
     const id = keys[e.key.toLowerCase()];
     if (!id || (e.key === " " && e.target.tagName === "BUTTON")) return;
     e.preventDefault();
@@ -214,6 +221,7 @@ async function main() {
   prepareButtons();
   try {
     Object.assign(page, await api.openSession());
+    if (!page.readOnly) speed.offer(page.speeds);
   } catch (err) {
     return curtain(err.message);
   }

@@ -46,7 +46,8 @@ export class Model {
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
-  setStatus({ controllers, clients }) {
+  setStatus({ controllers, clients, speed }) {
+    this.speed = speed || "1";
     this.controllers = new Map(controllers.map((c) => [c.name, c]));
     this.clients = new Map(clients.map((c) => [c.name, c]));
   }
