@@ -12,7 +12,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
-	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -204,8 +203,12 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 // loadApplied reads the manifests that the control plane starts with: their objects are
 // judged at the end.
 func (r *runCommand) loadApplied() (err error) {
-	if paths := r.up.server.Manifests; len(paths) > 0 && (r.report.dir != "" || r.settle || r.assertions.healthy) {
-		r.applied, err = manifests.Load(paths)
+	s := &r.up.server
+	if s.Manifests, s.ManifestTexts, err = r.up.manifests.resolve(); err != nil {
+		return err
+	}
+	if r.report.dir != "" || r.settle || r.assertions.healthy {
+		r.applied, err = loadManifests(s.Manifests, s.ManifestTexts)
 	}
 	return err
 }
