@@ -77,6 +77,9 @@ type warner interface{ Warn(msg string) }
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
+	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
+		return err
+	}
 	s.OnStage = func(st ctrlplane.Stage) {
 		switch {
 		case !st.Ended:
