@@ -115,6 +115,10 @@ func measurePodsDeleted(ctx context.Context, m *measurement, pods coreclient.Pod
 
 // measureBurstOnNodes creates the small burst and waits until its Pods are Ready.
 func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) error {
+	return m.countDuring(ctx, a, func() error { return measureReadyBurst(ctx, m, a) })
+}
+
+func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error {
 	b := smallBurst
 	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
