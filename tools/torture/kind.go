@@ -46,6 +46,7 @@ func allKinds() []kind {
 		stateless("200 clients", 1, manyClients),
 		stateless("stuck readers", 1, stuckReaders),
 		stateless("hostile text", 1, hostileText),
+		{"clock jumps", 1, missingClock, func() func(*round) error { return jumpClock }},
 		{"lost leader", 2, missingEtcd, func() func(*round) error { return loseLeader }},
 		{"lost etcd member", 2, missingEtcd, func() func(*round) error { return loseMember }},
 	}

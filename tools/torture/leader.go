@@ -54,7 +54,7 @@ func loseLeader(r *round) error {
 	} else {
 		r.kill9(first.process)
 	}
-	err = r.awaitNamespace(second)
+	err = r.awaitNamespace(second, "after")
 	stop()
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func loseLeader(r *round) error {
 }
 
 // awaitNamespace creates a namespace, in which the controllers must act.
-func (r *round) awaitNamespace(c *controlPlane) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "after"}}
+func (r *round) awaitNamespace(c *controlPlane, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := c.client.CoreV1().Namespaces().Create(r.ctx, ns, metav1.CreateOptions{}); err != nil {
 		return err
 	}
