@@ -27,6 +27,8 @@ type client struct {
 	writing                                               atomic.Int64 // as Client.Writing
 	last                                                  atomic.Pointer[answered]
 
+	reports reportedState
+
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
@@ -51,7 +53,7 @@ func newClient(name string, objects intervene.ObjectReader) *client {
 func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive()
+	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isConnected()
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
@@ -118,6 +120,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	}
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
+	cl.reports.addTo(&v)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)

@@ -38,8 +38,9 @@ type request struct {
 	client   *client
 	req      *http.Request
 	call     *observe.Called
-	watch    *watch // nil if it is none
-	lasts    bool   // it is a stream: it is recorded when it begins
+	sync     *reportedSync // that makes the request; nil if the client does not say
+	watch    *watch        // nil if it is none
+	lasts    bool          // it is a stream: it is recorded when it begins
 
 	status   int
 	body     *bytes.Buffer // the beginning of the response to a write, or of an error
@@ -62,6 +63,11 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	}
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
+	}
+	if header := req.Header.Get(syncHeader); header != "" {
+		if r.sync = cl.reports.syncOf(header); r.sync != nil {
+			c.Controller, c.Sync = r.sync.controller.name, r.sync.id
+		}
 	}
 	switch {
 	case c.Verb == "watch":
@@ -222,13 +228,20 @@ func (r *request) record(wrote []observe.Written) {
 	c.Error = cutText(c.Error, maxError)
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {
-		c.Cause = r.client.likelyCause(r, object)
+		if r.sync == nil {
+			c.Cause = r.client.likelyCause(r, object)
+		}
 		if !c.Failed() {
 			r.client.noteWrite(c.ResourceVersion)
 		}
 	}
 	r.client.countCall(c, now)
-	if recorded {
+	switch {
+	case !recorded:
+	case r.sync != nil:
+		r.client.reports.countCall(r.sync, c)
+		r.sync.controller.queue.Recorder().RecordReportedCall(c, now)
+	default:
 		r.observer.AppendAt(c, now)
 	}
 }

@@ -21,6 +21,10 @@ type Client struct {
 	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// Controllers names those that the client reports: it uses the instrument module.
+	// ReportsDropped is the number of records that found no room in its buffer.
+	Controllers    []string `json:"controllers,omitempty"`
+	ReportsDropped int64    `json:"reportsDropped,omitempty"`
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`

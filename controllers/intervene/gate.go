@@ -28,6 +28,9 @@ type Gate struct {
 	hasFaults atomic.Bool   // a delay or a fault is set: reads are affected, too
 	isClosed  atomic.Bool   // closed is set: reads are refused, too
 	stepLock  chan struct{} // full while a step is in progress
+	pace      *Pace         // may be nil
+	ended     chan struct{} // closed when no sync has to wait any more
+	endPacing func()        // closes ended, once
 
 	mu            sync.Mutex
 	paused        bool
@@ -46,14 +49,30 @@ type Gate struct {
 // NewGate returns an open gate. A step reads the object of its write with
 // objects, before and after.
 func NewGate(objects ObjectReader) *Gate {
+	ended := make(chan struct{})
 	return &Gate{
 		random:        rand.Float64,
 		objects:       objects,
 		stepLock:      make(chan struct{}, 1),
+		ended:         ended,
+		endPacing:     sync.OnceFunc(func() { close(ended) }),
 		changed:       make(chan struct{}),
 		faultsCleared: make(chan struct{}),
 	}
 }
+
+// NewPacedGate returns an open gate that makes syncs wait as a pace demands.
+func NewPacedGate(objects ObjectReader, p *Pace) *Gate {
+	g := NewGate(objects)
+	g.pace = p
+	return g
+}
+
+// WaitTurn makes the sync of the calling goroutine wait: see Pace.
+func (g *Gate) WaitTurn(ctx context.Context) { g.pace.WaitTurn(ctx, g.ended) }
+
+// EndPacing ends the waiting of syncs, for a controller that is to stop.
+func (g *Gate) EndPacing() { g.endPacing() }
 
 // ErrNotPaused is the error of a step through a gate that is open.
 var ErrNotPaused = errors.New("not paused: pause it first")
@@ -205,6 +224,7 @@ func (g *Gate) Resume() bool {
 // delay and the fault. The error of the first call remains.
 func (g *Gate) CloseWithError(err error) {
 	g.ClearFaults()
+	g.EndPacing()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed == nil {

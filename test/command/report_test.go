@@ -18,7 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
+var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "output.log", "report.html"}
 
 // readReport returns the files of a report by name. There must be no others.
 func readReport(t *testing.T, dir string) map[string]string {
