@@ -51,6 +51,12 @@ func kill(p *proc, args []string) int {
 			}
 			continue
 		}
+		if first := p.m.table.outside(); pid == 1 && first != nil {
+			if sig != 0 && !harmless.has(sig) {
+				first.signal(sig)
+			}
+			continue
+		}
 		target := p.m.table.find(pid)
 		if target == nil {
 			p.errorf("kill: can't kill pid %d: %s", pid, errText(syscall.ESRCH))
@@ -68,6 +74,9 @@ func kill(p *proc, args []string) int {
 
 func ps(p *proc, _ []string) int {
 	p.print("PID   USER     TIME  COMMAND\n")
+	if first := p.m.table.outside(); first != nil {
+		p.printf("%5d %-8s  0:00 %s\n", 1, "root", first.name)
+	}
 	for _, other := range p.m.table.list() {
 		if other.hidden.Load() {
 			continue
