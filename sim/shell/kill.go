@@ -152,19 +152,16 @@ func pgrep(p *proc, args []string) int {
 }
 
 func timeout(p *proc, args []string) int {
-	sig, rest := syscall.SIGTERM, args[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		switch {
-		case (rest[0] == "-s" || rest[0] == "-k") && len(rest) > 1:
-			if s, ok := parseSignal(rest[1]); ok && rest[0] == "-s" {
-				sig = s
-			}
-			rest = rest[1:]
-		case strings.HasPrefix(rest[0], "-t") && len(rest[0]) > 2:
-			rest[0] = rest[0][2:]
-			continue
-		}
-		rest = rest[1:]
+	f, rest, ok := p.parseFlags(args, "+s:k:t:", map[string]byte{"signal": 's', "kill-after": 'k'})
+	if !ok {
+		return 125
+	}
+	sig := syscall.SIGTERM
+	if s, ok := parseSignal(f['s']); ok {
+		sig = s
+	}
+	if f.has('t') { // of older versions
+		rest = append([]string{f['t']}, rest...)
 	}
 	if len(rest) < 2 {
 		return p.fail("missing operand")
