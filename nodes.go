@@ -23,7 +23,7 @@ import (
 const kubeletName = "simulated-kubelet"
 
 func (p *controlPlane) nodesConfig() nodes.Config {
-	c := p.config.Nodes
+	c, pace := p.config.Nodes, p.pace // client-go keeps WaitTurn, which must not keep p
 	return nodes.Config{
 		Count:      c.Count,
 		CPU:        c.CPU,
@@ -37,6 +37,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		Commands:   p.commands,
 		Stages:     c.Count > 0,
 		Recorder:   p.recorderFor(kubeletName),
+		WaitTurn:   func(ctx context.Context) { pace.WaitTurn(ctx, nil) },
 		Logger:     p.log.With("component", kubeletName),
 		Connect:    p.kubeletClientConfig,
 		Warn:       p.warn,

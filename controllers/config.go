@@ -17,6 +17,7 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 	nodeipamconfig "k8s.io/kubernetes/pkg/controller/nodeipam/config"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -59,6 +60,9 @@ type Config struct {
 
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
+
+	// Pace slows down the syncs of all controllers; nil = never.
+	Pace *intervene.Pace
 }
 
 // reservedFlags are upstream's flags that have no effect within one process, or

@@ -198,10 +198,14 @@ func (s *Supervisor) buildUnit(name string) error {
 	if scaled := u.scaled.Load(); scaled != nil {
 		config = scaled.config
 	}
+	gate := u.replaceGate(objects, s.cfg.Pace)
+	if f != s.informers.graphFacade { // another controller reads it, too
+		f.gate = gate
+	}
 	barrier := &handlerBarrier{}
 	barrier.wrapInformers(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, u.replaceGate(objects)},
+		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, gate},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *config,

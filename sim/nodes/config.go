@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -59,6 +60,8 @@ type Config struct {
 	// Commands runs the commands of containers while the Fleet is running; nil runs
 	// none.
 	Commands *container.Runtime
+	// WaitTurn is called before each write for a Pod; nil does nothing. It needs Recorder.
+	WaitTurn func(context.Context)
 	// Logger receives the fleet's log; nil discards it.
 	Logger *slog.Logger
 }

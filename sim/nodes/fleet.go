@@ -44,7 +44,7 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	recorded := newPlayed(cfg.Recorder)
-	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded} })
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded, cfg.WaitTurn} })
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)
 	if err != nil {
