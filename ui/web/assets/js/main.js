@@ -86,7 +86,7 @@ function showState() {
   const p = model.process;
   show(byId("name"), p.name || "ctrlplane");
   document.title = (p.name || "ctrlplane") + " · ctrlplane";
-  const busy = (p.busy || []).map(shortName);
+  const busy = (p.busy || []).filter((name) => diagram.chosen.controllers.includes(name)).map(shortName);
   const state = byId("state");
   state.dataset.state = p.state !== "ready" ? "other" : p.settled ? "settled" : "busy";
   show(state, p.state && p.state !== "ready" ? p.state : p.settled ? "settled" : "working" + (busy.length ? ": " + busy.slice(0, 3).join(", ") + (busy.length > 3 ? ` and ${busy.length - 3} more` : "") : ""));

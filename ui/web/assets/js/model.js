@@ -3,7 +3,10 @@
 import { kindKey, learnKind } from "./names.js";
 
 export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
-export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource);
+// isRoutine reports whether a call is a sign of life or an Event. The heartbeat of a
+// simulated kubelet is a Lease and the status of its Node.
+export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource) ||
+  (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
 export const failed = (r) => r.kind === "called" ? !r.status || r.status >= 400 : !!r.error;
 
 // writeVersions are the versions that a write has produced: those of the storage or, where
