@@ -16,29 +16,21 @@ import (
 // fake is a program and a control plane that write down what is done with them.
 type fake struct {
 	buildTime, prepareTime time.Duration
-	buildErr, prepareErr   error
-	startErr               error
+	prepareErr             error
+	buildFails             bool
+	startErr, beginErr     error
 	exits                  chan string // ends the current run with an outcome
 
 	mu      sync.Mutex
 	done    []string
-	running int
+	running int // programs that have begun
+	started int
 }
 
 func (f *fake) note(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done = append(f.done, fmt.Sprintf(format, args...))
-}
-
-func (f *fake) Build(ctx context.Context) error {
-	select {
-	case <-time.After(f.buildTime):
-		return f.buildErr
-	case <-ctx.Done():
-		f.note("build canceled")
-		return ctx.Err()
-	}
 }
 
 func (f *fake) prepare(_ context.Context, changed []string) error {
@@ -54,44 +46,69 @@ func (f *fake) prepare(_ context.Context, changed []string) error {
 }
 
 type fakeProcess struct {
-	f       *fake
-	exited  chan struct{}
-	once    sync.Once
-	outcome string
+	f             *fake
+	ready, exited chan struct{}
+	stopped       chan struct{}
+	once          sync.Once
+	begun         bool
+	outcome       string
 }
 
-func (f *fake) Start() (Process, error) {
+func (f *fake) start() (Process, error) {
 	if f.startErr != nil {
 		return nil, f.startErr
 	}
-	p := &fakeProcess{f: f, exited: make(chan struct{})}
+	p := &fakeProcess{f: f, ready: make(chan struct{}), exited: make(chan struct{}), stopped: make(chan struct{})}
 	f.mu.Lock()
-	f.running++
+	f.started++
 	f.mu.Unlock()
-	f.note("start")
+	fails := f.buildFails
 	go func() {
+		defer close(p.exited)
+		select {
+		case <-time.After(f.buildTime):
+		case <-p.stopped:
+			return
+		}
+		if fails {
+			p.outcome = "build failed"
+			return
+		}
+		close(p.ready)
 		select {
 		case p.outcome = <-f.exits:
-			close(p.exited)
-		case <-p.exited:
+		case <-p.stopped:
 		}
 	}()
 	return p, nil
 }
 
+func (p *fakeProcess) Begin() error {
+	if p.f.beginErr != nil {
+		return p.f.beginErr
+	}
+	p.f.note("begin")
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	p.f.running++
+	p.begun = true
+	return nil
+}
+
+func (p *fakeProcess) Ready() <-chan struct{}  { return p.ready }
 func (p *fakeProcess) Exited() <-chan struct{} { return p.exited }
 func (p *fakeProcess) Outcome() string         { return p.outcome }
 func (p *fakeProcess) Stop() {
 	p.once.Do(func() {
 		p.f.mu.Lock()
-		p.f.running--
+		p.f.started--
+		if p.begun {
+			p.f.running--
+		}
 		p.f.mu.Unlock()
 		p.f.note("stop")
-		select {
-		case <-p.exited:
-		default:
-			close(p.exited)
-		}
+		close(p.stopped)
+		<-p.exited
 	})
 }
 
@@ -103,9 +120,9 @@ func (f *fake) run(t *testing.T, change func(changes chan<- []string)) (reports 
 		f.exits = make(chan string)
 		ctx, cancel := context.WithCancel(t.Context())
 		changes := make(chan []string)
-		l := Loop{Program: f, Prepare: f.prepare, Changes: changes, Report: func(e Event) {
+		l := Loop{Start: f.start, Prepare: f.prepare, Changes: changes, Report: func(e Event) {
 			reports = append(reports, strings.TrimSpace(fmt.Sprintf("%d %s %s%s", e.Run,
-				[]string{"changed", "prepared", "built", "started", "exited", "failed"}[e.Step], strings.Join(e.Files, ","), e.Text)))
+				[]string{"changed", "prepared", "ready", "began", "exited", "failed"}[e.Step], strings.Join(e.Files, ","), e.Text)))
 		}}
 		ended := make(chan struct{})
 		go func() {
@@ -118,8 +135,8 @@ func (f *fake) run(t *testing.T, change func(changes chan<- []string)) (reports 
 		time.Sleep(time.Hour)
 		cancel()
 		<-ended
-		if f.running != 0 {
-			t.Errorf("%d runs are left", f.running)
+		if f.started != 0 {
+			t.Errorf("%d runs are left", f.started)
 		}
 	})
 	return reports
@@ -132,14 +149,18 @@ func requireDone(t *testing.T, f *fake, want ...string) {
 	}
 }
 
+func requireReports(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
 func TestLoopRestartsOnAChange(t *testing.T) {
 	f := &fake{buildTime: time.Second, prepareTime: time.Millisecond}
 	reports := f.run(t, func(c chan<- []string) { c <- []string{"a.go"} })
-	requireDone(t, f, "prepare ", "start", "stop", "prepare a.go", "start", "stop")
-	want := []string{"1 prepared", "1 built", "1 started", "2 changed a.go", "2 prepared", "2 built", "2 started"}
-	if diff := cmp.Diff(want, reports); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "2 ready", "2 began")
 }
 
 // TestLoopBuildsWhileItPrepares is why a restart is faster than doing the same by hand.
@@ -149,8 +170,8 @@ func TestLoopBuildsWhileItPrepares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		l := Loop{Program: f, Prepare: f.prepare, Changes: make(chan []string), Report: func(e Event) {
-			if e.Step == Started {
+		l := Loop{Start: f.start, Prepare: f.prepare, Changes: make(chan []string), Report: func(e Event) {
+			if e.Step == Began {
 				took = time.Since(began)
 				cancel()
 			}
@@ -159,8 +180,16 @@ func TestLoopBuildsWhileItPrepares(t *testing.T) {
 		l.Run(ctx)
 	})
 	if took != 3*time.Second {
-		t.Errorf("started after %v, want the time of the build alone", took)
+		t.Errorf("began after %v, want the time of the build alone", took)
 	}
+}
+
+// TestLoopBeginsOnlyWhenPrepared has a program that is ready at once.
+func TestLoopBeginsOnlyWhenPrepared(t *testing.T) {
+	f := &fake{prepareTime: time.Minute}
+	reports := f.run(t, func(chan<- []string) {})
+	requireDone(t, f, "prepare ", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began")
 }
 
 // TestLoopDoesNotRepeatACrash has a run that ends by itself.
@@ -171,49 +200,51 @@ func TestLoopDoesNotRepeatACrash(t *testing.T) {
 		time.Sleep(time.Hour)
 		c <- []string{"a.go"}
 	})
-	requireDone(t, f, "prepare ", "start", "stop", "prepare a.go", "start", "stop")
-	if want := "1 exited exit code 2"; reports[3] != want {
-		t.Errorf("reported %q, want %q", reports[3], want)
-	}
+	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "1 exited exit code 2", "2 changed a.go", "2 prepared", "2 ready", "2 began")
 }
 
 func TestLoopWaitsAfterABuildError(t *testing.T) {
-	f := &fake{buildErr: errors.New("main.go:1: syntax error")}
+	f := &fake{buildFails: true, buildTime: time.Second}
 	reports := f.run(t, func(c chan<- []string) {
-		f.buildErr = nil
+		f.buildFails = false
 		c <- []string{"main.go"}
 	})
-	requireDone(t, f, "prepare ", "prepare main.go", "start", "stop")
-	if !strings.Contains(strings.Join(reports, "\n"), "1 failed main.go:1: syntax error") {
-		t.Errorf("reports: %q", reports)
-	}
+	requireDone(t, f, "prepare ", "stop", "prepare main.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 exited build failed", "2 changed main.go", "2 prepared", "2 ready", "2 began")
 }
 
 func TestLoopWaitsAfterAFailedStart(t *testing.T) {
 	f := &fake{startErr: errors.New("no such command")}
 	reports := f.run(t, func(chan<- []string) {})
 	requireDone(t, f, "prepare ")
-	if got := reports[len(reports)-1]; got != "1 failed no such command" {
-		t.Errorf("reported %q", got)
-	}
+	requireReports(t, reports, "1 failed no such command", "1 prepared")
+}
+
+func TestLoopWaitsAfterAFailedBegin(t *testing.T) {
+	f := &fake{beginErr: errors.New("no such command")}
+	reports := f.run(t, func(chan<- []string) {})
+	requireDone(t, f, "prepare ", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 failed no such command")
 }
 
 // TestLoopRemembersWhatWasNotApplied has a control plane that rejects a definition: the
 // next change has to apply it again.
 func TestLoopRemembersWhatWasNotApplied(t *testing.T) {
 	f := &fake{}
-	f.run(t, func(c chan<- []string) {
+	reports := f.run(t, func(c chan<- []string) {
 		f.prepareErr = errors.New("rejected")
 		c <- []string{"crd.yaml"}
 		time.Sleep(time.Hour)
 		f.prepareErr = nil
 		c <- []string{"main.go"}
 	})
-	requireDone(t, f, "prepare ", "start", "stop", "prepare crd.yaml", "prepare crd.yaml,main.go", "start", "stop")
+	requireDone(t, f, "prepare ", "begin", "stop", "prepare crd.yaml", "stop", "prepare crd.yaml,main.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed crd.yaml", "2 failed rejected", "3 changed main.go", "3 prepared", "3 ready", "3 began")
 }
 
 // TestLoopChangeDuringTheBuild changes a file twice: what the first change would have
-// built is of no use.
+// built does not begin.
 func TestLoopChangeDuringTheBuild(t *testing.T) {
 	f := &fake{buildTime: time.Minute}
 	reports := f.run(t, func(c chan<- []string) {
@@ -221,19 +252,26 @@ func TestLoopChangeDuringTheBuild(t *testing.T) {
 		time.Sleep(time.Second)
 		c <- []string{"b.go"}
 	})
-	requireDone(t, f, "prepare ", "start", "stop", "prepare a.go", "build canceled", "prepare b.go", "start", "stop")
-	want := []string{"1 prepared", "1 built", "1 started", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 built", "3 started"}
-	if diff := cmp.Diff(want, reports[:]); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "stop", "prepare b.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 ready", "3 began")
 }
 
-// TestLoopEndsDuringTheBuild ends while it builds and prepares.
+// TestLoopChangeWhilePreparing does not interrupt that, but begins no run with it.
+func TestLoopChangeWhilePreparing(t *testing.T) {
+	f := &fake{prepareTime: time.Minute}
+	reports := f.run(t, func(c chan<- []string) {
+		c <- []string{"a.go"}
+		time.Sleep(time.Second)
+		c <- []string{"b.go"}
+	})
+	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "stop", "prepare b.go", "begin", "stop")
+	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 ready", "3 began")
+}
+
+// TestLoopEndsDuringTheBuild ends while it builds.
 func TestLoopEndsDuringTheBuild(t *testing.T) {
 	f := &fake{buildTime: 24 * time.Hour}
 	reports := f.run(t, func(chan<- []string) {})
-	requireDone(t, f, "prepare ", "build canceled")
-	if diff := cmp.Diff([]string{"1 prepared"}, reports); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	requireDone(t, f, "prepare ", "stop")
+	requireReports(t, reports, "1 prepared")
 }

@@ -18,6 +18,7 @@ type podEntry struct {
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	deleting        bool        // kwok is deleting it
+	pending         bool        // a write of its status is due now and has not been made from its containers yet
 	reportedError   string      // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
 	described       bool // what is simulated about it has been reported
@@ -50,7 +51,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		}
 		r.podsByNode[e.node][pod.UID] = e
 	}
-	e.duePod, e.resourceVersion = nil, pod.ResourceVersion
+	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return podUpdate{}
 	}
@@ -69,7 +70,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		s.simulated = r.commandsOf(pod, e)
 	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
-		e.duePod = pod
+		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
@@ -185,9 +186,30 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
+	e.pending = false
 	e.deleting = e.duePod.DeletionTimestamp != nil
 	r.played.pods.setRendered(e.key)
-	return e.duePod, r.placePod(e.duePod, e, nil), nil
+	at := r.placePod(e.duePod, e, nil)
+	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update
+	return e.duePod, at, nil
+}
+
+// observesLater reports whether a write that is due will see what has changed about the
+// containers of a Pod.
+func (r *podRegistry) observesLater(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	return e != nil && e.pending
+}
+
+// ignorePending is called when a stage of a user is played instead of what is due.
+func (r *podRegistry) ignorePending(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		e.pending = false
+	}
 }
 
 // placePod gives a Pod what it needs from its node, or releases that if the Pod has
