@@ -6,6 +6,14 @@ import { resourceOf } from "./names.js";
 export const familiarControllers = ["deployment-controller", "replicaset-controller", "kube-scheduler", "simulated-kubelet"];
 const familiarKinds = ["deployments.apps", "replicasets.apps", "pods"];
 
+// What these write is shown before they have written it: [kind, creates].
+const familiarWrites = {
+  "deployment-controller": [["deployments.apps", false], ["replicasets.apps", true]],
+  "replicaset-controller": [["replicasets.apps", false], ["pods", true]],
+  "kube-scheduler": [["pods", false]],
+  "simulated-kubelet": [["pods", false]],
+};
+
 const internal = new Set(["kube-apiserver", "shared-informers"]);
 
 const keepFor = 60e3; // ms since the last write
@@ -52,6 +60,7 @@ function edgesOf(model, actors, kinds) {
     const actor = model.actor(name);
     const watches = new Set((actor?.watches || []).map((w) => w.resource || w));
     const written = new Map(model.wrote.get(name) || []);
+    for (const [kind, creates] of familiarWrites[name] || []) written.set(kind, { ...written.get(kind), creates });
     for (const w of actor?.writes || []) {
       const [resource, subresource] = w.resource.split("/");
       const creates = w.verb === "create" && !subresource;
