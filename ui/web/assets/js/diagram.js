@@ -14,6 +14,7 @@ export class Diagram {
     this.nodes = new Map(); // elements by id
     this.pinned = new Set();
     this.showInternals = false;
+    this.focus = []; // controllers
     this.chosen = { clients: [], kinds: [], controllers: [], edges: [], hidden: 0, crowded: 0 };
     new ResizeObserver(() => this.update(true)).observe(byId("stage"));
   }
@@ -23,7 +24,7 @@ export class Diagram {
     const stage = byId("stage").getBoundingClientRect();
     if (stage.width < 50 || this.model.controllers.size === 0) return;
     const u = unit();
-    const chosen = choose(this.model, { now: performance.now(), showInternals: this.showInternals, pinned: this.pinned, room: roomFor(stage.height, u) });
+    const chosen = choose(this.model, { now: performance.now(), showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, room: roomFor(stage.height, u) });
     const signature = JSON.stringify([chosen.clients, chosen.kinds.toSorted(), chosen.controllers.toSorted(), chosen.edges.map((e) => [e.type, e.actor, e.kind]).sort()]);
     this.chosen.hidden = chosen.hidden;
     this.chosen.crowded = chosen.crowded;

@@ -20,14 +20,17 @@ const keepFor = 60e3; // ms since the last write
 const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide all others
 
 // choose returns the nodes and edges to show: {clients, kinds, controllers, edges, hidden}.
-export function choose(model, { now, showInternals, pinned, room }) {
+// With a focus they are about the controllers that it names.
+export function choose(model, { now, showInternals, pinned, room, focus }) {
+  const familiar = focus.length ? focus : familiarControllers;
+  const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
   const recent = (at) => now - at < keepFor;
   const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
     model.depth(c.name) > 0 || c.failing?.length > 0;
-  const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiarControllers.includes(c.name) ? 1e14 : 0);
+  const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);
   const candidates = [...model.controllers.values()].filter((c) => showInternals
-    ? c.state !== "off" && (active(c) || familiarControllers.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
-    : !internal.has(c.name) && (active(c) || familiarControllers.includes(c.name)));
+    ? c.state !== "off" && (active(c) || familiar.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
+    : !internal.has(c.name) && about(c) && (active(c) || familiar.includes(c.name)));
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
   const clients = [...model.clients.values()].filter((c) => model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name))

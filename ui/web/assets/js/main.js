@@ -189,6 +189,10 @@ function prepareButtons() {
     diagram.showInternals = on;
     diagram.update(true);
   });
+  toggle("focus", (on) => {
+    diagram.focus = on ? page.focus : [];
+    diagram.update(true);
+  });
   toggle("freeze", (on) => {
     session.frozen = on;
     document.body.classList.toggle("frozen", on);
@@ -227,6 +231,8 @@ async function main() {
   try {
     Object.assign(page, await api.openSession());
     if (!page.readOnly) speed.offer(page.speeds);
+    if (page.focus) byId("focus").click();
+    byId("focus").hidden = !page.focus;
   } catch (err) {
     return curtain(err.message);
   }
