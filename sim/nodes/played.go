@@ -118,6 +118,9 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sync := kind.begin(key)
 	defer sync.Enter()()
 	resp, err := t.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusOK && kind == &t.played.pods {
+		t.played.recordExits(r)
+	}
 	switch {
 	case err != nil:
 		sync.End(err.Error())
