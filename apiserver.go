@@ -71,7 +71,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := p.apiServerConfig()
-	cfg.Outside = p.clients.Handle
+	cfg.Outside = p.handleOutside
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.DialKubelet = p.kubelets.Dialer
+	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
@@ -131,6 +131,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Nodes:         p.nodes,
 		Interventions: p.interventions(),
 		Clients:       p.clients.Interventions(),
+		Speed:         p.speedControl(),
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
 	}))

@@ -132,6 +132,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	if !p.ready.Load() { // the fields below are not final
 		return v
 	}
+	v.Speed = p.currentSpeed()
 	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.RequestCount()
 	select {
 	case <-p.closing:

@@ -24,6 +24,7 @@ type client struct {
 	caller atomic.Pointer[observe.Caller]
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
+	writing                                               atomic.Int64 // as Client.Writing
 	last                                                  atomic.Pointer[answered]
 
 	reports reportedState
@@ -110,6 +111,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
+		Writing: cl.writing.Load(),
 	}
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {

@@ -78,7 +78,16 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	}
 	cl.countRequest(c.Began)
 	cl.inFlight.Add(1)
+	if r.isUnfinishedWork() {
+		cl.writing.Add(1)
+	}
 	return r
+}
+
+// isUnfinishedWork reports whether a control plane is not settled before the request has
+// been answered.
+func (r *request) isUnfinishedWork() bool {
+	return r.call.IsWrite() && !r.call.IsRoutine() && !r.lasts && !strings.HasPrefix(r.call.Object.Resource, "/")
 }
 
 // fieldManager returns the field manager of a write, as the API server determines it.
@@ -200,6 +209,9 @@ func (r *request) record(wrote []observe.Written) {
 		return
 	}
 	r.client.inFlight.Add(-1)
+	if r.isUnfinishedWork() {
+		defer r.client.writing.Add(-1) // after the record, as for controllers
+	}
 	now := time.Now()
 	c := r.call
 	c.Wrote = wrote

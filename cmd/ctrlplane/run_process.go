@@ -21,6 +21,7 @@ type commandProcess struct {
 	exited      chan struct{} // closed after the process has exited
 	err         error         // why waiting for it failed; final once exited is closed
 	running     atomic.Bool
+	ownGroup    bool         // it has a group of its own, also on a terminal
 	groupID     int          // its process group, 0 if unknown
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started

@@ -146,6 +146,10 @@ func (r *runReport) write(code int, err error) (int, error) {
 		}
 		return code, err
 	}
-	fmt.Fprintf(stderr, "ctrlplane: the report is %s\n", r.report.Path(report.PageFile))
+	result := "passed"
+	if code != 0 {
+		result = fmt.Sprintf("failed with exit code %d", code)
+	}
+	fmt.Fprintf(stderr, "ctrlplane: the run has %s: the report is %s\n", result, r.report.Path(report.PageFile))
 	return code, err
 }

@@ -203,6 +203,13 @@ func (u *upCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	v, closeDisplay := u.newSession(l)
+	defer closeDisplay()
+	return u.serveShown(ctx, v)
+}
+
+// newSession returns a session that shows the start, until closeDisplay.
+func (u *upCommand) newSession(l viewMode) (v *session, closeDisplay func()) {
 	// In JSON mode stdout has only records.
 	screen, mode := io.Writer(os.Stdout), ui.Mode{}
 	switch l {
@@ -212,13 +219,15 @@ func (u *upCommand) run(ctx context.Context) error {
 		screen = io.Discard
 	}
 	progress := ui.NewProgress(screen, mode)
-	defer progress.Close() // its error, that stdout is closed, could not be shown
 	warnings := progress
 	if screen == io.Discard {
 		warnings = ui.NewProgress(stderr, ui.Mode{})
-		defer warnings.Close() // likewise
 	}
-	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
+	return &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}, func() {
+		// Their errors, that stdout or stderr is closed, could not be shown.
+		_ = warnings.Close()
+		_ = progress.Close()
+	}
 }
 
 // serveShown serves, with the timings if they are due.

@@ -21,6 +21,7 @@ type Services struct {
 	Nodes         control.Nodes
 	Interventions control.Interventions          // nil = not served
 	Clients       control.Interventions          // in clients; nil = not served
+	Speed         control.SpeedControl           // nil = not served
 	Snapshots     control.Snapshots              // nil = not served
 	Flags         func() ([]control.Flag, error) // nil = not served
 }
@@ -34,6 +35,9 @@ func Handler(s Services) http.Handler {
 	}
 	if s.Clients != nil {
 		handleInterventions(mux, ClientsPath, s.Clients)
+	}
+	if s.Speed != nil {
+		handleSpeed(mux, s.Speed)
 	}
 	if s.Snapshots != nil {
 		handleSnapshots(mux, s.Snapshots)

@@ -23,6 +23,8 @@ const (
 	NodesPath = Path + "/v1/nodes"
 	// FlagsPath is the flags of kube-controller-manager.
 	FlagsPath = Path + "/v1/flags"
+	// SpeedPath sets the speed with PUT. POST to SpeedPath/step releases one key.
+	SpeedPath = Path + "/v1/speed"
 	// StatePath is the state as a snapshot file: GET saves it, PUT restores it.
 	StatePath = Path + "/v1/state"
 	// ResetPath restores the state at the end of the start.

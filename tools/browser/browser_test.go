@@ -1,5 +1,5 @@
-// Package browser_test opens the pages of reports in a headless browser and uses
-// them. Its tests are skipped where there is no Chromium.
+// Package browser_test opens the pages of reports and traces in a headless browser and
+// uses them. Its tests are skipped where there is no Chromium.
 package browser_test
 
 import (
@@ -37,9 +37,9 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// writePages writes the pages of ui/report's TestWriteBrowserPages.
+// writePages writes the pages of TestWriteBrowserPages in ui/report and observe/trace.
 var writePages = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "-pages="+pagesDir)
+	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "./observe/trace", "-pages="+pagesDir)
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)

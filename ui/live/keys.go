@@ -33,6 +33,7 @@ const (
 	sortReverse
 	toggleYAML
 	showClients
+	toggleOutput
 	freeze
 	showWarnings
 	pauseResume
@@ -104,6 +105,7 @@ func keySections() []keySection {
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
 			{toggleYAML, []string{"y"}, "show or hide the YAML of an object", "YAML", onObject},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
+			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
 			{showWarnings, []string{"w"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Queues", []binding{

@@ -43,6 +43,8 @@ type model struct {
 	warningsRead int         // how many of warnings the user has opened
 	held         *heldWrites // of the selected controller; nil unless it is paused
 
+	output outputPane
+
 	// Display settings.
 	rows       []row     // ordered and filtered
 	idleHidden int       // rows that match the filter and are hidden because they are idle
