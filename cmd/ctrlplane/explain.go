@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
@@ -94,15 +95,21 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 // gatherFacts asks the running control plane. If none is named and none is running,
 // flags have their default values, and nothing else is known.
 func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
-	k.Versions = moduleVersions()
 	cfg, err := t.restConfig()
 	if errors.As(err, new(notRunningError)) && !t.named() {
+		k.Versions = moduleVersions()
 		k.Flags, err = controllers.DefaultFlags()
 		return k, err
 	}
 	if err != nil {
 		return k, err
 	}
+	return factsOf(ctx, cfg)
+}
+
+// factsOf asks the control plane that cfg gives access to.
+func factsOf(ctx context.Context, cfg *rest.Config) (k explain.Facts, err error) {
+	k.Versions = moduleVersions()
 	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return k, err

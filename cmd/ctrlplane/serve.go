@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -75,6 +77,9 @@ type warner interface{ Warn(msg string) }
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
+	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
+		return err
+	}
 	s.OnStage = func(st ctrlplane.Stage) {
 		switch {
 		case !st.Ended:
@@ -181,7 +186,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 }
 
 // runView returns when ctx ends or the user stops the control plane.
-func (v *session) runView(ctx context.Context) error {
+func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
 	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.RESTConfig())
 	if err != nil {
@@ -205,6 +210,11 @@ func (v *session) runView(ctx context.Context) error {
 		o.Ephemeral, o.Output = true, v.operator // without the operator's sources there is no use in leaving it running
 		o.Out = v.operator.events()
 	}
+	endPage, err := v.addPage(&o, src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, endPage()) }()
 	leave, err := v.view.showSource(ctx, src, after, o)
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
@@ -216,6 +226,16 @@ func (v *session) runView(ctx context.Context) error {
 	}
 	_, err = viewPlain.showSource(ctx, src, now.Journal.Last, live.Options{})
 	return err
+}
+
+// addPage adds the page for a projector to a view.
+func (v *session) addPage(o *live.Options, src viewSource) (end func() error, err error) {
+	out := io.Writer(os.Stdout)
+	if v.view == viewJSON || v.view == viewNone {
+		out = stderr
+	}
+	facts := func(ctx context.Context) (explain.Facts, error) { return factsOf(ctx, v.up.server.RESTConfig()) }
+	return v.view.addPage(o, pageSource{src, v.up.server.SpeedControl(), facts}, v.up.web, out)
 }
 
 // checkUserKubeconfig fails before the start if the merge would fail after it.
