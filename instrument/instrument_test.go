@@ -175,7 +175,7 @@ func TestUnavailable(t *testing.T) {
 	p.await("reports", func() bool { return len(p.ended("configmap")) > 0 })
 	p.setStatus(http.StatusServiceUnavailable)
 	asked := func() int { p.mu.Lock(); defer p.mu.Unlock(); return p.asked }()
-	for range maxRecords + 10 {
+	for range 2 * maxRecords {
 		o.informer.Add(configMap("shop", "2"))
 	}
 	p.await("a report fails", func() bool { return p.asked > asked })
