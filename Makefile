@@ -32,7 +32,7 @@ unit: ## run the tests of single packages
 	go vet ./...
 	$(RACE) $(LIGHT)
 	go test $(HEAVY)
-	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./image ./site
+	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
 	cd instrument && go vet ./... && go test ./...
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line

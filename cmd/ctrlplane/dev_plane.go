@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
@@ -64,10 +66,20 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	return p.leases.begin(ctx)
 }
 
-// apply applies the manifests, and notes the state as the one in which runs begin.
+// devSettleTimeout is how long the first work of controllers on manifests may take to be
+// part of the state in which runs begin.
+const devSettleTimeout = 10 * time.Second
+
+// apply applies the manifests, and notes the state as the one in which runs begin: for
+// other objects than definitions once the controllers have acted upon them.
 func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err error) {
 	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
+	}
+	if observer := p.server.Observer(); len(p.files) > 0 && observer != nil {
+		settling, cancel := context.WithTimeout(ctx, devSettleTimeout)
+		_ = settled.Wait(settling, observer, settleHorizon, nil) // what never settles is no obstacle
+		cancel()
 	}
 	p.base, err = p.server.SaveSnapshot(ctx)
 	return err
