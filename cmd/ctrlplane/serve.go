@@ -157,7 +157,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) error {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (v *session) runView(ctx context.Context) error {
 			return err
 		}
 	}
-	leave, err := v.view.showSource(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar})
+	leave, err := v.view.showSource(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar})
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 type topCommand struct {
 	target  *target
 	ui      string
+	theme   string
 	metrics scrape.Options
 }
 
@@ -45,6 +46,7 @@ Metrics only cover queues, so there is no feed of events.`,
 	}
 	f, m := cmd.Flags(), &o.metrics
 	f.StringVar(&o.ui, "ui", "auto", uiFlagHelp)
+	f.StringVar(&o.theme, "theme", "auto", themeFlagHelp)
 	f.StringVar(&m.URL, "metrics", "", "URL of a process that serves workqueue_* metrics")
 	f.StringVar(&m.TokenFile, "token-file", "", "file with a bearer token for --metrics")
 	f.StringVar(&m.CAFile, "ca-file", "", "file with the CA of the server certificate of --metrics")
@@ -59,11 +61,14 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTheme(o.theme); err != nil {
+		return err
+	}
 	src, after, err := o.openSource(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = l.showSource(ctx, src, after, live.Options{Attached: true})
+	_, err = l.showSource(ctx, src, after, live.Options{Attached: true, Theme: o.theme})
 	return err
 }
 

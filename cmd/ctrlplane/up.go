@@ -32,7 +32,7 @@ type upCommand struct {
 	merge         bool
 	detach        bool
 	from          string
-	ui            string
+	ui, theme     string
 	showsTimings  bool
 	logFile       string
 	logLevel      string
@@ -77,6 +77,7 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
+	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
 	return cmd
 }
 
@@ -201,6 +202,9 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	l, err := parseViewMode(u.ui)
 	if err != nil {
+		return err
+	}
+	if err := checkTheme(u.theme); err != nil {
 		return err
 	}
 	// In JSON mode stdout has only records.

@@ -32,7 +32,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	m.addLinks(s, "dependents", found.Dependents)
 	if !sc.yaml {
 		if found.YAML != "" {
-			s.addEntry("YAML", 0, line{{"press ", faint}, {"y", strong}, {" to show", faint}})
+			s.addEntry("YAML", 0, line{{"press ", faint}, {"e", strong}, {" to show", faint}})
 		}
 		return
 	}
