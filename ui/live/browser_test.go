@@ -64,6 +64,9 @@ func TestBrowserListsObjectsWithTheirHealth(t *testing.T) {
 	if o := m.selectedObject(); o == nil || o.Name != "web-7d4b9c-x2x9p" {
 		t.Errorf("selected %v", o)
 	}
+	if opened := pullOnce(t, pressKeys(t, m, "enter")); !strings.Contains(opened.View().Content, "reason      unschedulable: 0/3 nodes are available: 3 Insufficient cpu") {
+		t.Errorf("the page lacks the reason:\n%s", opened.View().Content)
+	}
 	if opened := pressKeys(t, m, "enter"); opened.currentScreen().kind != objectScreen || opened.currentScreen().object.Name != "web-7d4b9c-x2x9p" {
 		t.Errorf("opened %+v", opened.currentScreen().object)
 	}

@@ -61,7 +61,7 @@ func tableColumns() []column {
 		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
 		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
 		durationColumn(colWork99, "WORK p99", 8, func(q *observe.Queue) time.Duration { return q.Work.Recent.P99 }),
-		{id: colNow, heading: "NOW", min: 28, max: 80, dropOrder: 4, left: true},
+		{id: colNow, heading: "NOW", min: 26, max: 80, dropOrder: 4, left: true},
 		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 12, left: true},
 	}
 }
@@ -168,7 +168,7 @@ func placeColumns(all []column, w, longestController, longestQueue int) []placed
 	for i := range all {
 		switch c := &all[i]; c.id {
 		case colController:
-			c.min = min(max(longestController, c.min), max(w/5, c.min))
+			c.min = min(max(longestController, c.min), max(w*6/25, c.min))
 		case colQueue:
 			c.min = min(max(longestQueue, c.min), max(w/6, c.min))
 		}

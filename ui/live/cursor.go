@@ -73,7 +73,11 @@ func (m model) openSelected() model {
 	case s.kind == clientsScreen:
 		return m.openController(words.OneLine(m.snapshot.Clients[i].Name))
 	case s.kind == browserScreen:
-		return m.openObject(m.browsedItems()[i].Object)
+		item := m.browsedItems()[i]
+		m = m.openObject(item.Object)
+		opened := m.currentScreen()
+		opened.listed = &item
+		return m.withCurrentScreen(opened)
 	default:
 		if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
 			return m.openObject(*o)

@@ -125,8 +125,9 @@ type screen struct {
 	stale        bool // there are newer records of the object
 	yaml         bool // show the manifest
 	manifest     []line
-	browsed      string   // the kind, of browserScreen
-	listing      *Listing // nil before the first response
+	listed       *ListedObject // the object's health, if it was opened from a list
+	browsed      string        // the kind, of browserScreen
+	listing      *Listing      // nil before the first response
 	browsedAt    time.Time
 
 	view       viewport // of the upper pane

@@ -30,6 +30,9 @@ func (m model) nowText(r row) (string, style) {
 		return m.failingText(f)
 	}
 	running := r.runningSyncs()
+	if q := r.queue; q != nil && q.Parked && q.Depth > 0 {
+		return "wait for a change elsewhere", caution
+	}
 	switch {
 	case len(running) > 0:
 		return m.runningText(running, r.inFlight())
