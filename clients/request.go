@@ -223,6 +223,9 @@ func (r *request) record(wrote []observe.Written) {
 	if r.body != nil && r.Header().Get("Content-Encoding") == "" {
 		object = recording.ParseResponse(r.Header().Get("Content-Type"), r.body.Bytes())
 		object.AddTo(c)
+		if recording.IsNewEvent(c) && !c.Failed() {
+			c.Event = recording.ParseEvent(r.body.Bytes())
+		}
 	}
 	r.complete(object)
 	c.Error = cutText(c.Error, maxError)

@@ -162,7 +162,21 @@ type Called struct {
 	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
+	// Event is the content of the Kubernetes Event that the call creates.
+	Event *KubernetesEvent `json:"event,omitempty"`
 }
+
+// KubernetesEvent is the content of an Event, an API object that says what happened to
+// another one.
+type KubernetesEvent struct {
+	Type      string `json:"type"` // Normal or Warning
+	Reason    string `json:"reason"`
+	Note      string `json:"note,omitempty"`
+	Regarding Object `json:"regarding"`
+}
+
+// IsWarning reports whether the event is about something that is wrong.
+func (e *KubernetesEvent) IsWarning() bool { return e != nil && e.Type == "Warning" }
 
 // Written is a version of an object that a call has stored, or its removal.
 type Written struct {

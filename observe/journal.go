@@ -58,7 +58,7 @@ func isNotable(e Event) bool {
 	case *BootStep, *ControllerChanged:
 		return true
 	case *Called:
-		return !e.IsRoutine() && !e.isPlainRead()
+		return !e.IsRoutine() && !e.isPlainRead() || e.Event.IsWarning()
 	case *Synced:
 		return e.Failed()
 	case *Logged:

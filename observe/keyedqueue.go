@@ -118,7 +118,7 @@ func (s *KeyedSync) End(failure string) {
 	took := now.Sub(s.run.started)
 	q.done.Add(1)
 	q.work.observe(took, now)
-	q.recorder.recordSync(s.run.event(took), now)
+	q.endSync(s.run.event(took), now)
 }
 
 // Snapshot returns the queue's numbers: how many keys were taken and worked on, and
@@ -130,7 +130,7 @@ func (k *KeyedQueue) Snapshot(now time.Time) Queue {
 	q := k.queue
 	s := Queue{
 		Name: q.name, Controller: q.recorder.name, Adds: q.adds.Load(), Gets: q.gets.Load(), Done: q.done.Load(),
-		InFlight: q.inFlight(), Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
+		InFlight: q.inFlight(), ErrorRetries: q.errorRetries.Load(), Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
 	}
 	s.Unfinished, s.Longest = q.runningAges(now)
 	return s

@@ -58,7 +58,8 @@ type Observer struct {
 	recorders map[string]*Recorder
 
 	syncs        atomic.Uint64
-	lastActivity atomic.Int64 // time of the last write, delivery or sync; Unix nanoseconds
+	lastActivity atomic.Int64             // time of the last write, delivery or sync; Unix nanoseconds
+	lastActor    atomic.Pointer[Recorder] // whose that was
 
 	delayWarning sync.Once
 
@@ -151,7 +152,10 @@ func (o *Observer) warn(err error, effect string) {
 
 func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now) }
 
-func (o *Observer) markActive(now time.Time) { storeMax(&o.lastActivity, now.UnixNano()) }
+func (r *Recorder) markActive(now time.Time) {
+	storeMax(&r.observer.lastActivity, now.UnixNano())
+	r.observer.lastActor.Store(r)
+}
 
 // Records implements Source.
 func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
@@ -209,6 +213,9 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		s.Timers = o.sortedTimers()
 		s.Process.Quiet = o.isQuiet(now)
 		s.Process.Busy = s.dueBy(now.Add(settleHorizon))
+		if actor := o.lastActor.Load(); actor != nil && s.Process.Busy == nil && !s.Process.Quiet {
+			s.Process.LastActive = actor.name
+		}
 	}
 	s.Process.Settled = s.Process.State == Ready && s.Process.Busy == nil && s.Process.Quiet
 	return s, nil

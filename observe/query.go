@@ -88,7 +88,7 @@ func concernsObject(e Event, o Object) bool {
 	case *Delivered:
 		return e.Object.Same(o)
 	case *Called:
-		return e.Object.Same(o)
+		return e.Object.Same(o) || e.Event != nil && e.Event.Regarding.Same(o)
 	case *Synced:
 		return e.Key == o.Key()
 	case *Logged:

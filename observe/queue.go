@@ -21,6 +21,7 @@ type queue struct {
 	closed    atomic.Bool // its controller has stopped
 
 	adds, gets, done, retries atomic.Int64
+	errorRetries              atomic.Int64 // of retries
 	maxDepth                  atomic.Int64 // since the last sample
 	wait, work                histogram
 
@@ -92,7 +93,15 @@ func (q *queue) keyDone(d time.Duration) {
 			newScope(q.recorder).enter()
 		}
 	}
-	q.recorder.recordSync(w.event(d), now)
+	q.endSync(w.event(d), now)
+}
+
+// endSync records a sync that has ended.
+func (q *queue) endSync(s *Synced, now time.Time) {
+	if s.Retried && s.Failed() {
+		q.errorRetries.Add(1)
+	}
+	q.recorder.recordSync(s, now)
 }
 
 // oldestSync returns the sync in flight that began first. It is the best guess for
@@ -172,7 +181,10 @@ func (q *queue) snapshot(now time.Time) Queue {
 		Wait:     q.wait.summarizeDurations(now),
 		Work:     q.work.summarizeDurations(now),
 		Waiting:  q.waitingObjects(10),
+
+		ErrorRetries: q.errorRetries.Load(),
 	}
+	s.Peak = max(s.Depth, q.maxDepth.Load())
 	delayed, due := q.delayed.pendingKeys(now)
 	s.Delayed, s.NextDue = int64(delayed), due
 	if q.recorder != nil {

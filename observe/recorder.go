@@ -91,7 +91,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	seq := r.observer.append(d, now)
 	event.seq.Store(seq)
 	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
-		r.observer.markActive(now)
+		r.markActive(now)
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *Recorder) RecordCall(c *Called) {
 	}
 	r.countCall(c, w)
 	if c.IsWrite() && !c.IsRoutine() {
-		r.observer.markActive(now)
+		r.markActive(now)
 	}
 	r.observer.append(c, now)
 }
@@ -219,7 +219,7 @@ func (r *Recorder) SkipIdleSyncs() {
 
 func (r *Recorder) recordSync(s *Synced, now time.Time) {
 	r.syncs.Add(1)
-	r.observer.markActive(now)
+	r.markActive(now)
 	if s.Failed() {
 		r.failures.Add(1)
 	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {

@@ -32,7 +32,7 @@ func (q *ReportedQueue) End(s *Synced, at time.Time) {
 		q.queue.wait.observe(s.Waited, at)
 	}
 	q.queue.work.observe(s.Took, at)
-	q.queue.recorder.recordSync(s, at)
+	q.queue.endSync(s, at)
 }
 
 // Abandon forgets a sync that will not end: its process has ended.
@@ -49,6 +49,7 @@ func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 	v.Controller, v.Name = q.queue.recorder.name, q.queue.name
 	v.Wait, v.Work = q.queue.wait.summarizeDurations(now), q.queue.work.summarizeDurations(now)
 	v.Unfinished, v.Longest = q.queue.runningAges(now)
+	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), v.Depth
 	return v
 }
 
@@ -59,7 +60,7 @@ func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 	r.AddWatch(d.Object.groupResource())
 	r.delivered.Add(1)
 	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
-		r.observer.markActive(time.Now())
+		r.markActive(time.Now())
 	}
 	return r.observer.append(d, at)
 }
@@ -69,7 +70,7 @@ func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 func (r *Recorder) RecordReportedCall(c *Called, at time.Time) {
 	r.countCall(c, nil)
 	if c.IsWrite() && !c.IsRoutine() {
-		r.observer.markActive(at)
+		r.markActive(at)
 	}
 	r.observer.append(c, at)
 }

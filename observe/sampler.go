@@ -131,6 +131,7 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 	}
 	took := float64(len(recent)) * sampleInterval.Seconds()
 	v.AddRate, v.DoneRate = float64(adds)/took, float64(done)/took
+	v.Peak = max(v.Peak, v.Depth, h.history[len(h.history)-1].Depth)
 	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
 		v.History = slices.Clone(h.history)
 	}

@@ -43,6 +43,9 @@ type Process struct {
 	// Quiet is set if no controller is busy, and there was no write, delivery or sync
 	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
+	// LastActive names the controller whose last write, delivery or sync keeps Quiet from
+	// being set, if Busy is empty.
+	LastActive string `json:"lastActive,omitempty"`
 	// Speed is how fast controllers, the scheduler and the simulated kubelets work; empty
 	// if it cannot be set.
 	Speed Speed `json:"speed,omitempty"`
@@ -131,12 +134,16 @@ type Queue struct {
 
 	// The following numbers and rates are -1 if unknown.
 	Depth    int64 `json:"depth"`             // keys waiting
+	Peak     int64 `json:"peak"`              // the highest Depth in the last one to two seconds
 	InFlight int64 `json:"inFlight"`          // keys being worked on
 	Workers  int   `json:"workers,omitempty"` // 0 if unknown
 	Adds     int64 `json:"adds"`
 	Gets     int64 `json:"gets"`
 	Done     int64 `json:"done"`
 	Retries  int64 `json:"retries"`
+	// ErrorRetries counts the keys that were added again after a sync that failed. The other
+	// Retries are planned: the controller looks again later.
+	ErrorRetries int64 `json:"errorRetries"`
 	// Delayed is an upper bound for the number of keys waiting for a timer: a queue
 	// does not report that it merges two. -1 if unknown. NextDue is when the first is
 	// due; zero if there is none or it is unknown.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	)
 	switch format {
 	case "":
-		out = []byte(formatHeadline(s) + formatTable(busyRows(s.Queues)) + formatTable(clientRows(s.Clients, false, s.Time)) + formatTable(troubleRows(s)))
+		out = []byte(formatHeadline(s) + formatBusyTable(s) + formatTable(clientRows(s.Clients, false, s.Time)) + formatTroubles(s))
 	case "wide":
 		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(clientRows(s.Clients, true, s.Time)) + formatTable(troubleRows(s)))
 	case "json":
@@ -54,7 +55,8 @@ func CheckStatusFormat(format string) error {
 	return fmt.Errorf("unknown output format %q: use json, yaml or wide, or omit it", format)
 }
 
-// formatHeadline summarizes the control plane in one sentence.
+// formatHeadline summarizes the control plane in one sentence. It is broken between its
+// parts where it is longer than statusWidth.
 func formatHeadline(s observe.Snapshot) string {
 	p := s.Process
 	var is []string
@@ -65,6 +67,9 @@ func formatHeadline(s observe.Snapshot) string {
 		is = append(is, summarizeActivity(s))
 	}
 	parts := []string{strings.Join(is, " and ")}
+	if p.Speed != "" && p.Speed != observe.SpeedFull {
+		parts = append(parts, "speed "+p.Speed.String())
+	}
 	if p.Kubernetes != "" {
 		parts = append(parts, "Kubernetes "+p.Kubernetes)
 	}
@@ -81,8 +86,25 @@ func formatHeadline(s observe.Snapshot) string {
 	if name == "" {
 		name = "control plane"
 	}
-	return words.OneLine(name+" is "+strings.Join(parts, "; ")) + "\n"
+	first, rest, _ := strings.Cut(parts[0], "; ")
+	if rest != "" {
+		parts = append([]string{first, rest}, parts[1:]...)
+	}
+	lines := words.Wrap(words.OneLine(name+" is "+parts[0]), statusWidth-1)
+	for _, part := range parts[1:] {
+		part = words.OneLine(part)
+		if last := &lines[len(lines)-1]; len(*last)+len("; ")+len(part) < statusWidth {
+			*last += "; " + part
+			continue
+		}
+		lines[len(lines)-1] += ";"
+		lines = append(lines, words.Wrap(part, statusWidth-len("  "))...)
+	}
+	return strings.Join(lines, "\n  ") + "\n"
 }
+
+// statusWidth is the number of columns that the status fits.
+const statusWidth = 100
 
 func formatUptime(d time.Duration) string {
 	switch {
@@ -94,22 +116,79 @@ func formatUptime(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
-// busyRows returns the queues that had work, deepest first.
-func busyRows(queues []observe.Queue) [][]string {
-	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
+// formatBusyTable shows the queues that had work, deepest first, without those of the API
+// server itself that are idle.
+func formatBusyTable(s observe.Snapshot) string {
+	rows := [][]string{{"CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
+	several := map[string]int{}
+	for _, q := range s.Queues {
+		several[q.Controller]++
+	}
 	add := func(q observe.Queue) {
-		rows = append(rows, []string{q.Name, q.Controller, formatInt(q.Depth), formatInt(q.InFlight), formatInt(q.Adds), formatInt(q.Done), formatInt(q.Retries),
+		rows = append(rows, []string{queueLabel(q, several[q.Controller] > 1), formatInt(q.Depth), formatInt(q.InFlight), formatInt(q.Adds), formatInt(q.Done), formatInt(q.ErrorRetries),
 			formatQuantile(q.Wait.Total.Count, q.Wait.Total.P99), formatQuantile(q.Work.Total.Count, q.Work.Total.P99)})
 	}
-	for _, q := range busyQueues(queues) {
+	for _, q := range busyQueues(s.Queues) {
 		add(q)
 	}
-	for _, q := range queues {
-		if q.Pending() == 0 && q.Adds > 0 || q.Outside {
+	internal := 0
+	for _, q := range s.Queues {
+		switch {
+		case q.Pending() > 0 && !q.Outside:
+		case IsInternal(q.Controller):
+			internal++
+		case q.Adds > 0 || q.Outside:
 			add(q)
 		}
 	}
-	return rows
+	text := formatTable(rows)
+	if internal > 0 && text != "" {
+		text += "and " + CountNoun(internal, "idle queue") + " of the API server itself: -o wide shows them\n"
+	}
+	return text
+}
+
+// maxLabel is the longest name of a queue in a table that fits statusWidth.
+const maxLabel = 34
+
+// queueLabel returns the short name of a controller and, if it has several, of the queue.
+func queueLabel(q observe.Queue, several bool) string {
+	label := ShortName(q.Controller)
+	switch queue := ShortQueue(q.Controller, q.Name); {
+	case q.Controller == "":
+		label = q.Name
+	case several && queue != "":
+		label += " " + queue
+	}
+	if label = words.OneLine(label); len(label) > maxLabel {
+		return label[:maxLabel-1] + ">"
+	}
+	return label
+}
+
+// formatTroubles is the table of troubleRows, whose last column is wrapped.
+func formatTroubles(s observe.Snapshot) string {
+	rows := troubleRows(s)
+	if len(rows) < 2 {
+		return ""
+	}
+	var widths [2]int
+	for _, row := range rows {
+		row[0] = ShortName(row[0])
+		for i := range widths {
+			widths[i] = max(widths[i], len(words.OneLine(row[i])))
+		}
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, row := range rows {
+		name, state := words.OneLine(row[0]), words.OneLine(row[1])
+		for _, part := range words.Wrap(cmp.Or(words.OneLine(row[2]), "-"), max(statusWidth-widths[0]-widths[1]-4, 30)) {
+			fmt.Fprintf(&b, "%-*s  %-*s  %s\n", widths[0], name, widths[1], state, part)
+			name, state = "", ""
+		}
+	}
+	return b.String()
 }
 
 // wideRows returns all queues with all columns.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -130,12 +132,41 @@ func TestBusyNamesSomebody(t *testing.T) {
 	s.Process.Settled, s.Process.Busy = false, nil
 	s.Queues = []observe.Queue{{Name: "job", Controller: "job-controller"}, {Name: "pods", Controller: "replicaset-controller", DoneRate: 0.2}}
 	want := "busy: the last write, delivery or sync was only a moment ago (at work lately: replicaset-controller)"
-	if got := formatHeadline(s); !strings.Contains(got, want) {
+	if got := strings.Join(strings.Fields(formatHeadline(s)), " "); !strings.Contains(got, want) {
 		t.Errorf("no %q in %q", want, got)
 	}
 	s.Queues = s.Queues[:1]
 	if got := formatHeadline(s); !strings.Contains(got, "a moment ago") || strings.Contains(got, "lately") {
 		t.Errorf("no worker was busy: %q", got)
+	}
+	s.Process.LastActive = "node-lifecycle-controller"
+	if got := formatHeadline(s); !strings.Contains(got, "busy: node-lifecycle: the last write, delivery or sync was only a moment ago") {
+		t.Errorf("who was active is not named: %q", got)
+	}
+}
+
+// The status fits 100 columns, whatever it has to say.
+func TestStatusFitsAHundredColumns(t *testing.T) {
+	s := intervenedSnapshot()
+	s.Process.Settled, s.Process.Speed = false, observe.SpeedTenth
+	for i := range 9 {
+		name := fmt.Sprintf("certificatesigningrequest-approving-%d-controller", i)
+		s.Process.Busy = append(s.Process.Busy, name)
+		s.Queues = append(s.Queues, observe.Queue{Controller: name, Name: "certificate", Depth: 12345, InFlight: 20, Adds: 1234567, Done: 1222222})
+		s.Controllers = append(s.Controllers, observe.Controller{Name: name, State: "running", Failing: []observe.FailingKey{
+			{Queue: "certificate", Key: "default/web", Times: 3, Error: strings.Repeat("Operation cannot be fulfilled ", 9)}}})
+	}
+	var b bytes.Buffer
+	if err := WriteStatus(&b, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(b.String(), "speed 1/10×") {
+		t.Error("the speed is not in the status")
 	}
 }
 

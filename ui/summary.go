@@ -36,22 +36,24 @@ func describeWork(s observe.Snapshot) string {
 		names = s.Process.Busy
 	}
 	if len(names) == 0 {
-		return describeRecentWork(s.Queues)
+		return describeRecentWork(s)
 	}
 	return joinFirst(names)
 }
 
 // describeRecentWork says why a control plane without work is not settled yet: the last
-// write, delivery or sync may have effects that are on their way. It names the
-// controllers that have finished keys lately.
-func describeRecentWork(queues []observe.Queue) string {
+// write, delivery or sync may have effects that are on their way. It names who that was.
+func describeRecentWork(s observe.Snapshot) string {
+	const recent = "the last write, delivery or sync was only a moment ago"
+	if who := s.Process.LastActive; who != "" {
+		return ShortName(who) + ": " + recent
+	}
 	var names []string
-	for _, q := range queues {
+	for _, q := range s.Queues {
 		if who := cmp.Or(q.Controller, q.Name); q.DoneRate > 0 && !slices.Contains(names, who) {
 			names = append(names, who)
 		}
 	}
-	const recent = "the last write, delivery or sync was only a moment ago"
 	if len(names) == 0 {
 		return recent
 	}

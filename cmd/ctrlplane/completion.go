@@ -17,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/learn"
+	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
 // completionTimeout bounds a request for completions: a shell waits for them.
@@ -83,6 +84,7 @@ func (c completer) addToFlags(cmd *cobra.Command) {
 		"controller": c.controllers(func(control.Controller) bool { return true }),
 		"resource":   c.resources,
 		"ui":         fixed("auto", "plain", "json", "none"),
+		"theme":      fixed(live.Themes...),
 		"log-level":  fixed("debug", "info", "warn", "error"),
 		"log-format": fixed("text", "json"),
 		"code":       fixed(control.FaultCodes...),

@@ -21,19 +21,29 @@ type viewSource struct {
 	observe.Source
 	observe.Inspector
 	control.Interventions
+	objectBrowser
 	clients control.Interventions
+	speed   control.SpeedControl
 }
 
 // ClientInterventions implements live.ClientIntervener.
 func (v viewSource) ClientInterventions() control.Interventions { return v.clients }
 
-// newViewSource combines src and the interventions in controllers and clients with the objects that cfg gives access to.
-func newViewSource(src observe.Source, interventions, clients control.Interventions, cfg *rest.Config) (viewSource, error) {
+// SpeedControl implements live.SpeedController.
+func (v viewSource) SpeedControl() control.SpeedControl { return v.speed }
+
+// newViewSource combines src, the interventions in controllers and clients and the speed
+// with the objects that cfg gives access to.
+func newViewSource(src observe.Source, interventions, clients control.Interventions, speed control.SpeedControl, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	return viewSource{src, objects, interventions, clients}, nil
+	browser, err := newObjectBrowser(cfg)
+	if err != nil {
+		return viewSource{}, err
+	}
+	return viewSource{src, objects, interventions, browser, clients, speed}, nil
 }
 
 // restConfig is the client configuration of the running control plane.
@@ -74,6 +84,6 @@ func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot,
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), cfg)
+	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
 	return src, s, err
 }

@@ -15,13 +15,44 @@ import (
 )
 
 // printControllers writes the list, as a table with all numbers if the format is wide.
+// Otherwise it fits 100 columns: a reason is on lines of its own.
 func printControllers(out io.Writer, list []control.Controller, output *outputFlag) error {
 	name := func(c control.Controller) string { return c.Name }
 	if done, err := writeList(output, out, control.ControllerList{Items: list}, list, name); done {
 		return err
 	}
+	if output.format != outputWide {
+		return printNarrowControllers(out, list)
+	}
+	return printControllerTable(out, list, true)
+}
+
+// printNarrowControllers writes the table with the reasons between its lines.
+func printNarrowControllers(out io.Writer, list []control.Controller) error {
+	var table strings.Builder
+	if err := printControllerTable(&table, list, false); err != nil {
+		return err
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+		if i == 0 {
+			continue
+		}
+		for _, part := range words.Wrap(words.OneLine(reasonCell(list[i-1])), reasonWidth) {
+			if _, err := fmt.Fprintln(out, "    "+part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reasonWidth is the width of a reason, which is indented.
+const reasonWidth = 96
+
+func printControllerTable(out io.Writer, list []control.Controller, wide bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && output.format != outputWide })
+	columns := slices.DeleteFunc(controllerColumns(), func(c controllerColumn) bool { return c.wide && !wide })
 	for i, c := range columns {
 		fmt.Fprint(w, columnSeparator(i)+c.head)
 	}
@@ -69,8 +100,8 @@ func controllerColumns() []controllerColumn {
 		number("WRITES", true, func(w control.Work) int64 { return w.Writes }),
 		number("CONFLICTS", true, func(w control.Work) int64 { return w.Conflicts }),
 		number("ERRORS", false, func(w control.Work) int64 { return w.Errors }),
-		{"ALIASES", false, func(c control.Controller) string { return strings.Join(c.Aliases, ",") }},
-		{"REASON", false, reasonCell},
+		{"ALIASES", true, func(c control.Controller) string { return strings.Join(c.Aliases, ",") }},
+		{"REASON", true, reasonCell},
 	}
 }
 

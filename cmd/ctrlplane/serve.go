@@ -188,7 +188,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	o := live.Options{Ephemeral: v.up.ephemeral, Warnings: v.warningsSoFar}
+	o := live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar}
 	if v.operator != nil {
 		o.Ephemeral, o.Output = true, v.operator // without the operator's sources there is no use in leaving it running
 		o.Out = v.operator.events()

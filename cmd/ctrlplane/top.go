@@ -18,6 +18,7 @@ import (
 type topCommand struct {
 	target  *target
 	ui      string
+	theme   string
 	metrics scrape.Options
 	web     webFlags
 }
@@ -60,6 +61,7 @@ same interventions. The link opens the page once; --web-public adds one for a cl
 	}
 	f, m := cmd.Flags(), &o.metrics
 	f.StringVar(&o.ui, "ui", "auto", uiFlagHelp)
+	f.StringVar(&o.theme, "theme", "auto", themeFlagHelp)
 	f.StringVar(&m.URL, "metrics", "", "URL of a process that serves workqueue_* metrics")
 	f.StringVar(&m.TokenFile, "token-file", "", "file with a bearer token for --metrics")
 	f.StringVar(&m.CAFile, "ca-file", "", "file with the CA of the server certificate of --metrics")
@@ -75,11 +77,14 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTheme(o.theme); err != nil {
+		return err
+	}
 	src, after, err := o.openSource(ctx)
 	if err != nil {
 		return err
 	}
-	view := live.Options{Attached: true}
+	view := live.Options{Attached: true, Theme: o.theme}
 	end := func() error { return nil }
 	if plane, ok := src.(viewSource); ok {
 		page, err := o.pageSource(plane)

@@ -32,7 +32,7 @@ type upCommand struct {
 	merge         bool
 	detach        bool
 	from          string
-	ui            string
+	ui, theme     string
 	web           bool
 	showsTimings  bool
 	logFile       string
@@ -84,6 +84,7 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	cmd.Flags().BoolVar(&u.web, "web", false, "also serve a page for a projector on a loopback address; \"top --web\" has more options")
+	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
 	return cmd
 }
 
@@ -211,6 +212,9 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	l, err := parseViewMode(u.ui)
 	if err != nil {
+		return err
+	}
+	if err := checkTheme(u.theme); err != nil {
 		return err
 	}
 	v, closeDisplay := u.newSession(l)

@@ -25,6 +25,16 @@ const (
 
 const uiFlagHelp = "what to show: auto, plain, json or none; auto is the live view on a terminal, otherwise plain"
 
+const themeFlagHelp = "colours of the live view: auto, light, dark or mono; auto follows the background of the terminal"
+
+// checkTheme returns a usage error for an unknown value of --theme.
+func checkTheme(name string) error {
+	if err := live.CheckTheme(name); err != nil {
+		return usage.Errorf("--theme: %w", err)
+	}
+	return nil
+}
+
 // parseViewMode parses --ui. The live view needs a terminal as input and output.
 func parseViewMode(flag string) (viewMode, error) {
 	switch l := viewMode(flag); l {

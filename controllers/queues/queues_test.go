@@ -259,6 +259,56 @@ func TestFailingKeysAreCounted(t *testing.T) {
 	})
 }
 
+// Keys that are added again after an error are told from planned requeues, and a burst
+// that is over when a snapshot is taken is still its peak.
+func TestPlannedRequeuesAreNoErrorRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestController()
+		defer p.Close()
+		defer p.queue.ShutDown()
+		for _, key := range []string{"a", "b", "c"} {
+			p.queue.Add(key)
+		}
+		for _, failure := range []string{"", "no", ""} {
+			p.recorder.Do(func() {
+				key, _ := p.queue.Get()
+				p.queue.AddAfter(key, time.Hour)
+				p.recorder.RecordLog(&observe.Logged{Message: "Finished syncing"}, key, failure)
+				p.queue.Done(key)
+			})
+		}
+		if q, _ := p.snapshotOne(t); q.Retries != 3 || q.ErrorRetries != 1 || q.Depth != 0 || q.Peak != 3 {
+			t.Errorf("%d requeues, %d after errors, depth %d, peak %d", q.Retries, q.ErrorRetries, q.Depth, q.Peak)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if q, _ := p.snapshotOne(t); q.Peak != 3 {
+			t.Errorf("a second later: peak %d", q.Peak)
+		}
+		time.Sleep(2 * time.Second)
+		if q, _ := p.snapshotOne(t); q.Peak != 0 {
+			t.Errorf("three seconds later: peak %d", q.Peak)
+		}
+	})
+}
+
+// Who keeps a control plane from being settled is named, also if it has no work left.
+func TestLastActiveControllerIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestController()
+		defer p.Close()
+		defer p.queue.ShutDown()
+		p.recorder.Deliver(&observe.Delivered{Change: observe.Added, Object: deployment("web")}, func() {})
+		s, err := p.Snapshot(t.Context())
+		if err != nil || s.Process.Quiet || s.Process.LastActive != "web-controller" {
+			t.Errorf("right after an event: %+v, %v", s.Process, err)
+		}
+		time.Sleep(time.Second)
+		if s, err = p.Snapshot(t.Context()); err != nil || !s.Process.Quiet || s.Process.LastActive != "" {
+			t.Errorf("a second later: %+v, %v", s.Process, err)
+		}
+	})
+}
+
 // A controller that has stopped has no queues.
 func TestQueuesEndWithTheirController(t *testing.T) {
 	p := newTestController()

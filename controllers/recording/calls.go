@@ -36,6 +36,9 @@ type callRecorder struct {
 func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	call := DescribeRequest(req)
 	call.Began = time.Now()
+	if IsNewEvent(call) {
+		call.Event = describeSentEvent(req)
+	}
 	c.recorder.Call(call, func() {
 		resp, err = c.next.RoundTrip(req) //nolint:bodyclose // it is returned
 		call.Took = time.Since(call.Began)

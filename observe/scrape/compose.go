@@ -132,10 +132,14 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 		Work:       observe.Durations{Total: q.work.quantiles()},
 		Unfinished: toDuration(q.unfinished),
 		Longest:    toDuration(q.longest),
+
+		ErrorRetries: -1, // the metric counts planned requeues, too
 	}
+	result.Peak = result.Depth
 	if c != nil && c.workers > 0 {
 		result.Workers = int(toCount(c.workers))
 		result.InFlight = toCount(c.active)
+		result.ErrorRetries = toCount(c.failures)
 	}
 	return result
 }

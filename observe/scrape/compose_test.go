@@ -115,7 +115,7 @@ func TestUnknownNumbers(t *testing.T) {
 		return s
 	}
 	q := composeSnapshot(keepAll(bare(0), bare(5))).Queues[0]
-	want := observe.Queue{Name: "deployment", Depth: 3, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, Delayed: -1, AddRate: -1, DoneRate: -1, History: q.History}
+	want := observe.Queue{Name: "deployment", Depth: 3, InFlight: -1, Adds: -1, Gets: -1, Done: -1, Retries: -1, ErrorRetries: -1, Peak: 3, Delayed: -1, AddRate: -1, DoneRate: -1, History: q.History}
 	if diff := cmp.Diff(want, q); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -13,12 +13,31 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	if a == quit {
 		return m.requestQuit()
 	}
-	if m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce) {
+	switch {
+	case a == copySelected:
+		return m.copySelection()
+	case a == slower, a == faster:
+		return m.changeSpeed(a)
+	case a == stepOnce && canStepKey(m):
+		return m.stepKey()
+	case m.overlay == textOverlay && (a == showTrace || a == showWhy):
+		return m.tellStory(a)
+	case m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce):
 		return m.performInOverlay(a), nil
 	}
 	switch a {
 	case pauseResume, stepOnce, stopStart:
 		return m.requestIntervention(a)
+	case showTrace, showWhy:
+		return m.tellStory(a)
+	case toggleYAML:
+		return m.showYAML(), nil
+	case browse:
+		if m.browser == nil {
+			m.message = "this source has no objects: it provides metrics only"
+			break
+		}
+		m.typingKind, m.kindInput = true, ""
 	case showStep:
 		if m.stepped == nil {
 			m.message = "no step to show: this view has not released a write yet"
@@ -46,7 +65,7 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	case toggleAll:
 		m.showAll = !m.showAll
 		m = m.restartStreams()
-	case sortLeft, sortRight, sortReverse, toggleIdle:
+	case sortLeft, sortRight, sortReverse, toggleIdle, toggleInternal:
 		m = m.changeSort(a)
 	default:
 		m = m.updateScreen(a)
@@ -60,6 +79,7 @@ func (m model) updateScreen(a action) model {
 	switch a {
 	case switchPane:
 		s.focus = upperPane + feedPane - s.focus
+		s.feed.following = true // a feed that is left is not read any more
 	case growUpper:
 		s.upperShare = min(s.upperShare+10, 90)
 	case growFeed:
@@ -75,15 +95,13 @@ func (m model) updateScreen(a action) model {
 			return m
 		}
 		s.feed = s.feed.toggleFollow(m.screenAreas().feed.h - 1)
-	case toggleYAML:
-		s.yaml = !s.yaml
 	}
 	return m.withCurrentScreen(s)
 }
 
 // requestQuit quits the view, or asks whether to stop the control plane as well.
 func (m model) requestQuit() (model, tea.Cmd) {
-	if m.attached || m.ephemeral {
+	if m.attached {
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
 	}
@@ -108,7 +126,16 @@ func (m model) answerQuit(key string) (model, tea.Cmd) {
 
 func (m model) performInOverlay(a action) model {
 	switch a {
-	case back, help, showWarnings, showStep, open:
+	case open:
+		if m.overlay == textOverlay {
+			return m.openSubject()
+		}
+		m.overlay = noOverlay
+	case toggleYAML:
+		if m.overlay == textOverlay && m.text.object != nil {
+			return m.openSubject().showYAML()
+		}
+	case back, help, showWarnings, showStep:
 		m.overlay = noOverlay
 	default:
 		lines := len(m.overlayLines(m.width))
@@ -136,6 +163,28 @@ func (m model) editFilter(msg tea.KeyPressMsg) model {
 		return m.appendToFilter(words.StripControls(msg.Text))
 	}
 	return m
+}
+
+// showYAML shows or hides the YAML of the selected object, on its page.
+func (m model) showYAML() model {
+	s := m.currentScreen()
+	o := m.selectedObject()
+	switch {
+	case m.inspector == nil:
+		m.message = "this source has no objects"
+		return m
+	case o == nil:
+		m.message = "no object is selected: select a line of Activity with one, or type : and a kind"
+		return m
+	case s.kind == objectScreen && s.object == *o:
+		s.yaml = !s.yaml
+		s.focus = upperPane
+		return m.withCurrentScreen(s)
+	}
+	m = m.openObject(*o)
+	s = m.currentScreen()
+	s.yaml = true
+	return m.withCurrentScreen(s)
 }
 
 func (m model) appendToFilter(s string) model { return m.setFilter(m.activeFilter() + s) }
@@ -195,6 +244,8 @@ func (m model) changeSort(a action) model {
 		m.sort.reversed = !m.sort.reversed
 	case toggleIdle:
 		m.hideIdle = !m.hideIdle
+	case toggleInternal:
+		m.showInternal = !m.showInternal
 	}
 	return m.arrangeRows(true)
 }

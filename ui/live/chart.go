@@ -10,23 +10,32 @@ import (
 // historySamples is the maximum length of a queue's history, one sample per second.
 const historySamples = 60
 
-// depthBar draws a depth in at most w columns. The scale is logarithmic and fixed
-// (4095 keys fill the bar), so that a bar does not change when other queues grow.
-func (t *theme) depthBar(depth int64, w int) string {
-	const full = 12 // bits
-	if depth <= 0 || w <= 0 {
-		return ""
+// barScale returns a round number that is not less than the deepest queue.
+func barScale(deepest int64) int64 {
+	for scale := int64(10); ; scale *= 10 {
+		for _, n := range []int64{scale, 2 * scale, 5 * scale} {
+			if n >= deepest {
+				return n
+			}
+		}
 	}
-	share := min(1, math.Log2(float64(depth)+1)/full)
-	if t.ascii {
-		return strings.Repeat("#", max(1, int(share*float64(w))))
+}
+
+// depthBar draws a depth in w columns of a linear scale, and behind it up to which the
+// queue was filled in the last second. A key is always visible.
+func (t *theme) depthBar(depth, peak, scale int64, w int) line {
+	cells := func(n int64) int {
+		if n <= 0 {
+			return 0
+		}
+		return min(max(int((n*int64(w)+scale/2)/scale), 1), w)
 	}
-	eighths := max(1, int(share*float64(w)*8))
-	s := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
+	full, marked := cells(depth), cells(max(peak, depth))
+	return line{
+		{strings.Repeat(t.pickGlyph("█", "#"), full), accent},
+		{strings.Repeat(t.pickGlyph("░", "-"), marked-full), caution},
+		{spaces(w - marked), plain},
 	}
-	return s
 }
 
 // chartWidth returns the widest chart of one minute that fits w columns and has

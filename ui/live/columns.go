@@ -26,6 +26,8 @@ const (
 	colWork50
 	colWork99
 	colHistory
+	colNow
+	colRequeues
 )
 
 // column is a column of the table. Numbers and their headings are right-aligned.
@@ -43,22 +45,24 @@ type column struct {
 // the cells of columns without a cell function.
 func tableColumns() []column {
 	return []column{
-		{id: colController, heading: "CONTROLLER", min: 20, max: 44, dropOrder: 0, left: true, compare: compareName},
-		{id: colQueue, heading: "QUEUE", min: 12, max: 44, dropOrder: 8, left: true,
+		{id: colController, heading: "CONTROLLER", min: 18, max: 44, dropOrder: 0, left: true, compare: compareName},
+		{id: colQueue, heading: "QUEUE", min: 12, max: 44, dropOrder: 14, left: true,
 			compare: func(a, b row) int { return cmp.Compare(a.name, b.name) }},
-		{id: colState, heading: "STATE", min: 8, max: 8, dropOrder: 2, left: true,
+		{id: colState, heading: "STATE", min: 8, max: 8, dropOrder: 10, left: true,
 			compare: func(a, b row) int { return cmp.Compare(a.state, b.state) }},
 		intColumn(colDepth, "DEPTH", 5, 1, func(q *observe.Queue) int64 { return q.Depth }),
-		{id: colBar, min: 6, max: 12, dropOrder: 10, left: true},
-		{id: colInFlight, heading: "IN FLIGHT", min: 9, max: 9, dropOrder: 3, compare: compareDescending(queueInFlight), cell: inFlightCell},
-		rateColumn(colAdds, "ADDS/S", 5, func(q *observe.Queue) float64 { return q.AddRate }),
-		rateColumn(colDone, "DONE/S", 4, func(q *observe.Queue) float64 { return q.DoneRate }),
-		intColumn(colRetries, "RETRIES", 7, 7, func(q *observe.Queue) int64 { return q.Retries }),
-		durationColumn(colWait50, "WAIT p50", 12, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P50 }),
-		durationColumn(colWait99, "WAIT p99", 9, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
-		durationColumn(colWork50, "WORK p50", 13, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
-		durationColumn(colWork99, "WORK p99", 11, func(q *observe.Queue) time.Duration { return q.Work.Recent.P99 }),
-		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 6, left: true},
+		{id: colBar, min: 10, max: 40, dropOrder: 2, left: true},
+		{id: colInFlight, heading: "IN FLIGHT", min: 9, max: 9, dropOrder: 3, compare: func(a, b row) int { return -cmp.Compare(a.inFlight(), b.inFlight()) }},
+		rateColumn(colAdds, "ADDS/S", 9, func(q *observe.Queue) float64 { return q.AddRate }),
+		rateColumn(colDone, "DONE/S", 6, func(q *observe.Queue) float64 { return q.DoneRate }),
+		intColumn(colRetries, "RETRIES", 7, 5, func(q *observe.Queue) int64 { return q.ErrorRetries }),
+		intColumn(colRequeues, "REQUEUES", 8, 11, plannedRequeues),
+		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P50 }),
+		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
+		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
+		durationColumn(colWork99, "WORK p99", 8, func(q *observe.Queue) time.Duration { return q.Work.Recent.P99 }),
+		{id: colNow, heading: "NOW", min: 26, max: 80, dropOrder: 4, left: true},
+		{id: colHistory, heading: "LAST MINUTE", min: 12, max: historySamples, dropOrder: 12, left: true},
 	}
 }
 
@@ -124,19 +128,25 @@ func durationColumn(id columnID, heading string, dropOrder int, of func(*observe
 // unknownNumber stands for a number that the source does not have, which is not 0.
 const unknownNumber = "?"
 
-func queueInFlight(q *observe.Queue) int64 { return q.InFlight }
+// plannedRequeues returns how many keys were added again although their sync succeeded.
+func plannedRequeues(q *observe.Queue) int64 {
+	if q.Retries < 0 || q.ErrorRetries < 0 {
+		return -1
+	}
+	return max(q.Retries-q.ErrorRetries, 0)
+}
 
 // inFlightCell shows 3/5 if three of five workers are processing a key.
-func inFlightCell(q *observe.Queue, t *theme) (string, style) {
+func (r row) inFlightCell(t *theme) (string, style) {
 	n, st := t.zeroMark(), faint
-	switch {
-	case q.InFlight < 0:
+	switch in := r.inFlight(); {
+	case in < 0:
 		n = unknownNumber
-	case q.InFlight > 0:
-		n, st = formatShort(q.InFlight), accent
+	case in > 0:
+		n, st = formatShort(in), accent
 	}
-	if q.Workers > 0 {
-		n += fmt.Sprintf("/%d", q.Workers)
+	if r.queue != nil && r.queue.Workers > 0 {
+		n += fmt.Sprintf("/%d", r.queue.Workers)
 	}
 	return n, st
 }
@@ -158,7 +168,7 @@ func placeColumns(all []column, w, longestController, longestQueue int) []placed
 	for i := range all {
 		switch c := &all[i]; c.id {
 		case colController:
-			c.min = min(max(longestController, c.min), max(w/4, c.min))
+			c.min = min(max(longestController, c.min), max(w*6/25, c.min))
 		case colQueue:
 			c.min = min(max(longestQueue, c.min), max(w/6, c.min))
 		}
@@ -183,13 +193,17 @@ func placeColumns(all []column, w, longestController, longestQueue int) []placed
 	}
 	grow(colController, longestController)
 	grow(colQueue, longestQueue)
+	grow(colNow, 36)
+	grow(colBar, 20)
 	for i := range out {
 		if c := &out[i]; c.id == colHistory {
 			more := chartWidth(c.w+spare) - c.w
 			c.w, spare = c.w+more, spare-more
 		}
 	}
-	grow(colBar, 12)
+	grow(colNow, 50)
+	grow(colBar, 40)
+	grow(colNow, 80)
 	x := 0
 	for i := range out {
 		out[i].x = x

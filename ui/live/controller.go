@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -20,7 +21,7 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 		m.addClientDetails(s, c)
 		for _, q := range m.snapshot.Queues {
 			if words.OneLine(q.Controller) == sc.controller {
-				m.addQueueDetails(s, &q)
+				m.addQueueDetails(s, &q, observe.Controller{})
 			}
 		}
 		return
@@ -30,12 +31,16 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 	if !ok {
 		s.addField("state", "?")
 	} else {
-		m.addControllerState(s, c)
+		m.addStateLine(s, c)
 	}
 	for _, q := range m.snapshot.Queues {
 		if words.OneLine(q.Controller) == sc.controller {
-			m.addQueueDetails(s, &q)
+			m.addQueueDetails(s, &q, c)
 		}
+	}
+	if ok {
+		s.addLine(nil)
+		m.addControllerTotals(s, c)
 	}
 	m.addSyncDetails(s, c, sc.feed)
 }
@@ -49,7 +54,7 @@ func (m model) findController(name string) (observe.Controller, bool) {
 	return observe.Controller{}, false
 }
 
-func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
+func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 	state := line{{words.OneLine(cmp.Or(c.State, "?")), stateStyle(c.State)}}
 	if c.Reason != "" {
 		state = append(state, span{": " + words.OneLine(c.Reason), plain})
@@ -58,6 +63,10 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}
+}
+
+// addControllerTotals adds what a controller watches and writes, and its counters.
+func (m model) addControllerTotals(s *detailBuilder, c observe.Controller) {
 	if len(c.Aliases) > 0 {
 		s.addField("aliases", words.OneLine(strings.Join(c.Aliases, ", ")))
 	}
@@ -85,7 +94,7 @@ func (m model) addControllerState(s *detailBuilder, c observe.Controller) {
 }
 
 // addQueueDetails adds the numbers of a queue and a chart of its last minute.
-func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
+func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue, c observe.Controller) {
 	const rows = 3
 	inFlight := formatKnown(q.InFlight)
 	if q.Workers > 0 {
@@ -95,15 +104,13 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 	s.addEntry("queue", 0, line{{words.OneLine(q.Name), strong}})
 	numbers := []string{
 		fmt.Sprintf("depth %s  in flight %s", formatKnown(q.Depth), inFlight),
-		fmt.Sprintf("adds %s/s  done %s/s  retries %s", formatKnownRate(q.AddRate), formatKnownRate(q.DoneRate), groupKnown(q.Retries)),
+		fmt.Sprintf("adds %s/s  done %s/s  retries %s", formatKnownRate(q.AddRate), formatKnownRate(q.DoneRate), groupKnown(q.ErrorRetries)),
 		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
 	}
-	switch {
-	case q.Delayed == 0:
-		numbers[1] += "  delayed 0"
-	case q.Delayed > 0:
-		numbers[1] += fmt.Sprintf("  delayed at most %s", formatShort(q.Delayed))
+	if planned := plannedRequeues(q); planned > 0 {
+		numbers[1] += fmt.Sprintf("  requeued as planned %s", ui.GroupDigits(planned))
 	}
+	m.addQueueBoxes(s, q, c)
 	chart := m.theme.depthChart(q.History, m.snapshot.Time.Unix(), chartWidth(s.w-labelWidth-8), rows)
 	var top int64
 	for _, h := range q.History {
@@ -117,13 +124,6 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue) {
 		for i, row := range chart {
 			s.addEntry("last minute", i, line{{row, accent}, {scale[i], faint}})
 		}
-	}
-	if len(q.Waiting) > 0 {
-		var names []string
-		for _, o := range q.Waiting {
-			names = append(names, "~"+objectName(o))
-		}
-		s.addField("waiting", strings.Join(names, ", "))
 	}
 }
 
@@ -155,12 +155,20 @@ func (m model) formatQuantiles(d observe.Durations) string {
 	return fmt.Sprintf("p50 %s p99 %s", formatDuration(d.Recent.P50, m.theme.ascii), formatDuration(d.Recent.P99, m.theme.ascii))
 }
 
+// hasQueue reports whether a queue of a controller is known.
+func (m model) hasQueue(controller string) bool {
+	return slices.ContainsFunc(m.snapshot.Queues, func(q observe.Queue) bool { return q.Controller == controller })
+}
+
 // addSyncDetails adds the running syncs, failing keys and latest syncs.
 func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 	tail := m.theme.ellipsis()
 	keyWidth := min(max(s.w/3, 16), 48)
 	if len(c.Running)+len(c.Failing) > 0 {
 		s.addLine(nil)
+	}
+	if m.hasQueue(c.Name) { // its page shows them in boxes
+		c.Running, c.Failing = nil, nil
 	}
 	for i, r := range c.Running {
 		s.addEntry("running", i, line{{alignLeft(formatKey(r.Key, r.KeyBasis), keyWidth, tail), accent},

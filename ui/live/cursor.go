@@ -10,12 +10,18 @@ func (m model) upperSize(a areas) (lines, h int) {
 	if onClients(m) {
 		return len(m.snapshot.Clients), max(a.upper.h-2, 1)
 	}
+	if onBrowser(m) {
+		return len(m.browsedItems()), max(a.upper.h-2, 1)
+	}
 	return len(m.pageDetails(a.upper.w - detailMargin)), max(a.upper.h-1, 1)
 }
 
 // rowIDAt returns the ID of a table row, which the cursor then follows; empty on
 // other screens.
 func (m model) rowIDAt(i int) string {
+	if items := m.browsedItems(); i < len(items) {
+		return items[i].Object.String()
+	}
 	if m.currentScreen().kind != queuesScreen || i >= len(m.rows) {
 		return ""
 	}
@@ -63,7 +69,7 @@ func (m model) openSelected() model {
 		if !ok || e.record.Event == nil {
 			return m
 		}
-		return m.openItem(describeRecord(e.record))
+		return m.openRecord(e.record)
 	}
 	n, h := m.upperSize(a)
 	i := s.view.clampToList(n, h).cursor
@@ -73,25 +79,16 @@ func (m model) openSelected() model {
 		return m.openController(m.rows[i].controller)
 	case s.kind == clientsScreen:
 		return m.openController(words.OneLine(m.snapshot.Clients[i].Name))
+	case s.kind == browserScreen:
+		item := m.browsedItems()[i]
+		m = m.openObject(item.Object)
+		opened := m.currentScreen()
+		opened.listed = &item
+		return m.withCurrentScreen(opened)
 	default:
 		if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
 			return m.openObject(*o)
 		}
 	}
 	return m
-}
-
-// openItem opens the object of a feed line or, if it has none, its controller.
-func (m model) openItem(i feedItem) model {
-	s := m.currentScreen()
-	switch {
-	case i.object != nil:
-		if s.kind == objectScreen && s.object.Same(*i.object) {
-			return m
-		}
-		return m.openObject(*i.object)
-	case s.kind == controllerScreen && s.controller == i.controller || i.controller == bootSource:
-		return m
-	}
-	return m.openController(i.controller)
 }

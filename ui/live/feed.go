@@ -92,7 +92,11 @@ func (m model) feedLines(w, h int) []string {
 	visible := s.feed.visibleEntries()
 	l := s.feed.viewportOf(visible, h-1)
 	focused := s.focus == feedPane
-	lines := []string{m.titleLine("Activity", m.feedState(visible, l, h-1), focused, w)}
+	stateStyle := faint
+	if !s.feed.following {
+		stateStyle = caution
+	}
+	lines := []string{m.styledTitleLine("Activity", m.feedState(visible, l, h-1), stateStyle, focused, w)}
 	if len(visible) == 0 {
 		return append(lines, m.theme.renderLine(styledLine("  "+m.emptyFeedText(s), faint), w, false))
 	}
@@ -120,9 +124,9 @@ func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 	f := m.currentScreen().feed
 	state := "following"
 	if !f.following {
-		state = "not following"
+		state = "HELD: f follows again"
 		if below := len(visible) - l.top - h; below > 0 {
-			state = ui.GroupDigits(below) + " newer below"
+			state = "HELD, " + ui.GroupDigits(below) + " newer below: f follows again"
 		}
 	}
 	if m.showAll {
@@ -153,13 +157,13 @@ func (m model) itemLine(i feedItem, w int) line {
 	if w < 72 {
 		stamp = "15:04:05"
 	}
-	who := min(max(w/5, 14), 30)
+	who := min(max(w/6, 13), 24)
 	l := line{
 		{i.at.In(m.zone).Format(stamp) + " ", faint},
 		{alignLeft(i.mark, 1, tail) + " ", i.textStyle()},
 	}
 	if m.currentScreen().kind != controllerScreen { // there, all lines have the same controller
-		l = append(l, span{alignLeft(i.controller, who, tail) + "  ", plain})
+		l = append(l, span{alignLeft(ui.ShortName(i.controller), who, tail) + "  ", plain})
 	}
 	l = append(l, span{alignLeft(i.verb, 6, tail) + "  ", i.verbStyle})
 	room := w - l.width()

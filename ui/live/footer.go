@@ -50,8 +50,14 @@ func (m model) footerLine(w int) line {
 	switch {
 	case m.askingQuit:
 		question := " Stop the control plane? "
-		if w < 70 {
-			question = " Stop it? "
+		if m.ephemeral {
+			question = " Stop it and lose " + m.lossText() + "? "
+		}
+		if room := w - len("[s]top  [l]eave it running  [esc] cancel"); textWidth(question) > room {
+			question = truncate(question, room-1, m.theme.ellipsis()) + " "
+			if !m.ephemeral {
+				question = " Stop it? "
+			}
 		}
 		return line{{question, strong}, {" [s]", highlight}, {"top  ", plain},
 			{"[l]", highlight}, {"eave it running  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
@@ -65,20 +71,55 @@ func (m model) footerLine(w int) line {
 		}
 		return line{{" " + verb + " " + m.confirming.controller + "?", strong}, {what + "  ", plain},
 			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	case m.typingKind:
+		l := line{{" :", highlight}, {m.kindInput + m.theme.pickGlyph("▏", "_"), plain}}
+		return joinJustified(l, styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint), w, m.theme.ellipsis())
 	case m.typingFilter:
 		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
 		return joinJustified(l, styledLine("enter apply  esc clear ", faint), w, m.theme.ellipsis())
 	}
 	fields := []headerField{}
+	for _, b := range m.hintedBindings() {
+		b.hint = m.hintFor(b)
+		fields = append(fields, hintField(b, len(fields)))
+	}
+	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
+}
+
+// hintedBindings returns the bindings that the footer shows: first those that apply to
+// what is selected here and now.
+func (m model) hintedBindings() (list []binding) {
+	var others []binding
 	for _, s := range keySections() {
 		for _, b := range s.bindings {
-			if b.hint != "" && (b.enabled == nil || b.enabled(m)) {
-				b.hint = m.hintFor(b)
-				fields = append(fields, hintField(b, len(fields)))
+			switch {
+			case b.hint == "" || b.enabled != nil && !b.enabled(m):
+			case m.isTimely(b.action):
+				list = append(list, b)
+			default:
+				others = append(others, b)
 			}
 		}
 	}
-	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
+	return append(list, others...)
+}
+
+// isTimely reports whether an action is likely what the user looks for now.
+func (m model) isTimely(a action) bool {
+	paused := m.stateOf(m.selectedController()) == statePaused
+	switch a {
+	case stepOnce, showStep:
+		return true
+	case pauseResume:
+		return paused
+	case faster, slower:
+		return speedIsSlow(m)
+	case toggleFollow:
+		return !m.currentScreen().feed.following
+	case showTrace, showWhy, toggleYAML:
+		return m.currentScreen().kind != queuesScreen || inFeed(m)
+	}
+	return false
 }
 
 // hintFor returns the hint of a key for the selected controller.

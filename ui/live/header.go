@@ -55,17 +55,9 @@ func (m model) headerLines(w, h int) []string {
 	if h == 1 || !m.hasSnapshot {
 		return lines
 	}
-	busy := styledLine(busyNames(p.Busy)+" ", faint)
-	if len(p.Busy) == 0 || p.Settled {
-		busy = nil
-	}
-	second := append(styledLine(" ", plain), joinFields(numbers, w-2, "  ")...)
-	switch room := w - second.width() - 4; {
-	case room < 12: // no controller name fits
-		busy = nil
-	case room < busy.width():
-		busy = append(busy.truncate(room-1, m.theme.ellipsis()), span{" ", plain})
-	}
+	// Who is busy matters more than the numbers, which make room.
+	busy := m.busyLine(p, w/2)
+	second := append(styledLine(" ", plain), joinFields(numbers, w-busy.width()-4, "  ")...)
 	return append(lines, m.theme.renderLine(joinJustified(second, busy, w, m.theme.ellipsis()), w, false))
 }
 
@@ -106,13 +98,47 @@ func (m model) hasChangedClient() bool {
 	})
 }
 
-func busyNames(names []string) string {
-	const shown = 2
-	s := words.OneLine(strings.Join(names[:min(len(names), shown)], ", "))
-	if more := len(names) - shown; more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
+// busyLine names the busy controllers with the keys that wait for each, as far as they
+// fit into w columns. Without work it names who was active a moment ago.
+func (m model) busyLine(p observe.Process, w int) line {
+	if p.Settled || p.State != "" && p.State != observe.Ready {
+		return nil
 	}
-	return s
+	if len(p.Busy) == 0 {
+		if p.LastActive == "" {
+			return nil
+		}
+		return styledLine(truncate(ui.ShortName(words.OneLine(p.LastActive)), w-14, m.theme.ellipsis())+" a moment ago ", faint)
+	}
+	var text string
+	for i, name := range p.Busy {
+		part := ui.ShortName(words.OneLine(name))
+		if depth := m.depthOf(name); depth > 0 {
+			part += " " + formatShort(depth)
+		}
+		if i > 0 {
+			part = ", " + part
+		}
+		more := ""
+		if rest := len(p.Busy) - i - 1; rest > 0 {
+			more = fmt.Sprintf(" +%d", rest)
+		}
+		if i > 0 && textWidth(text+part+more) > w-2 {
+			return line{{text, plain}, {fmt.Sprintf(" +%d ", len(p.Busy)-i), faint}}
+		}
+		text += part
+	}
+	return styledLine(truncate(text, w-1, m.theme.ellipsis())+" ", plain)
+}
+
+// depthOf returns how many keys wait for a controller.
+func (m model) depthOf(controller string) (depth int64) {
+	for i := range m.snapshot.Queues {
+		if q := &m.snapshot.Queues[i]; q.Controller == controller && !q.Parked && !q.Outside {
+			depth += max(q.Depth, 0)
+		}
+	}
+	return depth
 }
 
 // identityFields identifies the control plane.
@@ -148,6 +174,9 @@ func (m model) numberFields() []headerField {
 		requests = m.theme.zeroMark()
 	}
 	var fields []headerField // without what is unknown
+	if p.Speed != "" {
+		fields = append(fields, m.speedField(p.Speed))
+	}
 	if p.RequestRate >= 0 {
 		fields = append(fields, labelledField("API", alignRight(requests, 5, "")+"/s", 2))
 	}
@@ -165,6 +194,18 @@ func (m model) numberFields() []headerField {
 		fields = append(fields, labelledField("dropped records", ui.GroupDigits(d), 11))
 	}
 	return fields
+}
+
+// speedField shows the speed, and how many keys wait because of it.
+func (m model) speedField(s observe.Speed) headerField {
+	if s == observe.SpeedFull {
+		return headerField{line{{"speed ", faint}, {m.theme.plainSpeed(s), faint}}, 6}
+	}
+	text := m.theme.plainSpeed(s)
+	if n := m.waitingKeys(); n > 0 {
+		text += fmt.Sprintf(", %s %s", formatShort(int64(n)), map[bool]string{true: "key waits", false: "keys wait"}[n == 1])
+	}
+	return headerField{line{{"speed ", caution}, {text, caution}}, 1}
 }
 
 func labelledField(label, value string, dropOrder int) headerField {

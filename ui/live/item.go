@@ -27,9 +27,6 @@ const (
 // bootSource is shown in place of a controller for the steps of a start.
 const bootSource = "start"
 
-// ownSource is the controller of what the control plane itself says, as that it was restored.
-const ownSource = "ctrlplane"
-
 // feedItem is the content of a line of the feed.
 type feedItem struct {
 	at         time.Time
@@ -99,12 +96,26 @@ func (i *feedItem) setCall(e *observe.Called) {
 		i.status = "none"
 	}
 	i.note = words.OneLine(e.Error)
+	if e.Event != nil && !e.Failed() {
+		i.setKubernetesEvent(e.Event)
+		return
+	}
 	switch {
 	case e.Conflict:
 		i.mark = markConflict
 	case e.Failed():
 		i.mark = markBad
 	}
+}
+
+// setKubernetesEvent shows an Event as what it says, rather than as a call.
+func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
+	i.verb, i.verbStyle, i.status, i.took = "event", plain, "", 0
+	if e.IsWarning() {
+		i.verb, i.verbStyle = "WARN", caution
+	}
+	i.subject = words.OneLine(e.Reason + " " + e.Regarding.String() + ": " + e.Note)
+	i.object = openableObject(e.Regarding)
 }
 
 func (i *feedItem) setSync(e *observe.Synced) {

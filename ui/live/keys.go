@@ -28,6 +28,7 @@ const (
 	toggleAll
 	toggleFollow
 	toggleIdle
+	toggleInternal
 	sortLeft
 	sortRight
 	sortReverse
@@ -41,6 +42,12 @@ const (
 	showStep
 	stopStart
 	openPage
+	showTrace
+	showWhy
+	browse
+	copySelected
+	slower
+	faster
 	help
 	quit
 	stopNow
@@ -64,9 +71,11 @@ type keySection struct {
 
 func onClients(m model) bool   { return m.currentScreen().kind == clientsScreen }
 func hasClients(m model) bool  { return len(m.snapshot.Clients) > 0 && onQueues(m) }
+func onBrowser(m model) bool   { return m.currentScreen().kind == browserScreen }
+func canBrowse(m model) bool   { return m.browser != nil }
+func hasObject(m model) bool   { return m.selectedObject() != nil }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
-func onObject(m model) bool    { return m.currentScreen().kind == objectScreen && m.inspector != nil }
 func canOpen(m model) bool     { return inFeed(m) || m.currentScreen().kind != controllerScreen }
 func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
 func hasWarnings(m model) bool { return len(m.warnings) > 0 }
@@ -93,7 +102,7 @@ func keySections() []keySection {
 			{pageUp, []string{"ctrl+b", "pgup"}, "move up one page", "", nil},
 			{toTop, []string{"g", "home"}, "go to the top", "", nil},
 			{toEnd, []string{"G", "end"}, "go to the end; in Activity: follow it", "", nil},
-			{open, []string{"enter"}, "open the controller or object", "open", canOpen},
+			{open, []string{"enter"}, "open it; in Activity: the line in full", "open", canOpen},
 			{back, []string{"esc"}, "clear the filter, or go back", "back", onPage},
 			{switchPane, []string{"tab"}, "switch between upper pane and Activity", "pane", nil},
 			{growUpper, []string{"+", "="}, "enlarge the upper pane", "", nil},
@@ -104,16 +113,28 @@ func keySections() []keySection {
 			{freeze, []string{"space"}, "freeze the screen, or resume updates", "freeze", nil},
 			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
-			{toggleYAML, []string{"y"}, "show or hide the YAML of an object", "YAML", onObject},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
 			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
-			{showWarnings, []string{"w"}, "show all warnings", "warnings", hasWarnings},
+			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
+			{showWarnings, []string{"W"}, "show all warnings", "warnings", hasWarnings},
+		}},
+		{"Objects", []binding{
+			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
+			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasObject},
+			{showWhy, []string{"w"}, "why: what led to the object", "why", hasObject},
+			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasObject},
+		}},
+		{"Speed of everything", []binding{
+			{slower, []string{"["}, "slower: 1/2, 1/5, 1/10, step by step", "slower", canGoSlower},
+			{faster, []string{"]"}, "faster", "faster", canGoFaster},
+			{stepOnce, []string{"s"}, "step by step: release the next key", "next key", canStepKey},
 		}},
 		{"Queues", []binding{
 			{sortLeft, []string{"<"}, "sort by the previous column", "", nil},
 			{sortRight, []string{">"}, "sort by the next column", "sort", onQueues},
 			{sortReverse, []string{"r", "S"}, "reverse the sort order", "", nil},
 			{toggleIdle, []string{"i"}, "hide or show idle queues", "hide idle", onQueues},
+			{toggleInternal, []string{"I"}, "show or hide internal queues", "internal", onQueues},
 		}},
 		{"Controllers and clients", []binding{
 			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
@@ -158,6 +179,8 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 		return m.answerConfirmation(key)
 	case m.typingFilter:
 		return m.editFilter(msg), nil
+	case m.typingKind:
+		return m.editKind(msg)
 	}
 	return m.performAction(actionFor(key))
 }

@@ -56,6 +56,8 @@ func (m model) screenAreas() areas {
 	switch {
 	case onClients(m):
 		needs = len(m.snapshot.Clients) + 2
+	case onBrowser(m):
+		needs = max(len(m.browsedItems()), 8) + 2
 	case !onQueues(m):
 		needs = len(m.pageDetails(m.width-detailMargin)) + 1
 	}

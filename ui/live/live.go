@@ -34,12 +34,14 @@ type Options struct {
 	// Source provides the data. If it implements observe.Inspector, the view shows
 	// objects; if it implements control.Interventions, the view can pause, step,
 	// stop and start controllers; if it is a ClientIntervener, it can pause and step
-	// clients.
+	// clients; if it is a SpeedController, it can slow everything down; if it is a
+	// Browser, it can list objects with their health.
 	Source  observe.Source
 	Environ []string // in the form of os.Environ
 	NoColor bool
+	Theme   string // one of Themes; empty = auto
 
-	Ephemeral bool // quitting stops the control plane without a question
+	Ephemeral bool // stopping the control plane loses its data
 	Attached  bool // the control plane belongs to another process: quitting keeps it running
 
 	// Purpose describes a controller in two sentences; may be nil.
@@ -75,7 +77,7 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 	}
 	if f, ok := o.Out.(*os.File); ok {
 		mode := ui.Detect(f, o.Environ)
-		m = m.withTheme(newTheme(mode.Color && !o.NoColor, true, mode.ASCII))
+		m = m.withPalette(func(p *palette) { p.color, p.ascii = mode.Color && !o.NoColor, mode.ASCII })
 	}
 	if !m.theme.color {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
@@ -128,6 +130,18 @@ func (m model) leaveUnasked() Leave {
 	return Stop
 }
 
+func speedOf(s observe.Source) control.SpeedControl {
+	if c, ok := s.(SpeedController); ok {
+		return c.SpeedControl()
+	}
+	return nil
+}
+
+func browserOf(s observe.Source) Browser {
+	b, _ := s.(Browser)
+	return b
+}
+
 // newModel returns the view before its first pull.
 func newModel(ctx context.Context, o Options) model {
 	inspector, _ := o.Source.(observe.Inspector)
@@ -138,11 +152,13 @@ func newModel(ctx context.Context, o Options) model {
 	}
 	m := model{
 		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions, clientInterventions: inClients,
-		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
+		speed: speedOf(o.Source), browser: browserOf(o.Source), purpose: o.Purpose, warn: o.Warnings,
+		page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
-		theme: newTheme(!o.NoColor, true, false), zone: time.Local,
+		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local,
 		pulling: true, // Init starts the first pull
 	}
+	m.theme = m.palette.theme()
 	first := m.newScreen(queuesScreen)
 	first.feed.stream, m = m.newStream(first)
 	m.screens = []screen{first}

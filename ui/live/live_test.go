@@ -41,7 +41,7 @@ func TestRunEndsByKey(t *testing.T) {
 		keys string
 		want Leave
 	}{
-		{Options{Ephemeral: true}, "q", Stop},
+		{Options{Ephemeral: true}, "qs", Stop},
 		{Options{Attached: true}, "q", KeepRunning},
 		{Options{}, "ql", KeepRunning},
 		{Options{}, "\x03", Stop},

@@ -21,6 +21,8 @@ type model struct {
 	inspector           observe.Inspector     // nil if the source has no objects
 	interventions       control.Interventions // nil if the source does not support them
 	clientInterventions control.Interventions // the same for those in clients
+	speed               control.SpeedControl  // nil if the source does not support it
+	browser             Browser               // nil if the source cannot list objects
 	purpose             func(string) string
 	warn                func() []string
 	page                func() (string, error) // nil if there is none
@@ -28,6 +30,7 @@ type model struct {
 	zone                *time.Location
 
 	// The terminal.
+	palette       palette
 	theme         *theme
 	width, height int
 
@@ -37,6 +40,7 @@ type model struct {
 	hasSnapshot  bool
 	pulling      bool
 	inspecting   bool
+	browsing     bool
 	pullStarted  time.Time // of the current pull
 	retryAt      time.Time // earliest time of the next pull
 	pullError    string    // of the last pull; empty if it succeeded
@@ -47,30 +51,36 @@ type model struct {
 	output outputPane
 
 	// Display settings.
-	rows       []row     // ordered and filtered
-	idleHidden int       // rows that match the filter and are hidden because they are idle
-	order      []string  // IDs of all rows
-	totals     rowTotals // over all rows
-	arrangedAt time.Time
-	sort       sortOrder
-	hideIdle   bool
-	showAll    bool // with reads and resyncs
-	frozen     bool
-	screens    []screen // the last is shown; esc goes back
+	rows         []row     // ordered and filtered
+	idleHidden   int       // rows that match the filter and are hidden because they are idle
+	order        []string  // IDs of all rows
+	totals       rowTotals // over all rows
+	arrangedAt   time.Time
+	sort         sortOrder
+	hideIdle     bool
+	showInternal bool // also the API server's own queues
+	showAll      bool // with reads and resyncs
+	frozen       bool
+	screens      []screen // the last is shown; esc goes back
 
 	// Input state.
 	askingQuit   bool // the quit question is open
 	typingFilter bool
+	typingKind   bool // of the objects to list
+	kindInput    string
 	confirming   *confirmation // open stop or start question; nil if none
 	overlay      overlay
 	overlayView  viewport
-	message      string // response to the last key
-	clicked      string // what a second click on it opens
+	text         *textView // of textOverlay
+	message      string    // response to the last key
+	clicked      string    // what a second click on it opens
 
 	// Interventions.
-	inProgress string       // the running intervention, other than a step; empty if none
-	stepping   bool         // a step is in progress
-	stepped    *steppedView // the last step; nil if none
+	inProgress   string        // the running intervention, other than a step; empty if none
+	stepping     bool          // a step is in progress
+	settingSpeed observe.Speed // what is being set; empty if nothing
+	steppingKey  bool          // the step of a key is in progress
+	stepped      *steppedView  // the last step; nil if none
 
 	streams int // last stream ID
 	leave   Leave
@@ -84,6 +94,7 @@ const (
 	helpOverlay
 	warningsOverlay
 	stepOverlay
+	textOverlay
 )
 
 // pane is a half of the screen.
@@ -101,6 +112,7 @@ const (
 	controllerScreen
 	objectScreen
 	clientsScreen
+	browserScreen
 )
 
 // screen is the content of the terminal: in the upper pane the queues, the clients, a
@@ -116,6 +128,10 @@ type screen struct {
 	stale        bool // there are newer records of the object
 	yaml         bool // show the manifest
 	manifest     []line
+	listed       *ListedObject // the object's health, if it was opened from a list
+	browsed      string        // the kind, of browserScreen
+	listing      *Listing      // nil before the first response
+	browsedAt    time.Time
 
 	view       viewport // of the upper pane
 	pickedRow  string   // ID of the row that the cursor follows

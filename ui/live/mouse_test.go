@@ -35,7 +35,7 @@ func TestClickSelectsThenOpens(t *testing.T) {
 	if m.currentScreen().focus != feedPane || m.currentScreen().feed.following {
 		t.Error("a click did not select a line of the feed")
 	}
-	m = clickAt(t, m, 10, feed.y+3)
+	m = pressKeys(t, clickAt(t, m, 10, feed.y+3), "enter")
 	if got := m.currentScreen(); got.kind != objectScreen {
 		t.Errorf("the second click opened screen %d", got.kind)
 	}

@@ -25,6 +25,11 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	if found.Gone {
 		s.addEntry("", 0, styledLine("the object does not exist now", caution))
 	}
+	if l := sc.listed; l != nil {
+		_, st := healthMark(l.Health)
+		s.addEntry("health", 0, styledLine(words.OneLine(l.Health)+" when it was listed", st))
+		s.addField("reason", words.OneLine(l.Reason))
+	}
 	o := found.Object
 	s.addField("resource", words.OneLine(groupResource(o)))
 	s.addField("uid", words.OneLine(o.UID))
@@ -32,7 +37,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	m.addLinks(s, "dependents", found.Dependents)
 	if !sc.yaml {
 		if found.YAML != "" {
-			s.addEntry("YAML", 0, line{{"press ", faint}, {"y", strong}, {" to show", faint}})
+			s.addEntry("YAML", 0, line{{"press ", faint}, {"e", strong}, {" to show", faint}})
 		}
 		return
 	}

@@ -21,6 +21,8 @@ func (m model) overlayScreen() []string {
 		title = "Warnings"
 	case stepOverlay:
 		title = truncate(m.stepped.title, m.width-12, m.theme.ellipsis())
+	case textOverlay:
+		title = truncate(words.OneLine(m.text.title), m.width-12, m.theme.ellipsis())
 	}
 	lines := []string{m.titleLine(title, state, true, m.width)}
 	for i := l.top; i < len(all) && i < l.top+h; i++ {
@@ -31,15 +33,40 @@ func (m model) overlayScreen() []string {
 	if m.overlay == stepOverlay && canStep(m) {
 		keys = append(keys, span{"  s", strong}, span{" step", faint})
 	}
+	if m.overlay == textOverlay {
+		keys = m.textKeys(keys)
+	}
+	if m.message != "" {
+		keys = styledLine(" "+m.message, caution)
+	}
 	return append(lines, m.theme.renderLine(keys, m.width, false))
+}
+
+// textKeys are the keys for what a text is about.
+func (m model) textKeys(keys line) line {
+	add := func(key, what string) { keys = append(keys, span{"  " + key, strong}, span{" " + what, faint}) }
+	switch {
+	case m.text.object != nil:
+		add("enter", "open "+truncate(objectName(*m.text.object), 30, m.theme.ellipsis()))
+		add("t", "trace")
+		add("w", "why")
+		add("e", "YAML")
+	case m.text.owner != "":
+		add("enter", "open "+ui.ShortName(m.text.owner))
+	}
+	add("y", "copy")
+	return keys
 }
 
 // overlayHeight returns the number of rows between title and footer.
 func (m model) overlayHeight() int { return max(m.height-2, 1) }
 
 func (m model) overlayLines(w int) []line {
-	if m.overlay == stepOverlay {
+	switch m.overlay {
+	case stepOverlay:
 		return m.stepped.diff
+	case textOverlay:
+		return m.text.lines(m, w)
 	}
 	if m.overlay == warningsOverlay {
 		var lines []line
@@ -117,10 +144,13 @@ func (m model) markLines() []line {
 		explain(cut, "truncated, or not shown"),
 		nil,
 		styledLine(" Columns", strong),
-		explain("DEPTH", "keys waiting; the bar is logarithmic"),
+		explain("DEPTH", "keys waiting, and a linear bar"),
 		explain("IN FLIGHT", "keys being processed / workers"),
 		explain("ADDS/S DONE/S", "keys added and finished, last 5 s"),
-		explain("RETRIES", "keys requeued after a failure"),
+		explain(m.theme.pickGlyph("██░░", "##--"), "depth now, and the peak of the last second"),
+		explain("NOW", "what it works on, or what is wrong"),
+		explain("RETRIES", "keys queued again after an error"),
+		explain("REQUEUES", "keys queued again as planned"),
 		explain("WAIT", "time in the queue, last minute"),
 		explain("WORK", "time to process a key, last minute"),
 		explain("LAST MINUTE", "depth over time, each row has its scale"),

@@ -122,6 +122,10 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 		m.inspecting = true
 		cmds = append(cmds, m.inspectCmd(m.currentScreen().object))
 	}
+	if m.needsBrowsing() {
+		m.browsing = true
+		cmds = append(cmds, m.browseCmd(m.currentScreen().browsed))
+	}
 	if m.pullStarted.IsZero() {
 		m.pullStarted = now
 	}
@@ -147,6 +151,9 @@ func (m model) applyPull(p pullResult) model {
 			p.pages = nil
 		}
 		m.snapshot, m.hasSnapshot, m.held = *s, true, p.held
+		if m.settingSpeed != "" {
+			m.snapshot.Process.Speed = m.settingSpeed
+		}
 		m = m.arrangeRows(false)
 	}
 	if len(p.pages) == 0 {

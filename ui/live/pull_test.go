@@ -120,7 +120,7 @@ func TestFrozenViewPullsNothing(t *testing.T) {
 	if !m.neededPull().isEmpty() {
 		t.Errorf("a frozen view pulls %+v", m.neededPull())
 	}
-	m = pressKeys(t, m, "tab", "enter")
+	m = pressKeys(t, m, "tab", "enter", "enter")
 	if w := m.neededPull(); w.snapshot || len(w.queries) != 1 {
 		t.Errorf("a page opened in a frozen view pulls %+v", w)
 	}
@@ -159,7 +159,7 @@ func TestRestoreIsShown(t *testing.T) {
 
 func TestInspectionErrorIsShown(t *testing.T) {
 	source := &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
-	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter")
+	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter", "enter")
 	source.err = errors.New("forbidden")
 	object := m.currentScreen().object
 	m = sendMsgs(t, m, inspectResult{object: object, err: source.err})

@@ -9,13 +9,16 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // row is a row of the table: a queue, or a controller without a queue.
 type row struct {
 	controller, name, state string
-	queue                   *observe.Queue // nil for a controller without a queue
-	shared                  bool           // the controller has several queues
+	queue                   *observe.Queue      // nil for a controller without a queue
+	info                    *observe.Controller // nil if the controller is unknown
+	shared                  bool                // the controller has several queues
+	internal                bool                // not shown unless the user asks for it
 }
 
 // States of controllers; see also statePaused.
@@ -31,23 +34,57 @@ func (r row) id() string { return r.controller + "\x00" + r.name }
 // its rates), any work.
 func (r row) isActive() bool {
 	q := r.queue
-	return q != nil && (q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0)
+	if q == nil {
+		return r.inFlight() > 0
+	}
+	return q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0
+}
+
+// inFlight returns how many keys are being worked on; -1 if unknown.
+func (r row) inFlight() int64 {
+	if r.queue != nil {
+		return r.queue.InFlight
+	}
+	if r.info != nil {
+		return int64(len(r.info.Running))
+	}
+	return 0
+}
+
+// peak returns the highest depth lately.
+func (r row) peak() int64 {
+	if r.queue == nil {
+		return 0
+	}
+	return max(r.queue.Depth, r.queue.Peak, 0)
 }
 
 // loadLevel returns a coarse load, so that rows do not swap places for a single key.
 func (r row) loadLevel() int {
-	if r.queue == nil {
-		return 0
+	load := r.peak() + max(0, r.inFlight())
+	if r.queue != nil {
+		load += int64(max(0, r.queue.DoneRate))
 	}
-	return bits.Len64(uint64(max(0, r.queue.Depth))) + bits.Len64(uint64(max(0, r.queue.DoneRate)))
+	return bits.Len64(uint64(load))
 }
+
+// isBusy reports whether the row belongs to the top of the table. A single key of a
+// controller that few people know does not count.
+func (r row) isBusy() bool {
+	level := r.loadLevel()
+	return level > 1 || level == 1 && (r.familiarity() < unfamiliar || r.state == "")
+}
+
+func (r row) familiarity() int { return ui.Familiarity(r.controller) }
+
+var unfamiliar = ui.Familiarity("")
 
 // groupRank returns the position of the row's group in the default order.
 func (r row) groupRank() int {
 	switch {
-	case r.isActive():
+	case r.isBusy():
 		return 0
-	case r.state == stateFailed, r.state == statePaused:
+	case r.state == stateFailed, r.state == statePaused, r.info != nil && len(r.info.Failing) > 0:
 		return 1
 	case r.state == stateOff:
 		return 3
@@ -56,7 +93,8 @@ func (r row) groupRank() int {
 }
 
 func compareActivity(a, b row) int {
-	return cmp.Or(cmp.Compare(a.groupRank(), b.groupRank()), -cmp.Compare(a.loadLevel(), b.loadLevel()), compareName(a, b))
+	return cmp.Or(cmp.Compare(a.groupRank(), b.groupRank()), -cmp.Compare(a.loadLevel(), b.loadLevel()),
+		cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
 }
 
 func compareName(a, b row) int {
@@ -65,52 +103,97 @@ func compareName(a, b row) int {
 
 // rowsOf returns a row for every queue and every controller without a queue.
 func rowsOf(s observe.Snapshot) []row {
-	states := make(map[string]string, len(s.Controllers))
-	for _, c := range s.Controllers {
-		states[c.Name] = c.State
+	infos := make(map[string]*observe.Controller, len(s.Controllers))
+	for i := range s.Controllers {
+		infos[s.Controllers[i].Name] = &s.Controllers[i]
 	}
-	queues := map[string]int{}
-	for _, q := range s.Queues {
+	queues, mains := map[string]int{}, map[string]*observe.Queue{}
+	for i := range s.Queues {
+		q := &s.Queues[i]
 		queues[q.Controller]++
+		if main := mains[q.Controller]; main == nil || main.Parked && !q.Parked || main.Parked == q.Parked && q.Adds > main.Adds {
+			mains[q.Controller] = q
+		}
 	}
 	rows := make([]row, 0, len(s.Queues)+len(s.Controllers))
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		rows = append(rows, row{
-			controller: words.OneLine(q.Controller), name: words.OneLine(q.Name), state: words.OneLine(states[q.Controller]),
-			queue: q, shared: queues[q.Controller] > 1,
-		})
+		r := row{
+			controller: words.OneLine(q.Controller), name: words.OneLine(q.Name), queue: q, info: infos[q.Controller],
+			shared: queues[q.Controller] > 1,
+		}
+		if r.info != nil {
+			r.state = words.OneLine(r.info.State)
+		}
+		// Of a controller's queues without work one is enough, unless their owner is unknown.
+		r.internal = ui.IsInternal(q.Controller) || q.Controller != "" && q != mains[q.Controller] && !r.isActive() && r.peak() == 0
+		rows = append(rows, r)
 	}
-	for _, c := range s.Controllers {
-		if queues[c.Name] == 0 {
-			rows = append(rows, row{controller: words.OneLine(c.Name), state: words.OneLine(c.State)})
+	shown := map[string]int{}
+	for _, r := range rows {
+		if !r.internal {
+			shown[r.controller]++
+		}
+	}
+	for i := range rows { // an idle secondary queue needs no name to tell it apart
+		rows[i].shared = shown[rows[i].controller] > 1 || rows[i].shared && rows[i].internal
+	}
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; queues[c.Name] == 0 {
+			rows = append(rows, row{controller: words.OneLine(c.Name), state: words.OneLine(c.State), info: c, internal: ui.IsInternal(c.Name)})
 		}
 	}
 	return rows
 }
 
-// rowTotals aggregates all rows.
-type rowTotals struct {
-	queues, active, failed int
-	controllerWidth        int // of the widest name
-	queueWidth             int
+// label returns the row's name: the controller, and the queue if there are several.
+func (r row) label() string {
+	switch queue := ui.ShortQueue(r.controller, r.name); {
+	case r.controller == "":
+		return "? " + r.name
+	case (r.shared || ui.IsInternal(r.controller)) && queue != "":
+		return ui.ShortName(r.controller) + " " + queue
+	}
+	return ui.ShortName(r.controller)
 }
 
-func totalsOf(rows []row) rowTotals {
+// rowTotals aggregates all rows.
+type rowTotals struct {
+	shown, busy, failed int // of the rows that are not internal
+	internal            int
+	labelWidth          int // of the widest name
+	queueWidth          int
+	scale               int64 // of the depth bars
+}
+
+// scaleSeconds is how long a deep queue keeps the scale of the depth bars.
+const scaleSeconds = 15
+
+func totalsOf(rows []row, withInternal bool) rowTotals {
 	var t rowTotals
+	var deepest int64
 	for _, r := range rows {
-		t.controllerWidth = max(t.controllerWidth, textWidth(r.controller))
-		t.queueWidth = max(t.queueWidth, textWidth(r.name))
-		if r.queue != nil {
-			t.queues++
+		if r.internal && !withInternal {
+			t.internal++
+			continue
 		}
-		if r.isActive() {
-			t.active++
+		t.shown++
+		t.labelWidth = max(t.labelWidth, textWidth(r.label()))
+		t.queueWidth = max(t.queueWidth, textWidth(r.name))
+		deepest = max(deepest, r.peak())
+		if r.queue != nil {
+			for _, s := range r.queue.History[max(len(r.queue.History)-scaleSeconds, 0):] {
+				deepest = max(deepest, s.Depth)
+			}
+		}
+		if r.isBusy() {
+			t.busy++
 		}
 		if r.state == stateFailed {
 			t.failed++
 		}
 	}
+	t.scale = barScale(deepest)
 	return t
 }
 
@@ -154,8 +237,8 @@ func (m model) arrangeRows(force bool) model {
 	}
 	if keep {
 		slices.SortFunc(all, func(a, b row) int { return cmp.Compare(place[a.id()], place[b.id()]) })
-		idle := slices.IndexFunc(all, func(r row) bool { return !r.isActive() })
-		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], row.isActive)
+		idle := slices.IndexFunc(all, func(r row) bool { return !r.isBusy() })
+		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], row.isBusy)
 	}
 	if !keep {
 		slices.SortFunc(all, m.sort.compareFunc())
@@ -166,10 +249,11 @@ func (m model) arrangeRows(force bool) model {
 		m.arrangedAt = m.snapshot.Time
 	}
 	first := m.screens[0]
-	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all)
+	m.rows, m.idleHidden, m.totals = nil, 0, totalsOf(all, m.showInternal)
 	for _, r := range all {
 		switch {
 		case !r.matchesFilter(first.filter):
+		case r.internal && !m.showInternal && first.filter == "":
 		case m.hideIdle && !r.isActive():
 			m.idleHidden++
 		default:

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -61,11 +62,21 @@ func burstSnapshot() observe.Snapshot {
 	s.Process.Settled, s.Process.RequestRate, s.Process.CPUPercent = false, 1432, 173
 	s.Process.Busy = []string{"deployment-controller", "replicaset-controller", "endpointslice-controller"}
 	s.Process.EtcdRevision, s.Process.EtcdBytes, s.Journal.Dropped = 9876, 24_400_000, 1234
+	for i := range s.Controllers {
+		c := &s.Controllers[i]
+		if slices.Contains(s.Process.Busy, c.Name) {
+			c.Running = []observe.RunningSync{
+				{Queue: queueNames(c.Name)[0], ID: 1, Key: "default/web-17", KeyBasis: observe.BasisLog, Since: testNow},
+				{Queue: queueNames(c.Name)[0], ID: 2, Key: "default/web-18", KeyBasis: observe.BasisLog, Since: testNow},
+			}
+		}
+	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		switch q.Name {
 		case "deployment":
-			q.Depth, q.InFlight, q.AddRate, q.DoneRate, q.Retries = 312, 5, 241.3, 180.25, 17
+			q.Peak = 402
+			q.Depth, q.InFlight, q.AddRate, q.DoneRate, q.Retries, q.ErrorRetries = 312, 5, 241.3, 180.25, 19, 17
 			q.Wait.Recent = observe.Quantiles{Count: 900, P50: 840 * time.Millisecond, P99: 2100 * time.Millisecond}
 			q.Work.Recent = observe.Quantiles{Count: 900, P50: 8200 * time.Microsecond, P99: 31 * time.Millisecond}
 			setRisingHistory(q, 500, 60)
@@ -111,7 +122,8 @@ func troubledSnapshot() observe.Snapshot {
 	}
 	for i := range s.Queues {
 		if q := &s.Queues[i]; q.Name == "job" {
-			q.InFlight, q.AddRate, q.DoneRate, q.Retries, q.Delayed = 1, 0.4, 0.4, 9, 2
+			q.InFlight, q.AddRate, q.DoneRate, q.Retries, q.ErrorRetries, q.Delayed = 1, 0.4, 0.4, 12, 9, 2
+			q.NextDue = testNow.Add(12 * time.Second)
 			q.Work.Recent = observe.Quantiles{Count: 9, P50: 3 * time.Millisecond, P99: 5 * time.Millisecond}
 			q.Wait.Recent = observe.Quantiles{Count: 9, P50: 30 * time.Microsecond, P99: 45 * time.Microsecond}
 			q.Longest = 2 * time.Second

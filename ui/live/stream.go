@@ -13,6 +13,9 @@ const (
 	pageLimit = 1000
 )
 
+// planeName is the name under which the control plane itself is recorded.
+const planeName = "ctrlplane"
+
 // feedEntry is a record, or a gap of missed records.
 type feedEntry struct {
 	id     uint64 // ascending
@@ -111,11 +114,11 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return (page || !e.IsRoutine()) && (e.IsWrite() || e.Failed())
+			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed())
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:
-			return page || e.Level >= levelError || e.Controller == ownSource
+			return page || e.Level >= levelError || e.Controller == planeName // a restore, the speed
 		case *observe.Delivered:
 			return page && e.Change != observe.Resynced
 		}

@@ -12,7 +12,7 @@ const tableMargin = 1
 
 // placedColumns returns the columns of the table at the current width.
 func (m model) placedColumns() []placedColumn {
-	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.controllerWidth, m.totals.queueWidth)
+	return placeColumns(tableColumns(), m.width-tableMargin, m.totals.labelWidth, m.totals.queueWidth)
 }
 
 // tableLines draws the table in w columns and h rows.
@@ -21,7 +21,7 @@ func (m model) tableLines(w, h int) []string {
 	focused := s.focus == upperPane
 	shown := m.placedColumns()
 	lines := []string{
-		m.titleLine("Queues", m.tableState(), focused, w),
+		m.titleLine("Controllers", m.tableState(), focused, w),
 		m.theme.renderLine(m.headingLine(shown), w, false),
 	}
 	if len(m.rows) == 0 {
@@ -40,7 +40,7 @@ func (m model) tableState() string {
 	if !m.hasSnapshot {
 		return ""
 	}
-	state := fmt.Sprintf("%d of %d active", m.totals.active, m.totals.queues)
+	state := fmt.Sprintf("%d of %d busy", m.totals.busy, m.totals.shown)
 	if m.totals.failed > 0 {
 		state += fmt.Sprintf(", %d failed", m.totals.failed)
 	}
@@ -50,6 +50,9 @@ func (m model) tableState() string {
 		state += ", " + m.idleMatches() + " hidden"
 	case m.hideIdle:
 		state += ", idle hidden"
+	}
+	if m.totals.internal > 0 && f == "" {
+		state += ", I shows " + ui.GroupDigits(m.totals.internal) + " internal"
 	}
 	if f != "" {
 		state = "/" + f + ", " + state
@@ -96,6 +99,11 @@ func (m model) headingLine(shown []placedColumn) line {
 		if i == 0 {
 			gap = 0
 		}
+		if c.id == colBar {
+			scale := formatShort(m.totals.scale)
+			l = append(l, span{spaces(gap) + alignLeft("0", c.w-len(scale), "") + scale, faint})
+			continue
+		}
 		if c.left {
 			l = append(l, span{spaces(gap) + alignLeft(c.heading+mark, c.w, m.theme.ellipsis()), st})
 			continue
@@ -108,15 +116,15 @@ func (m model) headingLine(shown []placedColumn) line {
 // rowLine draws a row.
 func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 	l := m.cursorMark(selected)
-	named := false // the queue name has a column of its own
-	for _, c := range shown {
-		named = named || c.id == colQueue
-	}
 	for i, c := range shown {
 		if i > 0 {
 			l = append(l, span{spaces(columnGap), plain})
 		}
-		s, st := m.cellText(r, c, named)
+		if c.id == colBar {
+			l = append(l, m.barCell(r, c.w)...)
+			continue
+		}
+		s, st := m.cellText(r, c)
 		if c.left {
 			s = alignLeft(s, c.w, m.theme.ellipsis())
 		} else {
@@ -127,41 +135,39 @@ func (m model) rowLine(r row, shown []placedColumn, selected bool) line {
 	return l
 }
 
-func (m model) cellText(r row, c placedColumn, named bool) (string, style) {
+func (m model) cellText(r row, c placedColumn) (string, style) {
 	nameStyle := plain
-	if !r.isActive() {
-		nameStyle = faint
+	if r.isBusy() {
+		nameStyle = strong
 	}
 	switch c.id {
 	case colController:
-		return controllerCell(r, named), nameStyle
+		return r.label(), nameStyle
 	case colQueue:
-		return r.name, nameStyle
+		return r.name, faint
 	case colState:
 		return r.state, stateStyle(r.state)
+	case colInFlight:
+		return r.inFlightCell(m.theme)
+	case colNow:
+		return m.nowText(r)
 	}
 	if r.queue == nil {
 		return "", plain
 	}
 	switch c.id {
-	case colBar:
-		return m.theme.depthBar(r.queue.Depth, c.w), accent
 	case colHistory:
 		return m.historyChart(r.queue, chartWidth(c.w)), accent
 	}
 	return c.cell(r.queue, m.theme)
 }
 
-// controllerCell returns the controller name. It includes the queue name if the
-// queue has no column and the controller has several queues.
-func controllerCell(r row, named bool) string {
-	switch {
-	case r.controller == "":
-		return "? " + r.name
-	case r.shared && !named:
-		return r.name + " of " + r.controller
+// barCell draws the depth of a row on the scale of the table.
+func (m model) barCell(r row, w int) line {
+	if r.queue == nil || r.queue.Depth < 0 {
+		return styledLine(spaces(w), plain)
 	}
-	return r.controller
+	return m.theme.depthBar(r.queue.Depth, r.peak(), m.totals.scale, w)
 }
 
 func (m model) historyChart(q *observe.Queue, w int) string {

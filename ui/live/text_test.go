@@ -86,16 +86,29 @@ func TestBar(t *testing.T) {
 	th, ascii := newTheme(false, true, false), newTheme(false, true, true)
 	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40} {
 		for w := range 10 {
-			if got := textWidth(th.depthBar(depth, w)); got > w {
-				t.Errorf("depthBar(%d, %d) is %d wide", depth, w, got)
-			}
-			if got := ascii.depthBar(depth, w); len(got) > w || depth > 0 && w > 0 && got == "" {
-				t.Errorf("depthBar(%d, %d) in ASCII is %q", depth, w, got)
+			for _, theme := range []*theme{th, ascii} {
+				if got := theme.depthBar(depth, 2*depth, barScale(2*depth), w); got.width() != w {
+					t.Errorf("depthBar(%d) in %d columns is %d wide", depth, w, got.width())
+				}
 			}
 		}
 	}
-	if got := th.depthBar(4095, 4); got != "████" {
-		t.Errorf("a full bar is %q", got)
+	for _, c := range []struct {
+		depth, peak, scale int64
+		want               string
+	}{
+		{0, 0, 10, ".........."}, {5, 5, 10, "█████....."}, {1, 1, 1000, "█........."}, {10, 10, 10, "██████████"},
+		{0, 3, 10, "░░░......."}, {2, 8, 10, "██░░░░░░.."}, {0, 1, 1000, "░........."},
+	} {
+		got := strings.ReplaceAll(th.depthBar(c.depth, c.peak, c.scale, 10).plainText(), " ", ".")
+		if got != c.want {
+			t.Errorf("depth %d, peak %d of %d: %q, want %q", c.depth, c.peak, c.scale, got, c.want)
+		}
+	}
+	for deepest, want := range map[int64]int64{0: 10, 10: 10, 11: 20, 21: 50, 51: 100, 312: 500, 1900: 2000} {
+		if got := barScale(deepest); got != want {
+			t.Errorf("scale of %d: %d, want %d", deepest, got, want)
+		}
 	}
 }
 

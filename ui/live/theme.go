@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // style is the role of a piece of text, which determines its look. The text never
@@ -26,40 +28,80 @@ const (
 
 // theme defines the look of styles and marks on a terminal. It is immutable.
 type theme struct {
-	color, dark, ascii bool
-	on, off            [styleCount]string
-	selOn, selOff      [styleCount]string
+	themeOptions
+	on, off       [styleCount]string
+	selOn, selOff [styleCount]string
+}
+
+// themeOptions are what a theme depends on.
+type themeOptions struct {
+	color bool // without it, no escapes are used
+	dark  bool // the background
+	ascii bool
+	mono  bool // bold, faint and reversed text only
+	// basic uses the 16 colours of the terminal's own palette, which fit its background:
+	// for terminals that have no others or do not tell their background.
+	basic bool
 }
 
 // newTheme returns a theme for a dark or light background. Without color it uses
 // no escapes.
 func newTheme(color, dark, ascii bool) *theme {
-	t := &theme{color: color, dark: dark, ascii: ascii}
-	if !color {
+	return themeOptions{color: color, dark: dark, ascii: ascii}.build()
+}
+
+func (o themeOptions) build() *theme {
+	t := &theme{themeOptions: o}
+	if !o.color {
 		return t
 	}
-	pick := lipgloss.LightDark(dark)
-	shade := func(light, dark string) colour { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
-	base := lipgloss.NewStyle()
-	looks := [styleCount]lipgloss.Style{
-		plain:     base,
-		faint:     base.Foreground(shade("245", "244")),
-		strong:    base.Bold(true),
-		good:      base.Foreground(shade("28", "114")),
-		bad:       base.Foreground(shade("160", "203")).Bold(true),
-		caution:   base.Foreground(shade("130", "221")),
-		accent:    base.Foreground(shade("25", "80")),
-		deletion:  base.Foreground(shade("90", "176")),
-		highlight: base.Foreground(shade("25", "80")).Bold(true),
-	}
+	looks, selection := o.looks()
 	for i, look := range looks {
 		t.on[i], t.off[i] = splitStyle(look)
 		if i == int(faint) { // faint text has too little contrast on the selection
-			look = base
+			look = lipgloss.NewStyle()
 		}
-		t.selOn[i], t.selOff[i] = splitStyle(look.Background(shade("254", "237")))
+		t.selOn[i], t.selOff[i] = splitStyle(selection(look))
 	}
 	return t
+}
+
+// looks returns the look of each style, and what selects a line.
+func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(lipgloss.Style) lipgloss.Style) {
+	base := lipgloss.NewStyle()
+	reversed := func(lipgloss.Style) lipgloss.Style { return base.Reverse(true) }
+	switch {
+	case o.mono:
+		return [styleCount]lipgloss.Style{
+			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base, bad: base.Bold(true).Underline(true),
+			caution: base.Underline(true), accent: base, deletion: base, highlight: base.Bold(true),
+		}, reversed
+	case o.basic:
+		blue := lipgloss.Cyan
+		if !o.dark {
+			blue = lipgloss.Blue
+		}
+		return [styleCount]lipgloss.Style{
+			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base.Foreground(lipgloss.Green),
+			bad: base.Foreground(lipgloss.Red).Bold(true), caution: base.Foreground(lipgloss.Yellow), accent: base.Foreground(blue),
+			deletion: base.Foreground(lipgloss.Magenta), highlight: base.Foreground(blue).Bold(true),
+		}, reversed
+	}
+	pick := lipgloss.LightDark(o.dark)
+	shade := func(light, dark string) colour { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
+	return [styleCount]lipgloss.Style{
+			plain:     base,
+			faint:     base.Foreground(shade("243", "245")),
+			strong:    base.Bold(true),
+			good:      base.Foreground(shade("28", "114")),
+			bad:       base.Foreground(shade("160", "203")).Bold(true),
+			caution:   base.Foreground(shade("130", "221")),
+			accent:    base.Foreground(shade("25", "80")),
+			deletion:  base.Foreground(shade("90", "176")),
+			highlight: base.Foreground(shade("25", "80")).Bold(true),
+		}, func(look lipgloss.Style) lipgloss.Style {
+			return look.Background(shade("254", "237"))
+		}
 }
 
 type colour = color.Color
@@ -104,6 +146,14 @@ func (t *theme) pickGlyph(unicode, ascii string) string {
 		return ascii
 	}
 	return unicode
+}
+
+// plainSpeed returns a speed in glyphs that the terminal can display.
+func (t *theme) plainSpeed(s observe.Speed) string {
+	if t.ascii && s != observe.SpeedStep {
+		return string(s) + "x"
+	}
+	return s.String()
 }
 
 // ellipsis marks truncated text.

@@ -18,18 +18,22 @@ func TestUnknownNumbersAreNotZero(t *testing.T) {
 	if text := header.String(); !strings.Contains(text, "memory") || strings.Contains(text, "API") || strings.Contains(text, "CPU") {
 		t.Errorf("header: %q", text)
 	}
-	unknown := &observe.Queue{Name: "widget", Depth: 3, InFlight: -1, Adds: -1, Retries: -1, AddRate: -1, DoneRate: -1}
+	unknown := &observe.Queue{Name: "widget", Depth: 3, InFlight: -1, Adds: -1, Retries: -1, ErrorRetries: -1, AddRate: -1, DoneRate: -1}
 	for _, c := range tableColumns() {
 		switch c.id {
-		case colInFlight, colAdds, colDone, colRetries:
+		case colInFlight:
+			if text, _ := (row{queue: unknown}).inFlightCell(m.theme); text != unknownNumber {
+				t.Errorf("column %s: %q", c.heading, text)
+			}
+		case colAdds, colDone, colRetries:
 			if text, _ := c.cell(unknown, m.theme); text != unknownNumber {
 				t.Errorf("column %s: %q", c.heading, text)
 			}
 		}
 	}
 	b := &detailBuilder{w: 120}
-	m.addQueueDetails(b, unknown)
-	m.addControllerState(b, observe.Controller{Name: "widget", State: "running", Syncs: 7, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1})
+	m.addQueueDetails(b, unknown, observe.Controller{})
+	m.addControllerTotals(b, observe.Controller{Name: "widget", State: "running", Syncs: 7, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1})
 	var page strings.Builder
 	for _, l := range b.lines {
 		page.WriteString(l.line.plainText() + "\n")

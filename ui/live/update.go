@@ -4,7 +4,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -15,10 +14,10 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tea.BackgroundColorMsg:
-		m.theme = newTheme(m.theme.color, msg.IsDark(), m.theme.ascii)
+		dark := msg.IsDark()
+		m = m.withPalette(func(p *palette) { p.background = &dark })
 	case tea.ColorProfileMsg:
-		color := m.theme.color && msg.Profile >= colorprofile.ANSI
-		m.theme = newTheme(color, m.theme.dark, m.theme.ascii)
+		m = m.withPalette(func(p *palette) { p.withProfile(msg.Profile) })
 	case tickMsg:
 		return m.handleTick(time.Time(msg))
 	case pullResult:
@@ -27,6 +26,12 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.applyIntervention(msg), nil
 	case pageResult:
 		return m.applyPage(msg), nil
+	case speedResult:
+		return m.applySpeed(msg)
+	case storyResult:
+		return m.applyStory(msg), nil
+	case browseResult:
+		return m.applyBrowse(msg), nil
 	case inspectResult:
 		return m.applyInspection(msg), nil
 	case tea.KeyPressMsg:

@@ -47,11 +47,18 @@ func (m model) upperLines(w, h int) []string {
 	if onClients(m) {
 		return m.clientLines(w, h)
 	}
+	if onBrowser(m) {
+		return m.browserLines(w, h)
+	}
 	return m.detailLines(w, h)
 }
 
 // titleLine draws the first line of a pane. A mark shows which pane has the focus.
 func (m model) titleLine(name, state string, focused bool, w int) string {
+	return m.styledTitleLine(name, state, faint, focused, w)
+}
+
+func (m model) styledTitleLine(name, state string, stateStyle style, focused bool, w int) string {
 	mark, st := " ", strong
 	if focused {
 		mark, st = m.theme.pickGlyph("▸", ">"), highlight
@@ -59,7 +66,7 @@ func (m model) titleLine(name, state string, focused bool, w int) string {
 	head := line{{mark + name + " ", st}}
 	var tail line
 	if state != "" {
-		tail = line{{" " + state + " ", faint}}
+		tail = line{{" " + state + " ", stateStyle}}
 	}
 	rule := m.theme.pickGlyph("─", "-")
 	room := w - head.width()

@@ -66,7 +66,7 @@ func TestScreens(t *testing.T) {
 		{"controller narrow", plain(trouble), 60, 24, func(t *testing.T, m model) model { return pullOnce(t, pressKeys(t, m, "enter")) }},
 		{"object", plain(trouble), 120, 30, openReplicaSet},
 		{"object yaml", colored(trouble), 80, 30, func(t *testing.T, m model) model {
-			return pressKeys(t, openReplicaSet(t, m), "y", "j", "j")
+			return pressKeys(t, openReplicaSet(t, m), "e", "j", "j")
 		}},
 		{"lost", plain(busy), 100, 20, func(t *testing.T, m model) model {
 			return sendMsgs(t, m, pullResult{err: errors.New("dial tcp 127.0.0.1:6443: connect: connection refused")})
@@ -77,7 +77,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"warning", optionsWithWarnings(plain(still), "the data folder is nearly full"), 100, 20, nil},
 		{"warnings", optionsWithWarnings(plain(still), "the data folder is nearly full", "a client\x1b[2J sends 200 requests a second, which is more than a control plane for development is made for"), 60, 15,
-			func(t *testing.T, m model) model { return pressKeys(t, m, "w") }},
+			func(t *testing.T, m model) model { return pressKeys(t, m, "W") }},
 		{"nothing active", plain(still), 60, 15, func(t *testing.T, m model) model { return pressKeys(t, m, "i", "tab", "/", "x", "enter") }},
 		{"small", plain(still), 30, 8, nil},
 	}
@@ -100,7 +100,7 @@ func optionsWithWarnings(o Options, warnings ...string) Options {
 // openReplicaSet opens the ReplicaSet that the deployment controller created.
 func openReplicaSet(t *testing.T, m model) model {
 	t.Helper()
-	m = pressKeys(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter")
+	m = pressKeys(t, m, "tab", "g", "/", "c", "r", "e", "a", "t", "e", "enter", "g", "enter", "enter")
 	return pullOnce(t, m)
 }
 

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/live"
+)
+
+// objectBrowser lists objects with their health for the live view.
+type objectBrowser struct{ waiter *health.Waiter }
+
+func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
+	w, err := health.New(cfg)
+	return objectBrowser{w}, err
+}
+
+// Browse implements live.Browser.
+func (b objectBrowser) Browse(ctx context.Context, kind string) (live.Listing, error) {
+	found, err := b.waiter.List(ctx, kind)
+	if err != nil {
+		return live.Listing{}, err
+	}
+	l := live.Listing{Kind: found.Kind, More: found.More}
+	for _, item := range found.Items {
+		listed := live.ListedObject{
+			Object: observe.Object{
+				Group: found.Resource.Group, Resource: found.Resource.Resource, Kind: found.Kind,
+				Namespace: item.Ref.Namespace, Name: item.Ref.Name, UID: item.UID,
+			},
+			Health: string(item.Status), Reason: item.Message, Created: item.Created,
+		}
+		l.Items = append(l.Items, listed)
+	}
+	return l, nil
+}

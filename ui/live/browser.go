@@ -1,0 +1,225 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// Browser is a source that can list objects.
+type Browser interface {
+	// Browse returns the objects of a kind, as kubectl names it.
+	Browse(ctx context.Context, kind string) (Listing, error)
+}
+
+// Listing are the objects of a kind, those first that are not healthy.
+type Listing struct {
+	Kind  string
+	Items []ListedObject
+	More  bool // not all are listed
+}
+
+// ListedObject is an object with its health.
+type ListedObject struct {
+	Object  observe.Object
+	Health  string // in the words of kstatus: Current, InProgress, Failed, Terminating, Unknown
+	Reason  string // why it is not healthy
+	Created time.Time
+}
+
+// browseInterval is how often the objects are listed again.
+const browseInterval = 2 * time.Second
+
+// browseResult is the message with a listing.
+type browseResult struct {
+	kind    string
+	listing Listing
+	err     error
+}
+
+// editKind handles a key pressed while a kind is typed.
+func (m model) editKind(msg tea.KeyPressMsg) (model, tea.Cmd) {
+	switch msg.String() {
+	case "enter":
+		kind := strings.TrimSpace(m.kindInput)
+		m.typingKind, m.kindInput = false, ""
+		if kind != "" {
+			return m.openBrowser(kind)
+		}
+	case "esc", "ctrl+u":
+		m.typingKind, m.kindInput = false, ""
+	case "backspace":
+		if r := []rune(m.kindInput); len(r) > 0 {
+			m.kindInput = string(r[:len(r)-1])
+			return m, nil
+		}
+		m.typingKind = false
+	default:
+		m.kindInput += words.StripControls(msg.Text)
+	}
+	return m, nil
+}
+
+// openBrowser opens the list of the objects of a kind.
+func (m model) openBrowser(kind string) (model, tea.Cmd) {
+	s := m.newScreen(browserScreen)
+	s.browsed, s.upperShare = kind, 70
+	s.feed.stream, m = m.newStream(s)
+	m = m.pushScreen(s)
+	m.browsing = true
+	return m, m.browseCmd(kind)
+}
+
+// needsBrowsing reports whether to list the objects of the current screen now.
+func (m model) needsBrowsing() bool {
+	s := m.currentScreen()
+	return s.kind == browserScreen && !m.browsing && !m.frozen && m.now.Sub(s.browsedAt) >= browseInterval
+}
+
+func (m model) browseCmd(kind string) tea.Cmd {
+	outer, browser := m.ctx, m.browser
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(outer, pullTimeout)
+		defer cancel()
+		listing, err := browser.Browse(ctx, kind)
+		return browseResult{kind, listing, err}
+	}
+}
+
+// applyBrowse applies a listing to the screens of its kind. The cursor stays on its
+// object.
+func (m model) applyBrowse(r browseResult) model {
+	m.browsing = false
+	m.screens = append([]screen(nil), m.screens...)
+	for i := range m.screens {
+		s := &m.screens[i]
+		if s.kind != browserScreen || s.browsed != r.kind {
+			continue
+		}
+		s.browsedAt, s.inspectError = m.now, ""
+		if r.err != nil {
+			s.inspectError = words.OneLine(r.err.Error())
+			continue
+		}
+		s.listing = &r.listing
+		for n, item := range r.listing.Items {
+			if item.Object.String() == s.pickedRow {
+				s.view.cursor = n
+			}
+		}
+	}
+	return m
+}
+
+// browsedItems returns the objects of the current screen.
+func (m model) browsedItems() []ListedObject {
+	if l := m.currentScreen().listing; onBrowser(m) && l != nil {
+		return l.Items
+	}
+	return nil
+}
+
+// selectedBrowsed returns the object under the cursor of the list.
+func (m model) selectedBrowsed() *observe.Object {
+	s := m.currentScreen()
+	if s.listing == nil || len(s.listing.Items) == 0 {
+		return nil
+	}
+	n, h := m.upperSize(m.screenAreas())
+	o := s.listing.Items[s.view.clampToList(n, h).cursor].Object
+	return &o
+}
+
+// browserLines draws the list of objects in w columns and h rows.
+func (m model) browserLines(w, h int) []string {
+	s := m.currentScreen()
+	focused := s.focus == upperPane
+	title, state := s.browsed, ""
+	if s.listing != nil {
+		title, state = s.listing.Kind, describeListing(*s.listing)
+	}
+	lines := []string{m.titleLine(title, state, focused, w)}
+	switch {
+	case s.inspectError != "":
+		return append(lines, m.theme.renderLine(styledLine("  "+s.inspectError, bad), w, false))
+	case s.listing == nil:
+		return append(lines, m.theme.renderLine(styledLine("  loading"+m.theme.ellipsis(), faint), w, false))
+	case len(s.listing.Items) == 0:
+		return append(lines, m.theme.renderLine(styledLine("  none in any namespace", faint), w, false))
+	}
+	items, tail := s.listing.Items, m.theme.ellipsis()
+	name := m.browsedNameWidth(w)
+	lines = append(lines, m.theme.renderLine(line{{spaces(tableMargin) + alignLeft("NAME", name, tail) + "  " + alignLeft("HEALTH", healthWidth, tail) + alignRight("AGE", ageWidth, tail) + "  REASON", faint}}, w, false))
+	v := s.view.clampToList(len(items), h-2)
+	for i := v.top; i < len(items) && i < v.top+h-2; i++ {
+		selected := focused && i == v.cursor
+		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), m.browsedLine(items[i], name)...), w, selected))
+	}
+	return lines
+}
+
+const (
+	healthWidth = 12
+	ageWidth    = 8
+)
+
+func (m model) browsedNameWidth(w int) (name int) {
+	for _, item := range m.currentScreen().listing.Items {
+		name = max(name, textWidth(item.Object.Key()))
+	}
+	return max(min(name, w/2), 12)
+}
+
+func (m model) browsedLine(item ListedObject, name int) line {
+	tail := m.theme.ellipsis()
+	mark, st := healthMark(item.Health)
+	age := formatAge(m.snapshot.Time.Sub(item.Created))
+	return line{
+		{alignLeft(words.OneLine(item.Object.Key()), name, tail) + "  ", plain},
+		{alignLeft(m.theme.pickGlyph(mark+" ", "")+words.OneLine(item.Health), healthWidth, tail), st},
+		{alignRight(age, ageWidth, tail) + "  ", faint},
+		{words.OneLine(item.Reason), reasonStyle(item.Health)},
+	}
+}
+
+const healthy = "Current"
+
+func healthMark(health string) (string, style) {
+	switch health {
+	case healthy:
+		return "●", good
+	case "Failed":
+		return "✗", bad
+	case "InProgress", "Terminating":
+		return "◐", caution
+	}
+	return "?", faint
+}
+
+func reasonStyle(health string) style {
+	if health == healthy {
+		return faint
+	}
+	return plain
+}
+
+func describeListing(l Listing) string {
+	unhealthy := 0
+	for _, item := range l.Items {
+		if item.Health != healthy {
+			unhealthy++
+		}
+	}
+	text := fmt.Sprintf("%s of %s healthy", ui.GroupDigits(len(l.Items)-unhealthy), ui.GroupDigits(len(l.Items)))
+	if l.More {
+		text += ", more are not listed"
+	}
+	return text
+}

@@ -1,0 +1,209 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"image/color"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// browsableSource is a source with objects to list.
+type browsableSource struct {
+	*inspectableSource
+	asked   []string
+	listing Listing
+	err     error
+}
+
+func (b *browsableSource) Browse(_ context.Context, kind string) (Listing, error) {
+	b.asked = append(b.asked, kind)
+	return b.listing, b.err
+}
+
+func newBrowsableSource() *browsableSource {
+	pod := func(name, health, reason string) ListedObject {
+		o := webPod
+		o.Name = name
+		return ListedObject{Object: o, Health: health, Reason: reason, Created: testNow.Add(-90 * time.Second)}
+	}
+	return &browsableSource{
+		inspectableSource: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}, webInspection()},
+		listing: Listing{Kind: "Pod", Items: []ListedObject{
+			pod("import-x7", "Failed", "Pod has failed"),
+			pod("web-7d4b9c-x2x9p", "InProgress", "unschedulable: 0/3 nodes are available: 3 Insufficient cpu"),
+			pod("web-7d4b9c-z", healthy, "Pod is Ready"),
+		}},
+	}
+}
+
+func openPods(t *testing.T, m model) model {
+	t.Helper()
+	m = pressKeys(t, m, ":", "p", "o")
+	next, cmd := m.Update(keyMsg("enter"))
+	return sendMsgs(t, next.(model), cmd())
+}
+
+func TestBrowserListsObjectsWithTheirHealth(t *testing.T) {
+	source := newBrowsableSource()
+	m := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 24))
+	if len(source.asked) != 1 || source.asked[0] != "po" {
+		t.Errorf("asked for %q", source.asked)
+	}
+	expectScreen(t, "browser", m)
+	m = pressKeys(t, m, "j")
+	source.listing.Items = source.listing.Items[1:] // the first is gone: the cursor stays on its object
+	m = sendMsgs(t, m, m.browseCmd("po")())
+	if o := m.selectedObject(); o == nil || o.Name != "web-7d4b9c-x2x9p" {
+		t.Errorf("selected %v", o)
+	}
+	if opened := pullOnce(t, pressKeys(t, m, "enter")); !strings.Contains(opened.View().Content, "reason      unschedulable: 0/3 nodes are available: 3 Insufficient cpu") {
+		t.Errorf("the page lacks the reason:\n%s", opened.View().Content)
+	}
+	if opened := pressKeys(t, m, "enter"); opened.currentScreen().kind != objectScreen || opened.currentScreen().object.Name != "web-7d4b9c-x2x9p" {
+		t.Errorf("opened %+v", opened.currentScreen().object)
+	}
+	if yaml := pullOnce(t, pressKeys(t, m, "e")); !yaml.currentScreen().yaml || !strings.Contains(yaml.View().Content, "kind: ReplicaSet") {
+		t.Error("e does not show the YAML")
+	}
+	source.err = errors.New(`unknown kind "po"`)
+	m = sendMsgs(t, m, m.browseCmd("po")())
+	if got := m.View().Content; !strings.Contains(got, `unknown kind "po"`) {
+		t.Errorf("the error is not shown:\n%s", got)
+	}
+}
+
+func TestBrowserPromptCanBeLeft(t *testing.T) {
+	source := newBrowsableSource()
+	for _, keys := range [][]string{{":", "p", "esc"}, {":", "enter"}, {":", "backspace"}} {
+		m := pressKeys(t, newTestModel(t, Options{Source: source}, 100, 24), keys...)
+		if m.typingKind || len(m.screens) != 1 {
+			t.Errorf("%q: %d screens", keys, len(m.screens))
+		}
+	}
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24), ":")
+	if m.typingKind || !strings.Contains(m.View().Content, "this source has no objects") {
+		t.Error("a source of metrics is browsed")
+	}
+}
+
+// t and w tell the story of the object under the cursor, from the records.
+func TestStories(t *testing.T) {
+	m := newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 30)
+	if m = pressKeys(t, m, "t"); !strings.Contains(m.message, "no object is selected") {
+		t.Errorf("message %q", m.message)
+	}
+	m = openPods(t, m)
+	m = pressKeys(t, m, "j")
+	for key, title := range map[string]string{"t": "Trace of Pod default/web-7d4b9c-x2x9p", "w": "Why Pod default/web-7d4b9c-x2x9p"} {
+		next, cmd := m.Update(keyMsg(key))
+		told := sendMsgs(t, next.(model), cmd())
+		got := told.View().Content
+		if told.overlay != textOverlay || !strings.Contains(got, title) || !strings.Contains(got, "replicaset-controller") {
+			t.Errorf("%s:\n%s", key, got)
+		}
+		expectFits(t, told)
+	}
+	m = pressKeys(t, m, "g") // nothing is recorded about the first
+	next, cmd := m.Update(keyMsg("w"))
+	if told := sendMsgs(t, next.(model), cmd()); told.overlay != noOverlay || !strings.Contains(told.message, "import-x7") {
+		t.Errorf("message %q", told.message)
+	}
+}
+
+func TestCopies(t *testing.T) {
+	m := newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 30)
+	long := pressKeys(t, m, "tab", "g", "/", "4", "0", "3", "enter") // an error that the screen cuts
+	for name, c := range map[string]struct {
+		m    model
+		want string
+	}{
+		"controller": {m, "deployment-controller"},
+		"object":     {pressKeys(t, openPods(t, m), "j"), "pods/web-7d4b9c-x2x9p"},
+		"line":       {long, `requested: pods=1, used: pods=10, limited: pods=10`},
+		"record":     {pressKeys(t, long, "enter"), "error: pods \"broken-\" is forbidden"},
+	} {
+		_, text := c.m.selectedText()
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: copies %q, want %q", name, text, c.want)
+		}
+		copied, cmd := c.m.performAction(copySelected)
+		if cmd == nil || !strings.Contains(copied.message, "OSC 52") {
+			t.Errorf("%s: message %q", name, copied.message)
+		}
+	}
+}
+
+// Every line of the feed can be read in full, at any width.
+func TestRecordsAreShownInFull(t *testing.T) {
+	for _, w := range []int{minWidth, 80, 100} {
+		m := pressKeys(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, w, 24), "tab", "g")
+		for range len(m.currentScreen().feed.entries) {
+			opened := pressKeys(t, m, "enter")
+			if opened.overlay != textOverlay {
+				t.Fatalf("%d columns: the line was not opened", w)
+			}
+			expectFits(t, opened)
+			for _, l := range opened.overlayLines(w) {
+				if l.width() > w {
+					t.Errorf("%d columns: %q", w, l.plainText())
+				}
+			}
+			m = pressKeys(t, opened, "esc", "j")
+		}
+	}
+}
+
+// Themes: the terminal's own palette until its background is known or if it has no other,
+// and no colour at all for mono.
+func TestThemes(t *testing.T) {
+	white, black := tea.BackgroundColorMsg{Color: color.White}, tea.BackgroundColorMsg{Color: color.Black}
+	source := &fixedSource{snapshot: troubledSnapshot(), records: sampleRecords()}
+	for name, c := range map[string]struct {
+		theme    string
+		msgs     []tea.Msg
+		has, not string
+	}{
+		"unknown background": {"", nil, "\x1b[2m", "38;5;"},
+		"dark":               {"", []tea.Msg{black}, "38;5;245", "38;5;243"},
+		"light":              {"", []tea.Msg{white}, "38;5;243", "38;5;245"},
+		"forced light":       {"light", []tea.Msg{black}, "38;5;243", "38;5;245"},
+		"forced dark":        {"dark", nil, "38;5;245", "38;5;243"},
+		"16 colours":         {"", []tea.Msg{black, tea.ColorProfileMsg{Profile: colorprofile.ANSI}}, "\x1b[36m", "38;5;"},
+		"mono":               {"mono", []tea.Msg{white}, "\x1b[1m", "\x1b[3"},
+		"no colour":          {"", []tea.Msg{tea.ColorProfileMsg{Profile: colorprofile.ASCII}}, "deployment", "\x1b["},
+	} {
+		m := sendMsgs(t, newTestModel(t, Options{Source: source, Theme: c.theme}, 100, 30), c.msgs...)
+		got := m.View().Content
+		if !strings.Contains(got, c.has) || strings.Contains(got, c.not) {
+			t.Errorf("%s: want %q and no %q in\n%q", name, c.has, c.not, got)
+		}
+		expectFits(t, m)
+	}
+	if CheckTheme("auto") != nil || CheckTheme("blue") == nil {
+		t.Error("themes are not checked")
+	}
+}
+
+func TestSortsByWhatPeopleKnow(t *testing.T) {
+	s := idleSnapshot()
+	s.Queues = append(s.Queues, observe.Queue{Controller: "kube-apiserver", Name: "crdEstablishing", AddRate: 1, DoneRate: 1})
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "kube-apiserver"})
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 80, 24)
+	if got := firstRows(m, 3); got[0] != "deployment" || got[1] != "replicaset" || got[2] != "statefulset" {
+		t.Errorf("idle: %v", got)
+	}
+	if slices.Contains(firstRows(m, len(m.rows)), "crdEstablishing") {
+		t.Error("an internal queue is shown")
+	}
+	if m = pressKeys(t, m, "I"); !slices.Contains(firstRows(m, len(m.rows)), "crdEstablishing") {
+		t.Error("an internal queue is not shown after I")
+	}
+}

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// copySelection copies what is selected to the clipboard of the terminal.
+func (m model) copySelection() (model, tea.Cmd) {
+	what, text := m.selectedText()
+	if text == "" {
+		m.message = "nothing to copy: select a line first"
+		return m, nil
+	}
+	m.message = fmt.Sprintf("copied %s with OSC 52: if your terminal allows it, it is in the clipboard", what)
+	return m, tea.SetClipboard(text)
+}
+
+// selectedText returns what y copies, and how to call it.
+func (m model) selectedText() (what, text string) {
+	s := m.currentScreen()
+	switch {
+	case m.overlay == textOverlay:
+		return "this text", m.text.copied
+	case m.overlay == stepOverlay:
+		return "the diff", linesText(m.stepped.diff)
+	case s.focus == feedPane:
+		if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok && e.record.Event != nil {
+			text := strings.TrimSpace(m.entryLine(e, copiedWidth).plainText())
+			return "the line", text
+		}
+		return "", ""
+	case s.kind == objectScreen && s.yaml && s.inspection != nil:
+		return "the YAML", s.inspection.YAML
+	}
+	if o := m.selectedObject(); o != nil {
+		ref := objectRef(*o)
+		return ref, ref
+	}
+	name := m.selectedController()
+	return name, name
+}
+
+// copiedWidth is the width of a line of the feed that is copied: nothing of it is cut.
+const copiedWidth = 100_000
+
+// objectRef returns an object as kubectl accepts it.
+func objectRef(o observe.Object) string {
+	ref := groupResource(o) + "/" + o.Name
+	if o.Resource == "" {
+		ref = strings.ToLower(o.Kind) + "/" + o.Name
+	}
+	if o.Namespace != "" && o.Namespace != "default" {
+		ref += " -n " + o.Namespace
+	}
+	return ref
+}
+
+func linesText(lines []line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.plainText() + "\n")
+	}
+	return b.String()
+}
+
+// lossText says what stopping an ephemeral control plane loses.
+func (m model) lossText() string {
+	var changes int64
+	var who []string
+	for _, c := range m.snapshot.Clients {
+		if c.Changes > 0 {
+			changes += c.Changes
+			who = append(who, c.Name)
+		}
+	}
+	switch len(who) {
+	case 0:
+		return "nothing was written from outside since the start"
+	case 1:
+		return fmt.Sprintf("%s by %s", ui.CountNoun(changes, "write"), who[0])
+	}
+	return fmt.Sprintf("%s by %s and %s", ui.CountNoun(changes, "write"), who[0], ui.CountNoun(len(who)-1, "more client"))
+}

@@ -1,0 +1,121 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// nowText says in a few words what a controller is doing, or what is wrong with it: that
+// which explains the rest of the row.
+func (m model) nowText(r row) (string, style) {
+	c := r.info
+	if c == nil {
+		return "", plain
+	}
+	reason := words.OneLine(c.Reason)
+	switch c.State {
+	case stateFailed:
+		return joinReason("failed", reason), bad
+	case statePaused:
+		return m.pausedText(r.controller, reason), caution
+	case stateOff:
+		return cmp.Or(reason, "off"), caution
+	}
+	if f, ok := r.failingKey(); ok {
+		return m.failingText(f)
+	}
+	running := r.runningSyncs()
+	if q := r.queue; q != nil && q.Parked && q.Depth > 0 {
+		return "wait for a change elsewhere", caution
+	}
+	switch {
+	case len(running) > 0:
+		return m.runningText(running, r.inFlight())
+	case reason != "":
+		return reason, caution
+	case c.State != stateRunning && c.State != "":
+		return c.State, accent
+	}
+	return m.delayedText(r)
+}
+
+func joinReason(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
+func (m model) pausedText(controller, reason string) string {
+	if m.held != nil && m.held.controller == controller && m.held.list.Total > 0 {
+		return fmt.Sprintf("paused, %d held", m.held.list.Total)
+	}
+	if other, ok := strings.CutPrefix(reason, "its writes are held, "); ok {
+		return "paused, " + other
+	}
+	return "paused"
+}
+
+// failingKey returns the newest failing key of the row's queue.
+func (r row) failingKey() (observe.FailingKey, bool) {
+	for _, f := range r.info.Failing {
+		if r.queue == nil || f.Queue == r.queue.Name {
+			return f, true
+		}
+	}
+	return observe.FailingKey{}, false
+}
+
+// failingText describes a failing key. A conflict is normal: the controller tries again.
+func (m model) failingText(f observe.FailingKey) (string, style) {
+	key := formatKey(f.Key, f.KeyBasis)
+	if isConflict(f.Error) {
+		return key + " conflicts, tries again", caution
+	}
+	return joinReason(key+" fails", words.OneLine(f.Error)), bad
+}
+
+// isConflict reports whether an error is upstream's for an object that had been modified.
+func isConflict(err string) bool { return strings.Contains(err, "the object has been modified") }
+
+// runningSyncs returns the syncs in flight of the row's queue.
+func (r row) runningSyncs() (list []observe.RunningSync) {
+	for _, s := range r.info.Running {
+		if r.queue == nil || s.Queue == r.queue.Name {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (m model) runningText(running []observe.RunningSync, inFlight int64) (string, style) {
+	text := formatKey(running[0].Key, running[0].KeyBasis)
+	if more := max(int64(len(running)), inFlight) - 1; more > 0 {
+		text = fmt.Sprintf("%s +%d", text, more)
+	}
+	if running[0].Waits {
+		return m.theme.pickGlyph("⏸ ", "waits ") + text, caution
+	}
+	return text, accent
+}
+
+// delayedText says when the next delayed key is due.
+func (m model) delayedText(r row) (string, style) {
+	if r.queue == nil || r.queue.NextDue.IsZero() || r.queue.Delayed <= 0 {
+		return "", plain
+	}
+	in := r.queue.NextDue.Sub(m.snapshot.Time)
+	if in <= 0 || in > time.Hour {
+		return "", plain
+	}
+	text := "next key in " + formatDuration(in, m.theme.ascii)
+	if r.queue.Delayed > 1 {
+		text += fmt.Sprintf(", %s delayed", formatShort(r.queue.Delayed))
+	}
+	return text, faint
+}

@@ -1,0 +1,100 @@
+package live
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// storyResult is the message with the trace of an object, or why it exists.
+type storyResult struct {
+	title, text string
+	object      observe.Object
+	err         error
+}
+
+// selectedObject returns the object under the cursor; nil if there is none.
+func (m model) selectedObject() *observe.Object {
+	if m.overlay == textOverlay {
+		return m.text.object
+	}
+	s, a := m.currentScreen(), m.screenAreas()
+	if s.focus == feedPane {
+		if e, ok := s.feed.currentEntry(a.feed.h - 1); ok && e.record.Event != nil {
+			return describeRecord(e.record).object
+		}
+	}
+	switch s.kind {
+	case objectScreen:
+		if s.focus == upperPane && !a.tooSmall {
+			n, h := m.upperSize(a)
+			if i := s.view.clampToList(n, h).cursor; i < n {
+				if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
+					return o
+				}
+			}
+		}
+		return &s.object
+	case browserScreen:
+		return m.selectedBrowsed()
+	}
+	return nil
+}
+
+// tellStory fetches what happened because of the selected object, or what led to it.
+func (m model) tellStory(a action) (model, tea.Cmd) {
+	o := m.selectedObject()
+	if o == nil {
+		m.message = "no object is selected: select a line of Activity with one, or type : and a kind"
+		return m, nil
+	}
+	m.message = "reading the records" + m.theme.ellipsis()
+	return m, m.storyCmd(a, *o)
+}
+
+func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
+	outer, source := m.ctx, m.source
+	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(outer, pullTimeout)
+		defer cancel()
+		result := storyResult{object: o, title: "Trace of " + o.String()}
+		if a == showWhy {
+			result.title = "Why " + o.String()
+		}
+		page, err := source.Records(ctx, trace.Query())
+		if err != nil {
+			result.err = err
+			return result
+		}
+		options := trace.Options{Missed: page.Missed}
+		var text strings.Builder
+		if a == showWhy {
+			var chain *trace.Chain
+			if chain, err = trace.Why(page.Records, o, options); err == nil {
+				err = chain.Write(&text, trace.Text, style)
+			}
+		} else {
+			var tree *trace.Tree
+			if tree, err = trace.Build(page.Records, o, options); err == nil {
+				err = tree.Write(&text, trace.Text, style)
+			}
+		}
+		result.text, result.err = text.String(), err
+		return result
+	}
+}
+
+func (m model) applyStory(r storyResult) model {
+	m.message = ""
+	if r.err != nil {
+		m.message = words.OneLine(r.err.Error())
+		return m
+	}
+	return m.openText(textView{title: r.title, object: &r.object, copied: r.text, lines: plainLines(r.text)})
+}

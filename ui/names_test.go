@@ -1,0 +1,26 @@
+package ui
+
+import "testing"
+
+func TestShortNames(t *testing.T) {
+	for _, c := range []struct{ controller, queue, name, adds string }{
+		{"deployment-controller", "deployment", "deployment", ""},
+		{"kube-scheduler", "active", "scheduler", "active"},
+		{"simulated-kubelet", "pods", "kubelet", "pods"},
+		{"endpointslice-controller", "endpoint_slice", "endpointslice", ""},
+		{"endpointslice-controller", "endpoint_slice_topology", "endpointslice", "topology"},
+		{"endpoints-controller", "endpoint", "endpoints", ""},
+		{"garbage-collector-controller", "garbage_collector_attempt_to_delete", "garbage-collector", "attempt_to_delete"},
+		{"resourcequota-controller", "resource_quota_controller_resource_changes", "resourcequota", "resource_changes"},
+		{"certificatesigningrequest-signing-controller", "DynamicCABundle-csr-controller", "certificatesigningrequest-signing", "DynamicCABundle-csr-controller"},
+		{"", "cronjob", "", "cronjob"},
+		{"shop-operator (admin)", "site", "shop-operator (admin)", "site"},
+	} {
+		if got := ShortName(c.controller); got != c.name {
+			t.Errorf("%s: got %q", c.controller, got)
+		}
+		if got := ShortQueue(c.controller, c.queue); got != c.adds {
+			t.Errorf("%s of %s: got %q", c.queue, c.controller, got)
+		}
+	}
+}
