@@ -3,10 +3,13 @@ package container
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -66,7 +69,35 @@ func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	if err := s.writeSystemFiles(b, of, c); err != nil {
 		return nil, err
 	}
-	return b, s.mount(r.ctx, of, r.pod, c, env, b.files)
+	if err := s.mount(r.ctx, of, r.pod, c, env, b.files); err != nil {
+		return nil, err
+	}
+	return b, b.seal(c)
+}
+
+// seal makes the files of a container read-only if it asks for that. Its termination
+// message is a mount.
+func (b *box) seal(c *corev1.Container) error {
+	if c.SecurityContext == nil || !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
+		return nil
+	}
+	if err := b.files.MkdirAll(path.Join("/", c.WorkingDir), 0o755); err != nil {
+		return err
+	}
+	if c.TerminationMessagePath != "" {
+		message := shell.NewDir(maxRootBytes)
+		if err := message.WriteFile("message", nil, 0o666); err != nil {
+			return err
+		}
+		if err := message.Chmod("message", 0o666); err != nil {
+			return err
+		}
+		if err := b.files.Mount(c.TerminationMessagePath, message, shell.MountOptions{SubPath: "message"}); err != nil {
+			return err
+		}
+	}
+	b.files.Seal()
+	return nil
 }
 
 func (b *box) setUser(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) {
@@ -100,6 +131,9 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 	if service := s.services.get("kube-system", "kube-dns"); service != nil {
 		dns = service.Spec.ClusterIP
 	}
+	if err := writeSysctls(b.files, of); err != nil {
+		return err
+	}
 	for name, data := range map[string][]byte{
 		"/etc/hosts":       podconfig.HostsFile(of),
 		"/etc/hostname":    []byte(b.hostname + "\n"),
@@ -116,6 +150,23 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 		return fmt.Errorf("create the termination message file: %w", err)
 	}
 	return b.files.Chmod(c.TerminationMessagePath, 0o666)
+}
+
+// writeSysctls writes the kernel parameters that a Pod sets.
+func writeSysctls(files *shell.FS, of *corev1.Pod) error {
+	if of.Spec.SecurityContext == nil {
+		return nil
+	}
+	for _, sysctl := range of.Spec.SecurityContext.Sysctls {
+		name := path.Join("/proc/sys", strings.ReplaceAll(sysctl.Name, ".", "/"))
+		if err := files.MkdirAll(path.Dir(name), 0o555); err != nil {
+			return err
+		}
+		if err := files.WriteFile(name, []byte(sysctl.Value+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expand replaces the variables in a command of the container's spec.

@@ -93,6 +93,11 @@ func NeedsPreparation(pod *corev1.Pod, c *corev1.Container) bool {
 	for range podconfig.References(pod, c) {
 		return true
 	}
+	for i := range pod.Spec.Volumes {
+		if podconfig.HasTrustBundle(&pod.Spec.Volumes[i]) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.SubPathExpr != "" })
 }
 
@@ -145,7 +150,7 @@ func (s *session) run(spec Spec) State {
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)
 	}
-	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !mountsObjects(spec.Pod, c))
+	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !s.mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
 	}
@@ -180,8 +185,11 @@ func needsPreparation(spec Spec) bool {
 }
 
 // mountsObjects reports whether a container mounts a volume that may not exist yet.
-func mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
+func (s *session) mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
 	return slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool {
+		if podconfig.IsServiceAccount(&v) && s.hasRootCA(of.Namespace) {
+			return false
+		}
 		return (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil || v.Ephemeral != nil) &&
 			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
 	})

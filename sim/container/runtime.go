@@ -189,6 +189,7 @@ type pod struct {
 	uid             types.UID
 	containers      []*container
 	volumes         *volumes    // nil until a container needs its files
+	renewal         renewal     // of the tokens in them
 	newest          *corev1.Pod // while it has volumes or blocked runs
 	stopping        bool
 	killTimer       *time.Timer
@@ -213,6 +214,7 @@ func (s *session) kill(p *pod) {
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
+	p.renewal.stop()
 	for _, c := range p.containers {
 		r := c.current
 		r.cancel()

@@ -56,7 +56,15 @@ func play(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, no
 	}
 }
 
-const traps = "trap 'exit 5' TERM; while true; do sleep 0.01; done"
+// awaitUp waits until a command has set its trap.
+func awaitUp(pod *corev1.Pod, at placement, name string) {
+	log := at.commands.runtime.Log(pod.UID, name, 0)
+	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
+		<-changed
+	}
+}
+
+const traps = "trap 'exit 5' TERM; echo up; while true; do sleep 0.01; done"
 
 // TestDeadlineWaitsForCommands exceeds a deadline: the Pod fails when its commands have
 // ended, with their exit codes.
@@ -69,6 +77,7 @@ func TestDeadlineWaitsForCommands(t *testing.T) {
 	var later time.Duration
 	now := func() time.Time { return time.Now().Add(later) }
 	play(t, pod, at, changed, now, "Running, ready, a: runs, b: runs, c: runs")
+	awaitUp(pod, at, "a")
 	later = time.Hour
 	if due := nextPodStage(pod, at, now()); due.name != podStatusLater {
 		t.Errorf("while the commands stop: %+v", due)
@@ -85,8 +94,10 @@ func TestSidecarsStopBeforeThePodEnds(t *testing.T) {
 	pod := testPod(func(p *corev1.Pod) {
 		p.Spec.RestartPolicy = corev1.RestartPolicyNever
 		p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: &always, Command: []string{"sh", "-c", traps}}}
-		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"true"}}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sleep", "1"}}}
 	})
+	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs")
+	awaitUp(pod, at, "s")
 	got := play(t, pod, at, changed, time.Now, "Succeeded, s: exit 5, a: exit 0")
 	for _, line := range got[:len(got)-1] {
 		if !strings.HasPrefix(line, "Running") {

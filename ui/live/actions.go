@@ -35,6 +35,8 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.openClients(), nil
 	case toggleOutput:
 		return m.toggleOutput(), nil
+	case openPage:
+		return m.servePage()
 	case help:
 		m.overlay, m.overlayView = helpOverlay, viewport{}
 	case showWarnings:

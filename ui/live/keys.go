@@ -40,6 +40,7 @@ const (
 	stepOnce
 	showStep
 	stopStart
+	openPage
 	help
 	quit
 	stopNow
@@ -119,6 +120,9 @@ func keySections() []keySection {
 			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
 			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
+		}},
+		{"Projector", []binding{
+			{openPage, []string{"P"}, "serve a page that shows this as a diagram, and show its link", "", hasPage},
 		}},
 		{"Quit", []binding{
 			{quit, []string{"q"}, "quit the view", "quit", nil},

@@ -23,6 +23,7 @@ type model struct {
 	clientInterventions control.Interventions // the same for those in clients
 	purpose             func(string) string
 	warn                func() []string
+	page                func() (string, error) // nil if there is none
 	ephemeral, attached bool
 	zone                *time.Location
 
