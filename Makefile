@@ -70,6 +70,7 @@ DURATION ?= 1h
 SEED     ?=
 torture: build ## kill, starve and provoke it for DURATION (1h), with SEED, and count what it survived
 	go build -o bin/upstream/etcd go.etcd.io/etcd/server/v3
+	tools/torture/clock/build bin/ctrlplane-clock
 	$(call TOOL,torture) -duration $(DURATION) $(addprefix -seed ,$(SEED))
 
 FUZZTIME ?= 10m

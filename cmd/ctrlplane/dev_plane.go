@@ -17,9 +17,10 @@ import (
 
 // devPlane brings a control plane to the state in which a run of the operator begins.
 type devPlane struct {
-	server      *ctrlplane.Server
-	crds, files []string // of manifests
-	keep        bool     // never restore
+	server    *ctrlplane.Server
+	crds      []string // of manifests
+	manifests manifestFlags
+	keep      bool // never restore
 
 	bare []byte // snapshot from before the manifests
 	base []byte // snapshot in which a run begins
@@ -28,7 +29,7 @@ type devPlane struct {
 }
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
-// files.
+// the others.
 func (p *devPlane) load() (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(p.crds); err != nil {
@@ -39,10 +40,11 @@ func (p *devPlane) load() (objs []manifests.Object, err error) {
 			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
-	if len(p.files) == 0 {
-		return objs, nil
+	paths, texts, err := p.manifests.resolve()
+	if err != nil {
+		return nil, err
 	}
-	more, err := manifests.Load(p.files)
+	more, err := loadManifests(paths, texts)
 	return append(objs, more...), err
 }
 
@@ -111,9 +113,14 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	return p.apply(ctx, objs)
 }
 
+// manifestPaths are the files and folders to watch for changes of manifests.
+func (p *devPlane) manifestPaths() []string {
+	return slices.Concat(p.crds, p.manifests.files, p.manifests.kustomize)
+}
+
 // isManifestPath reports whether a path is one of a manifest, or of a folder with some.
 func (p *devPlane) isManifestPath(path string) bool {
-	return slices.ContainsFunc(slices.Concat(p.crds, p.files), func(root string) bool {
+	return slices.ContainsFunc(p.manifestPaths(), func(root string) bool {
 		root, err := filepath.Abs(root)
 		return err == nil && (isBelow(path, root) || isBelow(root, path))
 	})
