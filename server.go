@@ -57,6 +57,8 @@ type Server struct {
 	// Manifests are files or folders of objects to apply by server-side apply once the
 	// API server is ready; Start fails if one is rejected. nil = none.
 	Manifests []string
+	// ManifestTexts are further objects to apply, as the content of files; nil = none.
+	ManifestTexts []ManifestText
 	// Kubernetes is the minor version of Kubernetes to emulate, one of
 	// KubernetesVersions, for all components; empty = that of KubernetesVersion.
 	Kubernetes string

@@ -30,6 +30,9 @@ func (u *upCommand) runDetached(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--detach: %w", err)
 	}
+	if u.manifests.readsStdin() {
+		cmd.Stdin = os.Stdin
+	}
 	var crash bytes.Buffer
 	cmd.Stderr = &crash
 	out, err := cmd.StdoutPipe()

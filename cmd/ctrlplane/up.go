@@ -39,6 +39,7 @@ type upCommand struct {
 	logLevel      string
 	logFormat     string
 	verbosity     int
+	manifests     manifestFlags
 }
 
 func newUpCommand(t *target) *cobra.Command {
@@ -97,7 +98,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.IntVar(&u.port, "port", 0, "port for clients (default: that of the last start, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
-	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
+	u.manifests.addFlags(f, "manifests", "to apply once ready")
 	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
 	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
 	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
@@ -143,6 +144,9 @@ func (u *upCommand) prepareServer() error {
 	}
 	if !u.ephemeral {
 		s.Dir = path
+	}
+	if err := u.manifests.validate(); err != nil {
+		return err
 	}
 	if net.ParseIP(u.address) == nil {
 		return usage.Errorf("--bind-address: %q is not an IP address", u.address)

@@ -286,6 +286,13 @@ func TestPageOnSmallScreen(t *testing.T) {
 	if over := evaluate[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 		t.Errorf("the page is %d pixels wider than the screen", over)
 	}
+	// Nothing has to be scrolled sideways to be read, either.
+	if wide := evaluate[string](b, `[...document.querySelectorAll("section .table, section .scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.closest("section").id).join(" ")`); wide != "" {
+		t.Errorf("tables that are wider than the screen in: %s", wide)
+	}
+	if small := evaluate[int](b, `[...document.querySelectorAll("section tbody td")].filter((e) => e.offsetParent && parseFloat(getComputedStyle(e).fontSize) < 12).length`); small > 0 {
+		t.Errorf("%d cells have a font smaller than 12 pixels", small)
+	}
 	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
 	if bg := evaluate[string](b, `getComputedStyle(document.body).backgroundColor`); bg != "rgb(17, 21, 27)" {
 		t.Errorf("in the dark theme the page is %s", bg)
@@ -310,6 +317,37 @@ func TestPageWithManyRecords(t *testing.T) {
 	if took > 1000 {
 		t.Errorf("a zoom takes %.0f ms", took)
 	}
+}
+
+// TestPageShowsOutputOnTimeline opens the page of a run that passed, in which everything
+// that failed was retried.
+func TestPageShowsOutputOnTimeline(t *testing.T) {
+	b := openPage(t, "passed", 400, 800)
+	b.saveScreenshot("passed-narrow")
+	if lane := evaluate[string](b, `JSON.parse(document.getElementById("data").textContent).lanes[0]`); lane != "command output" {
+		t.Errorf("the first lane is %q", lane)
+	}
+	whole := b.shownMillis()
+	b.do(chromedp.Click(chromedp.CSS(`#output tbody tr:nth-child(2) button.go`)))
+	if got := b.shownMillis(); got >= whole {
+		t.Errorf("%g ms are shown around a line of output, want less than all", got)
+	}
+	if text := evaluate[string](b, `document.getElementById("records-body").textContent`); !strings.Contains(text, "second line") {
+		t.Errorf("the records around the second line are %q", text)
+	}
+	const red = `["rgb(192, 47, 55)", "rgb(244, 127, 125)"]`
+	if text := evaluate[string](b, `[...document.querySelectorAll("main *, header *")].filter((e) => e.offsetParent && e.childElementCount === 0 && e.textContent.trim() && `+red+`.includes(getComputedStyle(e).color)).map((e) => e.textContent).join("; ")`); text != "" {
+		t.Errorf("shown in red: %s", text)
+	}
+	if n := evaluate[int](b, redPixels("lanes")); n > 0 {
+		t.Errorf("%d pixels of the timeline are red", n)
+	}
+}
+
+// redPixels returns the script that counts the pixels of a canvas that are as red as a
+// failure.
+func redPixels(id string) string {
+	return fmt.Sprintf(`(() => { const c = document.getElementById(%q); const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] > 150 && d[i+1] < 100 && d[i+2] < 100 && d[i+3] > 200; return n; })()`, id)
 }
 
 func TestPageOfEmptyReport(t *testing.T) {
