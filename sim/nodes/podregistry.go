@@ -64,6 +64,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return s
 	}
 	if e.deleting {
+		e.duePod = pod // deleting it may have to be tried again
 		return s
 	}
 	at.commands.mayStart = r.commands != nil
@@ -183,7 +184,7 @@ func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
-	if e == nil {
+	if e == nil || e.deleting && what.name == "" {
 		return false
 	}
 	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
