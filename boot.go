@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/clients"
 	"github.com/ctrlplane/ctrlplane/controllers"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
@@ -52,6 +53,7 @@ type controlPlane struct {
 	dirPath     atomic.Pointer[string] // of dir, for any goroutine
 	observer    *observe.Observer
 	clients     *clients.Clients
+	pace        *intervene.Pace
 	scraped     []*scrapedProcess
 	memory      *memory.Governor
 	manifests   []manifests.Object
@@ -70,6 +72,7 @@ type controlPlane struct {
 	lease       *lease             // nil without leader election
 	leadership  *leadership        // nil without leader election
 	snapshots   *snapshotservice.Service
+	startState  atomic.Pointer[snapshotservice.Service] // snapshots, once the start is over
 	kubeconfig  *clientcmdapi.Config
 	url         string
 	scheduler   atomic.Pointer[scheduler.Scheduler] // nil while none runs
@@ -89,6 +92,7 @@ func newControlPlane(config *Server) *controlPlane {
 		done:       make(chan struct{}),
 		apiHandler: loopback.NewDeferredHandler(),
 		etcd:       newEtcdStarter(),
+		pace:       intervene.NewPace(),
 	}
 }
 

@@ -63,11 +63,14 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Logger:            p.log,
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
+		Pace:              p.pace,
+		OnNode:            p.nodes.handlerForNodes(p.log),
 	})
 	if err == nil && c.LeaderElect {
 		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds
 	}
 	if err == nil {
+		p.nodes.config.MonitorGracePeriod = p.supervisor.NodeMonitorGracePeriod()
 		p.readyChecks, p.liveChecks = p.supervisor.HealthChecks()
 	}
 	return err
@@ -197,7 +200,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	}
 	extra.Build = func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
 		cfg := cfg
-		cfg.Recorder, cfg.View = p.recorderFor(scheduler.Name), e.ViewOwn
+		cfg.Recorder, cfg.View, cfg.WaitTurn = p.recorderFor(scheduler.Name), e.ViewOwn, e.WaitTurn
 		s, err := scheduler.New(cfg)
 		if err != nil {
 			return nil, err

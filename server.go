@@ -279,7 +279,7 @@ func (s *Server) Observer() *observe.Observer {
 // controllers while they run; nil before Start has succeeded.
 func (s *Server) Interventions() control.Interventions {
 	if p := s.readyInstance(); p != nil {
-		return p.supervisor.Interventions()
+		return p.interventions()
 	}
 	return nil
 }

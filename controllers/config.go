@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -16,6 +17,7 @@ import (
 	kubectrlmgrconfig "k8s.io/kubernetes/pkg/controller/apis/config"
 	nodeipamconfig "k8s.io/kubernetes/pkg/controller/nodeipam/config"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -52,8 +54,15 @@ type Config struct {
 	// Recorder returns the recorder of a controller; nil = nothing is recorded.
 	Recorder func(controller string) *observe.Recorder
 
+	// OnNode is called for each Node that exists or changes while the controllers'
+	// informers run, one call after the other; nil = it is not called.
+	OnNode func(*corev1.Node)
+
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
+
+	// Pace slows down the syncs of all controllers; nil = never.
+	Pace *intervene.Pace
 }
 
 // reservedFlags are upstream's flags that have no effect within one process, or

@@ -32,8 +32,11 @@ type Environment struct {
 	// do not receive every object.
 	ViewOwn func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
 	// Client returns a client that acts as the service account of that name.
-	Client  func(account string) (kubernetes.Interface, error)
-	Metrics *controllersmetrics.ControllerManagerMetrics
+	Client func(account string) (kubernetes.Interface, error)
+	// WaitTurn makes the sync of the calling goroutine wait, once, if the control plane is
+	// slowed down. Reads through Informers and calls of Client do so, too.
+	WaitTurn func(context.Context)
+	Metrics  *controllersmetrics.ControllerManagerMetrics
 }
 
 func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
@@ -46,6 +49,7 @@ func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
 			Informers: view,
 			ViewOwn:   view.viewOwn,
 			Client:    c.ClientBuilder.Client,
+			WaitTurn:  view.waitTurn,
 			Metrics:   c.ControllerManagerMetrics,
 		})
 		if err != nil {

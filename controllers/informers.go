@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/pkg/informerfactory"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -32,6 +33,7 @@ type facade struct {
 	recorder       *observe.Recorder             // of the events that the handlers receive; may be nil
 	owner          *facade                       // that removes the handlers; nil = this one
 	filtered       []schema.GroupVersionResource // whose informers do not receive every object
+	gate           *intervene.Gate               // where syncs wait that read a store; nil = they do not
 
 	mu       sync.Mutex
 	handlers []ownedHandler

@@ -67,7 +67,7 @@ func TestInterventionsBeforeStart(t *testing.T) {
 func TestInterventionsReturnChangedControllers(t *testing.T) {
 	s := newSupervisor(t)
 	for _, name := range []string{"job-controller", "cronjob-controller"} {
-		s.units[name].replaceGate(intervene.ObjectReader{})
+		s.units[name].replaceGate(intervene.ObjectReader{}, nil)
 		s.units[name].setState(Running, "", nil)
 	}
 	s.informers = &sharedInformers{}

@@ -59,7 +59,7 @@ func TestScaledConfig(t *testing.T) {
 	if got := s.WorkerCount(names.ReplicaSetController, "replicaset"); got != 2 {
 		t.Errorf("%d workers", got)
 	}
-	u.replaceGate(intervene.ObjectReader{})
+	u.replaceGate(intervene.ObjectReader{}, nil)
 	u.setState(Running, "", nil)
 	if got := u.status(); got.State != Running || got.Reason != "2 workers in place of 9" {
 		t.Errorf("got %+v", got)

@@ -94,6 +94,9 @@ func (s *Supervisor) prepare() error {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
+	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil {
+		return err
+	}
 	s.buildOwnerGraph()
 	for _, name := range s.startOrder() {
 		if needAPIServer[name] {
@@ -195,10 +198,14 @@ func (s *Supervisor) buildUnit(name string) error {
 	if scaled := u.scaled.Load(); scaled != nil {
 		config = scaled.config
 	}
+	gate := u.replaceGate(objects, s.cfg.Pace)
+	if f != s.informers.graphFacade { // another controller reads it, too
+		f.gate = gate
+	}
 	barrier := &handlerBarrier{}
 	barrier.wrapInformers(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, u.replaceGate(objects)},
+		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, gate},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *config,
@@ -254,6 +261,11 @@ func (s *Supervisor) HealthChecks() (ready, alive []healthz.HealthChecker) {
 // processes to run the controllers.
 func (s *Supervisor) LeaderElection() componentbaseconfig.LeaderElectionConfiguration {
 	return s.config.Generic.LeaderElection
+}
+
+// NodeMonitorGracePeriod returns how long node-lifecycle-controller waits for a heartbeat.
+func (s *Supervisor) NodeMonitorGracePeriod() time.Duration {
+	return s.config.NodeLifecycleController.NodeMonitorGracePeriod.Duration
 }
 
 // ManagerConfig returns a client configuration for the controller manager's own user.

@@ -142,6 +142,7 @@ func (u *unit) stop() error {
 	}
 	started := u.status().State != Building
 	u.setState(Stopping, "", run)
+	u.endPacing()
 	u.closeActiveGate()
 	run.cancel()
 	if started {

@@ -18,10 +18,10 @@ var errStopped = errors.New("the controller was stopped before this call was sen
 
 // replaceGate returns a new gate, for the run that is built next. Goroutines that
 // an earlier run has left behind keep their own gate, which is closed.
-func (u *unit) replaceGate(objects intervene.ObjectReader) *intervene.Gate {
+func (u *unit) replaceGate(objects intervene.ObjectReader, pace *intervene.Pace) *intervene.Gate {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.gate = intervene.NewGate(objects)
+	u.gate = intervene.NewPacedGate(objects, pace)
 	return u.gate
 }
 
@@ -79,6 +79,13 @@ func (u *unit) clearIntervention(remove func(*intervene.Gate) bool) bool {
 	defer u.mu.Unlock()
 	u.publishState()
 	return removed
+}
+
+// endPacing ends the waiting of the controller's syncs, which would keep it from stopping.
+func (u *unit) endPacing() {
+	if g := u.currentGate(); g != nil {
+		g.EndPacing()
+	}
 }
 
 // closeActiveGate closes a gate with an intervention, which may keep the

@@ -54,7 +54,7 @@ func TestStopOfPausedController(t *testing.T) {
 		if err := u.applyIntervention(func(*intervene.Gate) error { return nil }); !errors.As(err, new(usage.Error)) {
 			t.Errorf("intervention in a controller that is off: %v", err)
 		}
-		g := u.replaceGate(intervene.ObjectReader{})
+		g := u.replaceGate(intervene.ObjectReader{}, nil)
 		begin, wrote := make(chan struct{}), make(chan error, 1)
 		err := u.build(t.Context(), &facade{}, constructorOf(func(ctx context.Context) {
 			<-begin
@@ -106,7 +106,7 @@ func TestRepeatedPauseAndResume(t *testing.T) {
 	if u.clearIntervention((*intervene.Gate).Resume) {
 		t.Error("resumed a controller that never ran")
 	}
-	u.replaceGate(intervene.ObjectReader{})
+	u.replaceGate(intervene.ObjectReader{}, nil)
 	u.setState(Running, "", nil)
 	for range 2 {
 		if err := u.applyIntervention(func(g *intervene.Gate) error { return g.Pause(t.Context()) }); err != nil {

@@ -136,8 +136,7 @@ func (q *queue) runningSyncs() []RunningSync {
 	var list []RunningSync
 	for i := range q.running {
 		if w := q.running[i].Load(); w != nil {
-			key, basis := w.bestKey()
-			list = append(list, RunningSync{Queue: q.name, ID: w.id, Key: key, KeyBasis: basis, Since: w.started})
+			list = append(list, w.describe())
 		}
 	}
 	return list

@@ -43,6 +43,9 @@ type Process struct {
 	// Quiet is set if no controller is busy, and there was no write, delivery or sync
 	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
+	// Speed is how fast controllers, the scheduler and the simulated kubelets work; empty
+	// if it cannot be set.
+	Speed Speed `json:"speed,omitempty"`
 
 	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients
 	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown
@@ -92,6 +95,8 @@ type RunningSync struct {
 	Key      string    `json:"key,omitempty"`
 	KeyBasis Basis     `json:"keyBasis,omitempty"`
 	Since    time.Time `json:"since"`
+	// Waits is set if the worker waits with the key, because of Process.Speed.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // FailingKey is a key whose last sync failed.

@@ -15,6 +15,8 @@ type syncRun struct {
 	lastAdd uint64        // number of the last matching add, if there are several
 	sure    bool          // the cause of add is certain
 	done    atomic.Bool
+	hadTurn atomic.Bool // see SyncTurn
+	waits   atomic.Bool // it has not begun its work: see SyncTurn
 
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
@@ -63,6 +65,12 @@ func basisRank(b Basis) int {
 		return 1
 	}
 	return 0
+}
+
+// describe returns the sync as a snapshot shows it.
+func (w *syncRun) describe() RunningSync {
+	key, basis := w.bestKey()
+	return RunningSync{Queue: w.queue.name, ID: w.id, Key: key, KeyBasis: basis, Since: w.started, Waits: w.waits.Load()}
 }
 
 // bestKey returns the key and how it is known.

@@ -21,10 +21,10 @@ type controllersAction func(i control.Interventions, ctx context.Context, names 
 func addControllersVerbs(cmd *cobra.Command, t *target) {
 	addInterventionVerbs(cmd, t, controllerActors)
 	cmd.AddCommand(formerControllersRestore(t))
-	addGroup(cmd, "run", "Start, stop and scale:",
+	addGroup(cmd, "run", "Start, stop, scale and slow down:",
 		newInterventionVerb(t, controllerActors, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
 		newInterventionVerb(t, controllerActors, "start", "started", "Start stopped controllers again", control.Interventions.Start),
-		newControllersScale(t))
+		newControllersScale(t), newControllersSpeed(t))
 }
 
 // addInterventionVerbs adds the verbs that controllers and clients have in common.

@@ -33,6 +33,7 @@ type upCommand struct {
 	detach        bool
 	from          string
 	ui            string
+	web           bool
 	showsTimings  bool
 	logFile       string
 	logLevel      string
@@ -60,6 +61,7 @@ With --detach it runs in the background, independent of the terminal, until
   ctrlplane up -d                     in the background; "ctrlplane down" stops it
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
+  ctrlplane up --web                  with a page that shows keys moving between controllers
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
   ctrlplane up --kubernetes 1.35
@@ -70,6 +72,9 @@ With --detach it runs in the background, independent of the terminal, until
 			if u.detach && cmd.Flags().Changed("ui") {
 				return usage.Errorf("--detach and --ui exclude each other: use one of them, and \"ctrlplane top\" for a view")
 			}
+			if u.detach && u.web {
+				return usage.Errorf("--detach and --web exclude each other: use \"ctrlplane top --web\" once it runs")
+			}
 			return u.run(cmd.Context())
 		},
 	}
@@ -78,6 +83,7 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
+	cmd.Flags().BoolVar(&u.web, "web", false, "also serve a page for a projector on a loopback address; \"top --web\" has more options")
 	return cmd
 }
 
@@ -207,6 +213,13 @@ func (u *upCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	v, closeDisplay := u.newSession(l)
+	defer closeDisplay()
+	return u.serveShown(ctx, v)
+}
+
+// newSession returns a session that shows the start, until closeDisplay.
+func (u *upCommand) newSession(l viewMode) (v *session, closeDisplay func()) {
 	// In JSON mode stdout has only records.
 	screen, mode := io.Writer(os.Stdout), ui.Mode{}
 	switch l {
@@ -216,13 +229,15 @@ func (u *upCommand) run(ctx context.Context) error {
 		screen = io.Discard
 	}
 	progress := ui.NewProgress(screen, mode)
-	defer progress.Close() // its error, that stdout is closed, could not be shown
 	warnings := progress
 	if screen == io.Discard {
 		warnings = ui.NewProgress(stderr, ui.Mode{})
-		defer warnings.Close() // likewise
 	}
-	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
+	return &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}, func() {
+		// Their errors, that stdout or stderr is closed, could not be shown.
+		_ = warnings.Close()
+		_ = progress.Close()
+	}
 }
 
 // serveShown serves, with the timings if they are due.

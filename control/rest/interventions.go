@@ -96,12 +96,17 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 }
 
 func readIntervention(w http.ResponseWriter, req *http.Request) (body intervention, err error) {
+	err = decodeBody(w, req, &body)
+	return body, err
+}
+
+func decodeBody(w http.ResponseWriter, req *http.Request, body any) error {
 	decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxInterventionSize))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&body); err != nil {
-		return body, usage.Errorf("request body: %w", err)
+	if err := decoder.Decode(body); err != nil {
+		return usage.Errorf("request body: %w", err)
 	}
-	return body, nil
+	return nil
 }
 
 // Interventions returns the interventions in the controllers of the control plane.

@@ -12,6 +12,9 @@ const (
 	ControllersPath = Path + "/v1/controllers"
 	// ClientsPath is the list of clients. Below it are the interventions in them.
 	ClientsPath = Path + "/v1/clients"
+	// ReportsPath takes what clients that use the instrument module report about their
+	// controllers.
+	ReportsPath = Path + "/v1/reports"
 	// SnapshotPath is all that is known at the moment.
 	SnapshotPath = Path + "/v1/snapshot"
 	// RecordsPath is what has happened.
@@ -20,6 +23,8 @@ const (
 	NodesPath = Path + "/v1/nodes"
 	// FlagsPath is the flags of kube-controller-manager.
 	FlagsPath = Path + "/v1/flags"
+	// SpeedPath sets the speed with PUT. POST to SpeedPath/step releases one key.
+	SpeedPath = Path + "/v1/speed"
 	// StatePath is the state as a snapshot file: GET saves it, PUT restores it.
 	StatePath = Path + "/v1/state"
 	// ResetPath restores the state at the end of the start.

@@ -28,6 +28,9 @@ type Gate struct {
 	hasFaults atomic.Bool   // a delay or a fault is set: reads are affected, too
 	isClosed  atomic.Bool   // closed is set: reads are refused, too
 	stepLock  chan struct{} // full while a step is in progress
+	pace      *Pace         // may be nil
+	ended     chan struct{} // closed when no sync has to wait any more
+	endPacing func()        // closes ended, once
 
 	mu            sync.Mutex
 	paused        bool
@@ -46,22 +49,41 @@ type Gate struct {
 // NewGate returns an open gate. A step reads the object of its write with
 // objects, before and after.
 func NewGate(objects ObjectReader) *Gate {
+	ended := make(chan struct{})
 	return &Gate{
 		random:        rand.Float64,
 		objects:       objects,
 		stepLock:      make(chan struct{}, 1),
+		ended:         ended,
+		endPacing:     sync.OnceFunc(func() { close(ended) }),
 		changed:       make(chan struct{}),
 		faultsCleared: make(chan struct{}),
 	}
 }
 
+// NewPacedGate returns an open gate that makes syncs wait as a pace demands.
+func NewPacedGate(objects ObjectReader, p *Pace) *Gate {
+	g := NewGate(objects)
+	g.pace = p
+	return g
+}
+
+// WaitTurn makes the sync of the calling goroutine wait: see Pace.
+func (g *Gate) WaitTurn(ctx context.Context) { g.pace.WaitTurn(ctx, g.ended) }
+
+// EndPacing ends the waiting of syncs, for a controller that is to stop.
+func (g *Gate) EndPacing() { g.endPacing() }
+
 // ErrNotPaused is the error of a step through a gate that is open.
 var ErrNotPaused = errors.New("not paused: pause it first")
 
+// errBodyUnread is the error of a write that would be held with its body unread.
+var errBodyUnread = errors.New("the body was not read")
+
 // admitWrite returns when a write may proceed: at once or, if the gate is
 // paused, when it is released. The result is for finishWrite; it is nil unless
-// the write was held.
-func (g *Gate) admitWrite(req *http.Request) (*heldWrite, error) {
+// the write was held. prepared says that the request may wait.
+func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) {
 	g.mu.Lock()
 	if g.closed != nil {
 		defer g.mu.Unlock()
@@ -71,6 +93,10 @@ func (g *Gate) admitWrite(req *http.Request) (*heldWrite, error) {
 		g.inFlight++
 		g.mu.Unlock()
 		return nil, nil
+	}
+	if !prepared {
+		g.mu.Unlock()
+		return nil, errBodyUnread
 	}
 	h := newHeldWrite(req)
 	h.element = g.held.PushBack(h)
@@ -198,6 +224,7 @@ func (g *Gate) Resume() bool {
 // delay and the fault. The error of the first call remains.
 func (g *Gate) CloseWithError(err error) {
 	g.ClearFaults()
+	g.EndPacing()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed == nil {

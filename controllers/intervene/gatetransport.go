@@ -24,6 +24,7 @@ type gateTransport struct {
 
 func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := t.gate
+	g.WaitTurn(req.Context())
 	if err := g.applyDelay(req.Context()); err != nil {
 		return nil, rejectRequest(req, err)
 	}
@@ -33,7 +34,7 @@ func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return t.roundTripOrFail(req)
 	}
-	h, err := g.admitWrite(req)
+	h, err := g.admitWrite(req, true)
 	if err != nil {
 		return nil, rejectRequest(req, err)
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,9 @@ type Config struct {
 	// handlers are added. filtered names resources whose informers do not receive every
 	// object. nil means the informers themselves.
 	View func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
+	// WaitTurn is called with each Pod that the scheduler takes from its queue, before it
+	// looks for a node; nil does nothing. It needs Recorder.
+	WaitTurn func(context.Context)
 }
 
 // ownedSections are the sections of upstream's flags that have no effect in one

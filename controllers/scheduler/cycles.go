@@ -25,6 +25,7 @@ import (
 type cycles struct {
 	recorder *observe.Recorder
 	queue    *observe.KeyedQueue
+	waitTurn func() // with each Pod
 
 	mu     sync.Mutex
 	adds   map[string]int64              // by name of the queue
@@ -41,7 +42,7 @@ type cycles struct {
 
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
-		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, adds: map[string]int64{},
+		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{},
 		queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
 	}
 }
@@ -58,6 +59,7 @@ func (c *cycles) observe(s *upstream.Scheduler) {
 		entity, err := next(log)
 		if err == nil && entity != nil {
 			c.begin(entity)
+			c.waitTurn()
 		}
 		return entity, err
 	}

@@ -97,6 +97,9 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
 	inst.cycles = newCycles(s.recorder)
+	if s.cfg.WaitTurn != nil {
+		inst.cycles.waitTurn = func() { s.cfg.WaitTurn(inst.ctx) }
+	}
 	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), inst.cycles.newLogger(s.cfg.Logger.Handler())))
 	view := inst.typed
 	if s.cfg.View != nil && name != nil { // a dry run receives no events

@@ -44,6 +44,8 @@ const (
 	// Run is a shell script that the main containers run instead of their command.
 	// With "." and the name of a container after it, it is that container's.
 	Run = prefix + "run"
+	// HTTP is a table of what the Pod answers to HTTP requests: see package podhttp.
+	HTTP = prefix + "http"
 )
 
 // Annotations of a Pod that say what its containers use, with kwok's names:

@@ -168,6 +168,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	what := seen.next
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
 		what = users
+		f.registry.ignorePending(pod.UID)
 		f.registry.played.pods.setDue(podKey(pod), what, f.registry.now())
 	}
 	copied := *pod
@@ -177,6 +178,14 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	}
 	setDueStage(&copied.ObjectMeta, what)
 	sendEvent(f.ctx, f.events, informer.Modified, &copied)
+}
+
+// observesLater reports whether what has changed about the containers of a Pod is seen
+// without passing it again.
+func (f *podFeed) observesLater(uid types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.registry.observesLater(uid)
 }
 
 // freshNode returns the current Node of a Pod. The watch of nodes may lag behind the

@@ -44,7 +44,7 @@ func Start(ctx context.Context, cfg Config) (*Fleet, error) {
 	connect.ContentType = runtime.ContentTypeProtobuf
 	connect.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	recorded := newPlayed(cfg.Recorder)
-	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded} })
+	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return playedTransport{next, recorded, cfg.WaitTurn} })
 	connect.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryTransport{next} })
 	client, err := kubernetes.NewForConfig(connect)
 	if err != nil {
@@ -70,7 +70,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
 	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
-	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
+	if f.simulation, err = startSimulation(cfg, client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
 	warn := func(msg string) { log.Warn(msg) }

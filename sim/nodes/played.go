@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -102,8 +103,9 @@ func (k *playedKind) begin(key string) *observe.KeyedSync {
 
 // playedTransport makes each write to a Pod or a Node a sync.
 type playedTransport struct {
-	next   http.RoundTripper
-	played *played
+	next     http.RoundTripper
+	played   *played
+	waitTurn func(context.Context) // may be nil
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -117,6 +119,9 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	sync := kind.begin(key)
 	defer sync.Enter()()
+	if t.waitTurn != nil && kind == &t.played.pods { // nodes would be taken for dead
+		t.waitTurn(r.Context())
+	}
 	resp, err := t.next.RoundTrip(r)
 	switch {
 	case err != nil:

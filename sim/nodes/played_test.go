@@ -43,7 +43,7 @@ func TestPlayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := (playedTransport{answer, p}).RoundTrip(r); err == nil && resp.StatusCode != answer.status {
+		if resp, err := (playedTransport{answer, p, nil}).RoundTrip(r); err == nil && resp.StatusCode != answer.status {
 			t.Errorf("%s %s: %v", method, path, resp)
 		}
 	}

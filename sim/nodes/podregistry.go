@@ -18,8 +18,10 @@ type podEntry struct {
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	deleting        bool        // kwok is deleting it
+	pending         bool        // a write of its status is due now and has not been made from its containers yet
 	reportedError   string      // what was last reported to be wrong with its annotations
-	described       bool        // what is simulated about it has been reported
+	backoffs        restartBackoffs
+	described       bool // what is simulated about it has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -49,7 +51,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		}
 		r.podsByNode[e.node][pod.UID] = e
 	}
-	e.duePod, e.resourceVersion = nil, pod.ResourceVersion
+	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return podUpdate{}
 	}
@@ -64,10 +66,11 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	at.commands.mayStart = r.commands != nil
 	if at.commands.mayStart {
+		r.updateTable(pod, at)
 		s.simulated = r.commandsOf(pod, e)
 	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
-		e.duePod = pod
+		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
@@ -139,6 +142,7 @@ func (r *podRegistry) deletePod(uid types.UID) {
 	}
 	if r.commands != nil {
 		r.commands.Remove(uid)
+		r.commands.HTTP.Remove(uid)
 	}
 	r.releasePod(e)
 	r.played.pods.forget(e.key)
@@ -182,16 +186,37 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
+	e.pending = false
 	e.deleting = e.duePod.DeletionTimestamp != nil
 	r.played.pods.setRendered(e.key)
-	return e.duePod, r.placePod(e.duePod, e, nil), nil
+	at := r.placePod(e.duePod, e, nil)
+	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update
+	return e.duePod, at, nil
+}
+
+// observesLater reports whether a write that is due will see what has changed about the
+// containers of a Pod.
+func (r *podRegistry) observesLater(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	return e != nil && e.pending
+}
+
+// ignorePending is called when a stage of a user is played instead of what is due.
+func (r *podRegistry) ignorePending(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		e.pending = false
+	}
 }
 
 // placePod gives a Pod what it needs from its node, or releases that if the Pod has
 // finished.
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
-	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}}
+	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}
 	if isFinished(pod) {
 		r.releasePod(e)
 		return at

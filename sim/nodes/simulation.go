@@ -48,12 +48,12 @@ type simulation struct {
 }
 
 // startSimulation starts a simulation, which runs until stop is called.
-func startSimulation(client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
+func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx = withLogger(ctx, log)
 	s := &simulation{
 		ctx: ctx, cancel: cancel, client: client, registry: registry, log: log,
-		heartbeats: newHeartbeats(ctx, client), stages: newStageSet(),
+		heartbeats: newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod)), stages: newStageSet(),
 	}
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})

@@ -114,6 +114,9 @@ func TestRunReport(t *testing.T) {
 			t.Errorf("junit.xml does not contain %q: %s", failure, files["junit.xml"])
 		}
 	}
+	if !strings.Contains(stderr, "ctrlplane: failed with exit code 3 after ") || !strings.Contains(stderr, "; the report is ") {
+		t.Errorf("no result: %s", stderr)
+	}
 	if !strings.Contains(stderr, "::error title=ctrlplane run failed with exit code 3::") {
 		t.Errorf("no annotation: %s", stderr)
 	}

@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case o.build:
 		return buildUpstream(ctx, o.upstream, allUpstream(), stderr)
-	case o.only == workloads:
+	case o.isWorkloads():
 		return runWorkloads(ctx, o, stdout, stderr)
 	case o.growth:
 		return runGrowth(ctx, o, stdout, stderr)

@@ -33,6 +33,10 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.goBack(), nil
 	case showClients:
 		return m.openClients(), nil
+	case toggleOutput:
+		return m.toggleOutput(), nil
+	case openPage:
+		return m.servePage()
 	case help:
 		m.overlay, m.overlayView = helpOverlay, viewport{}
 	case showWarnings:
@@ -66,6 +70,10 @@ func (m model) updateScreen(a action) model {
 			s.focus = feedPane // the upper pane of a page has no filter
 		}
 	case toggleFollow:
+		if m.showsOutput() {
+			m.output = m.output.toggleFollow()
+			return m
+		}
 		s.feed = s.feed.toggleFollow(m.screenAreas().feed.h - 1)
 	case toggleYAML:
 		s.yaml = !s.yaml

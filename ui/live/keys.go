@@ -33,12 +33,14 @@ const (
 	sortReverse
 	toggleYAML
 	showClients
+	toggleOutput
 	freeze
 	showWarnings
 	pauseResume
 	stepOnce
 	showStep
 	stopStart
+	openPage
 	help
 	quit
 	stopNow
@@ -104,6 +106,7 @@ func keySections() []keySection {
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
 			{toggleYAML, []string{"y"}, "show or hide the YAML of an object", "YAML", onObject},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
+			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
 			{showWarnings, []string{"w"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Queues", []binding{
@@ -117,6 +120,9 @@ func keySections() []keySection {
 			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
 			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
+		}},
+		{"Projector", []binding{
+			{openPage, []string{"P"}, "serve a page that shows this as a diagram, and show its link", "", hasPage},
 		}},
 		{"Quit", []binding{
 			{quit, []string{"q"}, "quit the view", "quit", nil},

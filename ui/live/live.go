@@ -46,6 +46,13 @@ type Options struct {
 	Purpose func(controller string) string
 	// Warnings returns all warnings up to now; may be nil.
 	Warnings func() []string
+	// Output is shown beside the queues; may be nil.
+	Output Output
+	// Page serves the page for a projector, unless it is served already, and returns a
+	// link that opens it once; nil if there is none.
+	Page func() (link string, err error)
+	// Message is shown until the first key.
+	Message string
 }
 
 // Leave says what to do with the control plane after the view has ended.
@@ -131,7 +138,7 @@ func newModel(ctx context.Context, o Options) model {
 	}
 	m := model{
 		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions, clientInterventions: inClients,
-		purpose: o.Purpose, warn: o.Warnings,
+		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		theme: newTheme(!o.NoColor, true, false), zone: time.Local,
 		pulling: true, // Init starts the first pull

@@ -115,7 +115,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:
-			return page || e.Level >= levelError
+			return page || e.Level >= levelError || e.Controller == ownSource
 		case *observe.Delivered:
 			return page && e.Change != observe.Resynced
 		}

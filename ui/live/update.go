@@ -25,6 +25,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.applyPull(msg), nil
 	case interventionResult:
 		return m.applyIntervention(msg), nil
+	case pageResult:
+		return m.applyPage(msg), nil
 	case inspectResult:
 		return m.applyInspection(msg), nil
 	case tea.KeyPressMsg:

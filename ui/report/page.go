@@ -2,9 +2,7 @@ package report
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/webpage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -69,7 +68,7 @@ func newPage(o *Outcome, r *Report) *page {
 		Files:    []string{OutputFile, EventsFile, ObjectsFile, JUnitFile, LogFile},
 		Output:   lines[:head], OutputRest: lines[head:], OutputDropped: dropped,
 	}
-	p.Policy = contentPolicy(string(p.Style), string(p.Script))
+	p.Policy = webpage.ContentPolicy(string(p.Style), string(p.Script))
 	p.Warnings = reportWarnings(r)
 	return p
 }
@@ -182,15 +181,7 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 
 func writePage(w io.Writer, p *page) error { return pageTemplate.Execute(w, p) }
 
-// readAsset returns an embedded file with normalized line ends, because the content
-// policy contains its hash.
-func readAsset(name string) string {
-	data, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic("report: " + err.Error()) // cannot happen: the file is embedded
-	}
-	return strings.ReplaceAll(string(data), "\r\n", "\n")
-}
+func readAsset(name string) string { return webpage.Asset(assets, "assets/"+name) }
 
 func joinScripts() template.JS {
 	var b strings.Builder
@@ -200,13 +191,4 @@ func joinScripts() template.JS {
 	}
 	b.WriteString("})();\n")
 	return template.JS(b.String())
-}
-
-// contentPolicy allows the page to use its own style and script, and nothing else.
-func contentPolicy(style, script string) string {
-	hash := func(s string) string {
-		sum := sha256.Sum256([]byte(s))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return "default-src 'none'; img-src data:; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
 }
