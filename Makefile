@@ -32,7 +32,7 @@ unit: ## run the tests of single packages
 	go vet ./...
 	$(RACE) $(LIGHT)
 	go test $(HEAVY)
-	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./image ./site
+	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
 	cd instrument && go vet ./... && go test ./...
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
@@ -74,6 +74,7 @@ DURATION ?= 1h
 SEED     ?=
 torture: build ## kill, starve and provoke it for DURATION (1h), with SEED, and count what it survived
 	go build -o bin/upstream/etcd go.etcd.io/etcd/server/v3
+	tools/torture/clock/build bin/ctrlplane-clock
 	$(call TOOL,torture) -duration $(DURATION) $(addprefix -seed ,$(SEED))
 
 FUZZTIME ?= 10m

@@ -119,12 +119,12 @@ func (d *devCommand) validate() (viewMode, error) {
 		}
 	}
 	if d.up.manifests.readsStdin() {
-		return "", usage.Errorf("-f -: stdin cannot be read again when something changes: write it to a file")
+		return "", usage.Errorf("-f -: dev reads manifests again when they change: save them in a file")
 	}
 	if err := d.up.manifests.validate(); err != nil {
 		return "", err
 	}
-	d.plane.server, d.plane.objects, d.up.manifests = &d.up.server, d.up.manifests, manifestFlags{} // applied and restored by us
+	d.plane.server, d.plane.manifests, d.up.manifests = &d.up.server, d.up.manifests, manifestFlags{} // applied and restored by us
 	if _, err := d.plane.load(); err != nil {
 		return "", err
 	}
@@ -223,7 +223,7 @@ func (d *devCommand) watchRoots() []filewatch.Root {
 	for _, path := range d.watch {
 		roots = append(roots, filewatch.Root{Path: path, Accept: d.isSource})
 	}
-	for _, path := range d.plane.paths() {
+	for _, path := range d.plane.manifestPaths() {
 		roots = append(roots, filewatch.Root{Path: path, Accept: isManifest})
 	}
 	return roots

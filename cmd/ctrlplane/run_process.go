@@ -46,7 +46,7 @@ func newCommandProcess(args []string) (*commandProcess, error) {
 
 // recordOutput makes the command write to what record returns instead of the files that it
 // inherits.
-func (c *commandProcess) recordOutput(record func(to *os.File, stderr bool) io.Writer) {
+func (c *commandProcess) recordOutput(record func(to io.Writer, stderr bool) io.Writer) {
 	c.cmd.Stdout = record(os.Stdout, false)
 	if c.cmd.Stderr = c.cmd.Stdout; !sameFile(os.Stdout, stderr) {
 		c.cmd.Stderr = record(stderr, true)

@@ -61,12 +61,9 @@ const (
 // one address.
 const LoadBalancerIPs = prefix + "load-balancer-ips"
 
-// Stage and StageTime tell kwok which stage to play, and when. They exist only on
-// copies of objects inside the process.
-const (
-	Stage     = prefix + "stage"
-	StageTime = prefix + "stage-at"
-)
+// Stage tells kwok which stage of a user to play. It exists only on copies of objects
+// inside the process.
+const Stage = prefix + "stage"
 
 // Lookup returns the value of one of ctrlplane's own annotations and the key under
 // which it was found: its name, or else its deprecated name.

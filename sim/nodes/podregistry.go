@@ -17,7 +17,9 @@ type podEntry struct {
 	load            *podLoad    // its part of its node's load; nil if it is not admitted or has finished
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
-	deleting        bool        // kwok is deleting it
+	play            dueStage    // what the player is to do; zero if nothing
+	byKwok          bool        // kwok has been given a stage of a user for it
+	deleting        bool        // it is being deleted
 	pending         bool        // a write of its status is due now and has not been made from its containers yet
 	reportedError   string      // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
@@ -173,6 +175,41 @@ func (r *podRegistry) hasPods(node string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.podsByNode[node]) > 0
+}
+
+// assignPod stores what the player is to do for a Pod: nothing if kwok plays the stage of
+// a user. It reports whether kwok was given one before.
+func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	if e == nil {
+		return false
+	}
+	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
+	return byKwok
+}
+
+// assign returns what the player and kwok have to do. What kwok has been given stays when
+// nothing is due.
+func assign(what dueStage, byKwok bool) (play dueStage, nowByKwok, before bool) {
+	switch {
+	case what.isOfUser():
+		return dueStage{}, true, byKwok
+	case what.name == "":
+		return dueStage{}, byKwok, byKwok
+	}
+	return what, false, byKwok
+}
+
+// duePodStage returns what the player is to do for a Pod.
+func (r *podRegistry) duePodStage(uid types.UID) dueStage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		return e.play
+	}
+	return dueStage{}
 }
 
 // duePod returns a Pod for which something is due; nil if nothing is.

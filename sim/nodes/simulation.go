@@ -37,6 +37,8 @@ type simulation struct {
 	log        *slog.Logger
 	heartbeats *heartbeats
 	stages     *stageSet
+	podPlayer  *player
+	nodePlayer *player
 	nodes      *nodeFeed
 	pods       *podFeed
 	clocks     []*cancelableClock // of kwok's controllers
@@ -56,14 +58,16 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		heartbeats: newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod)), stages: newStageSet(),
 	}
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
+	s.startPlayers()
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
 	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
-		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, synced: make(chan struct{}),
+		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
+		schedule: s.podPlayer.schedule,
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		},
@@ -99,6 +103,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 func (s *simulation) stop() {
 	s.cancel()
 	s.changes.ShutDown()
+	s.stopPlayers()
 	s.wg.Wait()
 	if s.registry.commands != nil {
 		s.registry.commands.Stop()

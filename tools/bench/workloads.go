@@ -32,7 +32,9 @@ type workloadPart struct {
 
 func workloadParts() []workloadPart {
 	idle := func(nodes int) workloadPart {
-		return workloadPart{fmt.Sprintf("nodes-%d", nodes), nodes, func(ctx context.Context, m *measurement, _ *apiClient) error { return m.measureIdle(ctx) }}
+		return workloadPart{fmt.Sprintf("nodes-%d", nodes), nodes, func(ctx context.Context, m *measurement, a *apiClient) error {
+			return m.countDuring(ctx, a, func() error { return m.measureIdle(ctx) })
+		}}
 	}
 	return []workloadPart{
 		idle(0), idle(1), idle(10), idle(100), idle(manyNodes),
@@ -53,6 +55,9 @@ func workloadRows() []workloadRow {
 				workloadRow{"burst/ready", "100 Deployments with 10 replicas, 100 nodes: all Pods Ready", "s"},
 				workloadRow{"burst/settled", "– statuses say so", "s"},
 				workloadRow{"burst/cpu", "– CPU until then", "s"},
+				workloadRow{"burst/requests", "– requests until then", "requests"},
+				workloadRow{"burst/conflicts", "– of them conflicts", "requests"},
+				workloadRow{"burst/allocated", "– memory allocated until then", "MiB"},
 				workloadRow{"burst/rss", "– RSS then", "MiB"})
 		case "many":
 			rows = append(rows,
@@ -65,6 +70,7 @@ func workloadRows() []workloadRow {
 		default:
 			rows = append(rows,
 				workloadRow{p.name + "/cpuIdle", fmt.Sprintf("idle CPU with %s", countNodes(p.nodes)), "% of a core"},
+				workloadRow{p.name + "/allocated", "– memory allocated in that time", "MiB"},
 				workloadRow{p.name + "/rss", "– RSS", "MiB"})
 		}
 	}

@@ -95,14 +95,17 @@ func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 	return measurePodsDeleted(ctx, m, core.Pods(ns))
 }
 
-// measurePodsDeleted deletes all Pods of a namespace with one request, and waits until
-// none is left.
+// measurePodsDeleted deletes all Pods of a namespace with one request, or with several if
+// the server does not answer it in time, and waits until none is left.
 func measurePodsDeleted(ctx context.Context, m *measurement, pods coreclient.PodInterface) error {
 	began := time.Now()
-	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+	err := pollUntil(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+		return pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	})
+	if err != nil {
 		return err
 	}
-	err := pollUntil(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+	err = pollUntil(ctx, 50*time.Millisecond, func(ctx context.Context) error {
 		list, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
 		if err == nil && len(list.Items) > 0 {
 			return fmt.Errorf("Pod %s is left", list.Items[0].Name)
@@ -115,6 +118,10 @@ func measurePodsDeleted(ctx context.Context, m *measurement, pods coreclient.Pod
 
 // measureBurstOnNodes creates the small burst and waits until its Pods are Ready.
 func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) error {
+	return m.countDuring(ctx, a, func() error { return measureReadyBurst(ctx, m, a) })
+}
+
+func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error {
 	b := smallBurst
 	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {

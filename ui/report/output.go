@@ -59,11 +59,7 @@ type outputStream struct {
 }
 
 // RecordOutput returns a writer that passes on what the command prints and records it.
-func (r *Report) RecordOutput(to *os.File, stderr bool) io.Writer {
-	return r.recordOutput(to, stderr)
-}
-
-func (r *Report) recordOutput(to io.Writer, stderr bool) io.Writer {
+func (r *Report) RecordOutput(to io.Writer, stderr bool) io.Writer {
 	s := &outputStream{log: r.output, to: to, stderr: stderr}
 	r.output.mu.Lock()
 	defer r.output.mu.Unlock()

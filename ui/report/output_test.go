@@ -35,7 +35,7 @@ func TestOutputIsPassedOnAndRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	stdout, stderr := r.recordOutput(&out, false), r.recordOutput(&errOut, true)
+	stdout, stderr := r.RecordOutput(&out, false), r.RecordOutput(&errOut, true)
 	for _, part := range []string{"one\ntw", "o\n", "\x1b[31mthree"} {
 		if _, err := io.WriteString(stdout, part); err != nil {
 			t.Fatal(err)
