@@ -14,9 +14,10 @@ LIGHT  = $(shell .ci/packages light)
 TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(notdir $(1)) -ctrlplane $(BIN)
 
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench growth profile-start torture fuzz capture recording conformance cross golden seed help
+.PHONY: up build test unit e2e race lint bench growth profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -31,7 +32,8 @@ unit: ## run the tests of single packages
 	go vet ./...
 	$(RACE) $(LIGHT)
 	go test $(HEAVY)
-	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser
+	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./image ./site
+	cd instrument && go vet ./... && go test ./...
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
 	CTRLPLANE=$(CURDIR)/$(BIN) go test -p 1 -timeout 15m ./test/...
@@ -45,15 +47,18 @@ race: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
 race: build ## run all tests under the race detector
 	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -timeout 30m ./...
 	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -timeout 30m ./...
+	cd instrument && CGO_ENABLED=1 go test -race ./...
 
 lint: ## run the static checks
 	$(GOLANGCI_LINT) run ./...
 	cd tools && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
+	cd instrument && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
 	cd examples/operator && go vet ./... && test -z "$$(gofmt -l .)"
 	$(ACTIONLINT)
 
-bench: build ## compare with the three upstream binaries, and measure what observation costs
+bench: build ## compare with the three upstream binaries and with kwokctl, and measure what observation costs
 	$(call TOOL,bench) -doc docs/performance.md
+	bin/bench -ctrlplane $(BIN) -only workloads -quick -idle 1m -doc docs/performance.md
 
 growth: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
 	$(call TOOL,bench) -growth -doc docs/performance.md
@@ -78,6 +83,15 @@ cross: ## compile for every platform of a release
 conformance: build ## run upstream's conformance tests that pass without containers; building them takes minutes
 	cd test/conformance && go build -o ../../bin/ginkgo github.com/onsi/ginkgo/v2/ginkgo && go test -c -o ../../bin/e2e.test k8s.io/kubernetes/test/e2e
 	$(BIN) run --nodes 2 --timeout 60m -- test/conformance/run.sh
+
+VERSION ?= main
+site: ## write the docs as a web site into dist/site, for VERSION
+	cd tools && go run ./site -repository .. -o ../dist/site -version $(VERSION)
+
+snapshot-release: ## build what a release has, into dist/, without publishing anything
+	$(GORELEASER) check
+	$(GORELEASER) release --snapshot --clean
+	.ci/image dist/image
 
 capture: build ## draw docs/live.svg from a real run
 	$(call TOOL,screen/capture) -o docs/live.svg

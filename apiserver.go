@@ -3,6 +3,7 @@ package ctrlplane
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -70,7 +71,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := p.apiServerConfig()
-	cfg.Outside = p.clients.Handle
+	cfg.Outside = p.handleOutside
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.DialKubelet = p.kubelets.Dialer
+	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
 	if cfg.Listener, err = p.openListener(ctx); err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Controllers:   p.listControllers,
 		Source:        p.observer,
 		Nodes:         p.nodes,
-		Interventions: p.supervisor.Interventions(),
+		Interventions: p.interventions(),
 		Clients:       p.clients.Interventions(),
 		Speed:         p.speedControl(),
 		Snapshots:     p.snapshots,
@@ -137,7 +138,17 @@ func (p *controlPlane) serveControl(context.Context) error {
 	return nil
 }
 
-// listControllers returns every controller, by name.
+// interventions intervenes in the controllers of this process and in those that clients
+// report.
+func (p *controlPlane) interventions() control.Interventions {
+	return p.clients.ControllerInterventions(p.supervisor.Interventions(), func(name string) bool {
+		return slices.ContainsFunc(p.supervisor.Statuses(), func(s controllers.Status) bool {
+			return s.Name == name || slices.Contains(s.Aliases, name)
+		})
+	})
+}
+
+// listControllers returns every controller, by name; those that clients report come last.
 func (p *controlPlane) listControllers() []control.Controller {
 	var list []control.Controller
 	for _, status := range p.supervisor.Statuses() {
@@ -146,5 +157,5 @@ func (p *controlPlane) listControllers() []control.Controller {
 		}
 		list = append(list, control.Controller{Name: status.Name, Aliases: status.Aliases, State: string(status.State), Reason: status.Reason})
 	}
-	return list
+	return append(list, p.clients.Controllers()...)
 }

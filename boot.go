@@ -72,6 +72,7 @@ type controlPlane struct {
 	lease       *lease             // nil without leader election
 	leadership  *leadership        // nil without leader election
 	snapshots   *snapshotservice.Service
+	startState  atomic.Pointer[snapshotservice.Service] // snapshots, once the start is over
 	kubeconfig  *clientcmdapi.Config
 	url         string
 	scheduler   atomic.Pointer[scheduler.Scheduler] // nil while none runs
@@ -150,7 +151,7 @@ func (p *controlPlane) startSteps() []startStep {
 		{stage: "readiness", run: p.waitReady},
 		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
-		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests) == 0},
+		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},
 		// A reset restores what there is now. Closed first, because it reads from etcd.
 		{run: p.startSnapshots, close: p.closeSnapshots},
 		// Last: other processes take the files as a sign that they can connect, and a reset

@@ -64,11 +64,13 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
 		Pace:              p.pace,
+		OnNode:            p.nodes.handlerForNodes(p.log),
 	})
 	if err == nil && c.LeaderElect {
 		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds
 	}
 	if err == nil {
+		p.nodes.config.MonitorGracePeriod = p.supervisor.NodeMonitorGracePeriod()
 		p.readyChecks, p.liveChecks = p.supervisor.HealthChecks()
 	}
 	return err

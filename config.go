@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // EtcdConfig selects an etcd cluster to use instead of the embedded etcd. The zero
@@ -97,12 +98,15 @@ type ObserveConfig struct {
 // in which format.
 type LogConfig = logfile.Config
 
+// ManifestText is YAML or JSON with objects to apply.
+type ManifestText = manifests.Text
+
 // copyConfig returns a Server with the same configuration and nothing else, which
 // later changes to s do not reach.
 func (s *Server) copyConfig() *Server {
 	c := &Server{
 		Name: s.Name, Private: s.Private, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
-		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests),
+		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests), ManifestTexts: slices.Clone(s.ManifestTexts),
 		Kubernetes: s.Kubernetes,
 		Etcd:       s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
 		Nodes: s.Nodes, Network: s.Network, Observe: s.Observe,

@@ -3,14 +3,17 @@ package ctrlplane
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/sim/metricsapi"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
@@ -86,6 +89,24 @@ func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error
 		}
 	}
 	return s.running, nil
+}
+
+// handlerForNodes returns what starts the simulation when there is a Node for it; nil if
+// it starts anyway.
+func (s *nodeSimulation) handlerForNodes(log *slog.Logger) func(*corev1.Node) {
+	if s.config.Count > 0 {
+		return nil
+	}
+	started := false // the calls come one after the other
+	return func(node *corev1.Node) {
+		if started || !annotations.IsSimulated(node) {
+			return
+		}
+		_, err := s.ensureStarted(context.Background())
+		if started = err == nil; !started && !errors.Is(err, errStopping) {
+			log.Warn("cannot simulate a node: retrying when it changes", "node", node.Name, "err", err)
+		}
+	}
 }
 
 // start needs the lock.

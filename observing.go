@@ -2,6 +2,7 @@ package ctrlplane
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,9 +25,11 @@ func (p *controlPlane) startObserver() {
 	began, meter := time.Now(), procstat.NewMeter()
 	follow := sync.OnceFunc(p.observeWrites)
 	p.observer = observe.New(observe.Options{
-		Records:    max(p.config.Observe.Records, 0),
-		Queues:     queues.All(),
-		MoreQueues: func() []observe.Queue { return append(p.schedulerQueues(), p.outsideQueues()...) },
+		Records: max(p.config.Observe.Records, 0),
+		Queues:  queues.All(),
+		MoreQueues: func() []observe.Queue {
+			return slices.Concat(p.schedulerQueues(), p.reportedQueues(), p.outsideQueues())
+		},
 		Workers: func(controller, queue string) int {
 			if !p.ready.Load() {
 				return 0
@@ -70,11 +73,19 @@ func (p *controlPlane) newClients() (*clients.Clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := clients.Config{OwnPath: controlrest.Path, Objects: objects}
+	cfg := clients.Config{OwnPath: controlrest.Path, ReportsPath: controlrest.ReportsPath, Objects: objects}
 	if p.config.Observe.Records >= 0 {
 		cfg.Observer = p.observer
 	}
 	return clients.New(cfg), nil
+}
+
+// reportedQueues returns the queues of controllers that clients report.
+func (p *controlPlane) reportedQueues() []observe.Queue {
+	if !p.ready.Load() {
+		return nil
+	}
+	return p.clients.Queues()
 }
 
 // observeWrites reports each write in an embedded etcd to the observer, which then

@@ -70,8 +70,12 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 
 func (p *controlPlane) loadManifests(context.Context) (err error) {
 	if len(p.config.Manifests) > 0 {
-		p.manifests, err = manifests.Load(p.config.Manifests)
+		if p.manifests, err = manifests.Load(p.config.Manifests); err != nil {
+			return err
+		}
 	}
+	texts, err := manifests.LoadTexts(p.config.ManifestTexts)
+	p.manifests = append(p.manifests, texts...)
 	return err
 }
 

@@ -57,6 +57,8 @@ type Server struct {
 	// Manifests are files or folders of objects to apply by server-side apply once the
 	// API server is ready; Start fails if one is rejected. nil = none.
 	Manifests []string
+	// ManifestTexts are further objects to apply, as the content of files; nil = none.
+	ManifestTexts []ManifestText
 	// Kubernetes is the minor version of Kubernetes to emulate, one of
 	// KubernetesVersions, for all components; empty = that of KubernetesVersion.
 	Kubernetes string
@@ -277,7 +279,7 @@ func (s *Server) Observer() *observe.Observer {
 // controllers while they run; nil before Start has succeeded.
 func (s *Server) Interventions() control.Interventions {
 	if p := s.readyInstance(); p != nil {
-		return p.supervisor.Interventions()
+		return p.interventions()
 	}
 	return nil
 }

@@ -3,10 +3,13 @@ package ctrlplane
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -21,6 +24,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		SuspendControllers: p.supervisor.Suspend,
 		BlockWrites:        p.blockWrites,
 		WaitInformers:      []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced},
+		WaitSettled:        func(ctx context.Context) error { return settled.Wait(ctx, p.observer, 0, nil) },
 		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),
 		Restored: func(message string) {
 			p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: message})
@@ -48,7 +52,18 @@ func (p *controlPlane) startSnapshots(ctx context.Context) error {
 	if err := p.snapshots.Started(ctx); err != nil {
 		p.warn("reset will not work: " + err.Error())
 	}
+	p.startState.Store(p.snapshots)
 	return nil
+}
+
+// handleOutside handles a request from outside of the process. What the first one changes
+// is undone by a reset.
+func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler) {
+	reads := req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
+	if s := p.startState.Load(); s != nil && !reads && who != nil && req.URL.Path != controlrest.ResetPath {
+		s.BeforeChange(req.Context())
+	}
+	p.clients.Handle(w, req, who, next)
 }
 
 func (p *controlPlane) closeSnapshots() error { return p.snapshots.Close() }

@@ -95,6 +95,9 @@ func (p *controlPlane) outsideQueues() (list []observe.Queue) {
 			owner = p.clients.NameOf(process.program)
 		}
 		for _, q := range slices.Clone(*queues) {
+			if p.clients.HasQueue(owner, q.Name) { // with more than its metrics tell
+				continue
+			}
 			q.Controller, q.Outside = owner, true
 			list = append(list, q)
 		}

@@ -8,6 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -56,6 +57,8 @@ type Config struct {
 	ReadyChecks, LiveChecks []healthz.HealthChecker
 	// DialKubelet connects to kubelets; nil = by the network.
 	DialKubelet KubeletDialer
+	// DialPod connects to Pods for the proxy subresources; nil = by the network.
+	DialPod PodDialer
 	// LocalAPIs are API groups that this process serves beside upstream's.
 	LocalAPIs []LocalAPI
 	// Grants are roles that the server creates and maintains beside upstream's.
@@ -100,14 +103,10 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o.SecureServing.BindAddress = addr.IP
 	o.SecureServing.BindPort = addr.Port
 	o.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: c.PKI.ServingCert, KeyFile: c.PKI.ServingKey}
-	// If this is not set, upstream replaces a loopback address by that of another
-	// interface, and fails on a machine without one.
-	o.GenericServerRunOptions.AdvertiseAddress = addr.IP
-	if addr.IP.IsLoopback() {
+	o.GenericServerRunOptions.AdvertiseAddress = advertisedAddress(addr.IP)
+	if o.GenericServerRunOptions.AdvertiseAddress.IsLoopback() {
 		// Endpoints cannot hold a loopback address.
 		o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
-	} else if addr.IP.IsUnspecified() {
-		o.GenericServerRunOptions.AdvertiseAddress = nil
 	}
 
 	// With the default of one worker, controllers react to each deletion before the
@@ -145,6 +144,19 @@ func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o.ServiceClusterIPRanges = c.ServiceCIDR
 
 	return o, c.setFlags(o, flags)
+}
+
+// advertisedAddress returns the address that the server has for clients when it listens on
+// the given one. Upstream would replace a loopback address by that of another interface,
+// and fail on a machine without a default route, such as a container without a network.
+func advertisedAddress(listening net.IP) net.IP {
+	if !listening.IsUnspecified() {
+		return listening
+	}
+	if chosen, err := utilnet.ChooseHostInterface(); err == nil {
+		return chosen
+	}
+	return net.IPv4(127, 0, 0, 1)
 }
 
 // ownedFlags are the flags of kube-apiserver that flags of this program replace.
@@ -225,6 +237,9 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 
 	if c.DialKubelet != nil {
 		setKubeletDialer(config.KubeAPIs, c.DialKubelet)
+	}
+	if c.DialPod != nil {
+		setPodDialer(config.KubeAPIs, c.DialPod)
 	}
 
 	front := config.Aggregator.GenericConfig

@@ -93,7 +93,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // assembleServer returns a server that calls release when it has ended.
-func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (*Server, error) {
+func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (_ *Server, err error) {
 	ownWrites := exemptOwnWrites(o)
 	config, err := cfg.newUpstreamConfig(o)
 	if err != nil {
@@ -123,6 +123,11 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			aggregator.GenericAPIServer.Destroy() // the storages, which a server that runs does itself
+		}
+	}()
 	if err := checkClient(); err != nil {
 		return nil, err
 	}

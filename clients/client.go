@@ -24,7 +24,10 @@ type client struct {
 	caller atomic.Pointer[observe.Caller]
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
+	writing                                               atomic.Int64 // as Client.Writing
 	last                                                  atomic.Pointer[answered]
+
+	reports reportedState
 
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
@@ -50,7 +53,7 @@ func newClient(name string, objects intervene.ObjectReader) *client {
 func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive()
+	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isConnected()
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
@@ -108,6 +111,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
+		Writing: cl.writing.Load(),
 	}
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {
@@ -116,6 +120,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	}
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
+	cl.reports.addTo(&v)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)

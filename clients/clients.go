@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -36,6 +37,8 @@ type Config struct {
 	// OwnPath is the path of ctrlplane's own API. Requests below it are not recorded, and
 	// no intervention applies to them: they are how one is removed.
 	OwnPath string
+	// ReportsPath is the path, below OwnPath, of what clients report about their controllers.
+	ReportsPath string
 	// Objects reads objects for steps.
 	Objects intervene.ObjectReader
 }
@@ -44,14 +47,17 @@ type Config struct {
 type Clients struct {
 	config Config
 
-	mu     sync.RWMutex
-	byID   map[identity]*client
-	byName map[string]*client
+	mu          sync.RWMutex
+	byID        map[identity]*client
+	byName      map[string]*client
+	controllers map[string]*reportedController // by name
+
+	sessions atomic.Int64 // of all clients
 }
 
 // New returns an empty set.
 func New(cfg Config) *Clients {
-	return &Clients{config: cfg, byID: map[identity]*client{}, byName: map[string]*client{}}
+	return &Clients{config: cfg, byID: map[identity]*client{}, byName: map[string]*client{}, controllers: map[string]*reportedController{}}
 }
 
 // identity is what tells clients apart.
@@ -60,6 +66,10 @@ type identity struct{ userAgent, user string }
 // Handle records a request and passes it on to next, through the gate of its client. who
 // is nil if the request is not authenticated.
 func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler) {
+	if req.URL.Path == c.config.ReportsPath {
+		c.handleReport(w, req, who)
+		return
+	}
 	if path := req.URL.Path; path == c.config.OwnPath || strings.HasPrefix(path, c.config.OwnPath+"/") {
 		next.ServeHTTP(w, req)
 		return
@@ -70,6 +80,9 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, cl, req, who)
+	if r.sync != nil {
+		next = r.sync.controller.wrap(next)
+	}
 	var wrote []observe.Written
 	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {
@@ -134,6 +147,7 @@ func (c *Clients) evictIdle() bool {
 		return false
 	}
 	delete(c.byName, idlest.name)
+	c.forgetReports(idlest)
 	for id, cl := range c.byID {
 		if cl == idlest {
 			delete(c.byID, id)
@@ -166,6 +180,9 @@ func (c *Clients) Close() {
 	for _, cl := range c.sorted() {
 		cl.gate.CloseWithError(errClosing)
 	}
+	for _, rc := range c.sortedControllers() {
+		rc.gate.CloseWithError(errClosing)
+	}
 }
 
 // RefuseWaiting makes the writes that are held or delayed fail with a conflict, for that
@@ -173,6 +190,9 @@ func (c *Clients) Close() {
 func (c *Clients) RefuseWaiting(reason error) {
 	for _, cl := range c.sorted() {
 		cl.gate.RefuseWaiting(reason)
+	}
+	for _, rc := range c.sortedControllers() {
+		rc.gate.RefuseWaiting(reason)
 	}
 }
 

@@ -508,3 +508,30 @@ func BenchmarkWatchEvent(b *testing.B) {
 		w.sent(event)
 	}
 }
+
+// A write counts as unfinished until it is answered, also while it is held. Leases and
+// streams do not.
+func TestUnansweredWritesAreCounted(t *testing.T) {
+	f := newFixture(t)
+	var during []int64
+	for _, c := range []call{
+		{method: http.MethodPost, path: deployments},
+		{method: http.MethodGet, path: deployments},
+		{method: http.MethodPut, path: "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"},
+		{method: http.MethodPost, path: "/api/v1/namespaces/ns/pods/p/exec"},
+		{method: http.MethodPost, path: "/other"},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader("{}"))
+		req.Header.Set("User-Agent", kubectlAgent)
+		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			during = append(during, f.clients.Snapshot()[0].Writing)
+			w.WriteHeader(http.StatusOK)
+		}))
+	}
+	if diff := cmp.Diff([]int64{1, 0, 0, 0, 0}, during); diff != "" {
+		t.Errorf("during the requests (-want +got):\n%s", diff)
+	}
+	if v := f.clients.Snapshot()[0]; v.Writing != 0 || v.InFlight != 0 {
+		t.Errorf("got %+v after the answers", v)
+	}
+}

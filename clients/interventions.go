@@ -51,10 +51,17 @@ func (i interventions) Resume(_ context.Context, names []string) ([]string, erro
 
 // Delay implements control.Interventions.
 func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
-	if d <= 0 {
-		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
+	if err := validateDelay(d); err != nil {
+		return nil, err
 	}
 	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+}
+
+func validateDelay(d time.Duration) error {
+	if d <= 0 {
+		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
+	}
+	return nil
 }
 
 // Fail implements control.Interventions.

@@ -34,13 +34,16 @@ func programName(userAgent string) string {
 
 // cleanText returns a text that a client has chosen without control characters, and not
 // longer than is useful.
-func cleanText(s string) string {
+func cleanText(s string) string { return printable(s, maxText) }
+
+// printable returns at most limit bytes of a text, without control characters.
+func printable(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
-	}, cutText(s, maxText))
+	}, cutText(s, limit))
 	return strings.TrimSpace(s)
 }
 

@@ -38,8 +38,9 @@ type request struct {
 	client   *client
 	req      *http.Request
 	call     *observe.Called
-	watch    *watch // nil if it is none
-	lasts    bool   // it is a stream: it is recorded when it begins
+	sync     *reportedSync // that makes the request; nil if the client does not say
+	watch    *watch        // nil if it is none
+	lasts    bool          // it is a stream: it is recorded when it begins
 
 	status   int
 	body     *bytes.Buffer // the beginning of the response to a write, or of an error
@@ -63,6 +64,11 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
 	}
+	if header := req.Header.Get(syncHeader); header != "" {
+		if r.sync = cl.reports.syncOf(header); r.sync != nil {
+			c.Controller, c.Sync = r.sync.controller.name, r.sync.id
+		}
+	}
 	switch {
 	case c.Verb == "watch":
 		r.watch, r.lasts = newWatch(req, c), true
@@ -72,7 +78,16 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	}
 	cl.countRequest(c.Began)
 	cl.inFlight.Add(1)
+	if r.isUnfinishedWork() {
+		cl.writing.Add(1)
+	}
 	return r
+}
+
+// isUnfinishedWork reports whether a control plane is not settled before the request has
+// been answered.
+func (r *request) isUnfinishedWork() bool {
+	return r.call.IsWrite() && !r.call.IsRoutine() && !r.lasts && !strings.HasPrefix(r.call.Object.Resource, "/")
 }
 
 // fieldManager returns the field manager of a write, as the API server determines it.
@@ -194,6 +209,9 @@ func (r *request) record(wrote []observe.Written) {
 		return
 	}
 	r.client.inFlight.Add(-1)
+	if r.isUnfinishedWork() {
+		defer r.client.writing.Add(-1) // after the record, as for controllers
+	}
 	now := time.Now()
 	c := r.call
 	c.Wrote = wrote
@@ -213,13 +231,20 @@ func (r *request) record(wrote []observe.Written) {
 	c.Error = cutText(c.Error, maxError)
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {
-		c.Cause = r.client.likelyCause(r, object)
+		if r.sync == nil {
+			c.Cause = r.client.likelyCause(r, object)
+		}
 		if !c.Failed() {
 			r.client.noteWrite(c.ResourceVersion)
 		}
 	}
 	r.client.countCall(c, now)
-	if recorded {
+	switch {
+	case !recorded:
+	case r.sync != nil:
+		r.client.reports.countCall(r.sync, c)
+		r.sync.controller.queue.Recorder().RecordReportedCall(c, now)
+	default:
 		r.observer.AppendAt(c, now)
 	}
 }

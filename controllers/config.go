@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -52,6 +53,10 @@ type Config struct {
 
 	// Recorder returns the recorder of a controller; nil = nothing is recorded.
 	Recorder func(controller string) *observe.Recorder
+
+	// OnNode is called for each Node that exists or changes while the controllers'
+	// informers run, one call after the other; nil = it is not called.
+	OnNode func(*corev1.Node)
 
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -96,6 +97,22 @@ func dropManagedFields(obj any) (any, error) {
 		accessor.SetManagedFields(nil)
 	}
 	return obj, nil
+}
+
+// handleNodes calls handle for each Node that exists or changes.
+func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
+	if handle == nil {
+		return nil
+	}
+	on := func(obj any) {
+		if node, ok := obj.(*corev1.Node); ok {
+			handle(node)
+		}
+	}
+	_, err := s.typed.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: on, UpdateFunc: func(_, obj any) { on(obj) },
+	})
+	return err
 }
 
 // newFacade is a controller's view; by may be nil.

@@ -94,6 +94,9 @@ func (s *Supervisor) prepare() error {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
+	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil {
+		return err
+	}
 	s.buildOwnerGraph()
 	for _, name := range s.startOrder() {
 		if needAPIServer[name] {
@@ -258,6 +261,11 @@ func (s *Supervisor) HealthChecks() (ready, alive []healthz.HealthChecker) {
 // processes to run the controllers.
 func (s *Supervisor) LeaderElection() componentbaseconfig.LeaderElectionConfiguration {
 	return s.config.Generic.LeaderElection
+}
+
+// NodeMonitorGracePeriod returns how long node-lifecycle-controller waits for a heartbeat.
+func (s *Supervisor) NodeMonitorGracePeriod() time.Duration {
+	return s.config.NodeLifecycleController.NodeMonitorGracePeriod.Duration
 }
 
 // ManagerConfig returns a client configuration for the controller manager's own user.

@@ -18,7 +18,7 @@ import (
 func startCluster(t *testing.T, files *testFiles) (endpoint string) {
 	t.Helper()
 	l := newLifetime(t.Context())
-	cfg, err := newEmbedConfig(Config{Dir: t.TempDir(), NoSync: true}, l.guardLogger(Config{}.zapLogger(), ""))
+	cfg, err := newEmbedConfig(Config{Dir: t.TempDir(), NoSync: true}, defaultQuotaBytes, l.guardLogger(Config{}.zapLogger(), ""))
 	must(t, err)
 	scheme := "http"
 	if files != nil {

@@ -27,10 +27,11 @@ type Config struct {
 	// again; nil means that it is only logged. It must not block.
 	OnSpace func(message string)
 
-	// quotaBytes limits the database, and freeBytes returns the free space on the disk of
-	// Dir; zero means the defaults. For tests.
-	quotaBytes int64
-	freeBytes  func() (bytes uint64, known bool)
+	// quotaBytes limits the database, freeBytes returns the free space on the disk of Dir,
+	// and fileSizeLimit the process's limit of file sizes; zero means the defaults. For tests.
+	quotaBytes    int64
+	freeBytes     func() (bytes uint64, known bool)
+	fileSizeLimit func() (bytes int64, limited bool)
 
 	// Endpoints are the URLs of a cluster to use instead of an embedded member: all
 	// http:// or all https://, each with a port.

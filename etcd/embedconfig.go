@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"cmp"
 	"net/url"
 	"time"
 
@@ -42,7 +41,7 @@ const (
 	maxOldFiles = 2
 )
 
-func newEmbedConfig(cfg Config, lg *zap.Logger) (*embed.Config, error) {
+func newEmbedConfig(cfg Config, quotaBytes int64, lg *zap.Logger) (*embed.Config, error) {
 	u, err := url.Parse(placeholderURL)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func newEmbedConfig(cfg Config, lg *zap.Logger) (*embed.Config, error) {
 	c.TickMs = uint(tickInterval.Milliseconds())
 	c.ElectionMs = uint(electionTimeout.Milliseconds())
 	c.InitialElectionTickAdvance = false
-	c.QuotaBackendBytes = cmp.Or(cfg.quotaBytes, defaultQuotaBytes)
+	c.QuotaBackendBytes = quotaBytes
 	c.WatchProgressNotifyInterval = progressInterval
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	c.MaxSnapFiles, c.MaxWalFiles = maxOldFiles, maxOldFiles

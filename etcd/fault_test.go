@@ -26,9 +26,6 @@ func newFilledDir(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-func dbFile(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
-func logDir(dir string) string { return filepath.Join(dir, "member", "wal") }
-
 func logFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(logDir(dir), "*.wal"))

@@ -60,8 +60,8 @@ type raftIndexes struct {
 // inspectFiles reads the files of the member in dir. It returns an error for damage on
 // which etcd would panic or, worse, which it would not notice.
 func inspectFiles(ctx context.Context, dir string) (raftIndexes, error) {
-	dbPath := filepath.Join(dir, "member", "snap", "db")
-	logDir := filepath.Join(dir, "member", "wal")
+	dbPath := dbFile(dir)
+	logs := logDir(dir)
 
 	var c raftIndexes
 	if fileutil.Exist(dbPath) {
@@ -77,13 +77,13 @@ func inspectFiles(ctx context.Context, dir string) (raftIndexes, error) {
 		}
 		c.applied = db.applied
 	}
-	if !wal.Exist(logDir) {
+	if !wal.Exist(logs) {
 		if c.applied > 0 {
-			return c, damageError(dir, fmt.Errorf("%s has no write-ahead log", logDir))
+			return c, damageError(dir, fmt.Errorf("%s has no write-ahead log", logs))
 		}
 		return c, nil // the first start was interrupted before anything was written
 	}
-	if err := c.inspectLog(logDir); err != nil {
+	if err := c.inspectLog(logs); err != nil {
 		return c, damageError(dir, err)
 	}
 	c.neverBegan = c.neverBegan && c.applied == 0

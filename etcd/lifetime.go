@@ -75,22 +75,28 @@ func recoverAdvice(dir string) string {
 func withAdvice(dir string, err error) error {
 	advice := "see the log; if it happens again, " + recoverAdvice(dir)
 	switch {
-	case errors.Is(err, syscall.ENOSPC):
+	case causedBy(err, syscall.ENOSPC):
 		advice = "free space on the disk of " + dir + " and start again"
-	case errors.Is(err, syscall.EDQUOT):
+	case causedBy(err, syscall.EDQUOT):
 		advice = "raise the disk quota of " + dir + " and start again"
-	case errors.Is(err, syscall.EFBIG):
+	case causedBy(err, syscall.EFBIG):
 		advice = "raise the limit of file sizes of the process (ulimit -f) and start again; the data is not damaged"
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
+	case causedBy(err, syscall.EACCES), causedBy(err, syscall.EPERM), causedBy(err, syscall.EROFS):
 		advice = "make " + dir + " writable and start again"
-	case errors.Is(err, syscall.ENOTDIR):
+	case causedBy(err, syscall.ENOTDIR):
 		advice = "use another data folder"
-	case errors.Is(err, syscall.ENOMEM):
+	case causedBy(err, syscall.ENOMEM):
 		advice = "free memory or raise the memory limit of the process (ulimit -v) and start again; the data is not damaged"
-	case errors.Is(err, syscall.EMFILE):
+	case causedBy(err, syscall.EMFILE):
 		advice = "raise the limit of open files (ulimit -n) and start again"
 	}
 	return &adviceError{err: err, advice: advice}
+}
+
+// causedBy reports whether err says that its cause is errno: bbolt keeps only the text when
+// a file cannot grow.
+func causedBy(err error, errno syscall.Errno) bool {
+	return errors.Is(err, errno) || strings.HasSuffix(err.Error(), ": "+errno.Error())
 }
 
 // adviceError is an error with what to do about it. Its text is one line.

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"syscall"
@@ -147,5 +148,16 @@ func TestFirstFailureWins(t *testing.T) {
 	l.end(errClosed)
 	if err := l.failure(); !errors.Is(err, first) {
 		t.Errorf("failure = %v, want %v", err, first)
+	}
+}
+
+// A file of the database that cannot grow is an error without an errno.
+func TestAdviceFitsTheCause(t *testing.T) {
+	for errno, advice := range map[syscall.Errno]string{syscall.ENOSPC: "free space on the disk of /d", syscall.EFBIG: "ulimit -f"} {
+		for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {
+			if got := withAdvice("/d", err).Error(); !strings.Contains(got, advice) {
+				t.Errorf("got %q, want it to say %q", got, advice)
+			}
+		}
 	}
 }

@@ -46,6 +46,7 @@ type member struct {
 	rpc        *grpc.Server
 	listener   *bufconn.Listener
 	guard      *spaceGuard
+	files      *fileLimit
 	closing    chan struct{}
 	goroutines sync.WaitGroup
 	stopWatch  func() // ends the spaceWatch and waits for it
@@ -65,7 +66,10 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	m := &member{lifetime: l, listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
+	m := &member{lifetime: l, files: newFileLimit(cfg), listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
+	if err := m.files.check(); err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
 	found, err := inspectFiles(ctx, cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -105,7 +109,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 }
 
 func (m *member) watchSpace(cfg Config) {
-	m.guard = newSpaceGuard(cfg, m.etcd.Server.Backend().ForceCommit)
+	m.guard = newSpaceGuard(cfg, m.files, m.etcd.Server.Backend().ForceCommit)
 	ctx, cancel := context.WithCancel(m.lifetime)
 	var watch sync.WaitGroup
 	watch.Go(func() { newSpaceWatch(cfg, m.guard, m.etcd.Server).run(ctx) })
@@ -122,7 +126,7 @@ func (m *member) storeSize() (storeSize, error) {
 // openEtcd starts etcd in a goroutine of its own, because a fatal error ends the
 // goroutine in which it occurs. It reports whether an etcd that has failed has stopped.
 func (m *member) openEtcd(ctx context.Context, cfg Config) (stopped bool, err error) {
-	settings, err := newEmbedConfig(cfg, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
+	settings, err := newEmbedConfig(cfg, m.files.quota, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
 	if err != nil {
 		return true, err
 	}

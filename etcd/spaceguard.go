@@ -14,15 +14,17 @@ const (
 	minDiskBytes = 3 * segmentBytes
 	// enoughDiskBytes is the free space from which writes are accepted again.
 	enoughDiskBytes = minDiskBytes + segmentBytes
-	// nearBytes is how much more there is when each write is preceded by a measurement:
-	// more than what is written to the log, and so acknowledged, between two commits of
-	// the database.
+	// nearBytes is how much more there is when commits are most frequent: more than what
+	// is written to the log, and so acknowledged, between two commits of the database.
 	nearBytes = 16 * segmentBytes
-	// measureBytes is how much may be written before the disk is measured again.
+	// measureBytes is how much may be written before the database is measured again.
 	measureBytes = 1 << 20
 	// spaceFactor is how much space a write takes: in the log, in the database, and for
 	// what both allocate with it.
 	spaceFactor = 3
+	// commitBytes is how much may be written before the database must write it: what the
+	// reserve has room for.
+	commitBytes = reserveBytes / spaceFactor
 )
 
 // writeKind is what a request does to the size of the store.
@@ -42,21 +44,22 @@ const (
 type spaceGuard struct {
 	dir    string
 	free   func() (bytes uint64, known bool) // on the disk of dir
-	commit func()                            // makes the database write what is in memory
-	refuse func(reason string) error         // returns the error of a refused write
+	files  *fileLimit
+	commit func()                    // makes the database write what is in memory
+	refuse func(reason string) error // returns the error of a refused write
 
 	inFlight        atomic.Int64           // bytes of the writes that have not ended
-	unmeasured      atomic.Int64           // bytes admitted since the disk was measured
-	near            atomic.Bool            // the disk is measured before each write
+	unmeasured      atomic.Int64           // bytes admitted since spaceWatch was woken up
+	noReserve       atomic.Bool            // the reserve of the database could not be allocated
 	diskLow, dbFull atomic.Pointer[string] // why writes are refused; nil = they are not
 	wakeUp          chan struct{}          // has an element when spaceWatch should look now
 
 	measuring   sync.Mutex
-	uncommitted int64 // bytes admitted since commit was called
+	uncommitted atomic.Int64 // bytes admitted since commit was called
 }
 
-func newSpaceGuard(cfg Config, commit func()) *spaceGuard {
-	g := &spaceGuard{dir: cfg.Dir, free: cfg.freeBytes, commit: commit, refuse: cfg.RefusedWrite, wakeUp: make(chan struct{}, 1)}
+func newSpaceGuard(cfg Config, files *fileLimit, commit func()) *spaceGuard {
+	g := &spaceGuard{dir: cfg.Dir, free: cfg.freeBytes, files: files, commit: commit, refuse: cfg.RefusedWrite, wakeUp: make(chan struct{}, 1)}
 	if g.free == nil {
 		g.free = func() (uint64, bool) { return freeBytes(cfg.Dir) }
 	}
@@ -73,11 +76,12 @@ func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
 	}
 	end = func() { g.inFlight.Add(-int64(bytes)) }
 	g.inFlight.Add(int64(bytes))
-	written := g.unmeasured.Add(int64(bytes)) >= measureBytes
-	if g.diskLow.Load() == nil && (written || g.near.Load()) {
-		g.measureDisk()
+	g.uncommitted.Add(int64(bytes))
+	if g.diskLow.Load() == nil {
+		g.measureDisk() // each time: another process may have filled it since the last write
 	}
-	if written {
+	if g.unmeasured.Add(int64(bytes)) >= measureBytes {
+		g.unmeasured.Store(0)
 		g.wake()
 	}
 	if reason := g.diskLow.Load(); reason != nil {
@@ -94,25 +98,37 @@ func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
 func (g *spaceGuard) measureDisk() {
 	g.measuring.Lock()
 	defer g.measuring.Unlock()
-	g.uncommitted += g.unmeasured.Swap(0)
 	free, known := g.free()
-	g.near.Store(known && free < minDiskBytes+nearBytes)
-	if g.near.Load() && g.uncommitted >= measureBytes {
-		g.uncommitted = 0
+	near := known && free < minDiskBytes+nearBytes
+	if written := g.uncommitted.Load(); written >= commitBytes || near && written >= measureBytes {
+		g.uncommitted.Add(-written)
 		g.commit()
 		free, known = g.free()
 	}
-	needed := minDiskBytes + spaceFactor*uint64(g.inFlight.Load())
-	low := g.diskLow.Load() != nil
-	switch {
-	case !known:
-	case !low && free < needed:
-		reason := fmt.Sprintf("all writes are refused: the disk of %s has %d MiB free, and etcd needs %d MiB: free space there", g.dir, free>>20, max(needed, enoughDiskBytes)>>20)
+	reason := g.shortage(free, known)
+	switch low := g.diskLow.Load() != nil; {
+	case reason == "":
+		g.diskLow.Store(nil)
+	case !low:
 		g.diskLow.Store(&reason)
 		g.wake()
-	case low && free >= max(needed, enoughDiskBytes):
-		g.diskLow.Store(nil)
 	}
+}
+
+// shortage returns why no write may be admitted; empty = one may.
+func (g *spaceGuard) shortage(free uint64, known bool) string {
+	needed := minDiskBytes + spaceFactor*uint64(g.inFlight.Load())
+	enough := max(needed, enoughDiskBytes)
+	if g.diskLow.Load() != nil {
+		needed = enough
+	}
+	switch {
+	case known && free < needed:
+		return fmt.Sprintf("all writes are refused: the disk of %s has %d MiB free, and etcd needs %d MiB: free space there", g.dir, free>>20, enough>>20)
+	case g.noReserve.Load():
+		return fmt.Sprintf("all writes are refused: the disk of %s, or a quota on it, has no room for %d MiB: free space there", g.dir, reserveBytes>>20)
+	}
+	return g.files.shortage()
 }
 
 // wake has spaceWatch look now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -18,15 +19,17 @@ const spaceInterval = time.Second
 // spaceWatch keeps a spaceGuard up to date, makes room in the database when it is nearly
 // full, and reports when writes are refused and when they are accepted again.
 type spaceWatch struct {
-	guard  *spaceGuard
-	server *etcdserver.EtcdServer
-	quota  int64
-	report func(string)
-	log    *zap.Logger
+	guard   *spaceGuard
+	reserve *reserve
+	server  *etcdserver.EtcdServer
+	quota   int64
+	report  func(string)
+	log     *zap.Logger
 
 	compacted  int64 // the revision of the last compaction here
 	compacting bool  // what that has gained is not known yet
 	endedAt    time.Time
+	measured   int64         // how much the database used when it was last measured after the compaction
 	settle     time.Duration // until readers of the database have released its old pages
 
 	// The last reports; empty = writes are accepted.
@@ -34,7 +37,7 @@ type spaceWatch struct {
 }
 
 func newSpaceWatch(cfg Config, guard *spaceGuard, server *etcdserver.EtcdServer) *spaceWatch {
-	w := &spaceWatch{guard: guard, server: server, quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval}
+	w := &spaceWatch{guard: guard, reserve: &reserve{dir: cfg.Dir}, server: server, quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval}
 	if w.report == nil {
 		w.report = func(message string) { w.log.Warn(message) }
 	}
@@ -57,6 +60,7 @@ func (w *spaceWatch) run(ctx context.Context) {
 }
 
 func (w *spaceWatch) look(ctx context.Context) {
+	w.keepReserve()
 	w.guard.measureDisk()
 	// A fatal error of etcd ends the goroutine of the call.
 	_, err := abandonable(&lifetime{Context: ctx}, func() (any, error) { return nil, w.makeRoom(ctx) })
@@ -65,6 +69,15 @@ func (w *spaceWatch) look(ctx context.Context) {
 	}
 	w.reportChange(w.guard.diskLow.Load(), &w.diskReport, "; reads are served", "the disk has room again: writes are accepted")
 	w.reportChange(w.guard.dbFull.Load(), &w.dbReport, "", "etcd's database has room again: new objects are accepted")
+}
+
+// keepReserve allocates the reserve of the database again when some of it was used.
+func (w *spaceWatch) keepReserve() {
+	err := w.reserve.ensure(w.server.Backend().Size())
+	if err != nil && !errors.Is(err, errNoRoom) {
+		w.log.Debug("the database has no reserve", zap.Error(err))
+	}
+	w.guard.noReserve.Store(errors.Is(err, errNoRoom))
 }
 
 // reportChange reports that writes are refused, once, and that they are accepted again.
@@ -89,7 +102,10 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 		w.commitFreePages()
 	}
 	size, used := db.Size(), db.SizeInUse()
-	if gained {
+	switch {
+	case gained && used >= full && used < w.measured: // or measured for the first time
+		w.measured, w.endedAt = used, time.Now() // readers may still hold old pages
+	case gained:
 		w.compacting = false
 		w.judge(used, full, enough)
 	}
@@ -117,7 +133,7 @@ func (w *spaceWatch) judge(used, full, enough int64) {
 
 // compact removes old revisions. The API server does so only every five minutes.
 func (w *spaceWatch) compact(ctx context.Context) error {
-	w.compacted, w.compacting, w.endedAt = w.server.KV().Rev(), true, time.Time{}
+	w.compacted, w.compacting, w.endedAt, w.measured = w.server.KV().Rev(), true, time.Time{}, math.MaxInt64
 	_, err := w.server.Compact(ctx, &pb.CompactionRequest{Revision: w.compacted})
 	if errors.Is(err, mvcc.ErrCompacted) { // by the API server
 		err = nil
@@ -162,6 +178,7 @@ func (w *spaceWatch) defragment(used int64) error {
 	if free, known := w.guard.free(); known && free < uint64(used)+minDiskBytes {
 		return fmt.Errorf("%d MiB of free pages: removing them needs %d MiB on the disk of %s, and it has %d MiB", (w.server.Backend().Size()-used)>>20, (used+minDiskBytes)>>20, w.guard.dir, free>>20)
 	}
+	w.reserve.db = 0 // it has another file
 	return w.server.Backend().Defrag()
 }
 

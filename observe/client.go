@@ -17,9 +17,14 @@ type Client struct {
 	Changes     int64   `json:"changes"`     // calls that are writes
 	Errors      int64   `json:"errors"`      // calls that failed, except conflicts and reads of objects that do not exist
 	Conflicts   int64   `json:"conflicts"`
-	InFlight    int64   `json:"inFlight"` // requests without an answer, watches excluded
+	InFlight    int64   `json:"inFlight"`          // requests without an answer, watches excluded
+	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// Controllers names those that the client reports: it uses the instrument module.
+	// ReportsDropped is the number of records that found no room in its buffer.
+	Controllers    []string `json:"controllers,omitempty"`
+	ReportsDropped int64    `json:"reportsDropped,omitempty"`
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`

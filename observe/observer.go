@@ -319,6 +319,9 @@ func busyNames(s *Snapshot) []string {
 			add(c.Name, c.Writing+int64(len(c.Behind)))
 		}
 	}
+	for _, c := range s.Clients {
+		add(c.Name, c.Writing)
+	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })
 	return names
 }

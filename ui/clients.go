@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +42,23 @@ func clientRows(list []observe.Client, wide bool, now time.Time) [][]string {
 				ago = formatDuration(max(now.Sub(c.LastTime), 0))
 			}
 			row = []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
-				formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, c.Reason}
+				formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")}
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
+
+// describeDropped says how much of what a client reports about its controllers was
+// dropped; empty if nothing was.
+func describeDropped(c observe.Client) string {
+	if c.ReportsDropped == 0 {
+		return ""
+	}
+	return "dropped " + CountNoun(int(c.ReportsDropped), "report") + " of its controllers: causes may be missing"
+}
+
+func isEmpty(s string) bool { return s == "" }
 
 // DescribeWatches names the watched resources, at most so many; empty if there is none.
 func DescribeWatches(watches []observe.ClientWatch, most int) string {

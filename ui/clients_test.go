@@ -17,3 +17,16 @@ func TestPausedClientIsMarked(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+func TestDroppedReportsAreSaid(t *testing.T) {
+	s := observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", State: "running", ReportsDropped: 2048}}}
+	for _, format := range []string{"", "wide"} {
+		var out strings.Builder
+		if err := WriteStatus(&out, s, format); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); !strings.Contains(got, "dropped 2,048 reports of its controllers: causes may be missing") {
+			t.Errorf("%q: got\n%s", format, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,14 +60,17 @@ func (p *Progress) Begin(stage string) {
 // End shows how a stage ended.
 func (p *Progress) End(stage string, took time.Duration, err error) {
 	p.update(func() {
-		for i, r := range p.running {
-			if r.name == stage {
-				p.running = append(p.running[:i], p.running[i+1:]...)
-				break
-			}
-		}
+		p.remove(stage)
 		p.queue = append(p.queue, Stage{Name: stage, Took: took, Err: err, Done: true}.finalLine(p.mode))
 	})
+}
+
+// Drop ends a stage without a trace.
+func (p *Progress) Drop(stage string) { p.update(func() { p.remove(stage) }) }
+
+// remove removes a running stage. The caller holds the lock.
+func (p *Progress) remove(stage string) {
+	p.running = slices.DeleteFunc(p.running, func(r runningStage) bool { return r.name == stage })
 }
 
 // Print writes permanent text above the running stages.

@@ -221,6 +221,9 @@ func troubleRows(s observe.Snapshot) [][]string {
 		if c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, c.Reason})
 		}
+		if why := describeDropped(c); why != "" {
+			rows = append(rows, []string{c.Name, c.State, why})
+		}
 	}
 	for _, c := range s.Controllers {
 		if c.State != "running" && c.State != "" || c.Reason != "" {

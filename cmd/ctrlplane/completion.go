@@ -74,7 +74,7 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 
 // addToFlags completes the flags of a command, and no files as its arguments.
 func (c completer) addToFlags(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && cmd.Name() != "run" {
+	if cmd.ValidArgsFunction == nil && cmd.Name() != "run" && cmd.Name() != "dev" {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for name, values := range map[string]lister{

@@ -30,6 +30,9 @@ func (u *upCommand) runDetached(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--detach: %w", err)
 	}
+	if u.manifests.readsStdin() {
+		cmd.Stdin = os.Stdin
+	}
 	var crash bytes.Buffer
 	cmd.Stderr = &crash
 	out, err := cmd.StdoutPipe()
@@ -79,6 +82,7 @@ func lastLine(text string) string {
 type detachedMessage struct {
 	Begin string        `json:"begin,omitempty"` // a stage
 	End   string        `json:"end,omitempty"`   // a stage
+	Drop  string        `json:"drop,omitempty"`  // a stage
 	Took  time.Duration `json:"took,omitempty"`  // of End
 	Error string        `json:"error,omitempty"` // of End, otherwise of the start
 	Code  int           `json:"code,omitempty"`  // the exit code after Error
@@ -104,6 +108,8 @@ func showDetachedStart(messages io.Reader, d startDisplay, mode ui.Mode) (ready 
 				why = errors.New(m.Error)
 			}
 			d.End(m.End, m.Took, why)
+		case m.Drop != "":
+			d.Drop(m.Drop)
 		case m.Text != "":
 			d.Print(m.Text)
 		case m.Warn != "":

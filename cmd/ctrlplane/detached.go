@@ -54,7 +54,7 @@ func (d *detachedDisplay) send(m detachedMessage) error {
 	return d.out.Encode(m)
 }
 
-// Begin, End, Print, Warn and Close implement startDisplay. That the other process was
+// Begin, End, Drop, Print, Warn and Close implement startDisplay. That the other process was
 // killed does not stop a start, so errors do not matter.
 func (d *detachedDisplay) Begin(stage string) { _ = d.send(detachedMessage{Begin: stage}) }
 
@@ -65,6 +65,8 @@ func (d *detachedDisplay) End(stage string, took time.Duration, err error) {
 	}
 	_ = d.send(m)
 }
+
+func (d *detachedDisplay) Drop(stage string) { _ = d.send(detachedMessage{Drop: stage}) }
 
 func (d *detachedDisplay) Print(text string) { _ = d.send(detachedMessage{Text: text}) }
 

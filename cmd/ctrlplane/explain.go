@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
@@ -29,7 +31,8 @@ their failures look like, and where their source code is.
 
 Observed facts come from the running control plane; without one they are left out.
 Aliases are accepted, and so are names without "-controller" and kubectl's short
-names, such as rs. Without a name, list all controllers.`,
+names, such as rs. Controllers of an operator that reports them have a shorter page.
+Without a name, list all controllers.`,
 		Example: `  ctrlplane explain
   ctrlplane explain replicaset
   ctrlplane explain namespace garbagecollector -o yaml
@@ -45,11 +48,11 @@ names, such as rs. Without a name, list all controllers.`,
 			if len(args) == 0 {
 				return writeControllerList(cmd, aliases, output)
 			}
-			pages, err := findPages(t, args, explain.NewNames(aliases))
+			k, err := gatherFacts(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
-			k, err := gatherFacts(cmd.Context(), t)
+			pages, err := findPages(t, args, explain.NewNames(aliases), k.Snapshot)
 			if err != nil {
 				return err
 			}
@@ -61,11 +64,19 @@ names, such as rs. Without a name, list all controllers.`,
 	return cmd
 }
 
-// findPages returns the pages for the names, each once.
-func findPages(t *target, words []string, names explain.Names) (pages []explain.Page, err error) {
+// findPages returns the pages for the names, each once: those of built-in controllers, and
+// of controllers that clients report.
+func findPages(t *target, words []string, names explain.Names, s *observe.Snapshot) (pages []explain.Page, err error) {
 	seen := map[string]bool{}
 	for _, word := range words {
 		name, nearest, ok := names.Resolve(word)
+		if page, reported := explain.ReportedPage(s, word); !ok && reported {
+			if !seen[page.Name] {
+				pages = append(pages, page)
+				seen[page.Name] = true
+			}
+			continue
+		}
 		if !ok {
 			hint := fmt.Sprintf("%q lists them", t.commandLine("explain"))
 			if nearest != "" {
@@ -84,15 +95,21 @@ func findPages(t *target, words []string, names explain.Names) (pages []explain.
 // gatherFacts asks the running control plane. If none is named and none is running,
 // flags have their default values, and nothing else is known.
 func gatherFacts(ctx context.Context, t *target) (k explain.Facts, err error) {
-	k.Versions = moduleVersions()
 	cfg, err := t.restConfig()
 	if errors.As(err, new(notRunningError)) && !t.named() {
+		k.Versions = moduleVersions()
 		k.Flags, err = controllers.DefaultFlags()
 		return k, err
 	}
 	if err != nil {
 		return k, err
 	}
+	return factsOf(ctx, cfg)
+}
+
+// factsOf asks the control plane that cfg gives access to.
+func factsOf(ctx context.Context, cfg *rest.Config) (k explain.Facts, err error) {
+	k.Versions = moduleVersions()
 	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return k, err

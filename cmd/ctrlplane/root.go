@@ -30,6 +30,7 @@ watch what they do.`,
   ctrlplane kubectl get namespaces     use it, from another shell
   ctrlplane top                        watch the work queues of all controllers
   ctrlplane trace deployment/web       show what a Deployment set off
+  ctrlplane dev -- go run .            develop an operator: run it again at each change
   ctrlplane learn 1                    take the first lesson`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,7 +52,7 @@ watch what they do.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	t.addFlags(root)
 	root.SetFlagErrorFunc(wrapFlagError)
-	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t),
+	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t), newDevCommand(t),
 		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
 	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
@@ -62,7 +63,7 @@ watch what they do.`,
 	addGroup(root, "other", "Other:", newVersionCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.AddCommand(newChildCommand(t))
+	root.AddCommand(newChildCommand(t), newManCommand())
 	rejectUnknownTopics(root)
 	addCompletions(root, t)
 	return root

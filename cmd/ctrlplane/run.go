@@ -11,12 +11,15 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
 // The exit codes of "ctrlplane run" that are not the command's own. They are those of
 // timeout(1) and docker.
 const (
+	exitAssertion     = report.AssertionCode
 	exitTimeout       = 124
 	exitFailure       = 125
 	exitNotExecutable = 126
@@ -38,6 +41,9 @@ type runCommand struct {
 	signals signalChannel
 	report  runReport
 	matrix  versionMatrix
+
+	assertions runAssertions
+	applied    []manifests.Object // that the control plane starts with
 }
 
 func newRunCommand(t *target) *cobra.Command {
@@ -67,14 +73,24 @@ started; on other systems the command continues.
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the command ran; and
   2    wrong usage of ctrlplane
+  123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired
   125  the control plane did not start, exited, did not stop, or did not settle
   126  the command cannot be executed
   127  the command was not found
 
+--settle waits, after the command has succeeded, until no controller has anything left
+to do, and says which objects are not healthy then. Assertions make the run fail:
+--healthy if there are such objects; --max-conflicts and --max-failed-syncs if
+controllers had more conflicts or failures than that; --no-hot-loop if work causes
+itself at least 10 times in a row without creating or deleting anything, at least
+twice a second. What a controller retried successfully counts, too. The evidence is
+printed on stderr, and is in the report.
+
 --report writes a page about what every controller did, and files for other
-programs, however the run ends: report.html, events.jsonl, junit.xml,
-objects.yaml and ctrlplane.log. On GitHub Actions and GitLab it also adds a short
+programs, however the run ends: report.html, output.log, events.jsonl,
+junit.xml, objects.yaml and ctrlplane.log. stdout and stderr of the command are pipes
+then. On GitHub Actions and GitLab it also adds a short
 summary to the job.
 
 --kubernetes with several versions runs the command once for each, up to --jobs at
@@ -84,7 +100,8 @@ stderr says how each run ended; the exit code is that of the first version that
 failed.`,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
-  ctrlplane run --settle -- kubectl apply -f manifests/
+  ctrlplane run --settle --healthy -- kubectl apply -f manifests/
+  ctrlplane run --max-conflicts my-operator=0 --no-hot-loop -- go test ./...
   ctrlplane run --kubernetes 1.35,1.36,1.37 -- go test ./...
   ctrlplane run --settle --report out/ -f manifests/ -- go test ./...
   ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
@@ -118,6 +135,7 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 	f.IntVar(&r.matrix.jobs, "jobs", 0, "with several versions of Kubernetes, how many runs are concurrent (default: half the processors)")
 	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, including settling; then it gets SIGTERM, and SIGKILL 10s later (default: no limit, and 1m to settle)")
+	r.assertions.addFlags(f)
 	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run to")
 	r.report.flagGiven = func() bool { return f.Changed("report") }
 }
@@ -128,6 +146,9 @@ func (r *runCommand) validate() error {
 	}
 	if r.settle && r.up.server.Observe.Records < 0 {
 		return usage.Errorf("--settle needs observation, which --observe-records %d turns off: use one of them", r.up.server.Observe.Records)
+	}
+	if err := r.assertions.validate(r.up.server.Observe.Records); err != nil {
+		return err
 	}
 	if err := r.report.validate(r.up.server.Observe.Records); err != nil {
 		return err
@@ -141,16 +162,19 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	if err := r.validate(); err != nil {
 		return exitFailure, err
 	}
+	r.signals = listenForSignals()
+	defer r.signals.stop()
+	if err := r.loadApplied(); err != nil {
+		return exitFailure, err
+	}
 	if err := r.report.open(r.up, args); err != nil {
 		return exitFailure, err
 	}
-	defer func() { code, err = r.report.write(code, err) }()
-	c, err := newCommandProcess(args)
+	defer func() { code, err = r.finish(code, err) }()
+	c, err := newCommandProcess(args, r.report.recordOutput)
 	if err != nil {
 		return startExitCode(err), err
 	}
-	r.signals = listenForSignals()
-	defer r.signals.stop()
 	if err := r.startPlane(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return r.signals.exitCode(), err
@@ -158,7 +182,7 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		return exitFailure, err
 	}
 	defer func() {
-		r.report.collectObjects(&r.up.server, r.signals)
+		code, err = r.judge(code, err)
 		r.report.beginStage("stop")
 		if stopErr := r.stopPlane(); stopErr != nil {
 			err = errors.Join(err, stopErr)
@@ -184,11 +208,27 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	if err := c.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL()); err != nil {
 		return startExitCode(err), err
 	}
-	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle {
+	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle && !r.assertions.rules.NoHotLoop {
 		return code, err
 	}
 	r.report.beginStage("settling")
 	return r.waitSettled(began)
+}
+
+// settleOrLoop waits until the control plane has settled, with --settle. With
+// --no-hot-loop it ends early if it finds a loop, which never settles; the assertion
+// reports it.
+func (r *runCommand) settleOrLoop(ctx context.Context) error {
+	src := r.up.server.Observer()
+	if r.assertions.rules.NoHotLoop {
+		if loop, err := watchForLoops(ctx, src); err != nil || loop.Failure != "" {
+			return err
+		}
+	}
+	if !r.settle {
+		return nil
+	}
+	return settled.Wait(ctx, src, settleHorizon, nil)
 }
 
 // waitForExit returns when the command has exited. It terminates the command when
@@ -225,7 +265,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 	}
 }
 
-// waitSettled waits until the control plane has settled.
+// waitSettled waits for what --settle and --no-hot-loop ask for.
 func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -239,7 +279,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err = settled.Wait(bounded, r.up.server.Observer(), settleHorizon, nil)
+		err = r.settleOrLoop(bounded)
 	}()
 	select {
 	case <-ended:

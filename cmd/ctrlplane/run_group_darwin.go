@@ -8,6 +8,8 @@ import (
 
 const statZombie = 5 // SZOMB of sys/proc.h
 
+const canListGroups = true
+
 // groupMembers lists the running processes of a process group.
 func groupMembers(group int) []groupMember {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)

@@ -8,6 +8,8 @@ import (
 	"syscall"
 )
 
+const canListGroups = true
+
 // groupMembers lists the running processes of a process group.
 func groupMembers(group int) []groupMember {
 	paths, err := filepath.Glob("/proc/[0-9]*/stat")

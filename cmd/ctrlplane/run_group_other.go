@@ -4,6 +4,8 @@ package main
 
 import "syscall"
 
+const canListGroups = false
+
 // groupMembers lists the running processes of a process group: none, as this platform
 // cannot list them.
 func groupMembers(int) []groupMember { return nil }

@@ -21,6 +21,7 @@ type commandProcess struct {
 	exited      chan struct{} // closed after the process has exited
 	err         error         // why waiting for it failed; final once exited is closed
 	running     atomic.Bool
+	ownGroup    bool         // it has a group of its own, also on a terminal
 	groupID     int          // its process group, 0 if unknown
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started
@@ -33,14 +34,25 @@ type groupMember struct {
 }
 
 // newCommandProcess finds the command, so that nothing is started if it does not
-// exist.
-func newCommandProcess(args []string) (*commandProcess, error) {
+// exist. record, which wraps where the output goes, may return what it is given.
+func newCommandProcess(args []string, record func(to *os.File, stderr bool) io.Writer) (*commandProcess, error) {
 	path, err := lookPath(args[0])
 	if err != nil {
 		return nil, newStartError(args[0], err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr}
+	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: record(os.Stdout, false), WaitDelay: leftoverOutputDelay}
+	if cmd.Stderr = cmd.Stdout; !sameFile(os.Stdout, stderr) {
+		cmd.Stderr = record(stderr, true)
+	}
 	return &commandProcess{cmd: cmd, exited: make(chan struct{})}, nil
+}
+
+// sameFile reports whether both are the same open file, so that one pipe keeps the order
+// of what is written to them.
+func sameFile(a, b *os.File) bool {
+	infoA, errA := a.Stat()
+	infoB, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // lookPath finds a program as execvp(3) does, also without a PATH.

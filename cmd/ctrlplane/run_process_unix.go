@@ -15,22 +15,30 @@ var forwardedSignals = []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIG
 // configureGroup gives the command a process group of its own, so that signals reach
 // all of its processes and leftovers can be found. On a terminal the command stays in
 // ctrlplane's group: only that one may read the terminal, and the shell stops and
-// continues it as a whole.
+// continues it as a whole. With ownGroup it has its own on a terminal, too.
 func (c *commandProcess) configureGroup() {
-	tty, err := os.Open("/dev/tty")
-	if err != nil {
+	if c.ownGroup || !hasTerminal() {
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		killWithParent(c.cmd.SysProcAttr)
 		return
 	}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{}
 	killWithParent(c.cmd.SysProcAttr)
-	_ = tty.Close() // nothing was written
 	c.sharedGroup = true
 	c.groupBefore = map[int]bool{}
 	for _, p := range groupMembers(syscall.Getpgrp()) {
 		c.groupBefore[p.pid] = true
 	}
+}
+
+// hasTerminal reports whether ctrlplane has a controlling terminal.
+func hasTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	_ = tty.Close() // nothing was written
+	return true
 }
 
 // recordGroup records the process group of the started command.
@@ -78,6 +86,47 @@ func (c *commandProcess) signal(sig syscall.Signal) {
 		return
 	}
 	_ = syscall.Kill(-c.groupID, sig)
+}
+
+// terminateGroup asks all processes of the command's own group to exit that were not asked
+// before, also once the command itself has exited. The go command gets SIGINT: upon that it
+// waits for what it runs and removes its temporary folder, which it leaves upon SIGTERM.
+func (c *commandProcess) terminateGroup(asked map[int]bool) {
+	if !canListGroups && !asked[c.groupID] && c.groupRuns() {
+		asked[c.groupID] = true
+		_ = syscall.Kill(-c.groupID, syscall.SIGTERM)
+		return
+	}
+	for _, p := range groupMembers(c.groupID) {
+		if asked[p.pid] {
+			continue
+		}
+		asked[p.pid] = true
+		sig := syscall.SIGTERM
+		if p.name == "go" {
+			sig = syscall.SIGINT
+		}
+		_ = syscall.Kill(p.pid, sig) // it may have exited in the meantime
+		_ = syscall.Kill(p.pid, syscall.SIGCONT)
+	}
+}
+
+// killGroup ends all processes of the command's own group by force.
+func (c *commandProcess) killGroup() {
+	if c.groupRuns() {
+		_ = syscall.Kill(-c.groupID, syscall.SIGKILL)
+	}
+}
+
+// groupRuns reports whether a process of the command's own group runs.
+func (c *commandProcess) groupRuns() bool {
+	if c.groupID == 0 || syscall.Kill(-c.groupID, 0) == syscall.ESRCH {
+		return false
+	}
+	if !canListGroups {
+		return true
+	}
+	return len(groupMembers(c.groupID)) > 0 // without those that only wait to be reaped
 }
 
 // stateExitCode is the exit code that a shell would report.

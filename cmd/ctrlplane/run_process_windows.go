@@ -25,4 +25,9 @@ func (c *commandProcess) kill() {
 	}
 }
 
+// The command itself stands for its group, of which Windows knows nothing.
+func (c *commandProcess) terminateGroup(map[int]bool) { c.kill() }
+func (c *commandProcess) killGroup()                  { c.kill() }
+func (c *commandProcess) groupRuns() bool             { return c.running.Load() }
+
 func stateExitCode(state *os.ProcessState) int { return state.ExitCode() }

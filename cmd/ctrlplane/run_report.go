@@ -1,16 +1,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane"
-	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
@@ -27,6 +29,10 @@ type runReport struct {
 	outcome report.Outcome // so far
 	stage   report.Stage   // the current one
 	written bool
+
+	complete bool          // the report was written without an error
+	ended    bool          // printEnd has printed
+	state    *report.State // at the end, if it was judged
 }
 
 func (r *runReport) validate(records int) error {
@@ -42,17 +48,11 @@ func (r *runReport) validate(records int) error {
 // open begins the report. An ephemeral control plane then logs to the report's
 // folder, because its data folder is removed.
 func (r *runReport) open(u *upCommand, args []string) error {
+	r.outcome = report.Outcome{Command: args, Began: time.Now()}
 	if r.dir == "" {
 		return nil
 	}
-	var applied []manifests.Object
-	if len(u.server.Manifests) > 0 {
-		var err error
-		if applied, err = manifests.Load(u.server.Manifests); err != nil {
-			return err
-		}
-	}
-	opened, err := report.Open(r.dir, applied)
+	opened, err := report.Open(r.dir)
 	if err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
@@ -66,7 +66,7 @@ func (r *runReport) open(u *upCommand, args []string) error {
 	default:
 		opened.SetLog(*log)
 	}
-	r.report, r.outcome = opened, report.Outcome{Command: args, Began: time.Now()}
+	r.report = opened
 	return nil
 }
 
@@ -88,6 +88,14 @@ func (r *runReport) logPath(s *ctrlplane.Server) string {
 	return s.LogPath()
 }
 
+// recordOutput returns where the command writes to instead of a file.
+func (r *runReport) recordOutput(to *os.File, stderr bool) io.Writer {
+	if r.report == nil {
+		return to
+	}
+	return r.report.RecordOutput(to, stderr)
+}
+
 // beginStage records that the run has reached another stage; empty means its end.
 func (r *runReport) beginStage(stage string) {
 	r.mu.Lock()
@@ -104,27 +112,10 @@ func (r *runReport) nextStage(stage string) {
 	r.stage = report.Stage{Name: stage, At: now}
 }
 
-// collectObjects reads the objects of the control plane. A signal interrupts it.
-func (r *runReport) collectObjects(s *ctrlplane.Server, sigs signalChannel) {
-	if r.report == nil {
-		return
-	}
-	r.beginStage("report")
-	ctx, cancel := context.WithTimeoutCause(context.Background(), collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.report.ReadState(ctx, s.RESTConfig())
-	}()
-	select {
-	case <-done:
-		return
-	case <-sigs.ch:
-	case <-s.Done():
-	}
-	cancel()
-	<-done
+func (r *runReport) outcomeOf(code int, err error) report.Outcome {
+	o := r.outcome
+	o.Code, o.Err, o.Took = code, err, time.Since(o.Began)
+	return o
 }
 
 // write completes the report, unless that was done before. If it cannot be written, a
@@ -137,8 +128,7 @@ func (r *runReport) write(code int, err error) (int, error) {
 	}
 	r.written = true
 	r.nextStage("")
-	o := r.outcome
-	o.Code, o.Err, o.Took = code, err, time.Since(o.Began)
+	o := r.outcomeOf(code, err)
 	if writeErr := r.report.Write(o, stderr, os.Getenv); writeErr != nil {
 		printError(writeErr)
 		if code == 0 {
@@ -146,6 +136,55 @@ func (r *runReport) write(code int, err error) (int, error) {
 		}
 		return code, err
 	}
-	fmt.Fprintf(stderr, "ctrlplane: the report is %s\n", r.report.Path(report.PageFile))
+	r.complete = true
 	return code, err
+}
+
+// setAssertions and setState record what was judged at the end.
+func (r *runReport) setAssertions(results []assert.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcome.Assertions = results
+}
+
+func (r *runReport) setState(s *report.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state = s
+}
+
+// printEnd prints how the run ended, in one line, the first time.
+func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.ended = true
+	o := r.outcomeOf(code, err)
+	line := o.Line()
+	passed := code == 0 && err == nil
+	var facts []string
+	if passed && settle {
+		facts = append(facts, "settled")
+	}
+	if r.state != nil {
+		bad, of := r.state.NotHealthy()
+		switch {
+		case len(bad) > 0:
+			facts = append(facts, notHealthy(len(bad), of))
+		case r.state.Incomplete() == nil:
+			facts = append(facts, words.Count(of, "object")+" healthy")
+		}
+	}
+	if n := len(o.Assertions); n > 0 && passed {
+		facts = append(facts, words.Count(n, "assertion")+" held")
+	}
+	if len(facts) > 0 {
+		line += ": " + strings.Join(facts, ", ")
+	}
+	if r.complete {
+		line += "; the report is " + r.report.Path(report.PageFile)
+	}
+	fmt.Fprintf(w, "ctrlplane: %s\n", words.OneLine(line))
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // signalChannel delivers the signals that this process gets while it runs a command.
@@ -22,8 +23,19 @@ func (s signalChannel) addCommandSignals() { signal.Notify(s.ch, forwardedSignal
 // stop gives the signals their default effect again.
 func (s signalChannel) stop() { signal.Stop(s.ch) }
 
-// exitCode is the exit code for the signal that interrupted the start.
-func (s signalChannel) exitCode() int { return signalExitCode(<-s.ch) }
+// earlySignalDelay is how long a signal that has arrived may take to get to the channel.
+const earlySignalDelay = time.Second
+
+// exitCode is the exit code for the signal that interrupted the start. A signal that
+// arrived before the channel existed counts as an interrupt.
+func (s signalChannel) exitCode() int {
+	select {
+	case sig := <-s.ch:
+		return signalExitCode(sig)
+	case <-time.After(earlySignalDelay):
+		return signalExitCode(os.Interrupt)
+	}
+}
 
 func signalExitCode(sig os.Signal) int {
 	if n, ok := sig.(syscall.Signal); ok {

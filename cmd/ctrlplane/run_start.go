@@ -21,7 +21,7 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	var started atomic.Bool
 	onKubernetesExit(ctx, s, &started, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
-		code, _ := r.report.write(exitFailure, errors.New(kubernetesFailed))
+		code, _ := r.finish(exitFailure, errors.New(kubernetesFailed))
 		exit(code)
 	})
 	stopWatching := context.AfterFunc(ctx, r.signals.stop)
@@ -47,7 +47,7 @@ func (r *runCommand) stopPlane() error {
 			select {
 			case sig := <-r.signals.ch:
 				if n > 0 {
-					code, _ := r.report.write(signalExitCode(sig), errors.New("a second signal ended ctrlplane before everything had stopped"))
+					code, _ := r.finish(signalExitCode(sig), errors.New("a second signal ended ctrlplane before everything had stopped"))
 					exit(code)
 				}
 			case <-stopped:

@@ -62,6 +62,9 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 	if err := r.validate(); err != nil {
 		return exitFailure, err
 	}
+	if r.up.manifests.readsStdin() {
+		return exitFailure, usage.Errorf("-f -: runs with several versions of Kubernetes cannot share stdin: write it to a file, or name one version")
+	}
 	runs, err := r.matrix.newRuns(cmd.Flags(), args, r.report.dir)
 	if err != nil {
 		return exitFailure, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -32,24 +34,38 @@ type session struct {
 	mode     ui.Mode
 	ready    func() error // called once the control plane is usable; may be nil
 
+	// Of "ctrlplane dev"; otherwise nil.
+	operator         *devOutput
+	beside           func(context.Context) (wait func()) // starts what runs beside the view
+	kubernetesExited func()                              // ends the process instead of exit
+
 	mu       sync.Mutex
 	warnings []string // all so far
 }
 
-// explainLocked says how to stop the control plane that uses the data folder already.
+// explainLocked says where the control plane runs that uses the data folder already.
 func (u *upCommand) explainLocked(err error) error {
 	locked, ok := errors.AsType[*datadir.LockedError](err)
 	if !ok || locked.PID == 0 {
 		return err
 	}
-	return fmt.Errorf("data folder %s is in use by process %d: stop it with %q, or choose another --name or --data-dir",
-		locked.Path, locked.PID, u.target.commandLine("down"))
+	name := fmt.Sprintf("control plane %q", u.target.name)
+	if u.target.dataDir != "" {
+		name = "the control plane in " + locked.Path
+	}
+	if state, running, err := datadir.Peek(locked.Path); err == nil && running && state.Server != "" {
+		return fmt.Errorf("%s is already running at %s: see %q, stop it with %q, or choose another --name or --data-dir",
+			name, state.Server, u.target.commandLine("status"), u.target.commandLine("down"))
+	}
+	return fmt.Errorf("%s is already starting, as process %d: wait for it, stop it with %q, or choose another --name or --data-dir",
+		name, locked.PID, u.target.commandLine("down"))
 }
 
 // startDisplay shows a start. A *ui.Progress is one.
 type startDisplay interface {
 	Begin(stage string)
 	End(stage string, took time.Duration, err error)
+	Drop(stage string)
 	Print(text string)
 	warner
 	Close() error
@@ -61,18 +77,28 @@ type warner interface{ Warn(msg string) }
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
+	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
+		return err
+	}
 	s.OnStage = func(st ctrlplane.Stage) {
-		if st.Ended {
-			v.progress.End(st.Name, st.Took, st.Err)
-		} else {
+		switch {
+		case !st.Ended:
 			v.progress.Begin(st.Name)
+		case errors.As(st.Err, new(*datadir.LockedError)): // nothing has failed: it runs already
+			v.progress.Drop(st.Name)
+		default:
+			v.progress.End(st.Name, st.Took, st.Err)
 		}
 	}
 	s.OnWarning = v.warn
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
 	var started atomic.Bool
-	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
+	exitNow := v.kubernetesExited
+	if exitNow == nil {
+		exitNow = func() { exit(1) }
+	}
+	onKubernetesExit(ctx, s, &started, s.LogPath, exitNow)
 	if err := s.Start(ctx); err != nil {
 		return u.explainLocked(err)
 	}
@@ -137,9 +163,14 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	wait := func() {}
+	if v.beside != nil {
+		wait = v.beside(ctx)
+	}
 	defer func() {
 		cancel(nil)
 		<-done
+		wait()
 	}()
 	if err := v.runView(ctx); err != nil {
 		return err
@@ -155,7 +186,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 }
 
 // runView returns when ctx ends or the user stops the control plane.
-func (v *session) runView(ctx context.Context) error {
+func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
 	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
@@ -174,7 +205,17 @@ func (v *session) runView(ctx context.Context) error {
 			return err
 		}
 	}
-	leave, err := v.view.showSource(ctx, src, after, live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar})
+	o := live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar}
+	if v.operator != nil {
+		o.Ephemeral, o.Output = true, v.operator // without the operator's sources there is no use in leaving it running
+		o.Out = v.operator.events()
+	}
+	endPage, err := v.addPage(&o, src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, endPage()) }()
+	leave, err := v.view.showSource(ctx, src, after, o)
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
@@ -185,6 +226,16 @@ func (v *session) runView(ctx context.Context) error {
 	}
 	_, err = viewPlain.showSource(ctx, src, now.Journal.Last, live.Options{})
 	return err
+}
+
+// addPage adds the page for a projector to a view.
+func (v *session) addPage(o *live.Options, src viewSource) (end func() error, err error) {
+	out := io.Writer(os.Stdout)
+	if v.view == viewJSON || v.view == viewNone {
+		out = stderr
+	}
+	facts := func(ctx context.Context) (explain.Facts, error) { return factsOf(ctx, v.up.server.RESTConfig()) }
+	return v.view.addPage(o, pageSource{src, v.up.server.SpeedControl(), facts}, v.up.web, out)
 }
 
 // checkUserKubeconfig fails before the start if the merge would fail after it.

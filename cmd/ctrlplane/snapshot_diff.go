@@ -3,64 +3,155 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // nowName is the name of the current state in a diff.
 const nowName = "now"
 
+// diffCommand has the flags of "ctrlplane snapshot diff".
+type diffCommand struct {
+	target   *target
+	output   string
+	events   bool
+	exitCode bool
+	golden   string
+	update   bool
+}
+
 func newSnapshotDiff(t *target) *cobra.Command {
-	var output string
-	var events bool
+	d := &diffCommand{target: t}
 	cmd := &cobra.Command{
 		Use:   "diff A [B]",
 		Short: "Compare two snapshots, or a snapshot with the current state",
 		Long: `Show which objects differ between two snapshots, or between a snapshot and the current
 state, and how. The comparison ignores managedFields, resource versions, Leases and,
-without --events, Events. The values of Secrets are masked.`,
+without --events, Events. The values of Secrets are masked.
+
+-o yaml and -o json leave out what differs from run to run: UIDs, times, generated
+names, and assigned addresses, ports and nodes. Two runs that do the same print the
+same. --golden compares that YAML with a file: the exit code is 1 if they differ, and
+--update writes the file.`,
 		Example: `  ctrlplane snapshot diff base
-  ctrlplane snapshot diff base later -o name`,
+  ctrlplane snapshot diff base later -o name
+  ctrlplane snapshot diff base --exit-code
+  ctrlplane snapshot diff base --golden testdata/install.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return usage.Errorf(`snapshot diff takes one or two names, got %q: "ctrlplane snapshot list" lists them`, args)
 			}
-			return nil
+			return d.validate()
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"", "json", "yaml", "name"}, output) {
-				return usage.Errorf("--output: unknown format %q: use json, yaml or name, or leave it out", output)
-			}
-			before, err := loadSavedState(args[0])
-			if err != nil {
-				return err
-			}
-			var after snapshot.State
-			to := nowName
-			if len(args) > 1 {
-				to = args[1]
-				after, err = loadSavedState(to)
-			} else {
-				after, err = readCurrentState(cmd.Context(), t)
-			}
-			if err != nil {
-				return err
-			}
-			return printDiff(cmd.OutOrStdout(), objects.Diff(before, after, events), output, args[0], to)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), cmd.OutOrStdout(), args) },
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: json, yaml or name (default: unified diffs)")
-	cmd.Flags().BoolVar(&events, "events", false, "also compare Events")
+	f := cmd.Flags()
+	f.StringVarP(&d.output, "output", "o", "", "output format: json, yaml or name (default: unified diffs)")
+	f.BoolVar(&d.events, "events", false, "also compare Events")
+	f.BoolVar(&d.exitCode, "exit-code", false, "exit with 1 if an object differs")
+	f.StringVar(&d.golden, "golden", "", "compare what -o yaml prints with this file, and exit with 1 if it differs")
+	f.BoolVar(&d.update, "update", false, "with --golden, write the file")
 	return cmd
+}
+
+func (d *diffCommand) validate() error {
+	switch {
+	case !slices.Contains([]string{"", outputJSON, outputYAML, outputName}, d.output):
+		return usage.Errorf("--output: unknown format %q: use json, yaml or name, or leave it out", d.output)
+	case d.update && d.golden == "":
+		return usage.Errorf("--update needs --golden: name the file to write")
+	case d.golden != "" && (d.output != "" || d.exitCode):
+		return usage.Errorf("--golden excludes --output and --exit-code: it compares YAML and has an exit code of its own")
+	}
+	return nil
+}
+
+// errDifferent is the result of a comparison whose output says what differs.
+var errDifferent = &exitError{nil, 1}
+
+func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) error {
+	before, err := loadSavedState(args[0])
+	if err != nil {
+		return err
+	}
+	var after snapshot.State
+	to := nowName
+	if len(args) > 1 {
+		to = args[1]
+		after, err = loadSavedState(to)
+	} else {
+		after, err = readCurrentState(ctx, d.target)
+	}
+	if err != nil {
+		return err
+	}
+	list := objects.Diff(before, after, d.events)
+	if d.golden != "" {
+		return d.compareGolden(out, objects.Stable(list))
+	}
+	if d.output == outputJSON || d.output == outputYAML {
+		list = objects.Stable(list)
+	}
+	if err := printDiff(out, list, d.output, args[0], to); err != nil {
+		return err
+	}
+	if d.exitCode && len(list) > 0 {
+		return errDifferent
+	}
+	return nil
+}
+
+// compareGolden compares the differences with the golden file, or writes it.
+func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) error {
+	text, err := yamltext.Marshal(map[string]any{"items": list})
+	if err != nil {
+		return err
+	}
+	if d.update {
+		return os.WriteFile(d.golden, text, 0o666) // its error names the file
+	}
+	want, err := limitread.File(d.golden, maxGoldenBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--golden: %s does not exist: write it with --update", d.golden)
+	}
+	if err != nil {
+		return fmt.Errorf("--golden: %w", err)
+	}
+	diff, err := objects.DiffText(strings.ReplaceAll(string(want), "\r\n", "\n"), string(text), d.golden, nowName)
+	if err != nil || diff == "" {
+		return err
+	}
+	if _, err := io.WriteString(out, colorDiff(out, cleanDiff(diff))); err != nil {
+		return err
+	}
+	return errDifferent
+}
+
+// maxGoldenBytes is far above any golden file that people read.
+const maxGoldenBytes = 128 << 20
+
+// colorDiff colors a diff on a terminal.
+func colorDiff(out io.Writer, diff string) string {
+	f, ok := out.(*os.File)
+	if !ok {
+		return diff
+	}
+	return ui.Detect(f, os.Environ()).ColorDiff(diff)
 }
 
 func loadSavedState(name string) (snapshot.State, error) {
@@ -113,7 +204,7 @@ func printDiff(out io.Writer, list []objects.Difference, output, from, to string
 			if err != nil {
 				return err
 			}
-			text = cleanDiff(diff)
+			text = colorDiff(out, cleanDiff(diff))
 		}
 		if _, err := io.WriteString(out, text); err != nil {
 			return err

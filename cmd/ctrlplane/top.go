@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/scrape"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -18,6 +20,7 @@ type topCommand struct {
 	ui      string
 	theme   string
 	metrics scrape.Options
+	web     webFlags
 }
 
 func newTopCommand(t *target) *cobra.Command {
@@ -30,16 +33,28 @@ same time; closing one does not affect the control plane.
 
 With --metrics it shows the work queues of any process that serves workqueue_*
 metrics, such as a controller-runtime manager or a remote kube-controller-manager.
-Metrics only cover queues, so there is no feed of events.`,
+Metrics only cover queues, so there is no feed of events.
+
+With --web it serves a page for a projector instead, on a loopback address, until
+interrupted: clients, kinds and controllers as a diagram in which keys move, with the
+same interventions. The link opens the page once; --web-public adds one for a class.`,
 		Example: `  ctrlplane top
   ctrlplane top --name demo
   ctrlplane top --ui json | jq 'select(.kind == "called")'
+  ctrlplane top --web
+  ctrlplane top --web --web-public --read-only
   ctrlplane top --metrics http://localhost:8080/metrics
   ctrlplane top --metrics https://127.0.0.1:10257 --token-file token --ca-file ca.crt`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("metrics") && o.metrics.URL == "" {
 				return usage.Errorf("--metrics: the URL is empty")
+			}
+			if err := o.web.check(); err != nil {
+				return err
+			}
+			if o.web.on {
+				return o.serveWeb(cmd)
 			}
 			return o.run(cmd.Context())
 		},
@@ -52,6 +67,7 @@ Metrics only cover queues, so there is no feed of events.`,
 	f.StringVar(&m.CAFile, "ca-file", "", "file with the CA of the server certificate of --metrics")
 	f.StringVar(&m.CertFile, "cert-file", "", "file with a client certificate for --metrics")
 	f.StringVar(&m.KeyFile, "key-file", "", "file with the key of the client certificate")
+	o.web.add(f)
 	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "do not verify the server certificate of --metrics")
 	return cmd
 }
@@ -68,8 +84,29 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.showSource(ctx, src, after, live.Options{Attached: true, Theme: o.theme})
-	return err
+	view := live.Options{Attached: true, Theme: o.theme}
+	end := func() error { return nil }
+	if plane, ok := src.(viewSource); ok {
+		page, err := o.pageSource(plane)
+		if err != nil {
+			return err
+		}
+		if end, err = l.addPage(&view, page, false, nil); err != nil {
+			return err
+		}
+	}
+	_, err = l.showSource(ctx, src, after, view)
+	return errors.Join(err, end())
+}
+
+// pageSource adds what only the page for a projector needs.
+func (o *topCommand) pageSource(src viewSource) (pageSource, error) {
+	client, err := o.target.controlClient()
+	if err != nil {
+		return pageSource{}, err
+	}
+	facts := func(ctx context.Context) (explain.Facts, error) { return gatherFacts(ctx, o.target) }
+	return pageSource{src, client.SpeedControl(), facts}, nil
 }
 
 // openSource connects to the process to watch, so that errors show before the view
@@ -92,4 +129,26 @@ func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, er
 	}
 	_, err = src.Snapshot(ctx)
 	return src, 0, err
+}
+
+// serveWeb serves the page until interrupted.
+func (o *topCommand) serveWeb(cmd *cobra.Command) error {
+	if o.metrics != (scrape.Options{}) || cmd.Flags().Changed("ui") {
+		return usage.Errorf("--web excludes --ui and --metrics with its flags: use one of them")
+	}
+	ctx := cmd.Context()
+	src, _, err := o.target.connectView(ctx)
+	if err != nil {
+		return err
+	}
+	page, err := o.pageSource(src)
+	if err != nil {
+		return err
+	}
+	p, err := startPage(cmd.OutOrStdout(), o.web, page)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return p.Close()
 }

@@ -53,6 +53,7 @@ what led to an object.`,
 		Example: `  ctrlplane trace deployment/web
   ctrlplane trace deploy web -n shop --since 5m
   ctrlplane trace deployment/web --follow
+  ctrlplane trace deployment/web -o html > web.html       a page to step through, for slides
   ctrlplane trace deployment/web -o chrome > web.json     for https://ui.perfetto.dev`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if since < 0 || o.options.Depth < 0 {

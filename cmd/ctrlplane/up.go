@@ -33,11 +33,13 @@ type upCommand struct {
 	detach        bool
 	from          string
 	ui, theme     string
+	web           bool
 	showsTimings  bool
 	logFile       string
 	logLevel      string
 	logFormat     string
 	verbosity     int
+	manifests     manifestFlags
 }
 
 func newUpCommand(t *target) *cobra.Command {
@@ -59,6 +61,7 @@ With --detach it runs in the background, independent of the terminal, until
   ctrlplane up -d                     in the background; "ctrlplane down" stops it
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
+  ctrlplane up --web                  with a page that shows keys moving between controllers
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
   ctrlplane up --kubernetes 1.35
@@ -69,6 +72,9 @@ With --detach it runs in the background, independent of the terminal, until
 			if u.detach && cmd.Flags().Changed("ui") {
 				return usage.Errorf("--detach and --ui exclude each other: use one of them, and \"ctrlplane top\" for a view")
 			}
+			if u.detach && u.web {
+				return usage.Errorf("--detach and --web exclude each other: use \"ctrlplane top --web\" once it runs")
+			}
 			return u.run(cmd.Context())
 		},
 	}
@@ -78,6 +84,7 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
+	cmd.Flags().BoolVar(&u.web, "web", false, "also serve a page for a projector on a loopback address; \"top --web\" has more options")
 	return cmd
 }
 
@@ -92,7 +99,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.IntVar(&u.port, "port", 0, "port for clients (default: that of the last start, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
-	f.StringArrayVarP(&s.Manifests, "manifests", "f", nil, "file or folder of manifests to apply once ready (repeatable)")
+	u.manifests.addFlags(f, "manifests", "to apply once ready")
 	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
 	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
 	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
@@ -138,6 +145,9 @@ func (u *upCommand) prepareServer() error {
 	}
 	if !u.ephemeral {
 		s.Dir = path
+	}
+	if err := u.manifests.validate(); err != nil {
+		return err
 	}
 	if net.ParseIP(u.address) == nil {
 		return usage.Errorf("--bind-address: %q is not an IP address", u.address)
@@ -207,6 +217,13 @@ func (u *upCommand) run(ctx context.Context) error {
 	if err := checkTheme(u.theme); err != nil {
 		return err
 	}
+	v, closeDisplay := u.newSession(l)
+	defer closeDisplay()
+	return u.serveShown(ctx, v)
+}
+
+// newSession returns a session that shows the start, until closeDisplay.
+func (u *upCommand) newSession(l viewMode) (v *session, closeDisplay func()) {
 	// In JSON mode stdout has only records.
 	screen, mode := io.Writer(os.Stdout), ui.Mode{}
 	switch l {
@@ -216,13 +233,15 @@ func (u *upCommand) run(ctx context.Context) error {
 		screen = io.Discard
 	}
 	progress := ui.NewProgress(screen, mode)
-	defer progress.Close() // its error, that stdout is closed, could not be shown
 	warnings := progress
 	if screen == io.Discard {
 		warnings = ui.NewProgress(stderr, ui.Mode{})
-		defer warnings.Close() // likewise
 	}
-	return u.serveShown(ctx, &session{up: u, view: l, progress: progress, warner: warnings, mode: mode})
+	return &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}, func() {
+		// Their errors, that stdout or stderr is closed, could not be shown.
+		_ = warnings.Close()
+		_ = progress.Close()
+	}
 }
 
 // serveShown serves, with the timings if they are due.

@@ -58,7 +58,11 @@ func (l viewMode) showSource(ctx context.Context, src observe.Source, after uint
 		o.In, o.Out, o.Environ, o.Source, o.Purpose = os.Stdin, os.Stdout, os.Environ(), src, explain.Purpose
 		return live.Run(ctx, o)
 	case viewPlain, viewJSON:
-		return live.Stop, ui.Follow(ctx, os.Stdout, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
+		out := o.Out
+		if out == nil {
+			out = os.Stdout
+		}
+		return live.Stop, ui.Follow(ctx, out, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
 	}
 	<-ctx.Done()
 	return live.Stop, nil

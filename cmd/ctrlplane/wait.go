@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/health"
-	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -20,7 +19,7 @@ import (
 // waitCommand has the flags of "ctrlplane wait".
 type waitCommand struct {
 	target      *target
-	files       []string
+	objects     manifestFlags
 	namespace   string
 	forDeletion bool
 	timeout     time.Duration
@@ -31,7 +30,7 @@ type waitCommand struct {
 func newWaitCommand(t *target) *cobra.Command {
 	w := &waitCommand{target: t}
 	cmd := &cobra.Command{
-		Use:   "wait (settled | -f FILE|DIR… | KIND/NAME… | KIND NAME…)",
+		Use:   "wait (settled | -f FILE|DIR… | -k DIR | KIND/NAME… | KIND NAME…)",
 		Short: "Wait until objects are healthy, or until the control plane has settled",
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
@@ -59,7 +58,7 @@ changed otherwise.`,
 
 func (w *waitCommand) addFlags(cmd *cobra.Command) {
 	f, all := cmd.Flags(), cmd.PersistentFlags()
-	f.StringArrayVarP(&w.files, "filename", "f", nil, "file or folder with the objects to wait for (repeatable)")
+	w.objects.addFlags(f, "filename", "to wait for")
 	f.StringVarP(&w.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
 	f.BoolVar(&w.forDeletion, "for-deletion", false, "wait until the objects are deleted")
 	all.DurationVar(&w.timeout, "timeout", time.Minute, "how long to wait")
@@ -67,8 +66,11 @@ func (w *waitCommand) addFlags(cmd *cobra.Command) {
 }
 
 func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
-	if len(args)+len(w.files) == 0 {
+	if len(args) == 0 && !w.objects.given() {
 		return usage.Errorf(`nothing to wait for: name settled, -f FILE or KIND/NAME: see "%s --help"`, cmd.CommandPath())
+	}
+	if err := w.objects.validate(); err != nil {
+		return err
 	}
 	if err := health.CheckArgs(joinKindAndNames(args)); err != nil {
 		return err
@@ -160,10 +162,11 @@ const interventionsTimeout = 3 * time.Second
 
 // fileRefs returns references to the objects in the files.
 func (w *waitCommand) fileRefs() ([]health.Ref, error) {
-	if len(w.files) == 0 {
-		return nil, nil
+	paths, texts, err := w.objects.resolve()
+	if err != nil {
+		return nil, err
 	}
-	objects, err := manifests.Load(w.files)
+	objects, err := loadManifests(paths, texts)
 	if err != nil {
 		return nil, err
 	}

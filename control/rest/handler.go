@@ -30,15 +30,7 @@ type Services struct {
 func Handler(s Services) http.Handler {
 	mux := http.NewServeMux()
 	handleNodes(mux, s.Nodes)
-	if s.Interventions != nil {
-		handleInterventions(mux, ControllersPath, s.Interventions)
-	}
-	if s.Clients != nil {
-		handleInterventions(mux, ClientsPath, s.Clients)
-	}
-	if s.Speed != nil {
-		handleSpeed(mux, s.Speed)
-	}
+	s.handleChanges(mux)
 	if s.Snapshots != nil {
 		handleSnapshots(mux, s.Snapshots)
 	}
@@ -70,6 +62,27 @@ func Handler(s Services) http.Handler {
 		writeAnswer(w, page, err)
 	})
 	return mux
+}
+
+// InterventionsHandler serves the interventions and the speed at the paths that Handler
+// uses, but nothing else. Of the services it uses Interventions, Clients and Speed.
+func InterventionsHandler(s Services) http.Handler {
+	mux := http.NewServeMux()
+	s.handleChanges(mux)
+	return mux
+}
+
+// handleChanges serves what changes the behavior of controllers and clients.
+func (s Services) handleChanges(mux *http.ServeMux) {
+	if s.Interventions != nil {
+		handleInterventions(mux, ControllersPath, s.Interventions)
+	}
+	if s.Clients != nil {
+		handleInterventions(mux, ClientsPath, s.Clients)
+	}
+	if s.Speed != nil {
+		handleSpeed(mux, s.Speed)
+	}
 }
 
 // listControllers returns the controllers with their work.

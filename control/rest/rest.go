@@ -12,6 +12,9 @@ const (
 	ControllersPath = Path + "/v1/controllers"
 	// ClientsPath is the list of clients. Below it are the interventions in them.
 	ClientsPath = Path + "/v1/clients"
+	// ReportsPath takes what clients that use the instrument module report about their
+	// controllers.
+	ReportsPath = Path + "/v1/reports"
 	// SnapshotPath is all that is known at the moment.
 	SnapshotPath = Path + "/v1/snapshot"
 	// RecordsPath is what has happened.

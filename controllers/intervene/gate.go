@@ -77,10 +77,13 @@ func (g *Gate) EndPacing() { g.endPacing() }
 // ErrNotPaused is the error of a step through a gate that is open.
 var ErrNotPaused = errors.New("not paused: pause it first")
 
+// errBodyUnread is the error of a write that would be held with its body unread.
+var errBodyUnread = errors.New("the body was not read")
+
 // admitWrite returns when a write may proceed: at once or, if the gate is
 // paused, when it is released. The result is for finishWrite; it is nil unless
-// the write was held.
-func (g *Gate) admitWrite(req *http.Request) (*heldWrite, error) {
+// the write was held. prepared says that the request may wait.
+func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) {
 	g.mu.Lock()
 	if g.closed != nil {
 		defer g.mu.Unlock()
@@ -90,6 +93,10 @@ func (g *Gate) admitWrite(req *http.Request) (*heldWrite, error) {
 		g.inFlight++
 		g.mu.Unlock()
 		return nil, nil
+	}
+	if !prepared {
+		g.mu.Unlock()
+		return nil, errBodyUnread
 	}
 	h := newHeldWrite(req)
 	h.element = g.held.PushBack(h)

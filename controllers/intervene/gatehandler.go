@@ -3,6 +3,7 @@ package intervene
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,11 +28,14 @@ const maxBody = 3 << 20
 // answered: otherwise net/http would report success.
 func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handler) {
 	holdable := canBeHeld(req) && !isStream(req)
-	if holdable {
-		if err := g.prepareWait(req); err != nil {
+	prepared := holdable && g.holdsOrDelays()
+	if prepared {
+		if err := prepareWait(req); err != nil {
 			refuse(w, req, err)
 			return
 		}
+	}
+	if holdable {
 		next = g.refuseOutdated(next)
 	}
 	if g.applyDelay(req.Context()) != nil {
@@ -42,7 +46,14 @@ func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handle
 		g.handleOrFail(w, req, next)
 		return
 	}
-	h, err := g.admitWrite(req)
+	h, err := g.admitWrite(req, prepared)
+	if errors.Is(err, errBodyUnread) { // paused meanwhile
+		if err := prepareWait(req); err != nil {
+			refuse(w, req, err)
+			return
+		}
+		h, err = g.admitWrite(req, true)
+	}
 	switch {
 	case err != nil && req.Context().Err() != nil:
 		refuse(w, req, canceledError(req))
@@ -128,14 +139,18 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 	_, _ = io.Copy(w, resp.Body)
 }
 
+// holdsOrDelays reports whether a write would have to wait.
+func (g *Gate) holdsOrDelays() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.paused || g.delay > 0
+}
+
 // prepareWait reads the body of a write that will wait, which a server can read only
 // once: to show it, and because net/http notices that a client has gone only when the
-// body has been read. It does nothing unless writes are held or delayed.
-func (g *Gate) prepareWait(req *http.Request) *apierrors.StatusError {
-	g.mu.Lock()
-	waits := g.paused || g.delay > 0
-	g.mu.Unlock()
-	if !waits || req.Body == nil {
+// body has been read.
+func prepareWait(req *http.Request) *apierrors.StatusError {
+	if req.Body == nil {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))

@@ -80,6 +80,20 @@ func TestHandlePausesWrites(t *testing.T) {
 	})
 }
 
+// A write that arrives while a pause is being set is held only after its body was read.
+func TestWriteIsNotHeldWithItsBodyUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(ObjectReader{})
+		mustPause(t, g)
+		if _, err := g.admitWrite(httptest.NewRequest("POST", pods, strings.NewReader("{}")), false); !errors.Is(err, errBodyUnread) {
+			t.Errorf("got %v, want %v", err, errBodyUnread)
+		}
+		if _, total := g.HeldWrites(1); total != 0 {
+			t.Errorf("%d held writes", total)
+		}
+	})
+}
+
 // A client that goes away while its write is held leaves nothing behind.
 func TestHandleForgetsAbandonedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

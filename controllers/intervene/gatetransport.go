@@ -34,7 +34,7 @@ func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return t.roundTripOrFail(req)
 	}
-	h, err := g.admitWrite(req)
+	h, err := g.admitWrite(req, true)
 	if err != nil {
 		return nil, rejectRequest(req, err)
 	}

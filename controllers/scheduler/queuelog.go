@@ -40,6 +40,8 @@ const recordedVerbosity = 2
 type queueLog struct {
 	plain, recorded logr.LogSink
 	cycles          *cycles
+	parent          *queueLog // of which this is a named one; plain and recorded are nil until sinks is called
+	name            string
 }
 
 // newLogger returns the logger of the scheduler; without a recorder, it logs only.
@@ -47,19 +49,37 @@ func (c *cycles) newLogger(h slog.Handler) logr.Logger {
 	if c.recorder == nil {
 		return logr.FromSlogHandler(h)
 	}
-	return logr.New(queueLog{logr.FromSlogHandler(h).GetSink(), recording.NewLogger(h, c.recorder).GetSink(), c})
+	return logr.New(&queueLog{plain: logr.FromSlogHandler(h).GetSink(), recorded: recording.NewLogger(h, c.recorder).GetSink(), cycles: c})
 }
 
-func (l queueLog) Init(logr.RuntimeInfo) {} // the sinks are initialized
+// sinks returns the sinks with the names that were given. The scheduler names its logger
+// for each Pod, node and plugin, but hardly ever logs with it.
+func (l *queueLog) sinks() (plain, recorded logr.LogSink) {
+	if l.parent == nil {
+		return l.plain, l.recorded
+	}
+	plain, recorded = l.parent.sinks()
+	return plain.WithName(l.name), recorded.WithName(l.name)
+}
+
+// enabled reports whether the log itself includes a level, which no name changes.
+func (l *queueLog) enabled(level int) bool {
+	for l.parent != nil {
+		l = l.parent
+	}
+	return l.plain.Enabled(level)
+}
+
+func (l *queueLog) Init(logr.RuntimeInfo) {} // the sinks are initialized
 
 // Enabled includes what is logged when Pods move. An attempt logs where it moves its
 // Pod at a lower verbosity than everything else: plugins are verbose at that of the
 // others.
-func (l queueLog) Enabled(level int) bool {
-	return level <= attemptVerbosity || level == movedVerbosity && !observe.Syncing() || l.plain.Enabled(level)
+func (l *queueLog) Enabled(level int) bool {
+	return level <= attemptVerbosity || level == movedVerbosity && !observe.Syncing() || l.enabled(level)
 }
 
-func (l queueLog) Info(level int, msg string, kv ...any) {
+func (l *queueLog) Info(level int, msg string, kv ...any) {
 	switch msg {
 	case movedEntity, movedPod:
 		l.reportMove(kv, "")
@@ -67,16 +87,18 @@ func (l queueLog) Info(level int, msg string, kv ...any) {
 		l.reportMove(kv, gatedQueue)
 	}
 	if level <= recordedVerbosity && !strings.HasPrefix(msg, attemptFailed) {
-		l.recorded.Info(level, msg, kv...)
+		_, recorded := l.sinks()
+		recorded.Info(level, msg, kv...)
 		return
 	}
-	if l.plain.Enabled(level) {
-		l.plain.Info(level, msg, kv...)
+	if l.enabled(level) {
+		plain, _ := l.sinks()
+		plain.Info(level, msg, kv...)
 	}
 }
 
 // reportMove reports a move to the queue that a line names, or to another one.
-func (l queueLog) reportMove(kv []any, other string) {
+func (l *queueLog) reportMove(kv []any, other string) {
 	var key, queue string
 	for i := 0; i+1 < len(kv); i += 2 {
 		switch v := kv[i+1].(type) {
@@ -95,12 +117,16 @@ func (l queueLog) reportMove(kv []any, other string) {
 	}
 }
 
-func (l queueLog) Error(err error, msg string, kv ...any) { l.recorded.Error(err, msg, kv...) }
-
-func (l queueLog) WithValues(kv ...any) logr.LogSink {
-	return queueLog{l.plain.WithValues(kv...), l.recorded.WithValues(kv...), l.cycles}
+func (l *queueLog) Error(err error, msg string, kv ...any) {
+	_, recorded := l.sinks()
+	recorded.Error(err, msg, kv...)
 }
 
-func (l queueLog) WithName(name string) logr.LogSink {
-	return queueLog{l.plain.WithName(name), l.recorded.WithName(name), l.cycles}
+func (l *queueLog) WithValues(kv ...any) logr.LogSink {
+	plain, recorded := l.sinks()
+	return &queueLog{plain: plain.WithValues(kv...), recorded: recorded.WithValues(kv...), cycles: l.cycles}
+}
+
+func (l *queueLog) WithName(name string) logr.LogSink {
+	return &queueLog{cycles: l.cycles, parent: l, name: name}
 }

@@ -2,12 +2,16 @@ module github.com/ctrlplane/ctrlplane/examples/operator
 
 go 1.26.0
 
-// The example uses ctrlplanetest from this repository. Your own operator requires a
-// release and needs no replace directive.
-replace github.com/ctrlplane/ctrlplane => ../..
+// The example uses ctrlplanetest and instrument from this repository. Your own operator
+// requires releases and needs no replace directives.
+replace (
+	github.com/ctrlplane/ctrlplane => ../..
+	github.com/ctrlplane/ctrlplane/instrument => ../../instrument
+)
 
 require (
 	github.com/ctrlplane/ctrlplane v0.0.0-00010101000000-000000000000
+	github.com/ctrlplane/ctrlplane/instrument v0.0.0-00010101000000-000000000000
 	github.com/go-logr/logr v1.4.3
 	k8s.io/api v0.37.1
 	k8s.io/apimachinery v0.37.1

@@ -12,6 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/ctrlplane/ctrlplane/instrument"
 )
 
 func main() {
@@ -46,6 +48,7 @@ func newManager(cfg *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	mgr = instrument.Manager(mgr) // shows the queue, the keys and the syncs to ctrlplane; with other servers it does nothing
 	return mgr, (&reconciler{mgr.GetClient()}).setup(mgr)
 }
 

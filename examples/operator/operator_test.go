@@ -77,6 +77,7 @@ func TestOperator(t *testing.T) {
 		"deletion":           testDeletion,
 		"namespace deletion": testNamespaceDeletion,
 		"host is taken":      testHostIsTaken,
+		"causes":             testCauses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,6 +36,9 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	for _, c := range s.Controllers {
 		l.addController(c)
 	}
+	for _, c := range s.Clients {
+		l.addClient(c)
+	}
 	l.addLag()
 	for _, t := range s.Timers {
 		if l.isDue(t.Due) {
@@ -76,6 +79,9 @@ func (l *workCollector) add(where, what string) {
 }
 
 func (l *workCollector) addQueue(q observe.Queue) {
+	if q.Outside {
+		return
+	}
 	where := cmp.Or(q.Controller, q.Name)
 	depth := q.Depth
 	if q.Parked {
@@ -121,6 +127,20 @@ func (l *workCollector) addController(c observe.Controller) {
 	}
 	if c.Writing > 0 {
 		l.add(c.Name, words.Count(c.Writing, "write")+" in flight")
+	}
+}
+
+// addClient adds the writes of a client that have no answer yet.
+func (l *workCollector) addClient(c observe.Client) {
+	if held := int64(c.Held); held > 0 {
+		l.add(c.Name, words.Count(held, "write")+" held: the client is paused")
+	}
+	if sent := c.Writing - int64(c.Held); sent > 0 {
+		text := words.Count(sent, "write") + " in flight"
+		if c.State != "paused" && c.Reason != "" {
+			text += ": " + c.Reason
+		}
+		l.add(c.Name, text)
 	}
 }
 

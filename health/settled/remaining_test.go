@@ -49,6 +49,16 @@ func TestRemainingWork(t *testing.T) {
 		{"starting", quietSnapshot(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
 			[]Work{{"control plane", []string{"starting"}}}},
 		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"state unknown"}}}},
+		{"queue of another process", quietSnapshot(func(s *observe.Snapshot) {
+			s.Queues = append(s.Queues, observe.Queue{Controller: "operator (admin)", Name: "widget", Outside: true, Depth: 3, InFlight: -1})
+		}), nil},
+		{"held writes of a client", quietSnapshot(func(s *observe.Snapshot) {
+			s.Clients = []observe.Client{
+				{Name: "kubectl (admin)", State: "paused", Held: 2, Writing: 2},
+				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Writing: 1},
+				{Name: "idle (admin)", State: "running", InFlight: 3},
+			}
+		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {

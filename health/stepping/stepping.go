@@ -21,8 +21,8 @@ const (
 )
 
 // UntilSettled steps a controller until it has no held writes and the control plane is
-// settled. It calls each with every write. The work of other paused controllers does not
-// count because their held writes stay held. If ctx reaches its deadline first, the
+// settled. It calls each with every write. The work of other paused controllers and clients
+// does not count because their held writes stay held. If ctx reaches its deadline first, the
 // error is a [*settled.BusyError].
 func UntilSettled(ctx context.Context, gates control.Interventions, src settled.Source, name string, each func(*control.SteppedWrite) error) error {
 	ticker := time.NewTicker(pollInterval)
@@ -70,16 +70,19 @@ func stepOne(ctx context.Context, gates control.Interventions, name string, each
 	return true, each(s)
 }
 
-// remainingWork returns the remaining work except that of other paused controllers.
+// remainingWork returns the remaining work except that of other paused controllers and
+// clients.
 func remainingWork(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool {
-		return w.Where != name && slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
-			return c.Name == w.Where && c.State == "paused"
-		})
+		if w.Where == name {
+			return false
+		}
+		return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == w.Where && c.State == "paused" }) ||
+			slices.ContainsFunc(s.Clients, func(c observe.Client) bool { return c.Name == w.Where && c.State == "paused" })
 	}), nil
 }
 

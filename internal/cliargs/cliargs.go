@@ -33,7 +33,7 @@ func ControllerNames(verb string, args []string, all bool) ([]string, error) {
 		return nil, usage.Errorf("controllers %s: controller names and --all exclude each other: use one of them", verb)
 	case all:
 		return []string{control.AllControllers}, nil
-	case strings.ContainsAny(strings.Join(args, ""), "/?#%*"):
+	case strings.ContainsAny(strings.Join(args, ""), "?#%*"):
 		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
 	}
 	names := strings.Split(strings.Join(args, ","), ",")

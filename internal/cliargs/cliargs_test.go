@@ -36,7 +36,7 @@ func TestControllerNames(t *testing.T) {
 		{[]string{"job", "deployment,replicaset"}, false, []string{"job", "deployment", "replicaset"}},
 		{nil, true, []string{control.AllControllers}},
 		{[]string{"job"}, true, nil}, {nil, false, nil}, {[]string{""}, false, nil}, {[]string{"job,"}, false, nil},
-		{[]string{"job,,cronjob"}, false, nil}, {[]string{"*"}, false, nil}, {[]string{"a/b"}, false, nil},
+		{[]string{"job,,cronjob"}, false, nil}, {[]string{"*"}, false, nil}, {[]string{"operator/site"}, false, []string{"operator/site"}},
 	} {
 		got, err := ControllerNames("pause", test.args, test.all)
 		if !slices.Equal(got, test.want) || (err == nil) != (test.want != nil) || err != nil && !errors.As(err, new(usage.Error)) {

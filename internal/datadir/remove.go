@@ -58,9 +58,13 @@ func checkRemovable(path string) error {
 	if err != nil {
 		return explainError(path, "list it", err)
 	}
+	state, err := readState(path)
+	if err != nil {
+		state = State{} // a damaged folder can be removed, too
+	}
 	var others []string
 	for _, e := range entries {
-		if !isOwnEntry(e.Name()) {
+		if !isOwnEntry(e.Name()) && !isLogFile(filepath.Join(path, e.Name()), state.LogFile) {
 			others = append(others, fmt.Sprintf("%q", e.Name()))
 		}
 	}
@@ -73,6 +77,15 @@ func checkRemovable(path string) error {
 // ownEntries matches the names of what a control plane writes into its data folder, some of
 // them in other packages: a log is rotated, and .kubeconfig.new-* is not finished.
 var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore|kubeconfig|\.kubeconfig\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
+
+// rotated matches what a name of a log file that is full ends in.
+var rotated = regexp.MustCompile(`\.[0-9]+$`)
+
+// isLogFile reports whether a file is a log that the user has placed there, or an older part
+// of it.
+func isLogFile(path, log string) bool {
+	return log != "" && (path == log || rotated.ReplaceAllString(path, "") == log)
+}
 
 func isOwnEntry(name string) bool {
 	return ownEntries.MatchString(name) || strings.HasPrefix(name, durable.TempPrefix)

@@ -3,6 +3,7 @@ package datadir
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +54,23 @@ func TestRemoveAllThatIsWritten(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after Remove: %v", err)
+	}
+}
+
+// The log may have another name, which the state records.
+func TestRemoveKnowsTheLogFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	state := `{"logFile":` + strconv.Quote(filepath.Join(path, "my.log")) + `}`
+	files := map[string]string{markerFile: `{"format":1}`, lockFile: "", stateFile: state, "my.log": "", "my.log.1": "", "my.log.old": ""}
+	writeFiles(t, path, files)
+	if got := errorLine(t, Remove(path)); !strings.Contains(got, `contains "my.log.old", which`) {
+		t.Errorf("got %s", got)
+	}
+	if err := os.Remove(filepath.Join(path, "my.log.old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(path); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +60,9 @@ func Load(paths []string) ([]Object, error) {
 
 // listFiles returns the file at a path, or the files to read in a folder.
 func listFiles(path string) ([]string, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, pathError(path, err)
@@ -74,12 +76,12 @@ func listFiles(path string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) {
+		if !e.IsDir() && isManifestFile(e.Name()) {
 			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no *.yaml, *.yml or *.json file in this folder (subfolders are not read)", path)
+		return nil, fmt.Errorf("%s: no %s file in this folder (subfolders are only read with -R)", path, fileNames)
 	}
 	return files, nil
 }

@@ -33,6 +33,11 @@ func loadFile(path string) ([]Object, error) {
 	if err != nil {
 		return nil, pathError(path, err)
 	}
+	return parseFile(path, data)
+}
+
+// parseFile reads the objects of a file's content.
+func parseFile(path string, data []byte) (_ []Object, err error) {
 	// A byte order mark decides: PowerShell writes UTF-16.
 	data, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), data)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"time"
 )
@@ -55,8 +56,9 @@ type heap struct {
 type collector struct {
 	setPercent      func(int) (old int)
 	read            func() heap
-	afterCollection func(func()) // calls once, after the next collection
-	release         func() error // returns unused memory to the system
+	allocated       func() uint64 // bytes since the start of the process
+	afterCollection func(func())  // calls once, after the next collection
+	release         func() error  // returns unused memory to the system
 }
 
 // Governor sets the garbage collector's percentage, from Start until Close.
@@ -81,7 +83,7 @@ func Start(keep bool) *Governor {
 	if keep || userHasChosen() || !metricsSupported() {
 		return newGovernor(collector{})
 	}
-	g := newGovernor(collector{debug.SetGCPercent, readHeap, afterCollection, release})
+	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, release})
 	g.start()
 	return g
 }
@@ -95,7 +97,7 @@ func userHasChosen() bool {
 
 // metricsSupported reports whether this version of Go has the metrics of readHeap.
 func metricsSupported() bool {
-	_, ok := readMetrics(heapMetrics...)
+	_, ok := readMetrics(slices.Concat(heapMetrics, []string{allocatedMetric})...)
 	return ok
 }
 
@@ -184,12 +186,13 @@ func (g *Governor) setPercent(percent int) bool {
 }
 
 // watchCollections sets the percentage after each collection that soon follows another, and
-// releases memory when none has for a while.
+// releases memory when none has for a while and little is allocated.
 func (g *Governor) watchCollections(log *slog.Logger) {
 	collected := make(chan struct{}, 1)
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
 	g.notifyAfterCollection(collected)
+	allocated := g.collector.allocated() // when the timer was set
 	for last := time.Now(); ; {
 		select {
 		case <-g.closed:
@@ -202,9 +205,15 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 					return
 				}
 				quiet.Reset(quietAfter)
+				allocated = g.collector.allocated()
 			}
 			g.notifyAfterCollection(collected)
 		case <-quiet.C:
+			if now := g.collector.allocated(); g.wouldBeBusy(now-allocated) {
+				allocated = now
+				quiet.Reset(quietAfter)
+				continue
+			}
 			if !g.adjustPercent(false) {
 				return
 			}
@@ -214,6 +223,12 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 			last = time.Time{} // the collection that release makes says nothing
 		}
 	}
+}
+
+// wouldBeBusy reports whether collections would soon follow each other with the headroom
+// for a quiet time, given what was allocated within quietAfter.
+func (g *Governor) wouldBeBusy(allocated uint64) bool {
+	return allocated*uint64(busyWithin)/uint64(quietAfter) > quietHeadroomFor(g.collector.read().live)
 }
 
 func (g *Governor) adjustPercent(busy bool) bool {
@@ -244,16 +259,25 @@ func startPercent(h heap) int {
 func governedPercent(live uint64, busy bool) int {
 	headroom := max(live, min(3*live, busyHeadroom))
 	if !busy {
-		headroom = max(live*2/5, quietHeadroom)
+		headroom = quietHeadroomFor(live)
 	}
 	return int(100 * headroom / max(live, minBase))
 }
+
+func quietHeadroomFor(live uint64) uint64 { return max(live*2/5, quietHeadroom) }
+
+const allocatedMetric = "/gc/heap/allocs:bytes"
 
 var heapMetrics = []string{"/gc/heap/live:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes"}
 
 func readHeap() heap {
 	values, _ := readMetrics(heapMetrics...)
 	return heap{live: values[0], base: values[0] + values[1] + values[2]}
+}
+
+func readAllocated() uint64 {
+	values, _ := readMetrics(allocatedMetric)
+	return values[0]
 }
 
 func afterCollection(f func()) {

@@ -72,10 +72,11 @@ type fakeCollector struct {
 	heap     heap
 	waiting  []func()
 	released int
+	total    uint64 // allocated so far
 }
 
 func (c *fakeCollector) governor() *Governor {
-	return newGovernor(collector{setPercent: c.setPercent, read: c.read, afterCollection: c.afterCollection, release: c.release})
+	return newGovernor(collector{setPercent: c.setPercent, read: c.read, allocated: c.allocated, afterCollection: c.afterCollection, release: c.release})
 }
 
 func (c *fakeCollector) setPercent(percent int) (old int) {
@@ -86,6 +87,18 @@ func (c *fakeCollector) setPercent(percent int) (old int) {
 }
 
 func (c *fakeCollector) read() heap { return c.heap }
+
+func (c *fakeCollector) allocated() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total
+}
+
+func (c *fakeCollector) allocate(bytes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.total += bytes
+}
 
 func (c *fakeCollector) afterCollection(f func()) {
 	c.mu.Lock()
@@ -149,6 +162,34 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("closed", c.current(), 100)
 		want("after a collection that follows Close", c.collect(), 100)
 		g.Close()
+	})
+}
+
+// On a slow machine the headroom for times of much work lasts for longer than what makes
+// a time quiet. Releasing memory then would cost a collection every few seconds.
+func TestGovernorStaysBusyBetweenRareCollections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{percent: 100, heap: heap{live: 150 << 20, base: 160 << 20}}
+		g := c.governor()
+		g.start()
+		g.Started(quietLog())
+		defer g.Close()
+		time.Sleep(time.Second)
+		busy := c.collect()
+		for range 10 {
+			c.allocate(100 << 20) // in the time after which there is little to do
+			time.Sleep(quietAfter)
+			synctest.Wait()
+			if got := c.current(); got != busy || c.released > 0 {
+				t.Fatalf("got %d %%, memory was released %d times, want %d %% and no release while much is allocated", got, c.released, busy)
+			}
+		}
+		c.allocate(50 << 20) // the next collection would come after more than busyWithin
+		time.Sleep(quietAfter)
+		synctest.Wait()
+		if got := c.current(); got >= busy || c.released != 1 {
+			t.Errorf("got %d %%, memory was released %d times, want less than %d %% and one release", got, c.released, busy)
+		}
 	})
 }
 

@@ -18,9 +18,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-// startStateDelay is how long after the start its state is read. etcd keeps that
-// revision until the API server compacts it, five minutes later; most control planes
-// close before the delay is over, and then nothing is read.
+// startStateDelay is how long after the start its state is read, and the longest that the
+// controllers may take for their first work. etcd keeps that revision until the API server
+// compacts it, five minutes later; most control planes close before the delay is over, and
+// then nothing is read.
 const startStateDelay = 10 * time.Second
 
 var (
@@ -45,6 +46,8 @@ type Config struct {
 	BlockWrites func(context.Context) (release func(), err error)
 	// WaitInformers return when informers of this process have seen what was written.
 	WaitInformers []func(context.Context, informersync.Revisions) error
+	// WaitSettled returns when the controllers have nothing left to do, or ctx ends.
+	WaitSettled func(ctx context.Context) error
 	// Client is how to ask the API server which kinds it serves.
 	Client *rest.Config
 
@@ -64,6 +67,8 @@ type Service struct {
 
 	mu            sync.Mutex
 	started       bool
+	unchanged     context.Context // ends when the start revision is final
+	fix           context.CancelFunc
 	startRevision int64  // of the store when the start was over; 0 = unknown
 	startState    []byte // the state at that revision, as a snapshot file; nil = not read yet
 }
@@ -74,21 +79,60 @@ var _ control.Snapshots = (*Service)(nil)
 func New(cfg Config) *Service {
 	s := &Service{cfg: cfg}
 	s.reading, s.cancel = context.WithCancel(context.Background())
+	s.unchanged, s.fix = context.WithCancel(s.reading)
 	return s
 }
 
-// Started says that the start is over, and remembers the revision that Reset
-// restores. The state at that revision is read later, in the background.
+// Started says that the start is over. What Reset restores is the state before the first
+// change from outside, or that of the moment when the controllers have done their first
+// work, whichever is earlier. It is read later, in the background.
 func (s *Service) Started(ctx context.Context) error {
-	revision, err := s.cfg.Store.Revision(ctx)
+	err := s.noteStartRevision(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.started, s.startRevision = true, revision
+	s.started = true
 	if err != nil {
+		s.fix()
 		return err
 	}
 	s.reader.Go(s.readStartStateLater)
 	return nil
+}
+
+// noteStartRevision makes the current revision the one that Reset restores.
+func (s *Service) noteStartRevision(ctx context.Context) error {
+	revision, err := s.cfg.Store.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unchanged.Err() == nil {
+		s.startRevision = revision
+	}
+	return nil
+}
+
+// BeforeChange is called before the first request from outside that may change the state,
+// and may be called before others. It returns when the state before is known to Reset.
+func (s *Service) BeforeChange(ctx context.Context) {
+	if s.unchanged.Err() != nil || s.checkStarted() != nil {
+		return
+	}
+	if err := s.noteStartRevision(ctx); err != nil {
+		s.cfg.Logger.Warn("reset will return to the moment when the start was over", "err", err)
+	}
+	s.fix()
+}
+
+// awaitFirstWork returns when the start revision is final.
+func (s *Service) awaitFirstWork() {
+	ctx, cancel := context.WithTimeout(s.unchanged, startStateDelay)
+	defer cancel()
+	if err := s.cfg.WaitSettled(ctx); err != nil && s.unchanged.Err() == nil {
+		s.cfg.Logger.Debug("the controllers have not settled after the start", "err", err)
+	}
+	s.BeforeChange(s.reading)
 }
 
 // Close ends the background read. It does not wait for a restore that is running.
@@ -101,6 +145,7 @@ func (s *Service) Close() error {
 func (s *Service) readStartStateLater() {
 	delay := time.NewTimer(startStateDelay)
 	defer delay.Stop()
+	s.awaitFirstWork()
 	select {
 	case <-s.reading.Done():
 		return
@@ -159,6 +204,7 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 		return control.RestoreResult{}, errRestoreRunning
 	}
 	defer s.restoring.Unlock()
+	s.BeforeChange(ctx)
 	return s.restore(ctx, file, want)
 }
 
@@ -166,6 +212,11 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {
 	if err := s.checkStarted(); err != nil {
 		return control.RestoreResult{}, err
+	}
+	select {
+	case <-s.unchanged.Done():
+	case <-ctx.Done():
+		return control.RestoreResult{}, context.Cause(ctx)
 	}
 	file, err := s.readStartState(ctx)
 	if err != nil {

@@ -203,9 +203,10 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 				return nil
 			},
 		},
-		Client:   &rest.Config{},
-		Restored: func(string) { p.call("report") },
-		Logger:   slog.New(slog.DiscardHandler),
+		WaitSettled: func(context.Context) error { return nil },
+		Client:      &rest.Config{},
+		Restored:    func(string) { p.call("report") },
+		Logger:      slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -342,6 +343,7 @@ func TestRestoreRefusals(t *testing.T) {
 func TestResetRestoresTheStateOfTheStart(t *testing.T) {
 	store := newFakeStore(configMapA)
 	s := newStartedService(t, (&parts{}).config(newTarget(t), store))
+	s.BeforeChange(t.Context())
 	store.set(stateOf(configMapB))
 	for range 2 { // the second time from memory
 		if _, err := s.Reset(t.Context()); err != nil {
@@ -353,6 +355,70 @@ func TestResetRestoresTheStateOfTheStart(t *testing.T) {
 	}
 }
 
+// The controllers may still be at their first work when the start is over. What they write
+// then belongs to the state of the start, unless a client has changed something before.
+func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
+	for name, test := range map[string]struct {
+		changeFirst bool
+		want        []string
+	}{
+		"settled":               {false, []string{configMapA, configMapB}},
+		"changed while at work": {true, []string{configMapA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newFakeStore()
+			cfg := (&parts{}).config(newTarget(t), store)
+			firstWork, settled := make(chan struct{}), make(chan struct{})
+			cfg.WaitSettled = func(ctx context.Context) error {
+				select {
+				case <-firstWork:
+					close(settled)
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			s := newStartedService(t, cfg)
+			store.write(stateOf(configMapA))
+			if test.changeFirst {
+				s.BeforeChange(t.Context())
+			}
+			store.write(stateOf(configMapA, configMapB))
+			close(firstWork)
+			if !test.changeFirst {
+				<-settled
+				<-s.unchanged.Done()
+			}
+			store.write(stateOf("/configmaps/default/c"))
+			if _, err := s.Reset(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, store.keys()); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A control plane whose controllers never settle has a state of the start, too.
+func TestFirstWorkOfTheControllersIsBounded(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore(configMapA)
+		cfg := (&parts{}).config(target, store)
+		cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		s := New(cfg)
+		defer s.Close()
+		if err := s.Started(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.Reset(t.Context()); err != nil || time.Since(began) != startStateDelay {
+			t.Errorf("got %v after %v, want success after %v", err, time.Since(began), startStateDelay)
+		}
+	})
+}
+
 func TestStateOfTheStartIsReadLater(t *testing.T) {
 	target := newTarget(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -362,6 +428,7 @@ func TestStateOfTheStartIsReadLater(t *testing.T) {
 		if err := s.Started(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		s.BeforeChange(t.Context())
 		store.write(stateOf(configMapB))
 		time.Sleep(startStateDelay - time.Nanosecond)
 		synctest.Wait()

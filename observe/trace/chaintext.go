@@ -30,7 +30,11 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	if !c.Complete {
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
-	p.writeMissed(c.Missed, c.Links[len(c.Links)-1])
+	first := c.Links[len(c.Links)-1]
+	if first.Verb == "list" {
+		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")
+	}
+	p.writeMissed(c.Missed, first)
 	p.writeLegend(p.pickGlyph("⇡", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err

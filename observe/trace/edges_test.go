@@ -16,35 +16,52 @@ import (
 var scenarios = []string{
 	"rollout", "scale", "cascade", "threekinds", "foreground", "adoption", "namespace", "quota", "conflict", "node",
 	"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection",
+	"operator", "client", "dispute",
 }
+
+// In these scenarios the writes of a client that does not report its syncs have causes that
+// are likely only: some of them are wrong.
+var guessed = map[string]string{"client": "plain (kubernetes-admin)"}
 
 func TestFindsTrueCauses(t *testing.T) {
 	total, right := 0, 0
 	for _, name := range scenarios {
-		found := causesOfWrites(newGraph(loadJournal(t, name), observe.Object{}, false))
+		g := newGraph(loadJournal(t, name), observe.Object{}, false)
+		found := causesOfWrites(g)
 		data, err := os.ReadFile(filepath.Join("testdata", name+".edges"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		of, ok := 0, 0
+		of, ok, unknown := 0, 0, 0
 		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 			effect, cause, _ := strings.Cut(line, " <- ")
+			if cause == "?" { // nothing that is recorded says what it is
+				unknown++
+				continue
+			}
 			of++
 			if found[effect] == cause {
 				ok++
 				continue
 			}
 			t.Logf("%s: %s follows from %q, found %q", name, effect, cause, found[effect])
+			if by := g.callNamed(effect); by.client && by.Controller == guessed[name] && by.Cause.Certainty == Likely {
+				continue
+			}
 			if found[effect] != "nothing" { // a missing cause is allowed, a wrong one is not
 				t.Errorf("%s: a wrong cause of %s", name, effect)
 			}
 		}
-		if of != len(found) {
-			t.Errorf("%s: %d writes, %d of them expected", name, len(found), of)
+		if of+unknown != len(found) {
+			t.Errorf("%s: %d writes, %d of them expected", name, len(found), of+unknown)
 		}
 		total, right = total+of, right+ok
 		// The node controllers have timers of their own that cannot be attributed.
-		if name != "node" && ok*100 < of*98 {
+		least := 98
+		if guessed[name] != "" {
+			least = 95
+		}
+		if name != "node" && ok*100 < of*least {
 			t.Errorf("%s: %d of %d causes found", name, ok, of)
 		}
 	}
@@ -54,11 +71,40 @@ func TestFindsTrueCauses(t *testing.T) {
 	}
 }
 
+func (g *graph) callNamed(label string) *Node {
+	return g.calls[slices.IndexFunc(g.calls, func(n *Node) bool { return labelOf(n) == label })]
+}
+
+// Each write of an operator that reports its syncs belongs to one, and what queued the key
+// of that one is certain, unless the operator's own write did: then it is the newest event.
+func TestReportedCausesAreCertain(t *testing.T) {
+	for _, name := range []string{"operator", "dispute"} {
+		writes := 0
+		for _, n := range newGraph(loadJournal(t, name), observe.Object{}, false).calls {
+			if n.Controller != "operator/site" {
+				continue
+			}
+			writes++
+			s := n.parent
+			if s == nil || s.Kind != Sync || s.Open || n.Cause.Certainty != Exact || n.Cause.Rule != ByCall || s.KeyBasis != observe.BasisQueue {
+				t.Errorf("%s: %s is of %+v", name, labelOf(n), s)
+				continue
+			}
+			if s.Cause == nil || s.Cause.Certainty != Exact && s.Cause.Rule != ByMerge {
+				t.Errorf("%s: %s is of sync %s, whose cause is %+v", name, labelOf(n), s.ID, s.Cause)
+			}
+		}
+		if writes < 10 {
+			t.Errorf("%s: only %d writes", name, writes)
+		}
+	}
+}
+
 // For each Pod that was created, Why reaches the request of the user, from its creation
 // as well as from its last change. Older journals lack the scheduler and the kubelet.
 func TestWhyReachesTheUser(t *testing.T) {
 	pods := 0
-	for _, name := range []string{"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection"} {
+	for _, name := range []string{"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection", "operator", "dispute"} {
 		records := loadJournal(t, name)
 		for i := range records {
 			c, ok := records[i].Event.(*observe.Called)
@@ -82,7 +128,7 @@ func TestWhyReachesTheUser(t *testing.T) {
 					}
 					continue
 				}
-				if first := chain.Links[len(chain.Links)-1]; !chain.Complete || first.Kind != Outside {
+				if first := chain.Links[len(chain.Links)-1]; !chain.Complete || !first.isOutside() {
 					t.Errorf("%s: %s was %s because of %s, which is no request of a user", name, about, what, first.ID)
 				}
 			}

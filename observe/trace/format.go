@@ -13,18 +13,20 @@ import (
 // Format is the output format of a trace.
 type Format string
 
-// The formats: for people, for programs, a Mermaid sequence diagram, Chrome's
-// trace events, which Perfetto opens, and a line of the OTLP file format.
+// The formats: for people, for programs, a web page with a sequence diagram, a Mermaid
+// sequence diagram, Chrome's trace events, which Perfetto opens, and a line of the OTLP
+// file format.
 const (
 	Text    Format = "text"
 	JSON    Format = "json"
 	YAML    Format = "yaml"
+	HTML    Format = "html"
 	Mermaid Format = "mermaid"
 	Chrome  Format = "chrome"
 	OTLP    Format = "otlp"
 )
 
-var formats = []Format{Text, JSON, YAML, Mermaid, Chrome, OTLP}
+var formats = []Format{Text, JSON, YAML, HTML, Mermaid, Chrome, OTLP}
 
 // ParseFormat reads the name of a format; an empty one is Text.
 func ParseFormat(s string) (Format, error) {
@@ -71,6 +73,8 @@ func (c *Chain) Write(w io.Writer, f Format, s Style) error {
 
 func (t *Tree) writeDiagram(w io.Writer, f Format) error {
 	switch f {
+	case HTML:
+		return t.writePage(w)
 	case Mermaid:
 		return t.writeMermaid(w)
 	case Chrome:

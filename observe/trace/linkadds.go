@@ -55,7 +55,7 @@ func (g *graph) linkAdds() {
 		if s.Open {
 			continue
 		}
-		if a.linkByQueue(s) {
+		if a.linkByQueue(s) || s.isHandedOver() { // the latter is left to linkMerged
 			continue
 		}
 		if e, certainty := a.addingEvent(s); e != nil {

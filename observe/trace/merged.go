@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/ctrlplane/ctrlplane/observe"
+import (
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
 
 // waitingKey is a key while it is queued.
 type waitingKey struct{ controller, key string }
@@ -9,11 +13,12 @@ type waitingKey struct{ controller, key string }
 // own write to the object of the key has queued it, to the last event about the key, or
 // about an object that is named after it, that the controller received while the key
 // was delayed or queued. The handler of such an event does not add the key, or adds it
-// with a delay that the queue ignores.
+// with a delay that the queue ignores, or to a queue without a name, whose worker adds
+// the key: the EndpointSlice controller does that with Pods.
 func (g *graph) linkMerged() {
 	waiting := map[waitingKey][]*Node{}
 	for _, s := range g.syncs {
-		if s.KeyBasis.Certain() && !s.Open && (s.delayed() != nil || s.isOwnNews(s.parent)) {
+		if s.KeyBasis.Certain() && !s.Open && (s.delayed() != nil || s.isOwnNews(s.parent) || s.isHandedOver()) {
 			k := waitingKey{s.Controller, s.Key}
 			waiting[k] = append(waiting[k], s)
 		}
@@ -44,11 +49,24 @@ func (n *Node) delayed() *Node {
 	return nil
 }
 
+// maxHandOver is how long a queue without a name may hold a key.
+const maxHandOver = 100 * time.Millisecond
+
+// isHandedOver reports whether the key was added by a goroutine that works for no event
+// and for no sync.
+func (n *Node) isHandedOver() bool {
+	r := n.record
+	return n.Cause == nil && r.Sure && r.LastAdd == 0 && !r.Timed && r.Cause == 0 && r.CauseSync == 0
+}
+
 // mergedEvent reports whether e happened while the key of a sync was queued or delayed.
 func (n *Node) mergedEvent(e *Node) bool {
 	from, by := n.addedAt(), n.delayed()
-	if by != nil && by.Kind == Event {
+	switch {
+	case by != nil && by.Kind == Event:
 		from = by.End()
+	case n.isHandedOver():
+		from = from.Add(-maxHandOver)
 	}
 	return e != by && isWithin(e.End(), from, n.Time) && !n.isOwnNews(e)
 }

@@ -155,7 +155,7 @@ func TestParseFormat(t *testing.T) {
 		t.Errorf("%q, %v", f, err)
 	}
 	_, err := ParseFormat("svg")
-	if err == nil || err.Error() != `unknown format "svg": use text, json, yaml, mermaid, chrome or otlp` {
+	if err == nil || err.Error() != `unknown format "svg": use text, json, yaml, html, mermaid, chrome or otlp` {
 		t.Errorf("got %v", err)
 	}
 	if err := buildTree(t, "rollout", deployment("web"), Options{}).Write(&strings.Builder{}, "svg", Style{}); err == nil {

@@ -60,7 +60,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	}
 	n := last[what]
 	if n == nil {
-		return nil, fmt.Errorf("%s: no record that it was %s%s", about, what, missedNote(o.Missed))
+		return nil, fmt.Errorf("%s: no record that it was %s since the last start of the control plane%s", about, what, missedNote(o.Missed))
 	}
 	return newChain(about, what, n, o), nil
 }

@@ -53,7 +53,7 @@ func (p phrases) rawObjectName(o *observe.Object) string {
 func (p phrases) targetName(n *Node) string {
 	s := p.objectName(n.Object)
 	if n.Subresource != "" {
-		s += " " + n.Subresource
+		s += " " + words.OneLine(n.Subresource)
 	}
 	return s
 }

@@ -44,6 +44,8 @@ const (
 	// Run is a shell script that the main containers run instead of their command.
 	// With "." and the name of a container after it, it is that container's.
 	Run = prefix + "run"
+	// HTTP is a table of what the Pod answers to HTTP requests: see package podhttp.
+	HTTP = prefix + "http"
 )
 
 // Annotations of a Pod that say what its containers use, with kwok's names:
@@ -59,12 +61,9 @@ const (
 // one address.
 const LoadBalancerIPs = prefix + "load-balancer-ips"
 
-// Stage and StageTime tell kwok which stage to play, and when. They exist only on
-// copies of objects inside the process.
-const (
-	Stage     = prefix + "stage"
-	StageTime = prefix + "stage-at"
-)
+// Stage tells kwok which stage of a user to play. It exists only on copies of objects
+// inside the process.
+const Stage = prefix + "stage"
 
 // Lookup returns the value of one of ctrlplane's own annotations and the key under
 // which it was found: its name, or else its deprecated name.

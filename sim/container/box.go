@@ -1,15 +1,15 @@
 package container
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/netip"
+	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -28,7 +28,7 @@ type box struct {
 	user      int
 	group     int
 	groups    []int
-	lookup    func(ctx context.Context, host string) ([]string, error)
+	network   podNetwork
 }
 
 // openBox returns the box of a run, which it makes at the first call.
@@ -65,11 +65,39 @@ func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	b := &box{env: env, files: shell.NewFS(maxRootBytes), processes: shell.NewProcesses(), dir: c.WorkingDir}
 	b.setUser(of.Spec.SecurityContext, c.SecurityContext)
 	b.hostname, _ = podconfig.Hostname(of)
-	b.lookup = func(_ context.Context, host string) ([]string, error) { return s.lookup(of.Namespace, host) }
+	b.network = podNetwork{s, of}
 	if err := s.writeSystemFiles(b, of, c); err != nil {
 		return nil, err
 	}
-	return b, s.mount(r.ctx, of, r.pod, c, env, b.files)
+	if err := s.mount(r.ctx, of, r.pod, c, env, b.files); err != nil {
+		return nil, err
+	}
+	return b, b.seal(c)
+}
+
+// seal makes the files of a container read-only if it asks for that. Its termination
+// message is a mount.
+func (b *box) seal(c *corev1.Container) error {
+	if c.SecurityContext == nil || !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
+		return nil
+	}
+	if err := b.files.MkdirAll(path.Join("/", c.WorkingDir), 0o755); err != nil {
+		return err
+	}
+	if c.TerminationMessagePath != "" {
+		message := shell.NewDir(maxRootBytes)
+		if err := message.WriteFile("message", nil, 0o666); err != nil {
+			return err
+		}
+		if err := message.Chmod("message", 0o666); err != nil {
+			return err
+		}
+		if err := b.files.Mount(c.TerminationMessagePath, message, shell.MountOptions{SubPath: "message"}); err != nil {
+			return err
+		}
+	}
+	b.files.Seal()
+	return nil
 }
 
 func (b *box) setUser(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) {
@@ -103,6 +131,9 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 	if service := s.services.get("kube-system", "kube-dns"); service != nil {
 		dns = service.Spec.ClusterIP
 	}
+	if err := writeSysctls(b.files, of); err != nil {
+		return err
+	}
 	for name, data := range map[string][]byte{
 		"/etc/hosts":       podconfig.HostsFile(of),
 		"/etc/hostname":    []byte(b.hostname + "\n"),
@@ -121,6 +152,23 @@ func (s *session) writeSystemFiles(b *box, of *corev1.Pod, c *corev1.Container) 
 	return b.files.Chmod(c.TerminationMessagePath, 0o666)
 }
 
+// writeSysctls writes the kernel parameters that a Pod sets.
+func writeSysctls(files *shell.FS, of *corev1.Pod) error {
+	if of.Spec.SecurityContext == nil {
+		return nil
+	}
+	for _, sysctl := range of.Spec.SecurityContext.Sysctls {
+		name := path.Join("/proc/sys", strings.ReplaceAll(sysctl.Name, ".", "/"))
+		if err := files.MkdirAll(path.Dir(name), 0o555); err != nil {
+			return err
+		}
+		if err := files.WriteFile(name, []byte(sysctl.Value+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // expand replaces the variables in a command of the container's spec.
 func (b *box) expand(args []string) ([]string, error) {
 	return podconfig.ExpandCommand(args, b.env)
@@ -134,35 +182,8 @@ func (b *box) config(args []string) shell.Config {
 	}
 	return shell.Config{
 		Args: args, Env: env, Dir: b.dir, FS: b.files, Hostname: b.hostname, Processes: b.processes,
-		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.lookup,
+		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.network.lookup, Get: b.network.get, Connect: b.network.connect,
 	}
-}
-
-// lookup resolves the name of a Service as the DNS of a cluster does.
-func (s *session) lookup(namespace, host string) ([]string, error) {
-	if err := s.feeds.services.await(s.ctx, s.s); err != nil {
-		return nil, err
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return []string{host}, nil
-	}
-	name := strings.TrimSuffix(strings.TrimSuffix(host, "."), "."+podconfig.ClusterDomain)
-	name = strings.TrimSuffix(name, ".svc")
-	name, in, qualified := strings.Cut(name, ".")
-	if qualified {
-		namespace = in
-	}
-	service := s.services.get(namespace, name)
-	if service == nil {
-		return nil, fmt.Errorf("can't resolve '%s'", host)
-	}
-	if service.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil, fmt.Errorf("%s is an alias of %s, which is outside of the cluster", host, service.Spec.ExternalName)
-	}
-	if service.Spec.ClusterIP == corev1.ClusterIPNone {
-		return s.endpoints(namespace, name)
-	}
-	return service.Spec.ClusterIPs, nil
 }
 
 // isMountError reports whether err is about a volume.

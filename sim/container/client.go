@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
 
 // maxPendingBytes is how much output a client may leave unread until it is detached.
@@ -20,6 +22,7 @@ type client struct {
 	mu      sync.Mutex
 	pending []output
 	size    int
+	ended   bool // nothing writes what is pending
 }
 
 // output is what one stream gets.
@@ -48,7 +51,7 @@ func (c *client) add(p []byte, stderr bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.size+len(p) > maxPendingBytes {
+	if c.ended || c.size+len(p) > maxPendingBytes || !shell.Reserve(len(p)) {
 		c.cancel()
 		return
 	}
@@ -69,12 +72,14 @@ func (c *client) take() []output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pending := c.pending
+	shell.Release(c.size)
 	c.pending, c.size = nil, 0
 	return pending
 }
 
 func (c *client) copyOut() {
 	defer close(c.written)
+	defer c.drop()
 	for range c.ready {
 		for _, o := range c.take() {
 			if _, err := c.stream(o.stderr).Write(o.data); err != nil {
@@ -83,4 +88,12 @@ func (c *client) copyOut() {
 			}
 		}
 	}
+}
+
+// drop forgets what is pending; nothing is added any more.
+func (c *client) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shell.Release(c.size)
+	c.pending, c.size, c.ended = nil, 0, true
 }

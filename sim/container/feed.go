@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -131,4 +132,18 @@ func (s *serviceStore) get(namespace, name string) *corev1.Service {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.byKey[namespace][name]
+}
+
+// at returns the Service with a cluster address; nil if it does not exist.
+func (s *serviceStore) at(address string) *corev1.Service {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, services := range s.byKey {
+		for _, service := range services {
+			if slices.Contains(service.Spec.ClusterIPs, address) {
+				return service
+			}
+		}
+	}
+	return nil
 }

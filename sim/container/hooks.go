@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
@@ -116,7 +115,11 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	s.mu.Lock()
 	if !r.state.Command || r.state.Phase == Ended {
 		r.cancel()
+		probed := r.state.Probed
 		s.mu.Unlock()
+		if probed {
+			s.end(r, nil, int32(exitSIGTERM), "", "")
+		}
 		return
 	}
 	ended, began := r.ended(), r.stopping
@@ -209,11 +212,7 @@ func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
 	if p == nil {
 		return true
 	}
-	running := false
-	for _, c := range p.containers {
-		running = running || c.current.state.Command && c.current.state.Phase != Ended
-	}
-	if !running {
+	if !p.runs() {
 		p.stopping = true
 		s.kill(p) // what is blocked
 		p.volumes, p.newest = nil, nil
@@ -303,24 +302,4 @@ func containerOf(of *corev1.Pod, name string) *corev1.Container {
 		}
 	}
 	return &corev1.Container{Name: name}
-}
-
-// endpoints returns the addresses of the Pods behind a headless Service.
-func (s *session) endpoints(namespace, name string) ([]string, error) {
-	list, err := s.client.DiscoveryV1().EndpointSlices(namespace).List(s.ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + name})
-	if err != nil {
-		return nil, err
-	}
-	var addresses []string
-	for _, slice := range list.Items {
-		for _, e := range slice.Endpoints {
-			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				addresses = append(addresses, e.Addresses...)
-			}
-		}
-	}
-	if addresses == nil {
-		return nil, fmt.Errorf("service %s/%s has no ready endpoints", namespace, name)
-	}
-	return addresses, nil
 }

@@ -3,9 +3,13 @@ package container
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
 
 const (
@@ -27,6 +31,7 @@ type Log struct {
 	lines   []LogLine
 	dropped int // lines that were dropped
 	size    int
+	held    *atomic.Int64 // what it has reserved; apart from it so that the garbage collector can tell that it is unused
 	partial [2][]byte     // of standard output and standard error
 	changed chan struct{} // closed at the next change; nil if nothing waits
 	closed  bool
@@ -68,15 +73,37 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// add adds a line. Older lines make room for it; if all Pods together hold as much as they
+// may, the line is dropped.
 func (l *Log) add(stderr bool, text string) {
-	l.lines = append(l.lines, LogLine{time.Now(), stderr, text})
-	l.size += len(text) + lineOverhead
-	for l.size > maxLogBytes {
-		l.size -= len(l.lines[0].Text) + lineOverhead
-		l.lines[0] = LogLine{}
-		l.lines = l.lines[1:]
-		l.dropped++
+	n := len(text) + lineOverhead
+	for l.size+n > maxLogBytes && len(l.lines) > 0 {
+		l.dropFirst()
 	}
+	for !shell.Reserve(n) {
+		if len(l.lines) == 0 {
+			l.dropped++
+			return
+		}
+		l.dropFirst()
+	}
+	if l.held == nil {
+		l.held = &atomic.Int64{}
+		runtime.AddCleanup(l, func(held *atomic.Int64) { shell.Release(int(held.Load())) }, l.held)
+	}
+	l.held.Add(int64(n))
+	l.lines = append(l.lines, LogLine{time.Now(), stderr, text})
+	l.size += n
+}
+
+func (l *Log) dropFirst() {
+	n := len(l.lines[0].Text) + lineOverhead
+	l.size -= n
+	l.held.Add(-int64(n))
+	shell.Release(n)
+	l.lines[0] = LogLine{}
+	l.lines = l.lines[1:]
+	l.dropped++
 }
 
 func (l *Log) signal() {

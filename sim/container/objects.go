@@ -10,14 +10,15 @@ import (
 	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/component-helpers/storage/ephemeral"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -34,12 +35,14 @@ type objects struct {
 	dependents map[podconfig.Reference]map[types.UID]bool
 	claims     map[string]volumeData // by the name of the PersistentVolume
 	hostPaths  map[hostPath]*shell.Dir
+	rootCAs    map[string]bool // namespaces that have the certificate of the API server
 }
 
 var _ podconfig.Source = (*objects)(nil)
 
 func (o *objects) init(s *session) {
 	o.s = s
+	o.rootCAs = map[string]bool{}
 	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]volumeData{}, map[hostPath]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
@@ -176,32 +179,41 @@ func (o *objects) Token(ctx context.Context, namespace, serviceAccount string, r
 	return made.Status.Token, nil
 }
 
-// TrustBundle implements podconfig.Source.
+// TrustBundle implements podconfig.Source. The errors are those of the kubelet.
 func (o *objects) TrustBundle(ctx context.Context, p *corev1.ClusterTrustBundleProjection) ([]byte, error) {
 	api := o.s.client.CertificatesV1().ClusterTrustBundles()
+	optional := ptr.Deref(p.Optional, false)
 	if p.Name != nil {
 		bundle, err := api.Get(ctx, *p.Name, metav1.GetOptions{})
-		if err != nil {
-			return nil, err
+		switch {
+		case apierrors.IsNotFound(err) && optional:
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("while getting ClusterTrustBundle: %w", err)
 		}
 		return []byte(bundle.Spec.TrustBundle), nil
 	}
 	if p.SignerName == nil {
-		return nil, fmt.Errorf("ClusterTrustBundle projection requires either name or signerName to be set")
+		return nil, errors.New("ClusterTrustBundle projection requires either name or signerName to be set")
 	}
-	selector, err := metav1.LabelSelectorAsSelector(p.LabelSelector)
+	selector, err := metav1.LabelSelectorAsSelector(p.LabelSelector) // nil selects nothing
+	if err != nil {
+		return nil, fmt.Errorf("while parsing label selector: %w", err)
+	}
+	list, err := api.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	var list *certificatesv1.ClusterTrustBundleList
-	if list, err = api.List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err != nil {
-		return nil, err
-	}
 	var all bytes.Buffer
+	found := false
 	for i := range list.Items {
-		if list.Items[i].Spec.SignerName == *p.SignerName {
-			all.WriteString(list.Items[i].Spec.TrustBundle)
+		if bundle := &list.Items[i]; bundle.Spec.SignerName == *p.SignerName && selector.Matches(labels.Set(bundle.Labels)) {
+			all.WriteString(bundle.Spec.TrustBundle)
+			found = true
 		}
+	}
+	if !found && !optional {
+		return nil, errors.New("combination of signerName and labelSelector matched zero ClusterTrustBundles")
 	}
 	return all.Bytes(), nil
 }

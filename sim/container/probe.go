@@ -15,13 +15,19 @@ import (
 // runsProbe reports whether a probe is really made. Upstream's prober is not used: it
 // would connect to the addresses of Pods, which do not exist, and its goroutines
 // cannot be joined.
-func runsProbe(c *corev1.Container, p *corev1.Probe) bool {
-	return p != nil && p.Exec != nil && CanRun(c, p.Exec.Command)
+func runsProbe(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
+	switch {
+	case p == nil:
+		return false
+	case p.Exec != nil:
+		return CanRun(c, p.Exec.Command)
+	}
+	return asksTable(of, p)
 }
 
 // probe starts the probes of a run that can run. It needs the lock.
 func (s *session) probe(r *run, of *corev1.Pod, c *corev1.Container) {
-	startup, readiness, liveness := runsProbe(c, c.StartupProbe), runsProbe(c, c.ReadinessProbe), runsProbe(c, c.LivenessProbe)
+	startup, readiness, liveness := runsProbe(of, c, c.StartupProbe), runsProbe(of, c, c.ReadinessProbe), runsProbe(of, c, c.LivenessProbe)
 	if !startup && !readiness && !liveness {
 		return
 	}
@@ -47,7 +53,7 @@ func (s *session) awaitStartup(r *run, of *corev1.Pod, c *corev1.Container) (sta
 			return false
 		}
 		s.mu.Lock()
-		r.state.Started, r.state.Ready = true, !runsProbe(c, c.ReadinessProbe)
+		r.state.Started, r.state.Ready = true, !runsProbe(of, c, c.ReadinessProbe)
 		s.mu.Unlock()
 		s.changed(r.pod)
 		started = true
@@ -126,25 +132,38 @@ func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind st
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
 	defer cancel()
-	static := make([]kubecontainer.EnvVar, len(c.Env)) // a probe sees no other values
-	for i, v := range c.Env {
-		static[i] = kubecontainer.EnvVar{Name: v.Name, Value: v.Value}
-	}
-	code, output := 0, ""
-	args, err := podconfig.ExpandCommand(p.Exec.Command, static)
-	if err == nil {
-		code, output, err = s.capture(ctx, r, of, c, args)
+	success, output := false, ""
+	if p.Exec == nil {
+		success, output = s.probeTable(of, c, p)
+	} else {
+		success, output = s.probeExec(ctx, r, of, c, p)
 	}
 	switch {
 	case r.ctx.Err() != nil:
 		return false
-	case ctx.Err() != nil:
-		output = fmt.Sprintf("command timed out: \"%s\" timed out after %v", strings.Join(p.Exec.Command, " "), timeout)
-	case err != nil:
-		output = err.Error()
-	case code == 0:
+	case success:
 		return true
 	}
 	s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe failed: %s", kind, output))
 	return false
+}
+
+// probeExec makes a probe with a command.
+func (s *session) probeExec(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string) {
+	static := make([]kubecontainer.EnvVar, len(c.Env)) // a probe sees no other values
+	for i, v := range c.Env {
+		static[i] = kubecontainer.EnvVar{Name: v.Name, Value: v.Value}
+	}
+	args, err := podconfig.ExpandCommand(p.Exec.Command, static)
+	code := 0
+	if err == nil {
+		code, output, err = s.capture(ctx, r, of, c, args)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, fmt.Sprintf("command timed out: \"%s\" timed out after %v", strings.Join(p.Exec.Command, " "), time.Duration(max(p.TimeoutSeconds, 1))*time.Second)
+	case err != nil:
+		return false, err.Error()
+	}
+	return code == 0, output
 }

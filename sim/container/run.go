@@ -93,6 +93,11 @@ func NeedsPreparation(pod *corev1.Pod, c *corev1.Container) bool {
 	for range podconfig.References(pod, c) {
 		return true
 	}
+	for i := range pod.Spec.Volumes {
+		if podconfig.HasTrustBundle(&pod.Spec.Volumes[i]) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.SubPathExpr != "" })
 }
 
@@ -104,6 +109,7 @@ type run struct {
 	number   int32
 	sidecar  bool
 	args     []string
+	serves   bool
 	tty      bool
 	ctx      context.Context // ends when the command is killed
 	cancel   context.CancelFunc
@@ -136,7 +142,7 @@ func (s *session) run(spec Spec) State {
 	if p := s.pods[spec.Pod.UID]; p != nil && p.stopping || s.ctx.Err() != nil {
 		return State{}
 	}
-	r := &run{name: spec.Container.Name, number: spec.Number, args: spec.Args, sidecar: spec.Sidecar, tty: spec.Container.TTY}
+	r := &run{name: spec.Container.Name, number: spec.Number, args: spec.Args, sidecar: spec.Sidecar, serves: spec.Serves, tty: spec.Container.TTY}
 	r.ctx, r.cancel = context.WithCancel(s.ctx)
 	s.add(spec.Pod, r)
 	c := spec.Container
@@ -144,7 +150,7 @@ func (s *session) run(spec Spec) State {
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)
 	}
-	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !mountsObjects(spec.Pod, c))
+	prepared := !needsPreparation(spec) && (sleeps || !CanRun(c, r.args) || !s.mountsObjects(spec.Pod, c))
 	if len(r.args) > 0 && !(prepared && sleeps) {
 		r.stdio = newStdio(c.Stdin, c.StdinOnce)
 	}
@@ -179,8 +185,11 @@ func needsPreparation(spec Spec) bool {
 }
 
 // mountsObjects reports whether a container mounts a volume that may not exist yet.
-func mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
+func (s *session) mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
 	return slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool {
+		if podconfig.IsServiceAccount(&v) && s.hasRootCA(of.Namespace) {
+			return false
+		}
 		return (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil || v.Ephemeral != nil) &&
 			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
 	})
@@ -328,12 +337,13 @@ func (s *session) begin(r *run, of *corev1.Pod, c *corev1.Container) {
 	if r.pod.volumes == nil {
 		r.pod.newest = nil
 	}
-	if !r.state.Command {
+	r.state.Probed = r.serves && !r.state.Command
+	if !r.state.Decides() {
 		r.state.Started, r.state.Ready = true, true
 		return
 	}
-	r.state.Started = !runsProbe(c, c.StartupProbe)
-	r.state.Ready = r.state.Started && !runsProbe(c, c.ReadinessProbe)
+	r.state.Started = !runsProbe(of, c, c.StartupProbe)
+	r.state.Ready = r.state.Started && !runsProbe(of, c, c.ReadinessProbe)
 	s.probe(r, of, c)
 }
 

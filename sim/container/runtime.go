@@ -2,12 +2,15 @@ package container
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
 )
 
 // Config configures a Runtime while it is active.
@@ -27,6 +30,9 @@ type Config struct {
 // started again. Other methods may be called at any time: without a Start, no
 // container exists.
 type Runtime struct {
+	// HTTP is what Pods answer to HTTP requests.
+	HTTP podhttp.Directory
+
 	mu      sync.RWMutex
 	session *session // nil unless the Runtime is active
 }
@@ -35,7 +41,7 @@ type Runtime struct {
 func (r *Runtime) Start(cfg Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.session = newSession(cfg)
+	r.session = newSession(cfg, &r.HTTP)
 }
 
 // Stop kills all containers, removes them and returns when they have ended.
@@ -44,6 +50,7 @@ func (r *Runtime) Stop() {
 	s := r.session
 	r.session = nil
 	r.mu.Unlock()
+	r.HTTP.Close()
 	if s != nil {
 		s.close()
 	}
@@ -63,6 +70,8 @@ type Spec struct {
 	// Args is the command; none means that the run stands for what the image starts.
 	Args    []string
 	Sidecar bool
+	// Serves means that a run without a command ends only if a probe fails.
+	Serves bool
 }
 
 // Run starts a run unless it has been started, and returns its state. It does not
@@ -117,6 +126,18 @@ func (r *Runtime) StopPod(pod *corev1.Pod, deadline time.Time) (ended bool) {
 	return s == nil || s.stopPod(pod, deadline)
 }
 
+// Runs reports whether a command of a Pod is running.
+func (r *Runtime) Runs(uid types.UID) bool {
+	s := r.active()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pods[uid]
+	return p != nil && p.runs()
+}
+
 // Remove kills and removes the containers of a Pod, and its volumes.
 func (r *Runtime) Remove(uid types.UID) {
 	if s := r.active(); s != nil {
@@ -134,6 +155,7 @@ func (r *Runtime) RemoveNode(name string) {
 // session is a Runtime while it is active.
 type session struct {
 	cfg    Config
+	http   *podhttp.Directory
 	client kubernetes.Interface
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -144,8 +166,8 @@ type session struct {
 	pods map[types.UID]*pod
 }
 
-func newSession(cfg Config) *session {
-	s := &session{cfg: cfg, client: cfg.Client, pods: map[types.UID]*pod{}}
+func newSession(cfg Config, http *podhttp.Directory) *session {
+	s := &session{cfg: cfg, http: http, client: cfg.Client, pods: map[types.UID]*pod{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.objects.init(s)
 	return s
@@ -167,10 +189,18 @@ type pod struct {
 	uid             types.UID
 	containers      []*container
 	volumes         *volumes    // nil until a container needs its files
+	renewal         renewal     // of the tokens in them
 	newest          *corev1.Pod // while it has volumes or blocked runs
 	stopping        bool
 	killTimer       *time.Timer
 	killAt          time.Time
+}
+
+// runs reports whether a command is running. It needs the lock.
+func (p *pod) runs() bool {
+	return slices.ContainsFunc(p.containers, func(c *container) bool {
+		return c.current.state.Command && c.current.state.Phase != Ended
+	})
 }
 
 // container is what the runtime keeps of a container.
@@ -184,6 +214,7 @@ func (s *session) kill(p *pod) {
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
+	p.renewal.stop()
 	for _, c := range p.containers {
 		r := c.current
 		r.cancel()

@@ -18,6 +18,8 @@ type State struct {
 	Phase Phase
 	// Command says that a command runs; if not, the run never ends by itself.
 	Command bool
+	// Probed says that the run has no command, but probes that decide about it.
+	Probed bool
 	// Reason and Message say why a run is blocked, or how it ended.
 	Reason, Message string
 	StartedAt       time.Time
@@ -26,3 +28,7 @@ type State struct {
 	// Started and Ready are the results of the startup and readiness probes.
 	Started, Ready bool
 }
+
+// Decides reports whether the state says what becomes of the run. If not, that is up to
+// the annotations of the Pod and its owner.
+func (s State) Decides() bool { return s.Command || s.Probed }

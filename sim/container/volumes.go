@@ -46,7 +46,7 @@ func (e mountError) Unwrap() error { return e.err }
 func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
 	for i := range of.Spec.Volumes {
 		v := &of.Spec.Volumes[i]
-		needed := false
+		needed := podconfig.HasTrustBundle(v)
 		for range podconfig.VolumeReferences(of, v) {
 			needed = true
 		}
@@ -84,7 +84,7 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	if dir := p.volumes.dirs[name]; dir != nil {
 		return dir, nil
 	}
-	dir, err := s.makeVolume(ctx, of, v, p.volumes)
+	dir, err := s.makeVolume(ctx, of, v, p)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
@@ -92,8 +92,10 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) 
 	return dir, nil
 }
 
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, all *volumes) (*shell.Dir, error) {
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod) (*shell.Dir, error) {
 	switch {
+	case podconfig.IsServiceAccount(v):
+		return s.serviceAccountVolume(ctx, of, v, p)
 	case podconfig.HasFiles(v):
 		for on := range podconfig.VolumeReferences(of, v) {
 			if err := s.depend(ctx, of.UID, on); err != nil {
@@ -104,9 +106,10 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		if err != nil {
 			return nil, err
 		}
-		if err := all.take(files); err != nil {
+		if err := p.volumes.take(files); err != nil {
 			return nil, err
 		}
+		s.renewTokens(p, v)
 		dir := shell.NewDir(0)
 		return dir, writeFiles(dir, files, fsGroup(of))
 	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
@@ -195,7 +198,7 @@ func writeFiles(dir *shell.Dir, files podconfig.Files, group int) error {
 	for _, entry := range entries {
 		if name := entry.Name(); visible[name] {
 			delete(visible, name)
-		} else if !strings.HasPrefix(name, "..") {
+		} else if !strings.HasPrefix(name, "..") && entry.Type()&fs.ModeSymlink != 0 { // not a mount point
 			if err := dir.Remove(name); err != nil {
 				return err
 			}
@@ -269,11 +272,12 @@ func (s *session) refresh(p *pod) {
 	for i := range of.Spec.Volumes {
 		source := &of.Spec.Volumes[i]
 		dir := v.dirs[source.Name]
-		if dir == nil || !podconfig.HasFiles(source) {
+		if dir == nil || !podconfig.HasFiles(source) || !dir.Filled() {
 			continue
 		}
 		files, err := podconfig.VolumeFiles(s.ctx, of, source, s)
 		if err == nil {
+			s.renewTokens(p, source)
 			err = writeFiles(dir, files, fsGroup(of))
 		}
 		if err != nil && s.ctx.Err() == nil { // it keeps its content, as on a real node
@@ -300,22 +304,47 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, c *corev1.C
 		if err != nil {
 			return err
 		}
-		fromAPI := slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name && podconfig.HasFiles(&v) })
+		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: subPath}
 		if subPath != "" {
-			if err := makeSubPath(dir, subPath, fromAPI); err != nil {
+			if err := makeSubPath(dir, subPath); err != nil {
 				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
 			}
+		} else if err := makeNestedMountPoints(dir, m, c); err != nil {
+			return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
 		}
-		if err := files.Mount(path.Join("/", m.MountPath), dir, shell.MountOptions{ReadOnly: m.ReadOnly || fromAPI, SubPath: subPath}); err != nil {
+		if err := files.Mount(path.Join("/", m.MountPath), dir, options); err != nil {
 			return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
 		}
 	}
 	return nil
 }
 
-func makeSubPath(dir *shell.Dir, name string, exists bool) error {
-	if _, err := dir.Stat(name); err == nil || exists {
-		return err
+// isReadOnly reports whether no container can write to a volume.
+func isReadOnly(of *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == name && (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly)
+	})
+}
+
+// makeNestedMountPoints makes the folders of a volume that other mounts of the container
+// cover: it may be read-only for the container. The kubelet's function writes to the host.
+func makeNestedMountPoints(dir *shell.Dir, m *corev1.VolumeMount, c *corev1.Container) error {
+	within := strings.TrimSuffix(path.Clean(m.MountPath), "/") + "/"
+	for _, other := range c.VolumeMounts {
+		if name, nested := strings.CutPrefix(path.Clean(other.MountPath), within); nested && name != "" {
+			if err := dir.MkdirAll(name, 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeSubPath makes a folder of what is missing, also in place of a missing key, as the
+// kubelet does.
+func makeSubPath(dir *shell.Dir, name string) error {
+	if _, err := dir.Stat(name); err == nil {
+		return nil
 	}
 	if err := dir.MkdirAll(name, fs.ModePerm); err != nil {
 		return err

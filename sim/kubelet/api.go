@@ -25,8 +25,8 @@ func (a *kubeletAPI) routes() http.Handler {
 		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{container}", handleErrors(handler))
 		mux.HandleFunc("/"+verb+"/{namespace}/{pod}/{uid}/{container}", handleErrors(handler))
 	}
-	mux.HandleFunc("/portForward/{namespace}/{pod}", handleErrors(a.refusePortForward))
-	mux.HandleFunc("/portForward/{namespace}/{pod}/{uid}", handleErrors(a.refusePortForward))
+	mux.HandleFunc("/portForward/{namespace}/{pod}", handleErrors(a.servePortForward))
+	mux.HandleFunc("/portForward/{namespace}/{pod}/{uid}", handleErrors(a.servePortForward))
 	mux.HandleFunc("GET /pods", handleErrors(a.servePods))
 	mux.HandleFunc("GET /pods/{$}", handleErrors(a.servePods))
 	mux.HandleFunc("GET /runningpods/{$}", handleErrors(a.servePods))

@@ -27,7 +27,7 @@ func TestRefusedStreams(t *testing.T) {
 		{"attach/default/p/other/c?input=1", 404, `container "c" not found in pod "p"`},
 		{"exec/default/p/c?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"},
 		{"exec/default/ended/c?command=ls&output=1", 404, `container "c" in pod "ended" is not running`},
-		{"portForward/default/p", 501, "pod p is simulated: no process is listening on its ports"},
+		{"portForward/default/p", 501, "pod p is simulated and listens on no port: give it an annotation ctrlplane.local/http"},
 		{"portForward/default/nope", 404, `pod "nope" does not exist`},
 		{"exec/default/p/nope", 404, `container "nope" not found in pod "p"`},
 		{"logs/", 404, "the kubelet of simulated node node-1 does not serve /logs/"},

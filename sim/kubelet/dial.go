@@ -46,6 +46,12 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 	}
 }
 
+// PodDialer returns a function that connects to the addresses of Pods: to the HTTP tables
+// of simulated Pods in the process, else with network.
+func (s *Server) PodDialer(network utilnet.DialFunc) utilnet.DialFunc {
+	return s.commands.HTTP.Dialer(network)
+}
+
 // simulatedNodesAt returns the names of the live simulated nodes with an address. It
 // returns none if a real node has the same address: that kubelet must be reached. It
 // is an error if there are simulated nodes but none is live.

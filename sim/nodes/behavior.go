@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
 )
 
 // podBehavior is what the containers of a pod do.
@@ -61,6 +62,10 @@ func podBehaviorOf(pod *corev1.Pod) (podBehavior, error) {
 	b.readScripts(pod)
 	read(annotations.ReadyAfter, duration(&b.readyAfter))
 	read(annotations.StopAfter, duration(&b.stopAfter))
+	read(annotations.HTTP, func(value string) error {
+		_, err := podhttp.Parse(value)
+		return err
+	})
 	read(annotations.ExitCode, func(value string) error { return b.parseExitCodes(pod, value) })
 	read(annotations.Failures, func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 32)

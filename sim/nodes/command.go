@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -15,6 +16,18 @@ import (
 type commandRunner struct {
 	runtime  *container.Runtime
 	mayStart bool // starts what is due; if not, it only observes
+}
+
+// isStopping stops the commands of a Pod, and reports whether some still run. As with a
+// kubelet, the Pod has not failed before they have ended.
+func (c commandRunner) isStopping(pod *corev1.Pod, until time.Time) bool {
+	switch {
+	case c.runtime == nil:
+		return false
+	case c.mayStart:
+		return !c.runtime.StopPod(pod, until.Add(-stopSlack))
+	}
+	return c.runtime.Runs(pod.UID)
 }
 
 // commandOf returns the command of a run of a container; nil if the annotations of the
@@ -49,7 +62,8 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 		return state, true
 	}
 	args := r.behavior.commandOf(r.container, r.kind, number)
-	if !known && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) {
+	serves := r.serves(args, number)
+	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) {
 		return state, false
 	}
 	if !r.commands.mayStart {
@@ -61,7 +75,16 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 		copied.Status = *r.status
 		pod = &copied
 	}
-	return runtime.Run(container.Spec{Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar}), true
+	return runtime.Run(container.Spec{Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves}), true
+}
+
+// serves reports whether a run without a command is a server whose probes are made.
+func (r *containerRun) serves(args []string, number int32) bool {
+	if r.kind == initContainer || r.kind == ephemeralContainer || container.CanRun(r.container, args) {
+		return false
+	}
+	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
+	return !ends && container.HasTableProbe(r.pod, r.container)
 }
 
 // waitForStart returns the status of a container whose run is being prepared.

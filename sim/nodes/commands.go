@@ -29,6 +29,7 @@ func (s *simulation) startCommands() {
 	if runtime == nil {
 		return
 	}
+	runtime.HTTP.SetSimulated(s.registry.isPodAddress)
 	runtime.Start(container.Config{
 		Client:      s.client,
 		Allocatable: s.registry.allocatable,
@@ -85,7 +86,7 @@ func (s *simulation) processChanges() {
 }
 
 func (s *simulation) processChange(key podChange) {
-	if s.ctx.Err() != nil {
+	if s.ctx.Err() != nil || s.pods.observesLater(key.uid) {
 		return
 	}
 	pod, err := s.client.CoreV1().Pods(key.namespace).Get(s.ctx, key.name, metav1.GetOptions{})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -47,6 +48,9 @@ type Config struct {
 	CheckPod func(*corev1.Pod) error
 	// Stages serves kwok's Stage resource and plays the stages of Pods and Nodes.
 	Stages bool
+	// MonitorGracePeriod is how long node-lifecycle-controller waits for a heartbeat;
+	// 0 means upstream's default. Heartbeats are sent often enough for it.
+	MonitorGracePeriod time.Duration
 	// Warn receives one line when the API server refuses a node that Start creates; nil
 	// logs it.
 	Warn func(string)

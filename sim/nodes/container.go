@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -28,20 +29,9 @@ func initContainerKind(c *corev1.Container) containerKind {
 }
 
 const (
-	restartBackOff    = 10 * time.Second // upstream's first delay before a restart; it doubles
-	maxRestartBackOff = 5 * time.Minute
-
 	sigtermExitCode = 143 // of a process that does not handle SIGTERM
+	sigkillExitCode = 137
 )
-
-// restartDelay returns how long a container waits between its exit and its next
-// start, after that many restarts.
-func restartDelay(restarts int32) time.Duration {
-	if restarts == 0 {
-		return 0
-	}
-	return min(restartBackOff<<min(restarts-1, 10), maxRestartBackOff)
-}
 
 // containerRun computes the status of one container.
 type containerRun struct {
@@ -51,6 +41,7 @@ type containerRun struct {
 	behavior  podBehavior
 	commands  commandRunner
 	status    *corev1.PodStatus // of the Pod, with its addresses
+	backoffs  *restartBackoffs  // of the Pod
 	resized   bool              // it has the resources that its spec asks for
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
@@ -78,14 +69,14 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 		return r.waitForStart(s, command)
 	}
 	since := r.now
-	if known && command.Command {
+	if known && command.Decides() {
 		since = command.StartedAt
 	}
 	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
 	s.Started = ptr.To(true)
 	s.Ready = r.isReady(since)
-	if known && command.Command {
+	if known && command.Decides() {
 		s.Started = ptr.To(command.Started || command.Phase == container.Ended)
 		s.Ready = s.Ready && command.Ready
 		return s
@@ -112,7 +103,7 @@ func (r *containerRun) isReady(since time.Time) bool {
 
 func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.ContainerStatus {
 	since := s.State.Running.StartedAt
-	if command, known := r.observe(s.RestartCount); known && (command.Command || command.Phase < container.Running) {
+	if command, known := r.observe(s.RestartCount); known && (command.Decides() || command.Phase < container.Running) {
 		return r.followCommand(s, command)
 	}
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
@@ -154,7 +145,7 @@ func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.Cont
 
 func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.ContainerStatus {
 	last := s.State.Terminated
-	if !shouldRestart(r.pod, r.kind, last.ExitCode) {
+	if !shouldRestart(r.pod, r.container, r.kind, last.ExitCode) {
 		return s
 	}
 	return r.restartContainer(s, last)
@@ -163,11 +154,12 @@ func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.Contai
 // restartContainer starts a container again, or makes it wait for its restart.
 func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
 	s.LastTerminationState = corev1.ContainerState{Terminated: last}
-	if at := last.FinishedAt.Add(restartDelay(s.RestartCount)); r.now.Before(at) {
+	delay := r.backoffs.delay(r.container.Name, s.RestartCount, last)
+	if at := last.FinishedAt.Add(delay); r.now.Before(at) {
 		r.wakeAt(at)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason: "CrashLoopBackOff",
-			Message: "back-off " + restartDelay(s.RestartCount).String() + " restarting failed container=" + r.container.Name +
+			Message: "back-off " + delay.String() + " restarting failed container=" + r.container.Name +
 				" pod=" + r.pod.Name + "_" + r.pod.Namespace + "(" + string(r.pod.UID) + ")",
 		}}
 		return s
@@ -180,20 +172,14 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 }
 
 // shouldRestart reports whether a container that exited with code is restarted.
-func shouldRestart(pod *corev1.Pod, kind containerKind, code int32) bool {
+func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, code int32) bool {
 	switch {
 	case kind == sidecar:
 		return true
-	case kind == ephemeralContainer:
+	case kind == ephemeralContainer, kind == initContainer && code == 0:
 		return false
-	case kind == initContainer && code == 0:
-		return false
-	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
-		return false
-	case pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
-		return code != 0
 	}
-	return kind == mainContainer || code != 0
+	return podutil.ContainerShouldRestart(*c, pod.Spec, code)
 }
 
 // syncWithSpec copies to the status what a change of the spec may change.

@@ -2,17 +2,35 @@ package nodes
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
+// What is due for an object, besides the stages of users. A stage with "later" is due
+// at a time, the others now.
+const (
+	nodeStatusNow   = "node-status"
+	nodeStatusLater = "node-status-later"
+	podStatusNow    = "pod-status"
+	podStatusLater  = "pod-status-later"
+	podDeleteNow    = "pod-delete"
+	podDeleteLater  = "pod-delete-later"
+)
+
 // dueStage is the stage that is due for an object, and when. The zero value is none.
 type dueStage struct {
-	name string // of a built-in stage
+	name string // a constant above, or userPrefix and the name of a Stage
 	at   time.Time
 }
+
+// deletes reports whether the object is to be deleted.
+func (s dueStage) deletes() bool { return s.name == podDeleteNow || s.name == podDeleteLater }
+
+// isOfUser reports whether kwok plays the stage.
+func (s dueStage) isOfUser() bool { return strings.HasPrefix(s.name, userPrefix) }
 
 func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Time) dueStage {
 	st, next := s.nodeStatus(node, addr, now)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,7 +27,8 @@ type nodeFeed struct {
 	events   chan informer.Event[*corev1.Node]
 	onLive   func(*corev1.Node) // called when a node becomes live
 	onDead   func(name string)
-	synced   chan struct{} // closed after the first list
+	schedule func(name string, at time.Time) // has what is due done
+	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 }
 
@@ -63,11 +65,26 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 			f.registry.played.nodes.setDue(node.Name, what, f.registry.now())
 		}
 	}
-	copied := *node
-	setDueStage(&copied.ObjectMeta, what)
-	sendEvent(f.ctx, f.events, kind, &copied)
+	f.playNode(node, kind, what)
 	if is && !was {
 		f.onLive(node)
+	}
+}
+
+// playNode has what is due for a Node done, by kwok if it is the stage of a user.
+func (f *nodeFeed) playNode(node *corev1.Node, kind informer.EventType, what dueStage) {
+	byKwok := f.registry.assignNode(node.Name, what)
+	switch {
+	case what.isOfUser():
+		copied := *node
+		setDueStage(&copied.ObjectMeta, what)
+		sendEvent(f.ctx, f.events, kind, &copied)
+		return
+	case byKwok || kind == informer.Deleted:
+		sendEvent(f.ctx, f.events, informer.Deleted, node) // cancels the stage
+	}
+	if what.name != "" {
+		f.schedule(node.Name, what.at)
 	}
 }
 
@@ -122,6 +139,7 @@ type podFeed struct {
 	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // from the server
 	recordWarning func(pod *corev1.Pod, reason, message string)                // as an Event
 	recordNormal  func(pod *corev1.Pod, reason, message string)
+	schedule      func(uid string, at time.Time) // has what is due done
 
 	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
 	sends int        // of Pods from lists
@@ -168,7 +186,24 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	what := seen.next
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
 		what = users
+		f.registry.ignorePending(pod.UID)
 		f.registry.played.pods.setDue(podKey(pod), what, f.registry.now())
+	}
+	f.playPod(pod, listed, what)
+}
+
+// playPod has what is due for a Pod done, by kwok if it is the stage of a user.
+func (f *podFeed) playPod(pod *corev1.Pod, listed bool, what dueStage) {
+	byKwok := f.registry.assignPod(pod.UID, what)
+	if !what.isOfUser() {
+		if what.name == "" {
+			return
+		}
+		if byKwok {
+			sendEvent(f.ctx, f.events, informer.Deleted, pod) // cancels the stage
+		}
+		f.schedule(string(pod.UID), what.at)
+		return
 	}
 	copied := *pod
 	if listed { // kwok ignores a version of a Pod for which a stage is due later
@@ -177,6 +212,14 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	}
 	setDueStage(&copied.ObjectMeta, what)
 	sendEvent(f.ctx, f.events, informer.Modified, &copied)
+}
+
+// observesLater reports whether what has changed about the containers of a Pod is seen
+// without passing it again.
+func (f *podFeed) observesLater(uid types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.registry.observesLater(uid)
 }
 
 // freshNode returns the current Node of a Pod. The watch of nodes may lag behind the

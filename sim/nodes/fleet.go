@@ -70,7 +70,7 @@ func startWithClients(ctx context.Context, cfg Config, client kubernetes.Interfa
 	}
 	f := &Fleet{client: client, registry: newPodRegistry(shape, time.Now)}
 	f.registry.checkPod, f.registry.commands, f.registry.played = cfg.CheckPod, cfg.Commands, recorded
-	if f.simulation, err = startSimulation(client, stages, f.registry, log); err != nil {
+	if f.simulation, err = startSimulation(cfg, client, stages, f.registry, log); err != nil {
 		return nil, fmt.Errorf("simulated nodes: %w", err)
 	}
 	warn := func(msg string) { log.Warn(msg) }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -13,24 +14,35 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The defaults of a kubelet.
-const (
-	leaseSeconds  = 40
-	renewInterval = 10 * time.Second
-)
+// leaseSeconds is the default of a kubelet.
+const leaseSeconds = 40
+
+// maxRenewInterval is twice the default of a kubelet. In the same process a renewal is
+// hardly ever late, and renewing is most of what idle nodes cost.
+const maxRenewInterval = 20 * time.Second
+
+// defaultMonitorGracePeriod is that of upstream's node-lifecycle-controller.
+const defaultMonitorGracePeriod = 50 * time.Second
+
+// renewInterval returns how often Leases are renewed: so that a node stays Ready when one
+// renewal fails.
+func renewInterval(monitorGracePeriod time.Duration) time.Duration {
+	return min(cmp.Or(monitorGracePeriod, defaultMonitorGracePeriod)*2/5, maxRenewInterval)
+}
 
 // heartbeats renews the Leases of live nodes.
 type heartbeats struct {
-	ctx    context.Context
-	client kubernetes.Interface
+	ctx      context.Context
+	client   kubernetes.Interface
+	interval time.Duration
 
 	mu      sync.Mutex
 	cancels map[string]context.CancelFunc
 	wg      sync.WaitGroup
 }
 
-func newHeartbeats(ctx context.Context, client kubernetes.Interface) *heartbeats {
-	return &heartbeats{ctx: ctx, client: client, cancels: map[string]context.CancelFunc{}}
+func newHeartbeats(ctx context.Context, client kubernetes.Interface, interval time.Duration) *heartbeats {
+	return &heartbeats{ctx: ctx, client: client, interval: interval, cancels: map[string]context.CancelFunc{}}
 }
 
 // startRenewing starts renewing the Lease of a node.
@@ -52,7 +64,7 @@ func (h *heartbeats) startRenewing(node *corev1.Node) {
 		return nil
 	}
 	c := lease.NewController(clock.RealClock{}, h.client, node.Name, leaseSeconds, nil,
-		renewInterval, node.Name, corev1.NamespaceNodeLease, own)
+		h.interval, node.Name, corev1.NamespaceNodeLease, own)
 	h.wg.Go(func() { c.Run(ctx) })
 }
 

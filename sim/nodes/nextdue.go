@@ -13,7 +13,7 @@ func (f *Fleet) NextDue() (what string, at time.Time) {
 		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
 			continue
 		}
-		d := nextPodStage(e.duePod, placement{commands: commandRunner{runtime: r.commands}}, r.now()) // the time does not depend on addresses
+		d := nextPodStage(e.duePod, placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}, r.now()) // the time does not depend on addresses
 		if d.name != "" && (at.IsZero() || d.at.Before(at)) {
 			what, at = "Pod "+e.duePod.Namespace+"/"+e.duePod.Name, d.at
 		}

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ type placement struct {
 	rejected        *rejection // why the node rejects the Pod; nil if it does not
 	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
 	commands        commandRunner
+	backoffs        *restartBackoffs
 }
 
 func isFinished(pod *corev1.Pod) bool {
@@ -52,6 +54,9 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
 		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
 		if !now.Before(deadline) {
+			if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
+				return st, until
+			}
 			failPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 			return st, time.Time{}
 		}
@@ -86,7 +91,7 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, resized: at.resizeRejected == nil, now: now}
+		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
 		wake = earlierTime(wake, r.wake)
 		return s
@@ -121,6 +126,10 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
 	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
+			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
+			return wake
+		}
 		terminateAll(pod, st, at.commands, now, 0) // sidecars stop after the main containers
 	}
 	return wake
@@ -153,20 +162,20 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	for i, s := range st.InitContainerStatuses {
 		kind := initContainerKind(&pod.Spec.InitContainers[i])
 		switch {
-		case kind == sidecar && s.State.Running != nil, hasSucceeded(s):
+		case kind == sidecar && (s.State.Running != nil || s.State.Terminated != nil), hasSucceeded(s):
 		case kind == sidecar && s.LastTerminationState.Terminated != nil: // restarts; it has been started before
-		case s.State.Terminated != nil && !shouldRestart(pod, kind, s.State.Terminated.ExitCode):
+		case s.State.Terminated != nil && !shouldRestart(pod, &pod.Spec.InitContainers[i], kind, s.State.Terminated.ExitCode):
 			return corev1.PodFailed
 		default:
 			return corev1.PodPending
 		}
 	}
 	result := corev1.PodSucceeded
-	for _, s := range st.ContainerStatuses {
+	for i, s := range st.ContainerStatuses {
 		switch end := s.State.Terminated; {
 		case s.State.Waiting != nil && s.LastTerminationState.Terminated == nil:
 			return corev1.PodPending
-		case end == nil || shouldRestart(pod, mainContainer, end.ExitCode):
+		case end == nil || shouldRestart(pod, &pod.Spec.Containers[i], mainContainer, end.ExitCode):
 			result = corev1.PodRunning
 		case result == corev1.PodRunning:
 		case end.ExitCode != 0:
@@ -183,13 +192,19 @@ func failPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now 
 	setConditions(pod, st, now)
 }
 
+// stopDeadline returns until when the commands of a Pod that stops may take to end.
+func stopDeadline(pod *corev1.Pod, asked time.Time) time.Time {
+	grace := ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
+	return asked.Add(time.Duration(grace)*time.Second + stopSlack)
+}
+
 // allSucceeded reports whether all of at least one container have exited with 0.
 func allSucceeded(list []corev1.ContainerStatus) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s corev1.ContainerStatus) bool { return !hasSucceeded(s) })
 }
 
 // terminateAll terminates the containers that run or wait for a restart. The code is
-// of those without a command, and of those whose command is still being stopped.
+// of those without a command; a command that still runs is killed.
 func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i, s := range list {
@@ -197,8 +212,11 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 			case s.State.Running != nil:
 				end := container.State{ExitCode: code, FinishedAt: now}
 				if commands.runtime != nil {
-					if state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount); known && state.Phase == container.Ended {
+					switch state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount); {
+					case known && state.Phase == container.Ended:
 						end = state
+					case known && state.Command:
+						end.ExitCode = sigkillExitCode
 					}
 				}
 				list[i] = terminatedStatus(s, end)

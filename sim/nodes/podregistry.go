@@ -17,9 +17,13 @@ type podEntry struct {
 	load            *podLoad    // its part of its node's load; nil if it is not admitted or has finished
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
-	deleting        bool        // kwok is deleting it
+	play            dueStage    // what the player is to do; zero if nothing
+	byKwok          bool        // kwok has been given a stage of a user for it
+	deleting        bool        // it is being deleted
+	pending         bool        // a write of its status is due now and has not been made from its containers yet
 	reportedError   string      // what was last reported to be wrong with its annotations
-	described       bool        // what is simulated about it has been reported
+	backoffs        restartBackoffs
+	described       bool // what is simulated about it has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -49,7 +53,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		}
 		r.podsByNode[e.node][pod.UID] = e
 	}
-	e.duePod, e.resourceVersion = nil, pod.ResourceVersion
+	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return podUpdate{}
 	}
@@ -64,10 +68,11 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	at.commands.mayStart = r.commands != nil
 	if at.commands.mayStart {
+		r.updateTable(pod, at)
 		s.simulated = r.commandsOf(pod, e)
 	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
-		e.duePod = pod
+		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
@@ -139,6 +144,7 @@ func (r *podRegistry) deletePod(uid types.UID) {
 	}
 	if r.commands != nil {
 		r.commands.Remove(uid)
+		r.commands.HTTP.Remove(uid)
 	}
 	r.releasePod(e)
 	r.played.pods.forget(e.key)
@@ -171,6 +177,41 @@ func (r *podRegistry) hasPods(node string) bool {
 	return len(r.podsByNode[node]) > 0
 }
 
+// assignPod stores what the player is to do for a Pod: nothing if kwok plays the stage of
+// a user. It reports whether kwok was given one before.
+func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	if e == nil {
+		return false
+	}
+	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
+	return byKwok
+}
+
+// assign returns what the player and kwok have to do. What kwok has been given stays when
+// nothing is due.
+func assign(what dueStage, byKwok bool) (play dueStage, nowByKwok, before bool) {
+	switch {
+	case what.isOfUser():
+		return dueStage{}, true, byKwok
+	case what.name == "":
+		return dueStage{}, byKwok, byKwok
+	}
+	return what, false, byKwok
+}
+
+// duePodStage returns what the player is to do for a Pod.
+func (r *podRegistry) duePodStage(uid types.UID) dueStage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		return e.play
+	}
+	return dueStage{}
+}
+
 // duePod returns a Pod for which something is due; nil if nothing is.
 func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	r.mu.Lock()
@@ -182,16 +223,37 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
+	e.pending = false
 	e.deleting = e.duePod.DeletionTimestamp != nil
 	r.played.pods.setRendered(e.key)
-	return e.duePod, r.placePod(e.duePod, e, nil), nil
+	at := r.placePod(e.duePod, e, nil)
+	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update
+	return e.duePod, at, nil
+}
+
+// observesLater reports whether a write that is due will see what has changed about the
+// containers of a Pod.
+func (r *podRegistry) observesLater(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[uid]
+	return e != nil && e.pending
+}
+
+// ignorePending is called when a stage of a user is played instead of what is due.
+func (r *podRegistry) ignorePending(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		e.pending = false
+	}
 }
 
 // placePod gives a Pod what it needs from its node, or releases that if the Pod has
 // finished.
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
-	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}}
+	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}
 	if isFinished(pod) {
 		r.releasePod(e)
 		return at

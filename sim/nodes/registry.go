@@ -46,6 +46,9 @@ type nodeEntry struct {
 	node *corev1.Node
 	live bool // simulated, not failed, not terminated
 	addr netip.Addr
+
+	play   dueStage // what the player is to do; zero if nothing
+	byKwok bool     // kwok has been given a stage of a user for it
 }
 
 func newPodRegistry(s nodeShape, now func() time.Time) *podRegistry {
@@ -88,6 +91,28 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 	what = nextNodeStage(r.shape, node, e.addr, r.now())
 	r.played.nodes.setDue(node.Name, what, r.now())
 	return was, true, what
+}
+
+// assignNode is to Nodes what assignPod is to Pods.
+func (r *podRegistry) assignNode(name string, what dueStage) (byKwok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.nodes[name]
+	if e == nil {
+		return false
+	}
+	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
+	return byKwok
+}
+
+// dueNodeStage returns what the player is to do for a Node.
+func (r *podRegistry) dueNodeStage(name string) dueStage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.nodes[name]; e != nil {
+		return e.play
+	}
+	return dueStage{}
 }
 
 func (r *podRegistry) deleteNode(name string) (was bool) {

@@ -37,6 +37,8 @@ type simulation struct {
 	log        *slog.Logger
 	heartbeats *heartbeats
 	stages     *stageSet
+	podPlayer  *player
+	nodePlayer *player
 	nodes      *nodeFeed
 	pods       *podFeed
 	clocks     []*cancelableClock // of kwok's controllers
@@ -48,22 +50,24 @@ type simulation struct {
 }
 
 // startSimulation starts a simulation, which runs until stop is called.
-func startSimulation(client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
+func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx = withLogger(ctx, log)
 	s := &simulation{
 		ctx: ctx, cancel: cancel, client: client, registry: registry, log: log,
-		heartbeats: newHeartbeats(ctx, client), stages: newStageSet(),
+		heartbeats: newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod)), stages: newStageSet(),
 	}
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
+	s.startPlayers()
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
 	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
-		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, synced: make(chan struct{}),
+		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
+		schedule: s.podPlayer.schedule,
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		},
@@ -99,6 +103,7 @@ func startSimulation(client kubernetes.Interface, stages stageClients, registry 
 func (s *simulation) stop() {
 	s.cancel()
 	s.changes.ShutDown()
+	s.stopPlayers()
 	s.wg.Wait()
 	if s.registry.commands != nil {
 		s.registry.commands.Stop()

@@ -20,14 +20,12 @@ import (
 // userPrefix separates the names of users' stages from those of built-in stages.
 const userPrefix = "user/"
 
-// stageSet is the set of stages in effect: the built-in ones and the Stage objects of
-// users. The feeds, not kwok, match the stages of users, one by one and before the
-// built-in stages: a stage that cannot be evaluated then affects no other. kwok plays
+// stageSet is the set of the Stage objects of users. The feeds, not kwok, match the stages of users, one by one: a stage that cannot be evaluated then affects no other. kwok plays
 // the stage that a feed has named.
 type stageSet struct {
 	mu       sync.Mutex
 	users    map[string]userStage
-	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle // built-in and of users
+	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle
 }
 
 type userStage struct {
@@ -71,10 +69,6 @@ func (s *stageSet) names() []string {
 
 func (s *stageSet) rebuild() {
 	s.playable = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
-	for _, stage := range builtinStages() {
-		ref := stage.Spec.ResourceRef
-		s.playable[ref] = append(s.playable[ref], lifecycle.NewStage(stage))
-	}
 	for _, name := range slices.Sorted(maps.Keys(s.users)) {
 		stage := s.users[name]
 		s.playable[stage.ref] = append(s.playable[stage.ref], stage.playable)

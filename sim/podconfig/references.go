@@ -2,13 +2,14 @@ package podconfig
 
 import (
 	"iter"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// rootCAConfigMap is in every namespace: a controller creates it shortly after the
+// RootCAConfigMap is in every namespace: a controller creates it shortly after the
 // namespace, and every Pod refers to it.
-const rootCAConfigMap = "kube-root-ca.crt"
+const RootCAConfigMap = "kube-root-ca.crt"
 
 // Reference names a ConfigMap or Secret.
 type Reference struct {
@@ -27,7 +28,7 @@ func VolumeReferences(pod *corev1.Pod, v *corev1.Volume) iter.Seq[Reference] {
 			yield(Reference{true, pod.Namespace, v.Secret.SecretName})
 		case v.Projected != nil:
 			for _, s := range v.Projected.Sources {
-				if s.ConfigMap != nil && s.ConfigMap.Name != rootCAConfigMap && !yield(Reference{false, pod.Namespace, s.ConfigMap.Name}) ||
+				if s.ConfigMap != nil && s.ConfigMap.Name != RootCAConfigMap && !yield(Reference{false, pod.Namespace, s.ConfigMap.Name}) ||
 					s.Secret != nil && !yield(Reference{true, pod.Namespace, s.Secret.Name}) {
 					return
 				}
@@ -76,4 +77,34 @@ func References(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
 			}
 		}
 	}
+}
+
+// IsServiceAccount reports whether a volume holds what every Pod gets to reach the API
+// server: a token, the certificate and the namespace. All of that exists as soon as the
+// certificate does.
+func IsServiceAccount(v *corev1.Volume) bool {
+	if v.Projected == nil {
+		return false
+	}
+	token := false
+	for _, s := range v.Projected.Sources {
+		switch {
+		case s.ServiceAccountToken != nil:
+			token = true
+		case s.DownwardAPI != nil, s.ConfigMap != nil && s.ConfigMap.Name == RootCAConfigMap:
+		default:
+			return false
+		}
+	}
+	return token
+}
+
+// HasTrustBundle reports whether a volume needs ClusterTrustBundles.
+func HasTrustBundle(v *corev1.Volume) bool {
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ClusterTrustBundle != nil })
+}
+
+// HasToken reports whether a volume holds a token of a service account.
+func HasToken(v *corev1.Volume) bool {
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
 }

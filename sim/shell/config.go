@@ -11,6 +11,12 @@ import (
 // know: what the image would have run.
 var ErrUnknownProgram = errors.New("executable file not found in $PATH")
 
+// ErrNoNetwork says why something cannot be reached.
+var ErrNoNetwork = errors.New("this container is simulated and has no network")
+
+// ErrBadAddress means that a host name does not exist. The name follows.
+var ErrBadAddress = errors.New("bad address")
+
 // Config describes one command to run in a container.
 type Config struct {
 	// Args are the program and its arguments.
@@ -46,12 +52,15 @@ type Config struct {
 	IgnoreUntrapped bool
 	// Signals delivers signals to the command; KILL ends it at once. nil = none.
 	Signals <-chan syscall.Signal
-	// Lookup and Get must return soon once their context is done.
+	// Lookup, Get and Connect must return soon once their context is done.
 	// Lookup resolves a host name for nslookup, wget and curl; nil = they
 	// report that the network is missing.
 	Lookup func(ctx context.Context, host string) ([]string, error)
 	// Get answers wget and curl; nil = they report that the network is missing.
 	Get func(ctx context.Context, url string) (status int, body []byte, err error)
+	// Connect tells nc -z why nothing listens; nil = it reports that the network is
+	// missing.
+	Connect func(ctx context.Context, host string, port int) error
 	// Limits bound what the command costs.
 	Limits Limits
 }

@@ -12,11 +12,25 @@ import (
 // bounds how many there are.
 const nodeCost = 256
 
-// maxStored bounds what all Dirs of the process hold together.
+// maxStored bounds what all Dirs of the process, and what others have reserved, hold
+// together.
 const maxStored = 1 << 30
 
-// stored counts what all Dirs hold.
+// stored counts what all Dirs hold, and what others have reserved.
 var stored atomic.Int64
+
+// Reserve counts bytes that a caller stores for a container in addition to its files. It
+// returns false if all containers hold as much as they may.
+func Reserve(n int) bool {
+	if stored.Add(int64(n)) > maxStored {
+		stored.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+// Release ends what Reserve began.
+func Release(n int) { stored.Add(-int64(n)) }
 
 // A Dir is a tree of files in memory: a volume, or the root of an [FS]. It is
 // safe for concurrent use and can be mounted into several containers at once.
@@ -24,6 +38,7 @@ var stored atomic.Int64
 type Dir struct {
 	tree
 	*dirState
+	lazy *lazy // nil if it has its content from the beginning
 }
 
 // dirState is the state of a Dir, apart from it so that the garbage collector

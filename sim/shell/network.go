@@ -13,10 +13,7 @@ import (
 	"time"
 )
 
-// errNoNetwork says why something cannot reach the network.
-var errNoNetwork = errors.New("this container is simulated and has no network")
-
-func noNetwork(p *proc, _ []string) int { return p.fail("%v", errNoNetwork) }
+func noNetwork(p *proc, _ []string) int { return p.fail("%v", ErrNoNetwork) }
 
 // resolve looks a host up: in /etc/hosts, then among the Services.
 func (p *proc) resolve(host string) (addresses []string, err error) {
@@ -29,7 +26,7 @@ func (p *proc) resolve(host string) (addresses []string, err error) {
 		return addresses, nil
 	}
 	if p.m.cfg.Lookup == nil {
-		return nil, errNoNetwork
+		return nil, ErrNoNetwork
 	}
 	p.idle(func() { addresses, err = p.m.cfg.Lookup(p.ctx, host) })
 	return addresses, err
@@ -92,7 +89,7 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		url = "http://" + url
 	}
 	if p.m.cfg.Get == nil {
-		p.fail("%v", errNoNetwork)
+		p.fail("%v", ErrNoNetwork)
 		return 1
 	}
 	ctx := p.ctx
@@ -102,17 +99,22 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		defer cancel()
 	}
 	code, body, err := 0, []byte(nil), error(nil)
+	url = p.replaceHost(url)
 	p.idle(func() { code, body, err = p.m.cfg.Get(ctx, url) })
 	p.hold(len(body))
 	defer p.hold(-len(body))
 	if err != nil {
-		if curl {
-			if !f.has('s') || f.has('S') {
-				p.errorf("curl: (7) %v", err)
-			}
-			return 7
+		if !curl {
+			return p.fail("%v", err)
 		}
-		return p.fail("%v", err)
+		failed := 7
+		if errors.Is(err, ErrBadAddress) {
+			failed = 6
+		}
+		if !f.has('s') || f.has('S') {
+			p.errorf("curl: (%d) %v", failed, err)
+		}
+		return failed
 	}
 	if !curl && (code < 200 || code > 299) {
 		return p.fail("server returned error: HTTP/1.1 %d", code)
@@ -124,6 +126,54 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		return 22
 	}
 	return p.saveBody(url, f, curl, code, body)
+}
+
+// replaceHost replaces the host of a URL by its address in /etc/hosts, if it is there.
+func (p *proc) replaceHost(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, ":/?#"); i >= 0 {
+		end = i
+	}
+	for _, fields := range p.m.hosts() {
+		if slices.Contains(fields[1:], rest[:end]) {
+			address := fields[0]
+			if strings.Contains(address, ":") {
+				address = "[" + address + "]"
+			}
+			return scheme + "://" + address + rest[end:]
+		}
+	}
+	return url
+}
+
+// netcat is nc. It can only tell whether something listens: nc -z.
+func netcat(p *proc, args []string) int {
+	f, rest, ok := p.parseFlags(args, "zvnuw:", nil)
+	if !ok {
+		return 1
+	}
+	if !f.has('z') || f.has('u') || len(rest) != 2 || p.m.cfg.Connect == nil {
+		return noNetwork(p, args)
+	}
+	port, err := strconv.Atoi(rest[1])
+	if err != nil || port < 1 || port > 65535 {
+		return p.fail("bad port '%s'", rest[1])
+	}
+	host := rest[0]
+	for _, fields := range p.m.hosts() {
+		if slices.Contains(fields[1:], host) {
+			host = fields[0]
+		}
+	}
+	p.idle(func() { err = p.m.cfg.Connect(p.ctx, host, port) })
+	switch {
+	case err != nil:
+		return p.fail("%v", err)
+	case f.has('v'):
+		p.errorf("%s (%s:%d) open", rest[0], host, port)
+	}
+	return 0
 }
 
 // saveBody writes what was fetched to where the options say.

@@ -240,9 +240,5 @@ func (sh *shell) matchPattern(pattern, s string) bool { return sh.p.match(patter
 
 // errorf reports an error of the shell.
 func (sh *shell) errorf(format string, args ...any) {
-	name := sh.name
-	if i := strings.LastIndexByte(name, '/'); i >= 0 && name[:i] == "/bin" {
-		name = name[i+1:]
-	}
-	sh.p.errorf(name+": "+format, args...)
+	sh.p.errorf(sh.name+": "+format, args...)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -21,6 +22,7 @@ type tree struct {
 	root   *dirState
 	mu     *sync.RWMutex
 	mounts map[string]mount
+	sealed *atomic.Bool // nothing but mounts can be written; nil in a Dir
 }
 
 // mount is a node of a Dir that covers a path.
@@ -50,8 +52,13 @@ type FS struct {
 // limit. Mounted Dirs have limits of their own.
 func NewFS(limit int64) *FS {
 	d := newDir(limit, image())
-	return &FS{tree: d.tree, own: d}
+	f := &FS{tree: d.tree, own: d}
+	f.sealed = &atomic.Bool{}
+	return f
 }
+
+// Seal makes all files that are not in a mount read-only.
+func (f *FS) Seal() { f.sealed.Store(true) }
 
 // NewDir returns an empty Dir that holds at most limit bytes, names and
 // metadata included; 0 = no limit.
@@ -81,6 +88,11 @@ func (d *Dir) Used() int64 {
 // Mount mounts a Dir at an absolute path, which is created if it is missing.
 // Mounts are made before commands run; a later mount at the same path replaces it.
 func (f *FS) Mount(name string, d *Dir, opt MountOptions) error {
+	if opt.SubPath != "" {
+		if err := d.fill(); err != nil {
+			return &fs.PathError{Op: "mount", Path: opt.SubPath, Err: err}
+		}
+	}
 	source, err := d.walk(nil, "/"+opt.SubPath, true, false)
 	if err == nil && source.node == nil {
 		err = syscall.ENOENT
@@ -151,7 +163,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 	t.mu.RLock()
 	mounts := t.mounts
 	t.mu.RUnlock()
-	at := place{dir: t.root, path: "/"}
+	at := place{dir: t.root, path: "/", readOnly: t.sealed != nil && t.sealed.Load()}
 	at.node = at.dir.topNode(own)
 	stack := []place{at}
 	pending, mustDir, links := split(name), strings.HasSuffix(name, "/"), 0
@@ -171,6 +183,11 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 		next, err := at.child(c, elem, own, mounts)
 		if err != nil {
 			return place{}, err
+		}
+		if next.covered {
+			if err := mounts[next.path].keep.fill(); err != nil {
+				return place{}, syscall.EIO
+			}
 		}
 		if elem == "." {
 			continue

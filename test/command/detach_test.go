@@ -4,7 +4,6 @@ package command_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -63,7 +62,12 @@ func TestDetached(t *testing.T) {
 	}
 	requireText(t, u.upDetached(t, "--name", "demo"), "ctrlplane demo is ready", "To stop it: "+program.Path()+" --name demo down")
 	p := u.requireOnly(t, "demo", "running")
-	program.RequireFailure(t, u.command(t, "up", "-d", "--name", "demo"), 1, fmt.Sprintf("in use by process %d", p.PID), "--name demo down")
+	for _, detach := range []string{"-d", "--ui=plain"} {
+		stdout, stderr, code := program.Run(t, u.command(t, "up", detach, "--name", "demo"))
+		if want := `ctrlplane: control plane "demo" is already running at ` + p.URL + ": see "; code != 1 || stdout != "" || !strings.HasPrefix(stderr, want) || !strings.Contains(stderr, "--name demo status") {
+			t.Errorf("up %s again: exit code %d, stdout %q, stderr %q, want %q", detach, code, stdout, stderr, want)
+		}
+	}
 	program.RequireFailure(t, u.command(t, "delete", "demo"), 1, "is running, nothing was deleted", "--name demo down")
 	program.RequireFailure(t, u.command(t, "down"), 1, `control plane "default" is not running`, "--name demo")
 

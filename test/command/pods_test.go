@@ -197,6 +197,10 @@ func TestKubectlPods(t *testing.T) {
 		expect(t, "condition met", "wait pod/reader --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
 		expect(t, "slow\n", "logs reader")
 	})
+	t.Run("a second restart, after a delay", func(t *testing.T) {
+		expect(t, "condition met", "wait pod/crashes --for=jsonpath={.status.containerStatuses[0].restartCount}=2 --timeout=60s")
+	})
+	t.Run("HTTP tables", func(t *testing.T) { testPodHTTP(t, dir, expect) })
 	t.Run("a Job", func(t *testing.T) {
 		kubectl(t, "create", "job", "fails", "--image=busybox", "--", "sh", "-c", "echo tried; exit 1")
 		kubectl(t, "patch", "job", "fails", "-p", `{"spec":{"backoffLimit":0}}`)

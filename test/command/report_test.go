@@ -18,7 +18,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "report.html"}
+var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "objects.yaml", "output.log", "report.html"}
 
 // readReport returns the files of a report by name. There must be no others.
 func readReport(t *testing.T, dir string) map[string]string {
@@ -113,6 +113,9 @@ func TestRunReport(t *testing.T) {
 		if !slices.ContainsFunc(junitFailures(t, files["junit.xml"]), func(m string) bool { return strings.Contains(m, failure) }) {
 			t.Errorf("junit.xml does not contain %q: %s", failure, files["junit.xml"])
 		}
+	}
+	if !strings.Contains(stderr, "ctrlplane: failed with exit code 3 after ") || !strings.Contains(stderr, "; the report is ") {
+		t.Errorf("no result: %s", stderr)
 	}
 	if !strings.Contains(stderr, "::error title=ctrlplane run failed with exit code 3::") {
 		t.Errorf("no annotation: %s", stderr)

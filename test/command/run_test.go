@@ -142,6 +142,8 @@ func TestRunExitCodes(t *testing.T) {
 		{"no command", nil, 2, "COMMAND"},
 		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
 		{"bad timeout", []string{"--timeout=-1s", "--", "true"}, 2, "--timeout"},
+		{"bad limit", []string{"--max-conflicts=deployment", "--", "true"}, 2, "write N or NAME=N"},
+		{"assert what is not observed", []string{"--no-hot-loop", "--observe-records=-1", "--", "true"}, 2, "--observe-records"},
 		{"settle what is not observed", []string{"--settle", "--observe-records=-1", "--", "true"}, 2, "--settle"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

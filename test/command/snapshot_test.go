@@ -179,6 +179,8 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "diff"}, 2, "one or two names"},
 		{[]string{"snapshot", "diff", "base", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "diff", "base", "-o", "xml"}, 2, "--output"},
+		{[]string{"snapshot", "diff", "base", "--update"}, 2, "--golden"},
+		{[]string{"snapshot", "diff", "base", "--golden", "x", "--exit-code"}, 2, "exit code of its own"},
 		{[]string{"snapshot", "save", "base"}, 1, "exists already"},
 		{[]string{"snapshot", "save", "../x"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "save", "a", "b"}, 2, "takes one name"},

@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,4 +59,22 @@ func TestPlainBuildKnowsItsVersions(t *testing.T) {
 	if strings.Contains(out, "$Format") || strings.Contains(out, "1970-01-01") {
 		t.Errorf("placeholders of upstream's source are left:\n%s", out)
 	}
+}
+
+// TestManPages checks that each verb has a man page, and what hidden ones have not.
+func TestManPages(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "man1")
+	if _, stderr, code := program.Run(t, program.Command(t, "man", dir)); code != 0 || stderr != "" {
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
+	}
+	for _, name := range []string{"ctrlplane", "ctrlplane-up", "ctrlplane-controllers-pause", "ctrlplane-kubectl"} {
+		page, err := os.ReadFile(filepath.Join(dir, name+".1"))
+		if err != nil || !strings.Contains(string(page), ".SH SYNOPSIS") {
+			t.Errorf("%s.1: %v\n%s", name, err, page)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ctrlplane-man.1")); !os.IsNotExist(err) {
+		t.Errorf("a hidden verb has a man page: %v", err)
+	}
+	program.RequireFailure(t, program.Command(t, "man"), 2, "takes one folder")
 }

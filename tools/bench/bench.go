@@ -71,13 +71,9 @@ func (o options) scheduleRuns() []scheduledRun {
 	return list
 }
 
-// prepareBinaries makes paths absolute, since child processes have working
-// directories of their own, and builds the missing binaries.
+// prepareBinaries makes paths absolute and builds the missing binaries.
 func (o *options) prepareBinaries(ctx context.Context, progress io.Writer) (err error) {
-	if o.ctrlplane, err = filepath.Abs(o.ctrlplane); err != nil {
-		return err
-	}
-	if o.upstream, err = filepath.Abs(o.upstream); err != nil {
+	if err := o.makePathsAbsolute(); err != nil {
 		return err
 	}
 	var ours bool

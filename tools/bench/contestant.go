@@ -32,8 +32,6 @@ func contestantNames() []string {
 
 func (o options) newContestant(name string) contestant {
 	switch name {
-	case workloads:
-		return contestant{name: name, binaries: []string{o.ctrlplane}}
 	case hooksOff, hooksOn, viewAttached:
 		return o.newObservationContestant(name)
 	case "ctrlplane":

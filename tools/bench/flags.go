@@ -13,6 +13,7 @@ import (
 // options are the values of the flags.
 type options struct {
 	ctrlplane    string
+	baseline     string
 	upstream     string
 	only         string
 	parts        []string // of -only; empty = all that the contestants support
@@ -36,8 +37,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
+	f.StringVar(&o.baseline, "baseline", "", "another ctrlplane `binary` to run in turn with it, with -only workloads")
 	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; missing and outdated ones are built")
-	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads alone: Pods on simulated nodes")
+	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads, Pods on simulated nodes, which names of its contestants and parts may follow")
 	f.IntVar(&o.runs, "runs", 5, "number of runs of each contestant")
 	f.IntVar(&o.rounds, "rounds", 6, "number of runs of each contestant of cost")
 	f.DurationVar(&o.idle, "idle", 10*time.Second, "idle time before the memory of a control plane is measured")
@@ -99,8 +101,11 @@ const quickRuns = 2
 
 // parseOnly splits the value of -only into contestants and parts.
 func (o *options) parseOnly() error {
-	if o.only == "" || o.only == workloads {
+	if o.only == "" {
 		return nil
+	}
+	if o.isWorkloads() {
+		return o.checkWorkloadSelection()
 	}
 	var contestants []string
 	for _, name := range strings.Split(o.only, ",") {
@@ -126,9 +131,6 @@ func contestantChoices() []string { return append(contestantNames(), "cost") }
 // selectedContestants returns the contestants to run: those that are named, or all, if
 // they support one of the selected parts. It expands cost.
 func (o options) selectedContestants() []string {
-	if o.only == workloads {
-		return []string{workloads}
-	}
 	named := contestantChoices()
 	if o.only != "" {
 		named = strings.Split(o.only, ",")

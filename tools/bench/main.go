@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	switch {
-	case o.only == workloads:
+	case o.isWorkloads():
 		return runWorkloads(ctx, o, stdout, stderr)
 	case o.growth:
 		return runGrowth(ctx, o, stdout, stderr)

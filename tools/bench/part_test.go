@@ -70,7 +70,6 @@ func TestSelectedContestants(t *testing.T) {
 		{"collect,three,ctrlplane-restart", "three"},
 		{"three,cost", "three,hooks-off,hooks-on,view-attached"},
 		{"delete-5000", "ctrlplane,three-lifted,hooks-off,hooks-on,view-attached"},
-		{workloads, workloads},
 	}
 	for _, tt := range tests {
 		o := options{only: tt.only}

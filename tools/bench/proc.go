@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,11 +42,20 @@ func parseSmaps(data string) (memory, error) {
 	return m, nil
 }
 
+// pids returns the IDs of the processes.
+func (p *controlPlane) pids() []int {
+	list := slices.Clone(p.detached)
+	for _, c := range p.processes {
+		list = append(list, c.cmd.Process.Pid)
+	}
+	return list
+}
+
 // cpuUsed returns the CPU time of the running processes so far.
 func (p *controlPlane) cpuUsed() (time.Duration, error) {
 	var sum time.Duration
-	for _, c := range p.processes {
-		used, err := cpuTime(c.cmd.Process.Pid)
+	for _, pid := range p.pids() {
+		used, err := cpuTime(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -66,8 +76,8 @@ func (p *controlPlane) startCPUTimer() func() (time.Duration, error) {
 // memory returns the sum over the running processes.
 func (p *controlPlane) memory() (memory, error) {
 	var sum memory
-	for _, c := range p.processes {
-		m, err := memoryOf(c.cmd.Process.Pid)
+	for _, pid := range p.pids() {
+		m, err := memoryOf(pid)
 		if err != nil {
 			return memory{}, err
 		}

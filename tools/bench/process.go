@@ -26,6 +26,8 @@ type controlPlane struct {
 	// exist yet; "" = not known yet.
 	certs     func() string
 	processes []*process
+	detached  []int        // process IDs that another program has started
+	remove    func() error // ends the detached processes; nil = there are none
 }
 
 // process is a child process whose output goes to the log of the working directory.
@@ -131,6 +133,9 @@ func (p *controlPlane) awaitStarted(ctx context.Context) error {
 
 // kill kills the processes that are still running and waits for their end.
 func (p *controlPlane) kill() {
+	if p.remove != nil {
+		p.remove() // what fails is in the log of the run
+	}
 	for _, c := range p.processes {
 		select {
 		case <-c.done:

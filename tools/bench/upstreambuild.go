@@ -15,17 +15,25 @@ import (
 )
 
 // upstreamProgram is an upstream program and its package.
-type upstreamProgram struct{ name, module, pkg string }
+type upstreamProgram struct {
+	name, module, pkg string
+	// ownModules is set for a program that is built from the versions of its own go.mod,
+	// because it needs modules that ours does not.
+	ownModules bool
+}
 
 const kubectl = "kubectl"
 
 func upstreamPrograms() []upstreamProgram {
-	const kubernetes = "k8s.io/kubernetes"
+	const kubernetes, kwok = "k8s.io/kubernetes", "sigs.k8s.io/kwok"
 	return []upstreamProgram{
-		{"etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"},
-		{"kube-apiserver", kubernetes, kubernetes + "/cmd/kube-apiserver"},
-		{"kube-controller-manager", kubernetes, kubernetes + "/cmd/kube-controller-manager"},
-		{kubectl, kubernetes, kubernetes + "/cmd/kubectl"}, // the client in some parts, for all contestants
+		{name: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3"},
+		{name: "kube-apiserver", module: kubernetes, pkg: kubernetes + "/cmd/kube-apiserver"},
+		{name: "kube-controller-manager", module: kubernetes, pkg: kubernetes + "/cmd/kube-controller-manager"},
+		{name: "kube-scheduler", module: kubernetes, pkg: kubernetes + "/cmd/kube-scheduler"},
+		{name: kubectl, module: kubernetes, pkg: kubernetes + "/cmd/kubectl"}, // the client in some parts, for all contestants
+		{name: "kwok", module: kwok, pkg: kwok + "/cmd/kwok", ownModules: true},
+		{name: "kwokctl", module: kwok, pkg: kwok + "/cmd/kwokctl", ownModules: true},
 	}
 }
 
@@ -37,7 +45,7 @@ func buildUpstream(ctx context.Context, dir string, names map[string]bool, progr
 		if !names[p.name] {
 			continue
 		}
-		out, err := runGo(ctx, "list", "-m", "-f", "{{.Version}}", p.module)
+		out, err := runGo(ctx, nil, "list", "-m", "-f", "{{.Version}}", p.module)
 		if err != nil {
 			return err
 		}
@@ -51,11 +59,20 @@ func buildUpstream(ctx context.Context, dir string, names map[string]bool, progr
 			continue
 		}
 		fmt.Fprintf(progress, "building %s %s; this takes minutes the first time\n", p.name, version)
-		if _, err := runGo(ctx, "build", "-ldflags", versionLDFlags(version), "-o", path, p.pkg); err != nil {
+		if err := p.build(ctx, path, version); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (p upstreamProgram) build(ctx context.Context, path, version string) error {
+	if !p.ownModules {
+		_, err := runGo(ctx, nil, "build", "-ldflags", versionLDFlags(version), "-o", path, p.pkg)
+		return err
+	}
+	_, err := runGo(ctx, []string{"GOBIN=" + filepath.Dir(path)}, "install", "-ldflags", "-s -w", p.pkg+"@"+version)
+	return err
 }
 
 func isBuiltFrom(path, version string) (bool, error) {
@@ -82,10 +99,11 @@ func versionLDFlags(version string) string {
 	return flags
 }
 
-// runGo runs the go command. Its error contains the last line of stderr.
-func runGo(ctx context.Context, args ...string) ([]byte, error) {
+// runGo runs the go command with additional variables. Its error contains the last line
+// of stderr.
+func runGo(ctx context.Context, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")

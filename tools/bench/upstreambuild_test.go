@@ -55,7 +55,7 @@ func TestIsBuiltFrom(t *testing.T) {
 }
 
 func TestRunGoError(t *testing.T) {
-	_, err := runGo(t.Context(), "build", "./no/such/package")
+	_, err := runGo(t.Context(), nil, "build", "./no/such/package")
 	if err == nil || !strings.Contains(err.Error(), "no/such/package") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}

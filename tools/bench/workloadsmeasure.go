@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,8 +18,11 @@ func (a *apiClient) restConfig() *rest.Config {
 	return &rest.Config{Host: a.url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}}
 }
 
-// measureManyPods adds many nodes, runs many Pods on them, and measures the idle state.
-func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
+// createNodes creates simulated nodes, and returns when they are Ready.
+func (m *measurement) createNodes(ctx context.Context, a *apiClient, n int) error {
+	if n == 0 {
+		return nil
+	}
 	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
 		return err
@@ -29,28 +32,40 @@ func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 		return err
 	}
 	defer nodes.Stop()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	began := time.Now()
-	go func() {
-		for range manyNodes / 100 { // in batches, as "nodes add" does
-			if err := a.sendRequest(ctx, http.MethodPost, "/ctrlplane/v1/nodes?count=100", ""); err != nil {
-				cancel(err)
-				return
-			}
-		}
-	}()
-	if err := awaitCount(ctx, nodes, manyNodes, isNodeReady); err != nil {
-		return fmt.Errorf("nodes: %w", err)
-	}
-	m.recordSeconds("nodesReady", time.Since(began))
-	if err := measurePods(ctx, m, a, core); err != nil {
+	err = inParallel(ctx, n, func(ctx context.Context, i int) error {
+		_, err := core.Nodes().Create(ctx, newNode(i), metav1.CreateOptions{})
 		return err
-	}
-	return m.measureIdle(ctx)
+	}, func(ctx context.Context) error { return awaitCount(ctx, nodes, n, isNodeReady) })
+	m.recordSeconds("nodesReady", time.Since(began))
+	return err
 }
 
-func measurePods(ctx context.Context, m *measurement, a *apiClient, core *coreclient.CoreV1Client) error {
+// inParallel calls do with the numbers below n, from several clients, while it awaits
+// what follows from it.
+func inParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error, await func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for first := range parallelClients {
+		go func() {
+			for i := first; i < n; i += parallelClients {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}()
+	}
+	return await(ctx)
+}
+
+// measureManyPods runs many Pods without a controller, measures the idle state, and
+// deletes them.
+func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
+	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
+	if err != nil {
+		return err
+	}
 	const ns = "many"
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return err
@@ -61,29 +76,53 @@ func measurePods(ctx context.Context, m *measurement, a *apiClient, core *corecl
 	}
 	defer pods.Stop()
 	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for first := range parallelClients {
-		go func() {
-			for i := first; i < manyPods; i += parallelClients {
-				if _, err := core.Pods(ns).Create(ctx, newPod(i), metav1.CreateOptions{}); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		}()
-	}
-	if err := awaitCount(ctx, pods, manyPods, isPodReady); err != nil {
+	err = inParallel(ctx, manyPods, func(ctx context.Context, i int) error {
+		_, err := core.Pods(ns).Create(ctx, newPod(i), metav1.CreateOptions{})
+		return err
+	}, func(ctx context.Context) error { return awaitCount(ctx, pods, manyPods, isPodReady) })
+	if err != nil {
 		return fmt.Errorf("Pods: %w", err)
 	}
 	m.recordSeconds("podsReady", time.Since(began))
 	used, err := cpu()
-	return m.recordIfSupported("podsCPU", used.Seconds(), err)
+	if err := m.recordIfSupported("podsCPU", used.Seconds(), err); err != nil {
+		return err
+	}
+	pods.Stop() // it would be too slow to follow the deletion if nothing read it meanwhile
+	if err := m.measureIdle(ctx); err != nil {
+		return err
+	}
+	return measurePodsDeleted(ctx, m, core.Pods(ns))
+}
+
+// measurePodsDeleted deletes all Pods of a namespace with one request, or with several if
+// the server does not answer it in time, and waits until none is left.
+func measurePodsDeleted(ctx context.Context, m *measurement, pods coreclient.PodInterface) error {
+	began := time.Now()
+	err := pollUntil(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+		return pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	})
+	if err != nil {
+		return err
+	}
+	err = pollUntil(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+		list, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
+		if err == nil && len(list.Items) > 0 {
+			return fmt.Errorf("Pod %s is left", list.Items[0].Name)
+		}
+		return err
+	})
+	m.recordSeconds("deleted", time.Since(began))
+	return err
 }
 
 // measureBurstOnNodes creates the small burst and waits until its Pods are Ready.
 func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) error {
-	b := burst{100, 10}
+	return m.countDuring(ctx, a, func() error { return measureReadyBurst(ctx, m, a) })
+}
+
+func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error {
+	b := smallBurst
 	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
 		return err
@@ -92,7 +131,7 @@ func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) erro
 	if err != nil {
 		return err
 	}
-	const ns = "deployments"
+	ns := b.namespace()
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return err
 	}
@@ -101,19 +140,42 @@ func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) erro
 		return err
 	}
 	defer pods.Stop()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	began := time.Now()
-	go func() {
-		if err := b.createDeployments(ctx, apps.Deployments(ns)); err != nil {
-			cancel(err)
-		}
-	}()
-	if err := awaitCount(ctx, pods, b.deployments*b.replicas, isPodReady); err != nil {
-		return fmt.Errorf("%s: Pods: %w", b, err)
+	deployments, err := startWatch(ctx, apps.Deployments(ns).Watch)
+	if err != nil {
+		return err
 	}
-	m.recordSeconds("ready", time.Since(began))
-	return nil
+	defer deployments.Stop()
+	settled := make(chan error, 1)
+	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
+	err = inParallel(ctx, b.deployments, func(ctx context.Context, i int) error {
+		_, err := apps.Deployments(ns).Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
+		return err
+	}, func(ctx context.Context) error {
+		go func() { // concurrently with the Pods: the server drops slow watchers
+			settled <- awaitCount(ctx, deployments, b.deployments, b.statusSaysAvailable)
+		}()
+		if err := awaitCount(ctx, pods, b.podCount(), isPodReady); err != nil {
+			return fmt.Errorf("%s: Pods: %w", b, err)
+		}
+		m.recordSeconds("ready", time.Since(began))
+		return <-settled
+	})
+	if err != nil {
+		return err
+	}
+	m.recordSeconds("settled", time.Since(began))
+	used, err := cpu()
+	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
+		return err
+	}
+	return m.recordRSS("rss")
+}
+
+// statusSaysAvailable reports whether the status of a Deployment counts all its Pods as
+// available.
+func (b burst) statusSaysAvailable(o runtime.Object) bool {
+	d, ok := o.(*appsv1.Deployment)
+	return ok && d.Status.ObservedGeneration == d.Generation && int(d.Status.AvailableReplicas) == b.replicas
 }
 
 func newPod(i int) *corev1.Pod {
@@ -121,31 +183,4 @@ func newPod(i int) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%05d", i)},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "pause", Image: "registry.k8s.io/pause:3.10"}}},
 	}
-}
-
-func isNodeReady(o runtime.Object) bool {
-	node, ok := o.(*corev1.Node)
-	if !ok {
-		return false
-	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-// isPodReady reports whether a Pod is Running and Ready.
-func isPodReady(o runtime.Object) bool {
-	pod, ok := o.(*corev1.Pod)
-	if !ok || pod.Status.Phase != corev1.PodRunning {
-		return false
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

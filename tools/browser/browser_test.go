@@ -1,5 +1,5 @@
-// Package browser_test opens the pages of reports in a headless browser and uses
-// them. Its tests are skipped where there is no Chromium.
+// Package browser_test opens the pages of reports and traces in a headless browser and
+// uses them. Its tests are skipped where there is no Chromium.
 package browser_test
 
 import (
@@ -37,9 +37,9 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// writePages writes the pages of ui/report's TestWriteBrowserPages.
+// writePages writes the pages of TestWriteBrowserPages in ui/report and observe/trace.
 var writePages = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "-pages="+pagesDir)
+	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "./observe/trace", "-pages="+pagesDir)
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
@@ -55,6 +55,7 @@ type browser struct {
 	mu       sync.Mutex
 	requests []string
 	problems []string // messages on the console and uncaught exceptions
+	expected string   // a message that is no problem
 }
 
 // browsers are the names that Chromium has.
@@ -75,12 +76,29 @@ func findBrowser(t *testing.T) string {
 // the page requests anything else or reports a problem.
 func openPage(t *testing.T, name string, width, height int) *browser {
 	t.Helper()
-	path := findBrowser(t)
+	findBrowser(t)
 	if err := writePages(); err != nil {
 		t.Fatal(err)
 	}
+	page := (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(pagesDir, name+".html"))}).String()
+	b := openBrowser(t, width, height)
+	b.do(chromedp.Navigate(page))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.requests) != 1 || b.requests[0] != page {
+			t.Errorf("requests: %q, want only %q", b.requests, page)
+		}
+	})
+	return b
+}
+
+// openBrowser opens an empty page in a window of the given size. The test fails if a page
+// reports a problem.
+func openBrowser(t *testing.T, width, height int) *browser {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(findBrowser(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.NoFirstRun, chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
@@ -94,18 +112,13 @@ func openPage(t *testing.T, name string, width, height int) *browser {
 	b := &browser{t: t}
 	b.Context, cancel = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(cancel)
-	page := (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(pagesDir, name+".html"))}).String()
 	b.do(runCommand(network.Enable, network.EnableParams{}), runCommand(log.Enable, struct{}{}), chromedp.EmulateViewport(int64(width), int64(height)))
 	if err := chromedp.Listen(b, b.recordEvent); err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.Navigate(page))
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if len(b.requests) != 1 || b.requests[0] != page {
-			t.Errorf("requests: %q, want only %q", b.requests, page)
-		}
 		if len(b.problems) > 0 {
 			t.Errorf("the browser reports problems: %q", b.problems)
 		}
@@ -135,7 +148,9 @@ func (b *browser) recordEvent(event any) {
 	case *runtime.EventConsoleAPICalled:
 		b.problems = append(b.problems, string(e.Type))
 	case *log.EventEntryAdded:
-		b.problems = append(b.problems, e.Entry.Text)
+		if b.expected == "" || !strings.Contains(e.Entry.Text, b.expected) {
+			b.problems = append(b.problems, e.Entry.Text)
+		}
 	}
 }
 
@@ -271,6 +286,13 @@ func TestPageOnSmallScreen(t *testing.T) {
 	if over := evaluate[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 		t.Errorf("the page is %d pixels wider than the screen", over)
 	}
+	// Nothing has to be scrolled sideways to be read, either.
+	if wide := evaluate[string](b, `[...document.querySelectorAll("section .table, section .scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.closest("section").id).join(" ")`); wide != "" {
+		t.Errorf("tables that are wider than the screen in: %s", wide)
+	}
+	if small := evaluate[int](b, `[...document.querySelectorAll("section tbody td")].filter((e) => e.offsetParent && parseFloat(getComputedStyle(e).fontSize) < 12).length`); small > 0 {
+		t.Errorf("%d cells have a font smaller than 12 pixels", small)
+	}
 	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
 	if bg := evaluate[string](b, `getComputedStyle(document.body).backgroundColor`); bg != "rgb(17, 21, 27)" {
 		t.Errorf("in the dark theme the page is %s", bg)
@@ -295,6 +317,37 @@ func TestPageWithManyRecords(t *testing.T) {
 	if took > 1000 {
 		t.Errorf("a zoom takes %.0f ms", took)
 	}
+}
+
+// TestPageShowsOutputOnTimeline opens the page of a run that passed, in which everything
+// that failed was retried.
+func TestPageShowsOutputOnTimeline(t *testing.T) {
+	b := openPage(t, "passed", 400, 800)
+	b.saveScreenshot("passed-narrow")
+	if lane := evaluate[string](b, `JSON.parse(document.getElementById("data").textContent).lanes[0]`); lane != "command output" {
+		t.Errorf("the first lane is %q", lane)
+	}
+	whole := b.shownMillis()
+	b.do(chromedp.Click(chromedp.CSS(`#output tbody tr:nth-child(2) button.go`)))
+	if got := b.shownMillis(); got >= whole {
+		t.Errorf("%g ms are shown around a line of output, want less than all", got)
+	}
+	if text := evaluate[string](b, `document.getElementById("records-body").textContent`); !strings.Contains(text, "second line") {
+		t.Errorf("the records around the second line are %q", text)
+	}
+	const red = `["rgb(192, 47, 55)", "rgb(244, 127, 125)"]`
+	if text := evaluate[string](b, `[...document.querySelectorAll("main *, header *")].filter((e) => e.offsetParent && e.childElementCount === 0 && e.textContent.trim() && `+red+`.includes(getComputedStyle(e).color)).map((e) => e.textContent).join("; ")`); text != "" {
+		t.Errorf("shown in red: %s", text)
+	}
+	if n := evaluate[int](b, redPixels("lanes")); n > 0 {
+		t.Errorf("%d pixels of the timeline are red", n)
+	}
+}
+
+// redPixels returns the script that counts the pixels of a canvas that are as red as a
+// failure.
+func redPixels(id string) string {
+	return fmt.Sprintf(`(() => { const c = document.getElementById(%q); const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] > 150 && d[i+1] < 100 && d[i+2] < 100 && d[i+3] > 200; return n; })()`, id)
 }
 
 func TestPageOfEmptyReport(t *testing.T) {

@@ -52,6 +52,10 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.goBack(), nil
 	case showClients:
 		return m.openClients(), nil
+	case toggleOutput:
+		return m.toggleOutput(), nil
+	case openPage:
+		return m.servePage()
 	case help:
 		m.overlay, m.overlayView = helpOverlay, viewport{}
 	case showWarnings:
@@ -86,6 +90,10 @@ func (m model) updateScreen(a action) model {
 			s.focus = feedPane // the upper pane of a page has no filter
 		}
 	case toggleFollow:
+		if m.showsOutput() {
+			m.output = m.output.toggleFollow()
+			return m
+		}
 		s.feed = s.feed.toggleFollow(m.screenAreas().feed.h - 1)
 	}
 	return m.withCurrentScreen(s)
@@ -93,7 +101,7 @@ func (m model) updateScreen(a action) model {
 
 // requestQuit quits the view, or asks whether to stop the control plane as well.
 func (m model) requestQuit() (model, tea.Cmd) {
-	if m.attached {
+	if m.attached || m.output.source != nil { // of no use without the operator
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
 	}

@@ -34,6 +34,10 @@ func (m model) moveCursor(a action) model {
 	if areas.tooSmall {
 		return m
 	}
+	if s.focus == feedPane && m.showsOutput() {
+		m.output = m.output.scroll(stepSize(a, len(m.output.lines), areas.feed.h-1))
+		return m
+	}
 	if s.focus == feedPane {
 		s.feed = s.feed.moveCursor(a, areas.feed.h-1)
 		return m.withCurrentScreen(s)
@@ -56,6 +60,9 @@ func (m model) openSelected() model {
 	s, a := m.currentScreen(), m.screenAreas()
 	if a.tooSmall {
 		return m
+	}
+	if s.focus == feedPane && m.showsOutput() {
+		return m // a line of the output is no object
 	}
 	if s.focus == feedPane {
 		e, ok := s.feed.currentEntry(a.feed.h - 1)

@@ -85,6 +85,9 @@ func (f feed) currentEntry(h int) (feedEntry, bool) {
 
 // feedLines draws the lower pane in w columns and h rows.
 func (m model) feedLines(w, h int) []string {
+	if m.showsOutput() {
+		return m.outputLines(w, h)
+	}
 	s := m.currentScreen()
 	visible := s.feed.visibleEntries()
 	l := s.feed.viewportOf(visible, h-1)

@@ -34,6 +34,7 @@ const (
 	sortReverse
 	toggleYAML
 	showClients
+	toggleOutput
 	freeze
 	showWarnings
 	pauseResume
@@ -46,6 +47,7 @@ const (
 	copySelected
 	slower
 	faster
+	openPage
 	help
 	quit
 	stopNow
@@ -113,6 +115,7 @@ func keySections() []keySection {
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
 			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
+			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
 			{showWarnings, []string{"W"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Objects", []binding{
@@ -138,6 +141,9 @@ func keySections() []keySection {
 			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
 			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
+		}},
+		{"Projector", []binding{
+			{openPage, []string{"P"}, "serve this as a page, and show its link", "", hasPage},
 		}},
 		{"Quit", []binding{
 			{quit, []string{"q"}, "quit the view", "quit", nil},

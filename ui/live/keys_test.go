@@ -28,7 +28,7 @@ func TestEveryKeyIsBoundOnce(t *testing.T) {
 }
 
 func TestHelpDescribesEveryKey(t *testing.T) {
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 140, 80), "?")
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, Output: &fixedOutput{}}, 140, 80), "?")
 	var all strings.Builder
 	for _, l := range m.overlayLines(140) {
 		all.WriteString(l.plainText() + "\n")

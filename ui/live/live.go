@@ -48,6 +48,13 @@ type Options struct {
 	Purpose func(controller string) string
 	// Warnings returns all warnings up to now; may be nil.
 	Warnings func() []string
+	// Output is shown beside the queues; may be nil.
+	Output Output
+	// Page serves the page for a projector, unless it is served already, and returns a
+	// link that opens it once; nil if there is none.
+	Page func() (link string, err error)
+	// Message is shown until the first key.
+	Message string
 }
 
 // Leave says what to do with the control plane after the view has ended.
@@ -145,7 +152,8 @@ func newModel(ctx context.Context, o Options) model {
 	}
 	m := model{
 		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions, clientInterventions: inClients,
-		speed: speedOf(o.Source), browser: browserOf(o.Source), purpose: o.Purpose, warn: o.Warnings,
+		speed: speedOf(o.Source), browser: browserOf(o.Source),
+		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local,
 		pulling: true, // Init starts the first pull

@@ -25,6 +25,7 @@ type model struct {
 	browser             Browser               // nil if the source cannot list objects
 	purpose             func(string) string
 	warn                func() []string
+	page                func() (string, error) // nil if there is none
 	ephemeral, attached bool
 	zone                *time.Location
 
@@ -46,6 +47,8 @@ type model struct {
 	warnings     []string
 	warningsRead int         // how many of warnings the user has opened
 	held         *heldWrites // of the selected controller; nil unless it is paused
+
+	output outputPane
 
 	// Display settings.
 	rows         []row     // ordered and filtered

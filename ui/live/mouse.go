@@ -24,6 +24,9 @@ func (m model) handleWheel(e tea.Mouse) model {
 	}
 	a, s := m.screenAreas(), m.currentScreen()
 	switch {
+	case a.feed.contains(e.X, e.Y) && m.showsOutput():
+		m.output = m.output.scroll(by)
+		return m
 	case a.feed.contains(e.X, e.Y):
 		s.feed = s.feed.scrollBy(by, a.feed.h-1)
 	case a.upper.contains(e.X, e.Y):
@@ -47,6 +50,8 @@ func (m model) handleClick(e tea.Mouse) model {
 	a, s, was := m.screenAreas(), m.currentScreen(), m.clicked
 	m.clicked = ""
 	switch {
+	case a.feed.contains(e.X, e.Y) && m.showsOutput():
+		s.focus = feedPane
 	case a.feed.contains(e.X, e.Y):
 		s.focus = feedPane
 		visible, h := s.feed.visibleEntries(), a.feed.h-1

@@ -113,6 +113,9 @@ func (m model) keyLines() []line {
 		}
 		lines = append(lines, styledLine(" "+s.title, strong))
 		for _, b := range s.bindings {
+			if b.action == toggleOutput && m.output.source == nil {
+				continue // of "ctrlplane dev" only
+			}
 			names := make([]string, len(b.keys))
 			for i, k := range b.keys {
 				names[i] = keyName(k)

@@ -112,6 +112,7 @@ func (m model) pullCmd(w pullRequest) tea.Cmd {
 // handleTick starts the next pull, unless one is in progress.
 func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 	m.now = now
+	m = m.readOutput()
 	cmds := []tea.Cmd{nextTick()}
 	if w := m.neededPull(); !m.pulling && !w.isEmpty() && !now.Before(m.retryAt) {
 		m.pulling, m.pullStarted = true, now

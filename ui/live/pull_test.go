@@ -144,6 +144,19 @@ func TestRestartedControlPlaneResetsFeed(t *testing.T) {
 	}
 }
 
+// What the control plane says of itself is shown among the activity, as a restore; warnings
+// of controllers are not.
+func TestRestoreIsShown(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot(), records: recordsOf(
+		&observe.Logged{Controller: "job-controller", Level: levelWarn, Message: "a warning"},
+		&observe.Logged{Controller: "ctrlplane", Level: levelWarn, Message: "a snapshot was restored: 2 objects changed"},
+	)}
+	entries := newTestModel(t, Options{Source: source}, 120, 40).currentScreen().feed.entries
+	if len(entries) != 1 || !strings.Contains(describeRecord(entries[0].record).subject, "a snapshot was restored") {
+		t.Errorf("got %+v", entries)
+	}
+}
+
 func TestInspectionErrorIsShown(t *testing.T) {
 	source := &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 3)}, webInspection()}
 	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 120, 40), "tab", "enter", "enter")

@@ -30,6 +30,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.applyStory(msg), nil
 	case browseResult:
 		return m.applyBrowse(msg), nil
+	case pageResult:
+		return m.applyPage(msg), nil
 	case inspectResult:
 		return m.applyInspection(msg), nil
 	case tea.KeyPressMsg:

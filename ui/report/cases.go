@@ -17,6 +17,7 @@ import (
 type testCase struct {
 	suite, name string
 	failure     string // why the object is not healthy; empty if it is
+	details     string // of the failure
 	skipped     string // why its health is unknown
 	seconds     float64
 }

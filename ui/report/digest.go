@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ type digest struct {
 	depths  *depthTracker
 	slow    []slowSync // slowest first
 	groups  *errorGroups
+	retries *retries
+
+	failedSyncs, failedCalls int // that were not retried successfully; final after markRetried
 }
 
 // Stage is a phase of the run.
@@ -37,7 +41,7 @@ type slowSync struct {
 }
 
 func newDigest() *digest {
-	return &digest{marks: marks{max: maxMarks}, depths: newDepthTracker(), groups: newGroups()}
+	return &digest{marks: marks{max: maxMarks}, depths: newDepthTracker(), groups: newGroups(), retries: newRetries()}
 }
 
 func (d *digest) add(r observe.Record) {
@@ -70,12 +74,14 @@ func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) 
 // addCall adds writes and failed reads. It ignores successful writes of leases and
 // events, which have no consequences.
 func (d *digest) addCall(r observe.Record, e *observe.Called) {
+	d.retries.addCall(r.Seq, e)
 	if !e.Failed() && (!e.IsWrite() || e.IsRoutine()) {
 		return
 	}
 	m := mark{
 		kind: writeKind, controller: e.Controller, at: r.Time.Add(-e.Took), took: e.Took,
 		what: e.Verb + " " + resourceName(e), about: e.Object.Key(), note: e.Error, seq: r.Seq,
+		work: callWork(e), sync: e.Sync,
 	}
 	if !e.IsWrite() {
 		m.kind = readKind
@@ -83,26 +89,29 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	switch {
 	case e.Conflict:
 		m.tone = toneConflict
-		d.groups.add("Conflict", e.Controller, m.what, e.Error, m)
+		m.group = d.groups.add("Conflict", e.Controller, m.what, e.Error, m)
+	case e.Verb == "get" && e.Status == http.StatusNotFound: // whoever asks expects that it may not exist
+		m.note = "does not exist"
 	case e.Failed():
 		m.tone = toneFailed
 		if m.note == "" {
 			m.note = "no response"
 		}
-		d.groups.add("Failed call", e.Controller, m.what, m.note, m)
+		m.group = d.groups.add("Failed call", e.Controller, m.what, m.note, m)
 	}
 	d.marks.add(m)
 }
 
 func (d *digest) addSync(r observe.Record, e *observe.Synced) {
 	d.depths.addSync(r.Time, e)
+	d.retries.addSync(r.Seq, e)
 	m := mark{
 		kind: syncKind, controller: cmp.Or(e.Controller, e.Queue), at: r.Time.Add(-e.Took), took: e.Took,
-		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq,
+		what: e.Queue, about: formatKey(e), note: e.Error, seq: r.Seq, work: syncWork(e),
 	}
 	if e.Failed() {
 		m.tone = toneFailed
-		d.groups.add("Failed sync", m.controller, e.Queue, e.Error, m)
+		m.group = d.groups.add("Failed sync", m.controller, e.Queue, e.Error, m)
 	}
 	d.marks.add(m)
 	d.keepSlowest(slowSync{e, m.at})
@@ -125,7 +134,7 @@ func (d *digest) addLog(r observe.Record, e *observe.Logged) {
 	}
 	m := mark{kind: logKind, controller: e.Controller, at: r.Time, what: "warning", about: e.Message, seq: r.Seq}
 	if e.Level >= 8 {
-		m.what, m.tone = "error", toneFailed
+		m.what, m.tone = "error", toneLogged
 	}
 	for _, a := range e.Attrs {
 		m.note += fmt.Sprintf("%s=%s ", a.Key, a.Value)

@@ -3,7 +3,8 @@
 //
 //	report.html    the activity of all controllers, unhealthy objects and why; a single self-contained file
 //	events.jsonl   all records, in the format of docs/json.md
-//	junit.xml      one test case for the command and one per object that should be healthy
+//	output.log     what the command printed
+//	junit.xml      one test case for the command, one per assertion and one per object that should be healthy
 //	objects.yaml   the objects at the end, without managed fields and Secret values
 //	ctrlplane.log  the log of the control plane during the run
 //

@@ -168,10 +168,10 @@ func parseObject(t testing.TB, manifest string) unstructured.Unstructured {
 func emptyEnv(string) string { return "" }
 
 // writeReport writes a report of a journal and returns its folder.
-func writeReport(t testing.TB, j *fakeJournal, s *finalState, o Outcome) string {
+func writeReport(t testing.TB, j *fakeJournal, s *State, o Outcome) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	r, err := Open(dir, nil)
+	r, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

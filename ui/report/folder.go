@@ -17,6 +17,7 @@ const (
 	JUnitFile   = "junit.xml"
 	ObjectsFile = "objects.yaml"
 	LogFile     = "ctrlplane.log"
+	OutputFile  = "output.log"
 )
 
 // folder is the folder of a report. Files are written to a staging folder inside it

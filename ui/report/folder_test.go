@@ -82,7 +82,7 @@ func TestCopySince(t *testing.T) {
 // TestWriteReportsRemovedFolder removes the folder before Write.
 func TestWriteReportsRemovedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	r, err := Open(dir, nil)
+	r, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestFolderPublishesOnlyCompleteFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, filepath.Join(file, "in it")} {
-		if _, err := Open(path, nil); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
+		if _, err := Open(path); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -22,7 +22,7 @@ type Group struct {
 	Kind, Controller, What string
 	Message                string // of the last error
 	About                  string // object or key of the last error
-	Count                  uint64
+	Count, Retried         uint64 // Retried were followed by a success
 	First, Last            time.Time
 }
 
@@ -31,23 +31,28 @@ func newGroups() *errorGroups { return &errorGroups{known: map[groupKey]*Group{}
 // variablePart matches the parts of a message that differ between similar errors.
 var variablePart = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 
-func (g *errorGroups) add(kind, controller, what, message string, m mark) {
+// add returns the group; nil if there are too many.
+func (g *errorGroups) add(kind, controller, what, message string, m mark) *Group {
 	name := groupKey{kind, controller, what, variablePart.ReplaceAllString(message, "#")}
 	one := g.known[name]
 	if one == nil {
 		if len(g.known) >= maxGroups {
 			g.dropped++
-			return
+			return nil
 		}
 		one = &Group{Kind: kind, Controller: controller, What: what, First: m.at}
 		g.known[name] = one
 	}
 	one.Count++
 	one.Last, one.Message, one.About = m.at, message, m.about
+	return one
 }
 
+// AllRetried reports whether every error of the group was followed by a success.
+func (g *Group) AllRetried() bool { return g.Retried == g.Count }
+
 // sortedGroups returns failures before conflicts, which are normal, and frequent
-// errors first.
+// errors first. Those that were all retried successfully are last.
 func (g *errorGroups) sortedGroups() []Group {
 	all := make([]Group, 0, len(g.known))
 	for _, one := range g.known {
@@ -55,11 +60,18 @@ func (g *errorGroups) sortedGroups() []Group {
 	}
 	slices.SortFunc(all, func(a, b Group) int {
 		return cmp.Or(
-			cmp.Compare(groupRank[a.Kind], groupRank[b.Kind]), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(boolRank(a.AllRetried()), boolRank(b.AllRetried())), cmp.Compare(groupRank[a.Kind], groupRank[b.Kind]), cmp.Compare(b.Count, a.Count),
 			a.First.Compare(b.First), cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.What, b.What),
 		)
 	})
 	return all
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 var groupRank = map[string]int{

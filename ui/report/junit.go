@@ -4,7 +4,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/health/assert"
 )
 
 // The elements of junit.xml, according to the schema of Jenkins' xunit plugin
@@ -43,15 +47,15 @@ type (
 	}
 )
 
-// writeJUnit writes one test suite for the command, one for the manifests, and one
-// per namespace.
+// writeJUnit writes one test suite for the command, one for the assertions, one for the
+// manifests, and one per namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
-	command := testCase{suite: "command", name: o.commandLine(), seconds: o.Took.Seconds()}
+	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.Took.Seconds()}
 	if o.hasFailed() {
 		command.failure = o.resultWithReason()
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
-	for _, c := range append([]testCase{command}, objects...) {
+	for _, c := range slices.Concat([]testCase{command}, assertionCases(o.Assertions), objects) {
 		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != c.suite {
 			all.Suites = append(all.Suites, xmlSuite{Name: c.suite, Time: "0.000", Timestamp: o.Began.UTC().Format(time.RFC3339)})
 		}
@@ -82,14 +86,35 @@ func (s *xmlSuite) addCase(c testCase) {
 	case c.failure != "":
 		s.Failures++
 		one.Failure = &xmlMessage{"NotHealthy", c.failure, c.failure}
-		if c.suite == "command" {
+		switch c.suite {
+		case commandSuite:
 			one.Failure.Type = "Command"
+		case assertionSuite:
+			one.Failure.Type = "Assertion"
+		}
+		if c.details != "" {
+			one.Failure.Text += "\n" + c.details
 		}
 	case c.skipped != "":
 		s.Skipped++
 		one.Skipped = &xmlMessage{Message: c.skipped}
 	}
 	s.Cases = append(s.Cases, one)
+}
+
+// The suites that are not about objects.
+const (
+	commandSuite   = "command"
+	assertionSuite = "assertions"
+)
+
+// assertionCases returns a test case for each assertion.
+func assertionCases(results []assert.Result) []testCase {
+	var cases []testCase
+	for _, r := range results {
+		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n")})
+	}
+	return cases
 }
 
 // formatSeconds avoids the exponent notation, which the schema does not allow.

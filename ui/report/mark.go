@@ -19,7 +19,8 @@ const (
 	writeKind
 	readKind // only failed reads
 	stateKind
-	logKind // only warnings and errors
+	logKind    // only warnings and errors
+	outputKind // a line that the command printed
 )
 
 // markTone is the result that a mark represents.
@@ -29,6 +30,8 @@ const (
 	toneFine markTone = iota
 	toneConflict
 	toneFailed
+	toneRetried // failed, and succeeded later
+	toneLogged  // an error in the log: what came of it is not known
 )
 
 // mark is one action of a controller on the timeline.
@@ -42,6 +45,10 @@ type mark struct {
 	about      string // the key or the object
 	note       string // the error, the message
 	seq        uint64
+
+	work  string // what can be retried
+	sync  uint64 // the sync that made a failed call
+	group *Group // that a failure belongs to
 }
 
 // markRow is a mark in the data of the page: kind, lane, start and duration in

@@ -5,9 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
+
+// AssertionCode is the exit code of a run whose command succeeded and of which an
+// assertion does not hold.
+const AssertionCode = 123
 
 // Outcome is the result of a run.
 type Outcome struct {
@@ -17,6 +22,16 @@ type Outcome struct {
 	Began   time.Time
 	Took    time.Duration
 	Stages  []Stage // stages after the start: the command, the end
+	// Assertions are the results of what was asserted about the controllers.
+	Assertions []assert.Result
+}
+
+// Line says in one line how the run ended.
+func (o *Outcome) Line() string {
+	if o.hasFailed() {
+		return fmt.Sprintf("%s after %s", o.resultText(), formatDuration(o.Took))
+	}
+	return fmt.Sprintf("passed in %s", formatDuration(o.Took))
 }
 
 func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
@@ -36,6 +51,8 @@ func (o *Outcome) resultText() string {
 		return "passed"
 	case o.Code == 124 && o.Err != nil:
 		return "timed out"
+	case o.Code == AssertionCode && o.Err != nil:
+		return "failed an assertion"
 	case o.signalNumber() > 0:
 		return fmt.Sprintf("ended by signal %d", o.signalNumber())
 	}

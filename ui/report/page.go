@@ -2,9 +2,7 @@ package report
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/webpage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -45,6 +44,8 @@ type page struct {
 	Events                                            []apiEvent
 	Controllers                                       []observe.Controller
 	Timeline                                          timeline
+	Output, OutputRest                                []outputLine // the rest follows what is left out
+	OutputDropped                                     int
 	Files                                             []string
 }
 
@@ -56,16 +57,18 @@ type fact struct {
 
 func newPage(o *Outcome, r *Report) *page {
 	d, s := r.digest, r.final
+	lines, head, dropped := r.output.outputLines()
 	p := &page{
 		Style: template.CSS(readAsset("report.css")), Script: joinScripts(),
 		Outcome: o, Verdict: o.resultText(), Reason: o.reasonLine(), CommandLine: o.commandLine(), Failed: o.hasFailed(),
 		Kubernetes: s.snapshot.Process.Kubernetes, Version: s.snapshot.Process.Version,
 		Facts: runFacts(d, s), Unhealthy: s.unhealthy, Objects: len(s.objects), Cases: len(s.cases),
 		Slow: d.slow, Groups: d.groups.sortedGroups(), Events: s.events, Controllers: activeControllers(s.snapshot.Controllers),
-		Timeline: newTimeline(d, o),
-		Files:    []string{EventsFile, ObjectsFile, JUnitFile, LogFile},
+		Timeline: newTimeline(d, o, outputMarks(lines)),
+		Files:    []string{OutputFile, EventsFile, ObjectsFile, JUnitFile, LogFile},
+		Output:   lines[:head], OutputRest: lines[head:], OutputDropped: dropped,
 	}
-	p.Policy = contentPolicy(string(p.Style), string(p.Script))
+	p.Policy = webpage.ContentPolicy(string(p.Style), string(p.Script))
 	p.Warnings = reportWarnings(r)
 	return p
 }
@@ -78,6 +81,16 @@ func (p *page) Millis(t time.Time) float64 { return toMillis(t.Sub(p.Began)) }
 
 // Day formats a date and time.
 func (p *page) Day(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
+
+// lineRow is a line of output in the form of the template.
+type lineRow struct {
+	outputLine
+	Millis float64
+	Time   string
+}
+
+// Line prepares a line of output.
+func (p *page) Line(l outputLine) lineRow { return lineRow{l, p.Millis(l.At), p.At(l.At)} }
 
 func (p *page) Key(s slowSync) string { return formatKey(s.Synced) }
 
@@ -104,21 +117,28 @@ func reportWarnings(r *Report) []string {
 	return all
 }
 
-func runFacts(d *digest, s *finalState) []fact {
+func runFacts(d *digest, s *State) []fact {
 	t := sumControllers(s.snapshot.Controllers)
-	number := func(n int64, what string, bad bool) fact {
+	number := func(n int64, what string) fact {
 		value, name, _ := strings.Cut(ui.CountNoun(n, what), " ")
-		return fact{value, name, bad && n > 0}
+		return fact{Value: value, Name: name}
+	}
+	failures := func(n int64, what, outcome string, lasting int) fact {
+		f := number(n, what)
+		if f.Bad = lasting > 0; n > 0 && !f.Bad {
+			f.Name += ", " + outcome
+		}
+		return f
 	}
 	return []fact{
-		number(int64(len(s.objects)), "object", false),
+		number(int64(len(s.objects)), "object"),
 		{ui.GroupDigits(len(s.unhealthy)), "not healthy", len(s.unhealthy) > 0},
-		number(t.Syncs, "sync", false),
-		number(t.Failures, "failed sync", true),
-		number(t.Changes, "write", false),
-		number(t.Conflicts, "conflict", false),
-		number(t.Errors, "failed call", true),
-		number(int64(d.records), "record", false),
+		number(t.Syncs, "sync"),
+		failures(t.Failures, "failed sync", "all retried successfully", d.failedSyncs),
+		number(t.Changes, "write"),
+		number(t.Conflicts, "conflict"),
+		failures(t.Errors, "failed call", "all handled", d.failedCalls),
+		number(int64(d.records), "record"),
 	}
 }
 
@@ -161,15 +181,7 @@ func (r *Report) summarizeRun(o *Outcome) *runSummary {
 
 func writePage(w io.Writer, p *page) error { return pageTemplate.Execute(w, p) }
 
-// readAsset returns an embedded file with normalized line ends, because the content
-// policy contains its hash.
-func readAsset(name string) string {
-	data, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic("report: " + err.Error()) // cannot happen: the file is embedded
-	}
-	return strings.ReplaceAll(string(data), "\r\n", "\n")
-}
+func readAsset(name string) string { return webpage.Asset(assets, "assets/"+name) }
 
 func joinScripts() template.JS {
 	var b strings.Builder
@@ -179,13 +191,4 @@ func joinScripts() template.JS {
 	}
 	b.WriteString("})();\n")
 	return template.JS(b.String())
-}
-
-// contentPolicy allows the page to use its own style and script, and nothing else.
-func contentPolicy(style, script string) string {
-	hash := func(s string) string {
-		sum := sha256.Sum256([]byte(s))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return "default-src 'none'; img-src data:; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
 }

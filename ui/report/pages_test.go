@@ -3,12 +3,14 @@ package report
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 )
 
 var pagesDir = flag.String("pages", "", "folder to write pages into for the browser tests in tools/browser")
@@ -19,12 +21,13 @@ func TestWriteBrowserPages(t *testing.T) {
 	if *pagesDir == "" {
 		t.Skip("run by the tests in tools/browser")
 	}
-	empty := writeReport(t, newFakeJournal(), &finalState{}, Outcome{Command: []string{"true"}, Began: runStart, Took: time.Second})
+	empty := writeReport(t, newFakeJournal(), &State{}, Outcome{Command: []string{"true"}, Began: runStart, Took: time.Second})
 	for name, dir := range map[string]string{
 		"failed-800":   writeFailedReport(t, 800),
 		"failed-3000":  writeFailedReport(t, 3000),
 		"failed-16384": writeFailedReport(t, 16384), // as many records as an observer keeps
 		"empty":        empty,
+		"passed":       writePassedReport(t),
 	} {
 		page, err := os.ReadFile(filepath.Join(dir, PageFile))
 		if err != nil {
@@ -36,14 +39,38 @@ func TestWriteBrowserPages(t *testing.T) {
 	}
 }
 
+// writePassedReport writes a report of a run that passed, in which failures were retried
+// successfully, and returns its folder.
+func writePassedReport(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &outputStream{log: r.output, to: io.Discard}
+	for i, line := range []string{"first line\n", "second line\n", "</script>last\n"} {
+		out.addText([]byte(line), runStart.Add(time.Duration(i+1)*300*time.Millisecond))
+	}
+	j := retryJournal(true)
+	if err := r.Follow(j); err != nil {
+		t.Fatal(err)
+	}
+	r.final = &State{snapshot: j.now}
+	if err := r.Write(Outcome{Command: []string{"true"}, Began: runStart, Took: 2 * time.Second, Assertions: []assert.Result{{Rule: "--no-hot-loop"}}}, io.Discard, emptyEnv); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // writeFailedReport writes a report of a failed run whose page shows everything
 // that a page can show, and returns its folder.
 func writeFailedReport(t *testing.T, syncs int) string {
 	t.Helper()
-	s := &finalState{}
+	s := &State{}
 	for i, text := range hostileTexts {
 		s.unhealthy = append(s.unhealthy, unhealthyObject{
-			health.State{Ref: health.Ref{Namespace: "shop", Name: text}, Status: health.InProgress}, "why: " + text, i,
+			State: health.State{Ref: health.Ref{Namespace: "shop", Name: text}, Status: health.InProgress}, Reason: "why: " + text, Below: below(i), Chain: []string{"Why " + text + " was changed", "  ↑ " + text},
 		})
 		s.events = append(s.events, apiEvent{At: runStart.Add(time.Duration(i) * time.Second), Warning: i%3 == 0, Reason: "FailedScheduling", Object: "Pod shop/" + text, Message: text, From: "scheduler", Count: int32(i + 1)})
 		s.objects = append(s.objects, parseObject(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}", i)))
@@ -52,4 +79,14 @@ func writeFailedReport(t *testing.T, syncs int) string {
 		Command: []string{"sh", "-c", hostileTexts[0]}, Code: 1, Began: runStart, Took: 6 * time.Second,
 		Stages: []Stage{{Name: "command", At: runStart.Add(900 * time.Millisecond), Took: 4800 * time.Millisecond}, {Name: "stop", At: runStart.Add(5700 * time.Millisecond), Took: 300 * time.Millisecond}},
 	})
+}
+
+// below returns objects that another one controls.
+func below(n int) []unhealthyObject {
+	var list []unhealthyObject
+	for i := range n {
+		ref := health.Ref{Namespace: "shop", Name: fmt.Sprintf("below-%d", i)}
+		list = append(list, unhealthyObject{State: health.State{Ref: ref, Status: health.InProgress}, Reason: hostileTexts[i]})
+	}
+	return list
 }

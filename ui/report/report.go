@@ -10,36 +10,36 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
-
-	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Report is the report of one run. Call Open before the run, Follow as soon as there
-// is a source, ReadState at the end while the API server is still running, and
+// is a source, SetState at the end while the API server is still running, and
 // Write after the run.
 type Report struct {
 	folder   *folder
-	applied  []manifests.Object
 	logStart logPosition
 
 	mu       sync.Mutex
 	recorder *recorder // nil before Follow
 	digest   *digest
-	final    *finalState
+	final    *State
+	output   *outputLog
 	once     sync.Once
 	err      error
 }
 
 // Open creates the folder, if it does not exist, and checks that it is writable.
-// applied are the objects that the control plane starts with.
-func Open(path string, applied []manifests.Object) (*Report, error) {
+func Open(path string) (*Report, error) {
 	f, err := openFolder(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Report{folder: f, applied: applied, digest: newDigest(), final: &finalState{}}, nil
+	output, err := newOutputLog(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot write a report to %s: %w", path, err), f.close())
+	}
+	return &Report{folder: f, digest: newDigest(), final: &State{}, output: output}, nil
 }
 
 // Path returns the path of a file of the report.
@@ -68,19 +68,16 @@ func (r *Report) Follow(src Source) error {
 	return nil
 }
 
-// ReadState reads the current objects and controllers. The report says what could
-// not be read.
-func (r *Report) ReadState(ctx context.Context, cfg *rest.Config) {
-	s, err := readFinalState(ctx, cfg, r.applied)
-	if err != nil {
-		s.incomplete = fmt.Errorf("the objects at the end are incomplete: %w", err)
-	}
+// SetState sets the state at the end. Until then the observer still has the records.
+func (r *Report) SetState(ctx context.Context, s *State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.recorder != nil {
+		var err error
 		if s.snapshot, err = r.recorder.src.Snapshot(ctx); err != nil {
 			s.incomplete = errors.Join(s.incomplete, err)
 		}
+		s.traceUnhealthy(ctx, r.recorder.src)
 	}
 	r.final = s
 }
@@ -98,7 +95,7 @@ func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) err
 	return r.err
 }
 
-// ensureSnapshot takes a snapshot, unless ReadState has taken one.
+// ensureSnapshot takes a snapshot, unless SetState has taken one.
 func (r *Report) ensureSnapshot() {
 	if r.recorder == nil || !r.final.snapshot.Time.IsZero() {
 		return
@@ -110,7 +107,11 @@ func (r *Report) ensureSnapshot() {
 }
 
 func (r *Report) writeFiles(o *Outcome) error {
-	err := r.finishEvents()
+	err := errors.Join(r.finishEvents(), r.output.close())
+	if err == nil {
+		err = r.folder.publishFile(OutputFile)
+	}
+	r.digest.markRetried()
 	for _, f := range []struct {
 		name    string
 		content func(io.Writer) error

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -24,8 +25,8 @@ const (
 	maxEvents  = 1000 // newest Events to list
 )
 
-// finalState is the state of the control plane at the end of the run.
-type finalState struct {
+// State is the state of the control plane at the end of the run.
+type State struct {
 	snapshot      observe.Snapshot
 	objects       []unstructured.Unstructured
 	unhealthy     []unhealthyObject
@@ -35,12 +36,13 @@ type finalState struct {
 	incomplete    error      // says what could not be read
 }
 
-// unhealthyObject is an object that is not healthy, with the reason. Below counts
-// the unhealthy objects that it controls; they have no entry of their own.
+// unhealthyObject is an object that is not healthy, with the reason. Below has the
+// unhealthy objects that it controls, directly or not; they have no entry of their own.
 type unhealthyObject struct {
 	health.State
 	Reason string
-	Below  int
+	Below  []unhealthyObject
+	Chain  []string // what led to the last change of the object, one line each
 }
 
 // apiEvent is an Event object.
@@ -51,18 +53,25 @@ type apiEvent struct {
 	Count                         int32
 }
 
-// readFinalState reads all objects of an API server. If it returns an error, the
-// state is valid but incomplete.
-func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.Object) (*finalState, error) {
+// ReadState reads all objects of an API server. applied are the objects that the control
+// plane started with. The state says what could not be read.
+func ReadState(ctx context.Context, cfg *rest.Config, applied []manifests.Object) *State {
+	s := &State{}
+	if err := s.read(ctx, cfg, applied); err != nil {
+		s.incomplete = fmt.Errorf("the objects at the end are incomplete: %w", err)
+	}
+	return s
+}
+
+func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.Object) error {
 	r, err := newObjectLister(cfg)
 	if err != nil {
-		return &finalState{}, err
+		return err
 	}
 	waiter, err := health.New(cfg)
 	if err != nil {
-		return &finalState{}, err
+		return err
 	}
-	s := &finalState{}
 	s.objects, err = r.listAll(ctx)
 	if ctx.Err() != nil { // replaces one error per resource
 		err = context.Cause(ctx)
@@ -70,13 +79,26 @@ func readFinalState(ctx context.Context, cfg *rest.Config, applied []manifests.O
 	s.collectEvents()
 	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
 	s.cases = objectCases(s.objects, applied, reasons)
-	return s, err
+	return err
+}
+
+// Incomplete says what could not be read; nil if everything was.
+func (s *State) Incomplete() error { return s.incomplete }
+
+// NotHealthy returns the objects whose test cases in junit.xml fail, one line each with
+// the reason, and how many objects are judged there.
+func (s *State) NotHealthy() (lines []string, of int) {
+	for _, c := range s.cases {
+		if c.failure != "" {
+			lines = append(lines, words.OneLine(c.name+": "+c.failure))
+		}
+	}
+	return lines, len(s.cases)
 }
 
 // findUnhealthy finds the unhealthy objects and returns the reasons by UID.
-func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) map[types.UID]string {
+func (s *State) findUnhealthy(why func(*unstructured.Unstructured) string) map[types.UID]string {
 	reasons := map[types.UID]string{}
-	below := map[types.UID]int{}
 	var bad []*unstructured.Unstructured
 	for i := range s.objects {
 		if u := &s.objects[i]; u.GetKind() != "Event" && health.StateOf(u).Status != health.Current {
@@ -84,13 +106,16 @@ func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) 
 			reasons[u.GetUID()] = ""
 		}
 	}
+	owners := map[types.UID]types.UID{} // of unhealthy objects that an unhealthy one controls
 	for _, u := range bad {
 		if owner := metav1.GetControllerOf(u); owner != nil {
 			if _, ok := reasons[owner.UID]; ok {
-				below[owner.UID]++
+				owners[u.GetUID()] = owner.UID
 			}
 		}
 	}
+	below := map[types.UID][]unhealthyObject{}
+	var top []*unstructured.Unstructured
 	for i, u := range bad {
 		state := health.StateOf(u)
 		reason := state.Message
@@ -98,16 +123,34 @@ func (s *finalState) findUnhealthy(why func(*unstructured.Unstructured) string) 
 			reason = why(u)
 		}
 		reasons[u.GetUID()] = reason
-		if owner := metav1.GetControllerOf(u); owner != nil && below[owner.UID] > 0 {
+		root := topOwner(owners, u.GetUID())
+		if root == u.GetUID() {
+			top = append(top, u)
 			continue
 		}
-		s.unhealthy = append(s.unhealthy, unhealthyObject{state, reason, below[u.GetUID()]})
+		below[root] = append(below[root], unhealthyObject{State: state, Reason: reason})
+	}
+	for _, u := range top {
+		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.StateOf(u), Reason: reasons[u.GetUID()], Below: below[u.GetUID()]})
 	}
 	return reasons
 }
 
+// topOwner follows owners to the object that none of them controls.
+func topOwner(owners map[types.UID]types.UID, uid types.UID) types.UID {
+	at := uid
+	for range len(owners) + 1 { // objects may claim to own each other
+		owner, ok := owners[at]
+		if !ok {
+			return at
+		}
+		at = owner
+	}
+	return uid
+}
+
 // collectEvents collects the newest Events from the objects.
-func (s *finalState) collectEvents() {
+func (s *State) collectEvents() {
 	for i := range s.objects {
 		if u := &s.objects[i]; u.GetKind() == "Event" {
 			var e corev1.Event

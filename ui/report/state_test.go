@@ -53,14 +53,14 @@ func parseObjects(t *testing.T, texts ...string) (list []unstructured.Unstructur
 }
 
 func TestFindUnhealthy(t *testing.T) {
-	s := &finalState{objects: parseObjects(t, stuckDeployment, itsReplicaSet, failedPod, settings, namespace)}
+	s := &State{objects: parseObjects(t, stuckDeployment, itsReplicaSet, failedPod, settings, namespace)}
 	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return "why of " + u.GetName() })
 	if len(reasons) != 3 || reasons["uid-of-web"] != "why of web" {
 		t.Errorf("reasons: %v", reasons)
 	}
 	var got []string
 	for _, u := range s.unhealthy {
-		got = append(got, fmt.Sprintf("%s %s: %s, %d below", u.Ref, u.Status, u.Reason, u.Below))
+		got = append(got, fmt.Sprintf("%s %s: %s, %d below", u.Ref, u.Status, u.Reason, len(u.Below)))
 	}
 	want := []string{"Deployment shop/web InProgress: why of web, 1 below", "Pod default/alone Failed: why of alone, 0 below"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -69,7 +69,7 @@ func TestFindUnhealthy(t *testing.T) {
 }
 
 func TestObjectCases(t *testing.T) {
-	s := &finalState{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
+	s := &State{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
 	var applied []manifests.Object
 	for _, text := range []string{
@@ -91,7 +91,7 @@ func TestObjectCases(t *testing.T) {
 }
 
 func TestCollectEvents(t *testing.T) {
-	s := &finalState{}
+	s := &State{}
 	for i := range maxEvents + 5 {
 		s.objects = append(s.objects, parseObject(t, fmt.Sprintf(
 			`{apiVersion: v1, kind: Event, metadata: {name: e%d, namespace: shop}, type: Warning, reason: R%d, lastTimestamp: "%s", involvedObject: {kind: Pod, namespace: shop, name: p}, source: {component: kubelet}}`,
@@ -169,17 +169,9 @@ func TestListAll(t *testing.T) {
 }
 
 func TestReadStateWithoutServer(t *testing.T) {
-	r, err := Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no response within 100ms"))
 	defer cancel()
-	r.ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"})
-	if err := r.final.incomplete; err == nil || !strings.Contains(err.Error(), "the objects at the end are incomplete") {
+	if err := ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"}, nil).Incomplete(); err == nil || !strings.Contains(err.Error(), "the objects at the end are incomplete") {
 		t.Errorf("got %v", err)
-	}
-	if err := r.folder.close(); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -19,6 +21,10 @@ type runSummary struct {
 	folder    string
 }
 
+func (s *runSummary) failedAssertions() []assert.Result {
+	return slices.DeleteFunc(slices.Clone(s.Assertions), func(a assert.Result) bool { return a.Failure == "" })
+}
+
 // writeMarkdown writes the summary for a GitHub job summary.
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
@@ -28,6 +34,12 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, " · "))
+	if failed := s.failedAssertions(); len(failed) > 0 {
+		b.WriteString("\n| Assertion | Why it does not hold |\n| --- | --- |\n")
+		for _, a := range failed {
+			fmt.Fprintf(&b, "| %s | %s |\n", escapeMarkdown(a.Rule), escapeMarkdown(a.Failure))
+		}
+	}
 	if len(s.unhealthy) > 0 {
 		b.WriteString("\n| Not healthy | Why |\n| --- | --- |\n")
 		for i, u := range s.unhealthy {
@@ -61,6 +73,9 @@ func (s *runSummary) writeAnnotations(w io.Writer) error {
 	var b strings.Builder
 	if s.hasFailed() {
 		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
+	}
+	for _, a := range s.failedAssertions() {
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule), escapeData(a.Failure))
 	}
 	for i, u := range s.unhealthy {
 		if i == maxNamed {
@@ -98,6 +113,9 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, ", "))
+	for _, a := range s.failedAssertions() {
+		fmt.Fprintf(&b, "does not hold: %s: %s\n", words.OneLine(a.Rule), truncateText(words.OneLine(a.Failure), 500))
+	}
 	for i, u := range s.unhealthy {
 		if i == maxNamed {
 			fmt.Fprintf(&b, "%d more are in %s\n", len(s.unhealthy)-i, PageFile)

@@ -28,16 +28,18 @@ type queueCurve struct {
 	Points     [][2]float64 `json:"points"`
 }
 
-func newTimeline(d *digest, o *Outcome) timeline {
+func newTimeline(d *digest, o *Outcome, output []mark) timeline {
 	d.marks.dropLeastImportant()
 	zero := o.Began
-	t := timeline{End: toMillis(o.Took), Stages: []stageRow{}, Marks: make([]markRow, 0, len(d.marks.list)), Lanes: d.marks.laneNames()}
+	t := timeline{End: toMillis(o.Took), Stages: []stageRow{}, Marks: make([]markRow, 0, len(d.marks.list)+len(output)), Lanes: d.marks.laneNames()}
+	if len(output) > 0 {
+		t.Lanes = slices.Insert(t.Lanes, 0, outputLane)
+	}
 	lane := map[string]int{}
 	for i, name := range t.Lanes {
 		lane[name] = i
 	}
-	for i := range d.marks.list {
-		m := &d.marks.list[i]
+	for _, m := range slices.Concat(output, d.marks.list) {
 		t.Marks = append(t.Marks, m.pageRow(lane[m.controller], zero))
 		t.End = max(t.End, toMillis(m.at.Add(m.took).Sub(zero)))
 	}

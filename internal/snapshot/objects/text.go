@@ -27,6 +27,13 @@ func (d Difference) UnifiedDiff(from, to string) (string, error) {
 	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, FromFile: fromFile, ToFile: toFile, Context: 3})
 }
 
+// DiffText returns a unified diff of two texts; empty if they are the same.
+func DiffText(before, after, from, to string) (string, error) {
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: slices.Collect(strings.Lines(before)), B: slices.Collect(strings.Lines(after)), FromFile: from, ToFile: to, Context: 3,
+	})
+}
+
 func (d Difference) renderSide(fields map[string]any, where string) (lines []string, name string, err error) {
 	if fields == nil {
 		return nil, devNull, nil

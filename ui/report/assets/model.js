@@ -1,8 +1,8 @@
 // The data of the page and the filter.
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
-const kinds = ["sync", "write", "read", "state", "log"];
-const tones = ["fine", "conflict", "failed"];
+const kinds = ["sync", "write", "read", "state", "log", "output"];
+const tones = ["fine", "conflict", "failed", "retried", "logged"];
 
 const marks = data.marks.map(([kind, lane, at, took, tone, what, about, note, seq]) => {
   const mark = { kind: kinds[kind], lane, at, took, tone: tones[tone], what, about, note, seq, controller: data.lanes[lane] };
@@ -10,14 +10,14 @@ const marks = data.marks.map(([kind, lane, at, took, tone, what, about, note, se
   return mark;
 });
 
-const shown = { terms: [], sync: true, write: true, other: true, trouble: false, marks, listeners: [] };
+const shown = { terms: [], sync: true, write: true, output: true, other: true, trouble: false, marks, listeners: [] };
 
 const matches = (text) => shown.terms.every((term) => text.includes(term));
 
 // filterMarks applies the filter and notifies the listeners.
 function filterMarks() {
   shown.marks = marks.filter((m) => {
-    const kind = m.kind === "sync" ? "sync" : m.kind === "write" || m.kind === "read" ? "write" : "other";
+    const kind = m.kind === "sync" || m.kind === "output" ? m.kind : m.kind === "write" || m.kind === "read" ? "write" : "other";
     return shown[kind] && (!shown.trouble || m.tone !== "fine") && matches(m.text);
   });
   for (const listener of shown.listeners) listener();

@@ -6,15 +6,16 @@ function drawOverview() {
   const view = begin(byId("overview"), 44);
   const { pen, height, gutter: left } = view, width = view.width - left - scrollbar();
   const columns = Math.max(Math.floor(width / 3), 1);
-  const all = new Float64Array(columns), bad = new Float64Array(columns);
+  const [all, doubtful, bad] = [0, 1, 2].map(() => new Float64Array(columns));
   for (const m of shown.marks) {
     const column = Math.min(Math.max(Math.floor((m.at / span.end) * columns), 0), columns - 1);
     all[column]++;
-    if (m.tone !== "fine") bad[column]++;
+    if (m.tone === "failed") bad[column]++;
+    if (m.tone !== "fine") doubtful[column]++;
   }
   const most = Math.sqrt(Math.max(...all, 1)); // square roots, so that small values stay visible
   for (let i = 0; i < columns; i++) {
-    for (const [counts, colour] of [[all, colours.sync], [bad, colours.bad]]) {
+    for (const [counts, colour] of [[all, colours.sync], [doubtful, colours.caution], [bad, colours.bad]]) {
       if (!counts[i]) continue;
       const h = Math.max((Math.sqrt(counts[i]) / most) * (height - 6), 2);
       pen.fillStyle = colour;

@@ -8,7 +8,7 @@ function drawRecords() {
   count.textContent = within.length > limit ? `${within.length.toLocaleString("en")}, first ${limit} shown` : within.length.toLocaleString("en");
   count.dataset.records = within.length;
   byId("more").hidden = within.length <= limit;
-  byId("records-body").replaceChildren(...within.sort((a, b) => a.at - b.at).slice(0, limit).map(recordRow));
+  byId("records-body").replaceChildren(...within.sort((a, b) => a.at - b.at).slice(0, limit).map((m) => labelCells(recordRow(m), byId("records-body").parentElement)));
 }
 
 function recordRow(m) {

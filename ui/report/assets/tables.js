@@ -1,3 +1,14 @@
+// labelCells gives the numbers of a row the heading of their column: on a small screen the
+// headings are not shown.
+function labelCells(row, table) {
+  const heads = table.tHead ? [...table.tHead.rows[0].cells] : [];
+  [...row.cells].forEach((cell, i) => {
+    if (heads[i] && cell.classList.contains("number") && cell.textContent) cell.dataset.label = heads[i].textContent;
+  });
+  return row;
+}
+for (const table of document.querySelectorAll("section table")) for (const row of table.tBodies[0].rows) labelCells(row, table);
+
 // Search in the static tables.
 const rows = [...document.querySelectorAll("section tbody tr")].map((row) => ({ row, text: row.textContent.toLowerCase() }));
 const counts = [...document.querySelectorAll("[data-count]")].map((count) => {

@@ -1,5 +1,5 @@
 // The lanes: one row per stage of the run, then one lane per controller, with syncs
-// as bars and writes below them.
+// as bars and writes, or lines of output, below them.
 const lanes = { list: [], view: null, height: 0, selected: null };
 const bar = 6, gap = 1, writeRoom = 8, padding = 5, stageHeight = 17, mostRows = 5;
 
@@ -82,8 +82,8 @@ function boxOf(m, lane, view) {
 }
 
 function drawMark(pen, m, box) {
-  const fine = { sync: colours.sync, write: colours.write, read: colours.write, state: colours.other, log: colours.caution };
-  pen.fillStyle = m.tone === "failed" ? colours.bad : m.tone === "conflict" ? colours.caution : fine[m.kind];
+  const fine = { sync: colours.sync, write: colours.write, read: colours.write, state: colours.other, log: colours.caution, output: colours.text };
+  pen.fillStyle = m.tone === "failed" ? colours.bad : m.tone !== "fine" ? colours.caution : fine[m.kind];
   pen.globalAlpha = m.tone === "fine" ? 0.85 : 1;
   pen.fillRect(box.x, box.y, box.w, box.h);
   pen.globalAlpha = 1;
@@ -115,7 +115,7 @@ function select(m) {
   if (m) {
     const list = element("dl");
     const rows = [["Controller", m.controller], [m.kind === "sync" ? "Sync of queue" : "Action", m.what], ["Key or object", m.about], ["Started", seconds(m.at, 1)],
-      ["Took", duration(m.took)], [m.tone === "fine" ? "Note" : "Error", m.note], ["Record", String(m.seq)]];
+      ["Took", m.kind === "output" ? "" : duration(m.took)], [m.kind === "output" ? "Line" : m.tone === "fine" ? "Note" : "Error", m.note], [m.tone === "retried" ? "Result" : "", m.tone === "retried" ? "succeeded later" : ""], ["Record", m.seq ? String(m.seq) : ""]];
     for (const [name, value] of rows) {
       if (!value) continue;
       const dd = element("dd");

@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/informers"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/etcd"
+)
+
+// assemblyEnv makes a child process of a test the one that counts goroutines.
+const assemblyEnv = "APISERVER_TEST_ASSEMBLY"
+
+// A process in which the assembly fails again and again does not collect the goroutines
+// of storages, which are 260 each time. The work queues of upstream's controllers, which
+// are built and never run, and the clients of its health checks cannot be closed.
+func TestFailedAssemblyLeavesNothing(t *testing.T) {
+	if os.Getenv(assemblyEnv) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), assemblyEnv+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	store, err := etcd.Start(t.Context(), etcd.Config{Dir: filepath.Join(t.TempDir(), "etcd"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	bundle, err := pki.Ensure(pki.Config{Dir: t.TempDir(), NoSync: true, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failAssembly(t, store, bundle) // creates what exists once per process
+	const more, kept = 3, 3 * 100
+	before := runtime.NumGoroutine()
+	for range more {
+		failAssembly(t, store, bundle)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for runtime.NumGoroutine() > before+kept {
+		if time.Now().After(deadline) {
+			var stacks strings.Builder
+			if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+				t.Error(err)
+			}
+			t.Fatalf("%d goroutines after one assembly, %d after %d more:\n%s", before, runtime.NumGoroutine(), more, &stacks)
+		}
+		runtime.Gosched()
+	}
+}
+
+// failAssembly starts a server with a local API that cannot be installed, which upstream's
+// servers exist before.
+func failAssembly(t *testing.T, store *etcd.Server, bundle *pki.Bundle) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	failure := errors.New("cannot be installed")
+	_, err = Start(t.Context(), Config{
+		Handler:     loopback.NewDeferredHandler(),
+		Listener:    listener,
+		Etcd:        Etcd{Endpoints: store.Endpoints(), Connect: store.Client},
+		PKI:         bundle,
+		ServiceCIDR: "10.96.0.0/16",
+		LocalAPIs: []LocalAPI{{
+			APIService:         &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Group: "example.com", Version: "v1"}},
+			SetDefinitionNames: func(*server.Config) error { return nil },
+			Install:            func(*server.GenericAPIServer, informers.SharedInformerFactory) error { return failure },
+		}},
+	})
+	if !errors.Is(err, failure) {
+		t.Fatal(fmt.Errorf("got %w, want %w", err, failure))
+	}
+}

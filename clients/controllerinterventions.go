@@ -1,0 +1,223 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// ControllerInterventions returns the interventions in the controllers that clients report
+// and in those of this process, which own intervenes in. isOwn reports whether a name or an
+// alias is one of the latter. The gate is in the API server: the calls of a controller are
+// known by their syncs.
+func (c *Clients) ControllerInterventions(own control.Interventions, isOwn func(string) bool) control.Interventions {
+	return controllerInterventions{own, c, isOwn}
+}
+
+type controllerInterventions struct {
+	own     control.Interventions
+	clients *Clients
+	isOwn   func(string) bool
+}
+
+var errReported = errors.New("it is a controller of another process, which cannot be stopped, started or scaled from here: pause it, or make its calls fail")
+
+// Stop implements control.Interventions.
+func (i controllerInterventions) Stop(ctx context.Context, names []string) ([]string, error) {
+	if err := i.refuseReported(names); err != nil {
+		return nil, err
+	}
+	return i.own.Stop(ctx, names)
+}
+
+// Start implements control.Interventions.
+func (i controllerInterventions) Start(ctx context.Context, names []string) ([]string, error) {
+	if err := i.refuseReported(names); err != nil {
+		return nil, err
+	}
+	return i.own.Start(ctx, names)
+}
+
+// Scale implements control.Interventions.
+func (i controllerInterventions) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
+	if err := i.refuseReported(names); err != nil {
+		return nil, err
+	}
+	return i.own.Scale(ctx, names, workers)
+}
+
+func (i controllerInterventions) refuseReported(names []string) error {
+	for _, name := range names {
+		if rc, err := i.find(name); rc != nil || err != nil {
+			return usage.Errorf("controller %q: %w", name, errors.Join(err, errReported))
+		}
+	}
+	return nil
+}
+
+// Pause implements control.Interventions.
+func (i controllerInterventions) Pause(ctx context.Context, names []string) ([]string, error) {
+	return i.apply(names, func(own []string) ([]string, error) { return i.own.Pause(ctx, own) },
+		func(g *intervene.Gate) (bool, error) { return true, g.Pause(ctx) })
+}
+
+// Resume implements control.Interventions.
+func (i controllerInterventions) Resume(ctx context.Context, names []string) ([]string, error) {
+	return i.apply(names, func(own []string) ([]string, error) { return i.own.Resume(ctx, own) },
+		func(g *intervene.Gate) (bool, error) { return g.Resume(), nil })
+}
+
+// Delay implements control.Interventions.
+func (i controllerInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
+	if err := validateDelay(d); err != nil {
+		return nil, err
+	}
+	return i.apply(names, func(own []string) ([]string, error) { return i.own.Delay(ctx, own, d) },
+		func(g *intervene.Gate) (bool, error) { g.SetDelay(d); return true, nil })
+}
+
+// Fail implements control.Interventions.
+func (i controllerInterventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
+	if err := intervene.ValidateFault(f); err != nil {
+		return nil, err
+	}
+	return i.apply(names, func(own []string) ([]string, error) { return i.own.Fail(ctx, own, f) },
+		func(g *intervene.Gate) (bool, error) { g.SetFault(f); return true, nil })
+}
+
+// Clear implements control.Interventions.
+func (i controllerInterventions) Clear(ctx context.Context, names []string) ([]string, error) {
+	return i.apply(names, func(own []string) ([]string, error) { return i.own.Clear(ctx, own) },
+		func(g *intervene.Gate) (bool, error) { return g.ClearFaults(), nil })
+}
+
+// Step implements control.Interventions.
+func (i controllerInterventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	rc, err := i.find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case rc == nil:
+		return i.own.Step(ctx, name)
+	}
+	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
+	defer cancel()
+	step, err := rc.gate.Step(ctx, wait)
+	switch {
+	case errors.Is(err, intervene.ErrNotPaused):
+		return nil, usage.Errorf("controller %s is %w", rc.name, intervene.ErrNotPaused)
+	case err != nil:
+		return nil, fmt.Errorf("controller %s: %w", rc.name, err)
+	}
+	return step, nil
+}
+
+// HeldWrites implements control.Interventions.
+func (i controllerInterventions) HeldWrites(ctx context.Context, name string, limit int) (list control.HeldWriteList, err error) {
+	rc, err := i.find(name)
+	switch {
+	case err != nil:
+		return list, err
+	case rc == nil:
+		return i.own.HeldWrites(ctx, name, limit)
+	}
+	_, paused := rc.gate.Describe()
+	list = control.HeldWriteList{Controller: rc.name, Paused: paused, Items: []control.HeldWrite{}}
+	list.Items, list.Total = rc.gate.HeldWrites(limit)
+	return list, nil
+}
+
+// apply changes the controllers of this process with those of names that are its own, and
+// the gates of the others. Nothing is changed if a name is unknown or own refuses.
+func (i controllerInterventions) apply(names []string, own func([]string) ([]string, error), change func(*intervene.Gate) (bool, error)) (changed []string, err error) {
+	reported, rest, err := i.split(names)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 || len(reported) == 0 {
+		if changed, err = own(rest); err != nil {
+			return changed, err
+		}
+	}
+	errs, done := make([]error, len(reported)), make([]bool, len(reported))
+	var wg sync.WaitGroup
+	for n, rc := range reported {
+		wg.Go(func() {
+			var err error
+			if done[n], err = change(rc.gate); err != nil {
+				errs[n] = fmt.Errorf("controller %s: %w", rc.name, err)
+			}
+			rc.changed()
+		})
+	}
+	wg.Wait()
+	for n, rc := range reported {
+		if done[n] {
+			changed = append(changed, rc.name)
+		}
+	}
+	return changed, errors.Join(errs...)
+}
+
+// split returns the reported controllers among names, each once, and the other names.
+func (i controllerInterventions) split(names []string) (reported []*reportedController, rest []string, err error) {
+	if slices.Equal(names, []string{control.AllControllers}) {
+		return i.clients.sortedControllers(), names, nil
+	}
+	for _, name := range names {
+		rc, err := i.find(name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case rc == nil:
+			rest = append(rest, name)
+		case !slices.Contains(reported, rc):
+			reported = append(reported, rc)
+		}
+	}
+	return reported, rest, nil
+}
+
+// find returns the reported controller with that name: the whole name, or the part after
+// the program if only one has it. It returns nil for others, which own knows or refuses.
+func (i controllerInterventions) find(name string) (*reportedController, error) {
+	var found []*reportedController
+	var known []string
+	for _, rc := range i.clients.sortedControllers() {
+		if rc.name == name {
+			return rc, nil
+		}
+		if rc.shortName == name {
+			found = append(found, rc)
+		}
+		known = append(known, rc.name)
+	}
+	switch {
+	case i.isOwn(name):
+		return nil, nil
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, usage.Errorf("%q is a controller of %d programs: name one of %s", name, len(found), quoteNames(found))
+	case strings.Contains(name, "/"):
+		return nil, usage.Errorf("unknown controller %q: %s", name, suggest.Hint(name, known, `"ctrlplane controllers" lists them`))
+	}
+	return nil, nil
+}
+
+func quoteNames(list []*reportedController) string {
+	var names []string
+	for _, rc := range list {
+		names = append(names, fmt.Sprintf("%q", rc.name))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,98 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+const (
+	// maxReport is the longest report that is read.
+	maxReport = 2 << 20
+	// maxReportRecords is the number of records that a report may have.
+	maxReportRecords = 4096
+	// maxReportsPerSecond and maxRecordsPerSecond are how much a client may report.
+	maxReportsPerSecond = 200
+	maxRecordsPerSecond = 20000
+)
+
+// handleReport takes a report of a client about its own controllers. Any client that is
+// authenticated may send one: it cannot say anything about others.
+func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
+	status, err := c.takeReport(w, req, who)
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte("{}\n")) // an error means that the client has disconnected
+}
+
+// takeReport returns the status of the answer and the reason if it is not OK.
+func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.Info) (status int, err error) {
+	switch {
+	case who == nil || who.GetName() == user.Anonymous:
+		return http.StatusUnauthorized, fmt.Errorf("reports are for authenticated clients")
+	case req.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, fmt.Errorf("method %s: use POST", cleanText(req.Method))
+	case c.config.Observer == nil:
+		return http.StatusNotFound, fmt.Errorf("this control plane does not observe")
+	}
+	var r Report
+	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxReport)).Decode(&r); err != nil {
+		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
+	}
+	if err := r.validate(); err != nil {
+		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
+	}
+	cl := c.clientOf(req, who)
+	if !cl.reports.allow(len(r.Records), time.Now()) {
+		w.Header().Set("Retry-After", "1")
+		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports or %d records in a second", maxReportsPerSecond, maxRecordsPerSecond)
+	}
+	c.apply(cl, programName(req.UserAgent()), &r)
+	return http.StatusOK, nil
+}
+
+// validate checks what bounds the memory that a report takes. Texts are shortened where
+// they are used.
+func (r *Report) validate() error {
+	switch {
+	case r.Version != wireVersion:
+		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, wireVersion)
+	case r.Session == "" || len(r.Session) > 64:
+		return fmt.Errorf("session of %d bytes: use 1 to 64", len(r.Session))
+	case len(r.Controllers) > maxControllers:
+		return fmt.Errorf("%d controllers: at most %d can be reported", len(r.Controllers), maxControllers)
+	case len(r.Records) > maxReportRecords:
+		return fmt.Errorf("%d records: at most %d can be reported at once", len(r.Records), maxReportRecords)
+	}
+	for _, q := range r.Controllers {
+		if err := checkControllerName(q.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkControllerName(name string) error {
+	if name == "" || len(name) > maxControllerName || cleanText(name) != name {
+		return fmt.Errorf("name %q of a controller: use 1 to %d printable characters", cutText(name, maxControllerName), maxControllerName)
+	}
+	return nil
+}
+
+// allow reports whether a report with so many records may be taken now.
+func (r *reportedState) allow(records int, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if second := now.Unix(); r.second != second {
+		r.second, r.secondReports, r.secondRecords = second, 0, 0
+	}
+	r.secondReports++
+	r.secondRecords += records
+	return r.secondReports <= maxReportsPerSecond && r.secondRecords <= maxRecordsPerSecond
+}

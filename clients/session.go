@@ -1,0 +1,256 @@
+package clients
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// maxControllers is the number of controllers that a client may report, and
+	// maxAllControllers that of all clients.
+	maxControllers, maxAllControllers = 64, 256
+	maxControllerName                 = 128
+	// maxSessions is the number of processes of a client that report, and maxAllSessions that
+	// of all clients.
+	maxSessions, maxAllSessions = 8, 64
+	// keptSyncs and keptReportedEvents are how many are known by their numbers, of each session.
+	keptSyncs, keptReportedEvents = 4096, 8192
+	// sessionTimeout is how long a process may be silent. It reports every 2 s.
+	sessionTimeout = 10 * time.Second
+	// maxClockSkew is how far the clock of another machine may be off before its times are
+	// corrected.
+	maxClockSkew = time.Second
+	// maxAge is how old a reported time may be.
+	maxAge = 10 * time.Minute
+	// maxDelay is how far in the future a key may be due.
+	maxDelay = 365 * 24 * time.Hour
+	// maxKey is the longest key: NAMESPACE/NAME.
+	maxKey = 2*maxName + 1
+)
+
+// reportedState is what the processes of a client report.
+type reportedState struct {
+	mu          sync.Mutex
+	sessions    map[string]*session
+	controllers map[string]*reportedController // by the name in reports
+	dropped     int64                          // records, of sessions that have ended
+
+	second                       int64 // of the following
+	secondReports, secondRecords int
+}
+
+// session is a process that reports. The lock of its client's reportedState guards it.
+type session struct {
+	number  uint64 // of the last report
+	seen    time.Time
+	dropped int64
+	skew    time.Duration // to be added to its times
+	queues  map[string]*QueueReport
+
+	syncs  map[syncRef]*reportedSync
+	order  []syncRef                         // of syncs, oldest first
+	events [keptReportedEvents]reportedEvent // in a ring, by ID
+}
+
+type syncRef struct {
+	controller string
+	number     uint64
+}
+
+// reportedSync is a sync of a reported controller.
+type reportedSync struct {
+	id            uint64 // as in records
+	controller    *reportedController
+	began, ended  bool
+	reads, writes int
+}
+
+// reportedEvent is an event and the Seq of its record.
+type reportedEvent struct{ id, seq uint64 }
+
+// sync returns the sync with a number, which may be known by its calls first.
+func (s *session) sync(c *reportedController, ref syncRef) *reportedSync {
+	found := s.syncs[ref]
+	if found == nil {
+		if len(s.order) >= keptSyncs {
+			s.forgetSync(s.order[0])
+			s.order = s.order[1:]
+		}
+		found = &reportedSync{id: c.queue.NewSync(), controller: c}
+		s.syncs[ref] = found
+		s.order = append(s.order, ref)
+	}
+	return found
+}
+
+// forgetSync forgets a sync, which may be running if many have begun since.
+func (s *session) forgetSync(ref syncRef) {
+	if sync := s.syncs[ref]; sync != nil && sync.began && !sync.ended {
+		sync.controller.queue.Abandon(sync.id)
+	}
+	delete(s.syncs, ref)
+}
+
+// event returns the Seq of an event that was reported; 0 if it is not known any more.
+func (s *session) event(id uint64) (seq uint64) {
+	if e := s.events[id%keptReportedEvents]; e.id == id {
+		seq = e.seq
+	}
+	return seq
+}
+
+// time returns a reported time by the clock of this process.
+func (s *session) time(t, now time.Time) time.Time {
+	t = t.Add(s.skew)
+	switch {
+	case t.After(now):
+		return now
+	case now.Sub(t) > maxAge:
+		return now.Add(-maxAge)
+	}
+	return t
+}
+
+// due returns, by the clock of this process, a reported time that may lie in the future. One
+// after the year 9999 could not be encoded.
+func (s *session) due(t, now time.Time) time.Time {
+	t = t.Add(s.skew)
+	switch {
+	case t.After(now.Add(maxDelay)):
+		return now.Add(maxDelay)
+	case now.Sub(t) > maxAge:
+		return now.Add(-maxAge)
+	}
+	return t
+}
+
+// apply applies a report of a client.
+func (c *Clients) apply(cl *client, program string, r *Report) {
+	now := time.Now()
+	found := map[string]*reportedController{}
+	for _, q := range r.Controllers {
+		if rc := c.reportedController(cl, program, q.Name); rc != nil {
+			found[q.Name] = rc
+		}
+	}
+	state := &cl.reports
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	s := state.session(r.Session, &c.sessions)
+	if s == nil || r.Number <= s.number { // it was sent again: the answer was lost
+		return
+	}
+	s.number, s.seen, s.dropped, s.skew = r.Number, now, max(r.Dropped, 0), 0
+	if skew := now.Sub(r.Sent); skew.Abs() > maxClockSkew {
+		s.skew = skew
+	}
+	for i := range r.Controllers {
+		if q := &r.Controllers[i]; found[q.Name] != nil {
+			s.queues[q.Name] = q
+			found[q.Name].setConnected()
+		}
+	}
+	for i := range r.Records {
+		s.applyRecord(&r.Records[i], found, now)
+	}
+	if r.Ended {
+		state.endSession(r.Session, "its process has ended")
+		c.sessions.Add(-1)
+	}
+}
+
+// session returns the session with an ID, which may be new; nil if there are too many.
+func (r *reportedState) session(id string, all *atomic.Int64) *session {
+	s := r.sessions[id]
+	if s == nil && len(r.sessions) < maxSessions && all.Load() < maxAllSessions {
+		all.Add(1)
+		s = &session{queues: map[string]*QueueReport{}, syncs: map[syncRef]*reportedSync{}}
+		if r.sessions == nil {
+			r.sessions = map[string]*session{}
+		}
+		r.sessions[id] = s
+	}
+	return s
+}
+
+// endSession ends a session, for that reason.
+func (r *reportedState) endSession(id, reason string) {
+	s := r.sessions[id]
+	delete(r.sessions, id)
+	r.dropped += s.dropped
+	for _, sync := range s.syncs {
+		if sync.began && !sync.ended {
+			sync.controller.queue.Abandon(sync.id)
+		}
+	}
+	for name := range s.queues {
+		if rc := r.controllers[name]; rc != nil && !r.isReported(name) {
+			rc.setDisconnected(reason)
+		}
+	}
+}
+
+// isReported reports whether a session reports a controller.
+func (r *reportedState) isReported(name string) bool {
+	for _, s := range r.sessions {
+		if s.queues[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// endSilent ends the sessions of processes that report no more.
+func (r *reportedState) endSilent(now time.Time, all *atomic.Int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, s := range r.sessions {
+		if now.Sub(s.seen) > sessionTimeout {
+			r.endSession(id, "its process does not report any more")
+			all.Add(-1)
+		}
+	}
+}
+
+// isConnected reports whether a process reports.
+func (r *reportedState) isConnected() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.sessions) > 0
+}
+
+// syncOf returns the sync that the client says makes a request; nil if it says none.
+func (r *reportedState) syncOf(header string) *reportedSync {
+	id, rest, _ := strings.Cut(header, "/")
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return nil
+	}
+	number, err := strconv.ParseUint(rest[i+1:], 10, 64)
+	if err != nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, rc := r.sessions[id], r.controllers[rest[:i]]
+	if s == nil || rc == nil {
+		return nil
+	}
+	return s.sync(rc, syncRef{rc.shortName, number})
+}
+
+// countCall counts a call of a sync.
+func (r *reportedState) countCall(s *reportedSync, c *observe.Called) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.IsWrite() {
+		s.writes++
+	} else {
+		s.reads++
+	}
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/internal/devloop"
+	"github.com/ctrlplane/ctrlplane/internal/filewatch"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// devCommand has the flags of "ctrlplane dev" and the state of its loop.
+type devCommand struct {
+	up      *upCommand
+	watch   []string
+	match   []string
+	plane   devPlane
+	program devProgram
+	output  *devOutput
+	watcher *filewatch.Watcher
+}
+
+func newDevCommand(t *target) *cobra.Command {
+	d := &devCommand{up: &upCommand{target: t, ephemeralName: "dev"}}
+	cmd := &cobra.Command{
+		Use:   "dev [flags] -- COMMAND [ARG…]",
+		Short: "Start a control plane and run your operator, again at each change of its source",
+		Long: `Start a control plane, apply CustomResourceDefinitions, and run the command of your
+operator with access to it. When a source file changes, stop the operator, restore
+the state from before it first ran, and run it again. On a terminal the view of "up"
+also shows the operator's output; otherwise, and with --ui plain, lines begin with
+[dev], [operator] or [plane].
+
+The control plane is ephemeral unless --name or --data-dir is given; other verbs find
+it, such as "ctrlplane kubectl" and "ctrlplane trace". The command gets the same
+variables as that of "run", first of all KUBECONFIG.
+
+Files that match --match are watched below the folders of --watch, without tests
+(*_test.go), hidden files, and the folders bin, build, dist, node_modules, testdata and
+vendor. Files of --crds and -f are watched, too: when one changes, all of them are
+applied again to the state from before they were first applied. With --keep the
+objects stay, and changed files are applied on top of them.
+
+A build error, or an operator that exits, is reported in one line; dev then waits for
+the next change. While the last run is stopped and the state restored, a command "go
+run" is already compiled. An operator gets SIGTERM, with all processes of its group,
+and SIGKILL 10s later. A second Ctrl-C kills it at once.
+
+Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended dev;
+2, 125, 126 and 127 as those of "run". The operator's own exit codes have no effect.`,
+		Example: `  ctrlplane dev --crds config/crd/bases -- go run .
+  ctrlplane dev --crds config/crd -f config/samples -- go run ./cmd --metrics-bind-address=0
+  ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .
+  ctrlplane dev --keep --name shop -- make run
+  ctrlplane dev --with http://localhost:8080/metrics -- go run .`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf(`missing command: use "%s -- COMMAND [ARG…]", such as "-- go run ."`, cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !t.named() && !cmd.Flags().Changed("ephemeral") {
+				d.up.ephemeral = true
+			}
+			code, err := d.run(cmd.Context(), args)
+			if code != 0 || err != nil {
+				return &exitError{err, code}
+			}
+			return nil
+		},
+	}
+	d.addFlags(cmd)
+	// It fails only for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("ui", cobra.FixedCompletions([]string{"auto", "plain", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// defaultMatch are the names of files that an operator is usually made of.
+var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml"}
+
+func (d *devCommand) addFlags(cmd *cobra.Command) {
+	d.up.addFlags(cmd)
+	f := cmd.Flags()
+	f.SetInterspersed(false) // flags after the command belong to the command
+	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
+	f.StringSliceVar(&d.plane.crds, "crds", nil, "files or folders whose CustomResourceDefinitions to apply first (repeatable)")
+	f.StringSliceVar(&d.watch, "watch", []string{"."}, "folders or files with the sources of the operator (repeatable)")
+	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
+	f.BoolVar(&d.plane.keep, "keep", false, "keep all objects when the operator is restarted")
+	f.StringVar(&d.up.ui, "ui", "auto", "what to show: auto, plain or none; none shows only what concerns the operator")
+	f.StringVar(&d.up.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
+}
+
+func (d *devCommand) validate() (viewMode, error) {
+	for _, pattern := range d.match {
+		if _, err := filepath.Match(pattern, ""); err != nil {
+			return "", usage.Errorf("--match: %q is not a pattern of file names: use one such as *.go", pattern)
+		}
+	}
+	view, err := parseViewMode(d.up.ui)
+	if err != nil || view == viewJSON {
+		return "", usage.Errorf("--ui: unknown mode %q: use auto, plain or none", d.up.ui)
+	}
+	for _, path := range d.watch {
+		if _, err := os.Stat(path); err != nil {
+			return "", usage.Errorf("--watch: cannot watch %s: %w", path, withoutPath(err))
+		}
+	}
+	s := &d.up.server
+	d.plane.server, d.plane.files, s.Manifests = s, s.Manifests, nil // applied and restored by us
+	if _, err := d.plane.load(); err != nil {
+		return "", err
+	}
+	return view, d.up.prepareServer()
+}
+
+// withoutPath removes the path from an error of a file.
+func withoutPath(err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return cause.Err
+	}
+	return err
+}
+
+// run returns the exit code, and the error that explains it.
+func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
+	view, err := d.validate()
+	if err != nil {
+		return exitFailure, err
+	}
+	if _, err := lookPath(args[0]); err != nil {
+		err = newStartError(args[0], err)
+		return startExitCode(err), err
+	}
+	if d.watcher, err = filewatch.New(filewatch.Config{Roots: d.watchRoots()}); err != nil {
+		return exitFailure, err
+	}
+	signals := listenForDevSignals()
+	ctx, cancel := context.WithCancelCause(ctx)
+	d.output = newDevOutput(view, func(err error) { cancel(fmt.Errorf("cannot write the output: %w", err)) })
+	d.program = devProgram{args: args, server: &d.up.server, output: d.output, killNow: signals.killNow}
+	err = d.serve(ctx, view)
+	if lost := context.Cause(ctx); err == nil && lost != nil && !errors.Is(lost, context.Canceled) {
+		err = lost
+	}
+	cancel(nil)
+	err = errors.Join(err, d.watcher.Close())
+	sig := signals.stop()
+	switch {
+	case sig != nil:
+		return signalExitCode(sig), withoutCancel(err)
+	case err != nil:
+		return exitFailure, err
+	}
+	return 0, nil
+}
+
+// withoutCancel drops an error that only says that the context has ended.
+func withoutCancel(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// serve shows the control plane, with the loop beside it.
+func (d *devCommand) serve(ctx context.Context, view viewMode) error {
+	v, closeDisplay := d.up.newSession(view)
+	defer closeDisplay()
+	v.operator = d.output
+	v.kubernetesExited = func() {
+		d.program.killLast()
+		exit(exitFailure)
+	}
+	v.ready = func() error { return d.plane.begin(ctx) }
+	v.beside = d.startLoop
+	if d.up.showsTimings {
+		v.ready = func() error { return errors.Join(d.plane.begin(ctx), d.up.showTimings(ctx, v)) }
+	}
+	return d.up.serve(ctx, v)
+}
+
+// startLoop starts the loop; wait returns when it has ended, after ctx.
+func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
+	loop := devloop.Loop{
+		Start:   d.program.start,
+		Prepare: d.plane.prepare,
+		Changes: d.watcher.Changes(),
+		Report:  d.report,
+	}
+	var running sync.WaitGroup
+	running.Go(func() { loop.Run(ctx) })
+	running.Go(func() {
+		select {
+		case err := <-d.watcher.Errors():
+			d.output.warn(err.Error())
+		case <-ctx.Done():
+		}
+	})
+	return running.Wait
+}
+
+// watchRoots are the sources and the manifests.
+func (d *devCommand) watchRoots() []filewatch.Root {
+	var roots []filewatch.Root
+	for _, path := range d.watch {
+		roots = append(roots, filewatch.Root{Path: path, Accept: d.isSource})
+	}
+	for _, path := range slices.Concat(d.plane.crds, d.plane.files) {
+		roots = append(roots, filewatch.Root{Path: path, Accept: isManifest})
+	}
+	return roots
+}
+
+func (d *devCommand) isSource(name string) bool {
+	return !strings.HasSuffix(name, "_test.go") && slices.ContainsFunc(d.match, func(pattern string) bool {
+		ok, err := filepath.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+// devSignals are the signals that end dev.
+type devSignals struct {
+	signalChannel
+	killNow chan struct{} // closed by the second signal
+	ended   chan struct{}
+	done    chan struct{}
+	first   os.Signal // final once done is closed
+}
+
+// listenForDevSignals keeps signals from ending the process: the first one ends the context
+// of main, the second one kills the operator, and the third one ends the process. A closed
+// output is no signal but an error, so that nothing is left behind.
+func listenForDevSignals() *devSignals {
+	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
+	closedOutput := make(chan os.Signal, 1)
+	signal.Notify(closedOutput, syscall.SIGPIPE)
+	go func() {
+		defer close(s.done)
+		defer signal.Stop(closedOutput)
+		for n := 0; ; {
+			select {
+			case sig := <-s.ch:
+				switch n++; n {
+				case 1:
+					s.first = sig
+				case 2:
+					close(s.killNow)
+				default:
+					exit(signalExitCode(sig))
+				}
+			case <-s.ended:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// stop gives the signals their default effect again, and returns the first one; nil = none.
+func (s *devSignals) stop() os.Signal {
+	s.signalChannel.stop()
+	close(s.ended)
+	<-s.done
+	return s.first
+}

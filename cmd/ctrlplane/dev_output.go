@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/devloop"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui/live"
+)
+
+const (
+	devOutputLines = 5000    // kept for the live view
+	devLineBytes   = 4 << 10 // of a line in the live view
+	devTailLines   = 200     // of a run, to say why it has failed
+)
+
+// devOutput is the output of the operator, and what dev says about it: for the live view,
+// or as lines on stdout.
+type devOutput struct {
+	operator *linePrefixer
+	plain    *linePrefixer // messages of dev; nil if the live view shows them
+	failed   func(error)   // called when stdout cannot be written
+
+	mu      sync.Mutex
+	lines   []live.OutputLine
+	last    uint64 // number of the last of lines, from 1
+	tail    []string
+	state   string
+	running time.Time // since when; zero = not running
+	bad     bool
+}
+
+func newDevOutput(view viewMode, failed func(error)) *devOutput {
+	o := &devOutput{failed: failed}
+	o.operator = &linePrefixer{out: o}
+	if view != viewLive {
+		o.operator.prefix = "[operator] "
+		o.plain = newLinePrefixer(devStdout{o}, "dev")
+	}
+	return o
+}
+
+// Write receives whole lines of the operator, with their prefix.
+func (o *devOutput) Write(lines []byte) (int, error) {
+	o.mu.Lock()
+	for line := range bytes.Lines(lines) {
+		text := strings.TrimRight(strings.TrimPrefix(string(line), o.operator.prefix), "\r\n")
+		o.tail = append(o.tail, text)
+		o.add(live.OutputLine{Time: time.Now(), Text: text})
+	}
+	o.tail = o.tail[max(0, len(o.tail)-devTailLines):]
+	o.mu.Unlock()
+	if o.plain == nil {
+		return len(lines), nil
+	}
+	return devStdout{o}.Write(lines)
+}
+
+// devStdout is stdout. Its loss ends dev: the operator would run unseen.
+type devStdout struct{ o *devOutput }
+
+func (s devStdout) Write(data []byte) (int, error) {
+	n, err := os.Stdout.Write(data)
+	if err != nil {
+		s.o.failed(err)
+	}
+	return n, err
+}
+
+// add keeps a line for the live view.
+func (o *devOutput) add(l live.OutputLine) {
+	if o.plain != nil {
+		return
+	}
+	if len(l.Text) > devLineBytes {
+		l.Text = l.Text[:devLineBytes] + "…"
+	}
+	o.last++
+	o.lines = append(o.lines, l)
+	if len(o.lines) >= 2*devOutputLines {
+		o.lines = append([]live.OutputLine(nil), o.lines[len(o.lines)-devOutputLines:]...)
+	}
+}
+
+// flush completes a last line without an end.
+func (o *devOutput) flush() { o.operator.flush() }
+
+// newRun begins a run; tail returns its last lines.
+func (o *devOutput) newRun() (tail func() []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = nil
+	return func() []string {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return append([]string(nil), o.tail...)
+	}
+}
+
+// say shows a message of dev.
+func (o *devOutput) say(text string, bad bool) {
+	text = words.OneLine(text)
+	o.mu.Lock()
+	o.add(live.OutputLine{Time: time.Now(), Text: text, Own: true, Bad: bad})
+	o.mu.Unlock()
+	if o.plain != nil {
+		_, _ = io.WriteString(o.plain, text+"\n") // devStdout reports the error
+	}
+}
+
+func (o *devOutput) warn(msg string) { o.say("warning: "+msg, true) }
+
+// setState sets what the live view says about the operator.
+func (o *devOutput) setState(state string, running, bad bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.state, o.running, o.bad = state, time.Time{}, bad
+	if running {
+		o.running = time.Now()
+	}
+}
+
+// Lines implements live.Output.
+func (o *devOutput) Lines(after uint64) (lines []live.OutputLine, last uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := min(o.last-min(after, o.last), uint64(len(o.lines)), devOutputLines)
+	return append(lines, o.lines[uint64(len(o.lines))-n:]...), o.last
+}
+
+// State implements live.Output.
+func (o *devOutput) State() (text string, bad bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.running.IsZero() {
+		return fmt.Sprintf("%s for %s", o.state, time.Since(o.running).Round(time.Second)), false
+	}
+	return o.state, o.bad
+}
+
+// report shows a step of the loop.
+func (d *devCommand) report(e devloop.Event) {
+	o := d.output
+	switch e.Step {
+	case devloop.Changed:
+		o.say(fmt.Sprintf("%s changed: restarting the operator", nameFiles(e.Files)), false)
+		o.setState("restarting", false, false)
+	case devloop.Prepared:
+		if e.Run > 1 {
+			o.say(fmt.Sprintf("%s after %s", d.plane.describePrepared(), formatDuration(e.Took)), false)
+		}
+		if execFlagIndex(d.program.args) > 0 {
+			o.setState("compiling", false, false)
+		}
+	case devloop.Began:
+		text := fmt.Sprintf("operator started (run %d)", e.Run)
+		if e.Run > 1 {
+			text += fmt.Sprintf(", %s after the change", formatDuration(e.Took))
+		}
+		o.say(text, false)
+		o.setState(fmt.Sprintf("run %d, running", e.Run), true, false)
+	case devloop.Exited:
+		o.say(fmt.Sprintf("%s (after %s); waiting for a change", e.Text, formatDuration(e.Took)), true)
+		o.setState("exited; waiting for a change", false, true)
+	case devloop.Failed:
+		o.say(e.Text+"; waiting for a change", true)
+		o.setState("not started; waiting for a change", false, true)
+	}
+}
+
+func (p *devPlane) describePrepared() string {
+	if p.keep {
+		return "operator stopped"
+	}
+	return "operator stopped and state restored"
+}
+
+// nameFiles names the first of some files, as short as possible.
+func nameFiles(paths []string) string {
+	name := paths[0]
+	if wd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(rel, "..") {
+			name = rel
+		}
+	}
+	if n := len(paths) - 1; n > 0 {
+		return fmt.Sprintf("%s and %s", name, words.Count(n, "more file"))
+	}
+	return name
+}
+
+// events is where lines about the control plane go; nil with the live view.
+func (o *devOutput) events() io.Writer {
+	if o.plain == nil {
+		return nil
+	}
+	return newLinePrefixer(devStdout{o}, "plane")
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
+)
+
+// devPlane brings a control plane to the state in which a run of the operator begins.
+type devPlane struct {
+	server      *ctrlplane.Server
+	crds, files []string // of manifests
+	keep        bool     // never restore
+
+	bare []byte // snapshot from before the manifests
+	base []byte // snapshot in which a run begins
+
+	leases devLeases
+}
+
+// load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
+// files.
+func (p *devPlane) load() (objs []manifests.Object, err error) {
+	if len(p.crds) > 0 {
+		if objs, err = manifests.Load(p.crds); err != nil {
+			return nil, fmt.Errorf("--crds: %w", err)
+		}
+		objs = slices.DeleteFunc(objs, func(o manifests.Object) bool { return o.GetKind() != "CustomResourceDefinition" })
+		if len(objs) == 0 {
+			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
+		}
+	}
+	if len(p.files) == 0 {
+		return objs, nil
+	}
+	more, err := manifests.Load(p.files)
+	return append(objs, more...), err
+}
+
+// begin applies the manifests for the first time.
+func (p *devPlane) begin(ctx context.Context) (err error) {
+	if p.bare, err = p.server.SaveSnapshot(ctx); err != nil {
+		return err
+	}
+	objs, err := p.load()
+	if err != nil {
+		return err
+	}
+	if err := p.apply(ctx, objs); err != nil {
+		return err
+	}
+	if p.leases.client, err = coordinationclient.NewForConfig(p.server.RESTConfig()); err != nil {
+		return err
+	}
+	return p.leases.begin(ctx)
+}
+
+// apply applies the manifests, and notes the state as the one in which runs begin.
+func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err error) {
+	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
+		return err
+	}
+	p.base, err = p.server.SaveSnapshot(ctx)
+	return err
+}
+
+// prepare restores the state in which a run begins. If manifests have changed, they are
+// applied to the state from before them, so that nothing of the earlier ones remains.
+func (p *devPlane) prepare(ctx context.Context, changed []string) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := p.leases.deleteNew(ctx); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(changed, p.isManifestPath) {
+		if p.keep {
+			return nil
+		}
+		_, err := p.server.RestoreSnapshot(ctx, p.base)
+		return err
+	}
+	objs, err := p.load()
+	if err != nil {
+		return err
+	}
+	if !p.keep {
+		if _, err := p.server.RestoreSnapshot(ctx, p.bare); err != nil {
+			return err
+		}
+	}
+	return p.apply(ctx, objs)
+}
+
+// isManifestPath reports whether a path is one of a manifest, or of a folder with some.
+func (p *devPlane) isManifestPath(path string) bool {
+	return slices.ContainsFunc(slices.Concat(p.crds, p.files), func(root string) bool {
+		root, err := filepath.Abs(root)
+		return err == nil && (isBelow(path, root) || isBelow(root, path))
+	})
+}
+
+// isBelow reports whether a path is a folder or something in it.
+func isBelow(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

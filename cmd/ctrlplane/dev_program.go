@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/devloop"
+)
+
+const groupPollInterval = 20 * time.Millisecond // of a group that is about to end
+
+// devProgram is the operator.
+type devProgram struct {
+	args    []string
+	server  *ctrlplane.Server
+	output  *devOutput
+	killNow <-chan struct{} // closed when the user does not want to wait for its end
+
+	mu   sync.Mutex
+	last *devProcess
+}
+
+// start starts a run: it compiles the program of a command "go run", and holds it then;
+// other commands start when the run begins.
+func (p *devProgram) start() (devloop.Process, error) {
+	p.output.flush()
+	c, err := p.newProcess(p.args)
+	if err != nil {
+		return nil, err
+	}
+	at := execFlagIndex(p.args)
+	var gate *runGate
+	if at >= 0 {
+		gate, err = newRunGate(p.server.DataDir(), c.ready)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if gate == nil { // it needs no build, or the platform has no gates
+		close(c.ready)
+		return c, nil
+	}
+	c.gate = gate
+	c.command.cmd.Args = slices.Insert(slices.Clone(p.args), at, "-exec="+gate.execFlag())
+	if err := c.startCommand(); err != nil {
+		return nil, errors.Join(err, gate.close())
+	}
+	return c, nil
+}
+
+// execFlagIndex is where the arguments of a command "go run" may have a flag -exec; -1 for
+// other commands, and if they have it.
+func execFlagIndex(args []string) int {
+	if len(args) < 3 || strings.TrimSuffix(filepath.Base(args[0]), ".exe") != "go" || args[1] != "run" {
+		return -1
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimPrefix(a, "-"), "-exec") }) {
+		return -1
+	}
+	switch dir := strings.TrimPrefix(args[2], "-"); { // -C has to be the first flag
+	case dir == "-C":
+		return min(4, len(args))
+	case strings.HasPrefix(dir, "-C="):
+		return 3
+	}
+	return 2
+}
+
+// newProcess returns a process that is not started, with a group of its own, so that all
+// of it can be stopped. Ctrl-C reaches only ctrlplane, which stops it then.
+func (p *devProgram) newProcess(args []string) (*devProcess, error) {
+	command, err := newCommandProcess(args, func(to *os.File, _ bool) io.Writer { return to })
+	if err != nil {
+		return nil, err
+	}
+	command.ownGroup = true
+	command.cmd.Stdin, command.cmd.WaitDelay = nil, leftoverOutputDelay
+	command.cmd.Stdout, command.cmd.Stderr = p.output.operator, p.output.operator
+	c := &devProcess{program: p, command: command, ready: make(chan struct{}), tail: p.output.newRun()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = c
+	return c, nil
+}
+
+// killLast kills the operator at once.
+func (p *devProgram) killLast() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last != nil {
+		p.last.command.killGroup()
+	}
+}
+
+// devProcess is a run of the operator.
+type devProcess struct {
+	program *devProgram
+	command *commandProcess
+	gate    *runGate // holds the operator before it begins; nil = it is not started
+	ready   chan struct{}
+	tail    func() []string // its last lines
+	begun   bool
+	stop    sync.Once
+}
+
+// Ready implements devloop.Process.
+func (c *devProcess) Ready() <-chan struct{} { return c.ready }
+
+// Begin implements devloop.Process.
+func (c *devProcess) Begin() error {
+	c.begun = true
+	if c.gate == nil {
+		return c.startCommand()
+	}
+	return c.gate.open()
+}
+
+func (c *devProcess) startCommand() error {
+	s := c.program.server
+	return c.command.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL())
+}
+
+// Exited implements devloop.Process.
+func (c *devProcess) Exited() <-chan struct{} { return c.command.exited }
+
+// Outcome says how the operator has ended.
+func (c *devProcess) Outcome() string {
+	c.program.output.flush()
+	code, err := c.command.exitCode()
+	switch {
+	case err != nil:
+		return err.Error()
+	case !c.begun:
+		return describeFailure("the build failed", c.tail())
+	case code == 0:
+		return "the operator exited with code 0"
+	case code > exitSignal:
+		return describeFailure(fmt.Sprintf("the operator was ended by signal %d", code-exitSignal), c.tail())
+	}
+	return describeFailure(fmt.Sprintf("the operator exited with code %d", code), c.tail())
+}
+
+// describeFailure adds what the output says about the cause.
+func describeFailure(what string, output []string) string {
+	if why := devloop.TellingLine(output); why != "" {
+		return what + ": " + why
+	}
+	return what
+}
+
+// Stop ends all processes of the group, by force if they take too long.
+func (c *devProcess) Stop() { c.stop.Do(c.stopGroup) }
+
+func (c *devProcess) stopGroup() {
+	asked := map[int]bool{}
+	tick := time.NewTicker(groupPollInterval)
+	defer tick.Stop()
+	killNow, grace := c.program.killNow, time.After(killGrace)
+	for c.command.groupRuns() {
+		c.command.terminateGroup(asked)
+		select {
+		case <-tick.C:
+			continue
+		case <-killNow:
+			killNow = nil
+		case <-grace:
+		}
+		c.command.killGroup()
+	}
+	if c.gate != nil || c.begun {
+		<-c.command.exited
+	}
+	if c.gate != nil {
+		_ = c.gate.close() // the data folder of an ephemeral control plane is removed anyway
+	}
+}

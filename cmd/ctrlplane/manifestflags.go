@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/manifests/kustomize"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+)
+
+// manifestFlags are the flags that name objects: -f, -R and -k.
+type manifestFlags struct {
+	files     []string
+	recursive bool
+	kustomize []string
+}
+
+// addFlags adds the flags; -f has different long names. use says what the objects are for.
+func (m *manifestFlags) addFlags(f *pflag.FlagSet, long, use string) {
+	f.StringArrayVarP(&m.files, long, "f", nil, "file or folder with objects "+use+"; - is stdin (repeatable)")
+	f.BoolVarP(&m.recursive, "recursive", "R", false, "with -f, read subfolders, too")
+	f.StringArrayVarP(&m.kustomize, "kustomize", "k", nil, "folder with a kustomization of objects "+use+" (repeatable)")
+}
+
+func (m *manifestFlags) given() bool { return len(m.files)+len(m.kustomize) > 0 }
+
+func (m *manifestFlags) readsStdin() bool { return slices.Contains(m.files, manifests.Stdin) }
+
+func (m *manifestFlags) validate() error {
+	if m.recursive && len(m.files) == 0 {
+		return usage.Errorf("-R needs -f: add it, or leave -R out")
+	}
+	if first := slices.Index(m.files, manifests.Stdin); first >= 0 && slices.Contains(m.files[first+1:], manifests.Stdin) {
+		return usage.Errorf("-f -: stdin can be read only once: leave out the second one")
+	}
+	return nil
+}
+
+// resolve returns the files, and what is not a file: stdin and kustomizations.
+func (m *manifestFlags) resolve() (paths []string, texts []manifests.Text, err error) {
+	for _, path := range m.files {
+		if path != manifests.Stdin {
+			paths = append(paths, path)
+			continue
+		}
+		text, err := manifests.ReadText("standard input", os.Stdin)
+		if err != nil {
+			return nil, nil, err
+		}
+		texts = append(texts, text)
+	}
+	if m.recursive {
+		if paths, err = manifests.ListRecursively(paths); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, dir := range m.kustomize {
+		text, err := kustomize.Build(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		texts = append(texts, text)
+	}
+	return paths, texts, nil
+}
+
+// loadManifests reads the objects of files and texts.
+func loadManifests(paths []string, texts []manifests.Text) (all []manifests.Object, err error) {
+	if len(paths) > 0 {
+		if all, err = manifests.Load(paths); err != nil {
+			return nil, err
+		}
+	}
+	more, err := manifests.LoadTexts(texts)
+	return append(all, more...), err
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/report"
+)
+
+// runAssertions are what a run asserts about the control plane at its end.
+type runAssertions struct {
+	healthy                bool
+	conflicts, failedSyncs []string // as given
+	rules                  assert.Rules
+}
+
+func (a *runAssertions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&a.healthy, "healthy", false, "fail if an object is not healthy at the end, as in junit.xml; usually with --settle")
+	f.StringArrayVar(&a.conflicts, "max-conflicts", nil, "fail if more writes met a conflict: N for all controllers together, or NAME=N for a controller or client (repeatable)")
+	f.StringArrayVar(&a.failedSyncs, "max-failed-syncs", nil, "fail if more syncs failed: N for all controllers together, or NAME=N for a controller (repeatable)")
+	f.BoolVar(&a.rules.NoHotLoop, "no-hot-loop", false, "fail if a key is synced, or an object written, again and again as an effect of itself")
+}
+
+// validate reads the values of the flags.
+func (a *runAssertions) validate(records int) error {
+	for _, set := range []struct {
+		flag   string
+		values []string
+		limits *[]assert.Limit
+	}{{assert.MaxConflicts, a.conflicts, &a.rules.Conflicts}, {assert.MaxFailedSyncs, a.failedSyncs, &a.rules.FailedSyncs}} {
+		*set.limits = nil
+		for _, text := range set.values {
+			limit, err := assert.ParseLimit(text)
+			if err != nil {
+				return usage.Errorf("%s: %v", set.flag, err)
+			}
+			*set.limits = append(*set.limits, limit)
+		}
+	}
+	if !a.rules.Empty() && records < 0 {
+		return usage.Errorf("assertions about controllers need observation, which --observe-records %d turns off: use one of them", records)
+	}
+	return nil
+}
+
+// hotLoopWatch is how long --no-hot-loop watches a control plane that does not settle.
+const hotLoopWatch = 3 * time.Second
+
+// watchForLoops waits until the control plane has settled, or long enough for a loop to
+// show. It returns the hot loops that it found.
+func watchForLoops(ctx context.Context, src observe.Source) (assert.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, hotLoopWatch)
+	defer cancel()
+	err := settled.Wait(ctx, src, settleHorizon, nil)
+	if _, busy := errors.AsType[*settled.BusyError](err); err != nil && !busy {
+		return assert.Result{}, err
+	}
+	return checkLoops(context.WithoutCancel(ctx), src)
+}
+
+func checkLoops(ctx context.Context, src observe.Source) (assert.Result, error) {
+	page, err := src.Records(ctx, observe.Query{})
+	if err != nil {
+		return assert.Result{}, err
+	}
+	return assert.Check(assert.Rules{NoHotLoop: true}, observe.Snapshot{}, page.Records)[0], nil
+}
+
+// check checks the assertions about controllers.
+func (a *runAssertions) check(ctx context.Context, src observe.Source) ([]assert.Result, error) {
+	now, err := src.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := src.Records(ctx, observe.Query{})
+	if err != nil {
+		return nil, err
+	}
+	return assert.Check(a.rules, now, page.Records), nil
+}
+
+// healthFailure returns why --healthy does not hold; empty if it does or was not given.
+func (a *runAssertions) healthFailure(s *report.State) string {
+	bad, of := s.NotHealthy()
+	switch {
+	case !a.healthy:
+		return ""
+	case len(bad) > 0:
+		return fmt.Sprintf("--healthy: %s", notHealthy(len(bad), of))
+	case s.Incomplete() != nil:
+		return "--healthy: " + s.Incomplete().Error()
+	}
+	return ""
+}
+
+func notHealthy(n, of int) string {
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s not healthy", n, words.Count(of, "object"), verb)
+}
+
+// needsState reports whether the objects are read at the end of a run.
+func (r *runCommand) needsState() bool {
+	return r.report.report != nil || r.settle || r.assertions.healthy
+}
+
+// judge reads the state at the end of a run and checks what is asserted about it. An
+// assertion that does not hold gives an exit code only to a run that succeeded.
+func (r *runCommand) judge(code int, err error) (int, error) {
+	if !r.needsState() && r.assertions.rules.Empty() {
+		return code, err
+	}
+	r.report.beginStage("report")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
+	defer cancel()
+	var failures []string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		failures = slices.Concat(r.judgeObjects(ctx), r.judgeControllers(ctx))
+	}()
+	select {
+	case <-done:
+	case <-r.signals.ch:
+	case <-r.up.server.Done():
+	}
+	cancel()
+	<-done
+	if len(failures) == 0 {
+		return code, err
+	}
+	failure := errors.New(strings.Join(failures, "; "))
+	if code == 0 && err == nil {
+		return exitAssertion, failure
+	}
+	printError(failure) // the exit code is that of the command
+	return code, err
+}
+
+// judgeObjects reads the objects, for the report as well, and returns why an assertion
+// about them does not hold.
+func (r *runCommand) judgeObjects(ctx context.Context) []string {
+	if !r.needsState() {
+		return nil
+	}
+	state := report.ReadState(ctx, r.up.server.RESTConfig(), r.applied)
+	if r.report.report != nil {
+		r.report.report.SetState(ctx, state)
+	}
+	if !r.settle && !r.assertions.healthy {
+		return nil
+	}
+	r.report.setState(state)
+	bad, _ := state.NotHealthy()
+	for _, line := range bad {
+		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", line)
+	}
+	if failure := r.assertions.healthFailure(state); failure != "" {
+		return []string{failure}
+	}
+	return nil
+}
+
+// judgeControllers returns why assertions about controllers do not hold, and prints the
+// evidence.
+func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
+	if r.assertions.rules.Empty() {
+		return nil
+	}
+	results, err := r.assertions.check(ctx, r.up.server.Observer())
+	if err != nil {
+		return []string{"cannot check the assertions: " + err.Error()}
+	}
+	r.report.setAssertions(results)
+	for _, result := range results {
+		if result.Failure == "" {
+			continue
+		}
+		failures = append(failures, result.Rule+": "+result.Failure)
+		if len(result.Evidence) > 0 {
+			fmt.Fprintf(stderr, "ctrlplane: evidence for %s:\n", words.OneLine(result.Rule))
+		}
+		for _, line := range result.Evidence {
+			fmt.Fprintf(stderr, "  %s\n", words.OneLine(line))
+		}
+	}
+	return failures
+}
+
+// loadApplied reads the manifests that the control plane starts with: their objects are
+// judged at the end.
+func (r *runCommand) loadApplied() (err error) {
+	s := &r.up.server
+	if s.Manifests, s.ManifestTexts, err = r.up.manifests.resolve(); err != nil {
+		return err
+	}
+	if r.report.dir != "" || r.settle || r.assertions.healthy {
+		r.applied, err = loadManifests(s.Manifests, s.ManifestTexts)
+	}
+	return err
+}
+
+// finish writes the report and, if there is more to say than the command itself did,
+// prints one line about the run.
+func (r *runCommand) finish(code int, err error) (int, error) {
+	code, err = r.report.write(code, err)
+	if r.needsState() || !r.assertions.rules.Empty() {
+		r.report.printEnd(stderr, code, err, r.settle)
+	}
+	return code, err
+}

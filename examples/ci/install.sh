@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Installs a release of ctrlplane: downloads the archive for this machine, verifies its
+# checksum, and unpacks it.
+#
+#   install.sh [FOLDER]          install into FOLDER (default: ~/.local/bin)
+#   install.sh --resolve         only print the version and the name of the archive
+#
+# VERSION          a release such as v0.5.0 (default: the latest)
+# ARCHIVE_CACHE    folder that keeps the archive for the next time; it is verified again
+# RELEASES         where the releases are, if not at GitHub
+set -euo pipefail
+
+releases=${RELEASES:-https://github.com/ctrlplane/ctrlplane/releases}
+
+fail() {
+  echo "install.sh: $*" >&2
+  exit 1
+}
+
+fetch() { # URL FILE
+  curl -fsSL --retry 3 --connect-timeout 20 -o "$2" "$1" || fail "cannot download $1: check VERSION and the network"
+}
+
+# The latest release is where its page leads.
+latest_version() {
+  local url
+  url=$(curl -fsSL --retry 3 --connect-timeout 20 -o /dev/null -w '%{url_effective}' "$releases/latest") || fail "cannot find the latest release at $releases: set VERSION"
+  echo "${url##*/}"
+}
+
+archive_name() { # VERSION without v
+  local os arch suffix=tar.xz
+  case ${RUNNER_OS:-$(uname -s)} in
+  Linux) os=linux ;;
+  macOS | Darwin) os=darwin ;;
+  Windows | MINGW* | MSYS*) os=windows suffix=zip ;;
+  *) fail "no release for ${RUNNER_OS:-$(uname -s)}: build it with go install" ;;
+  esac
+  case ${RUNNER_ARCH:-$(uname -m)} in
+  X64 | x86_64 | amd64) arch=amd64 ;;
+  ARM64 | arm64 | aarch64) arch=arm64 ;;
+  *) fail "no release for ${RUNNER_ARCH:-$(uname -m)}: build it with go install" ;;
+  esac
+  echo "ctrlplane_$1_${os}_$arch.$suffix"
+}
+
+sha256() { # FILE
+  if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
+}
+
+# verify compares a file with its line in checksums.txt.
+verify() { # FILE CHECKSUMS
+  local name want got
+  name=$(basename "$1")
+  want=$(awk -v name="$name" '$2 == name || $2 == "*" name { print $1 }' "$2")
+  [ -n "$want" ] || fail "$name is not in checksums.txt of this release: nothing was installed"
+  got=$(sha256 "$1")
+  [ "$got" = "$want" ] || fail "$name has the checksum $got, checksums.txt says $want: nothing was installed"
+}
+
+unpack() { # ARCHIVE FOLDER
+  case $1 in
+  *.zip) unzip -q "$1" -d "$2" ;;
+  *) tar -xJf "$1" -C "$2" ;;
+  esac || fail "cannot unpack $1: install $(case $1 in *.zip) echo unzip ;; *) echo xz ;; esac)"
+}
+
+version=${VERSION:-latest}
+[ "$version" != latest ] || version=$(latest_version)
+case $version in v[0-9]*) ;; *) fail "VERSION: $version is not a version such as v0.5.0" ;; esac
+archive=$(archive_name "${version#v}")
+if [ "${1:-}" = --resolve ]; then
+  printf 'version=%s\narchive=%s\n' "$version" "$archive"
+  exit
+fi
+
+target=${1:-$HOME/.local/bin}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fetch "$releases/download/$version/checksums.txt" "$work/checksums.txt"
+if [ -n "${ARCHIVE_CACHE:-}" ] && [ -f "$ARCHIVE_CACHE/$archive" ]; then
+  cp "$ARCHIVE_CACHE/$archive" "$work/$archive"
+else
+  fetch "$releases/download/$version/$archive" "$work/$archive"
+fi
+verify "$work/$archive" "$work/checksums.txt"
+mkdir "$work/unpacked"
+unpack "$work/$archive" "$work/unpacked"
+program=$(find "$work/unpacked" -type f \( -name ctrlplane -o -name ctrlplane.exe \) | head -n 1)
+[ -n "$program" ] || fail "$archive does not contain ctrlplane"
+mkdir -p "$target"
+install -m 755 "$program" "$target/"
+if [ -n "${ARCHIVE_CACHE:-}" ]; then
+  mkdir -p "$ARCHIVE_CACHE"
+  cp "$work/$archive" "$ARCHIVE_CACHE/"
+fi
+[ -z "${GITHUB_PATH:-}" ] || echo "$target" >>"$GITHUB_PATH"
+echo "ctrlplane $version is in $target"

@@ -1,0 +1,146 @@
+// Package assert checks what controllers and clients did during a run against the limits
+// that a user has set: how many writes met a conflict, how many syncs failed, and whether
+// any work caused itself again and again.
+//
+// It judges by the counts of a snapshot, which are exact. The evidence comes from the
+// records, of which the oldest may have been dropped.
+package assert
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The names of the assertions, as flags of "ctrlplane run".
+const (
+	MaxConflicts   = "--max-conflicts"
+	MaxFailedSyncs = "--max-failed-syncs"
+	NoHotLoop      = "--no-hot-loop"
+)
+
+// Limit bounds a count.
+type Limit struct {
+	Of   string // a controller or client; empty for all controllers together
+	Most int64
+}
+
+// ParseLimit reads N or NAME=N.
+func ParseLimit(text string) (Limit, error) {
+	number, l := text, Limit{}
+	if i := strings.LastIndexByte(text, '='); i >= 0 {
+		l.Of, number = strings.TrimSpace(text[:i]), text[i+1:]
+		if l.Of == "" {
+			return l, fmt.Errorf("%q: missing name before =: write N or NAME=N", text)
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil || n < 0 {
+		return l, fmt.Errorf("%q: %q is not a number from 0 on: write N or NAME=N", text, number)
+	}
+	l.Most = n
+	return l, nil
+}
+
+func (l Limit) String() string {
+	if l.Of == "" {
+		return strconv.FormatInt(l.Most, 10)
+	}
+	return fmt.Sprintf("%s=%d", l.Of, l.Most)
+}
+
+// Rules are what is asserted. The zero value asserts nothing.
+type Rules struct {
+	Conflicts, FailedSyncs []Limit
+	NoHotLoop              bool
+}
+
+// Empty reports whether nothing is asserted.
+func (r *Rules) Empty() bool { return len(r.Conflicts)+len(r.FailedSyncs) == 0 && !r.NoHotLoop }
+
+// Result is the result of an assertion.
+type Result struct {
+	Rule     string   // the flag with its value
+	Failure  string   // why it does not hold, in one line; empty if it holds
+	Evidence []string // of a failure, one line each
+}
+
+// Check checks all assertions, in the order of the rules.
+func Check(r Rules, now observe.Snapshot, records []observe.Record) []Result {
+	var all []Result
+	for _, l := range r.Conflicts {
+		all = append(all, checkLimit(MaxConflicts, l, now, conflicts, records))
+	}
+	for _, l := range r.FailedSyncs {
+		all = append(all, checkLimit(MaxFailedSyncs, l, now, failedSyncs, records))
+	}
+	if r.NoHotLoop {
+		all = append(all, checkLoops(records))
+	}
+	return all
+}
+
+// counted is a number that can be limited.
+type counted struct {
+	noun         string
+	ofController func(*observe.Controller) int64
+	ofClient     func(*observe.Client) int64 // nil if unknown
+	evidence     func(observe.Record) (who, line string)
+}
+
+var (
+	conflicts = counted{
+		"conflict", func(c *observe.Controller) int64 { return c.Conflicts }, func(c *observe.Client) int64 { return c.Conflicts }, conflictLine,
+	}
+	failedSyncs = counted{"failed sync", func(c *observe.Controller) int64 { return c.Failures }, nil, failedSyncLine}
+)
+
+func checkLimit(flag string, l Limit, now observe.Snapshot, what counted, records []observe.Record) Result {
+	result := Result{Rule: flag + " " + l.String()}
+	names, n, err := what.count(l.Of, now)
+	switch {
+	case err != nil:
+		result.Failure = err.Error()
+	case n > l.Most:
+		result.Failure = fmt.Sprintf("%s of %s, at most %d allowed", words.Count(n, what.noun), describeWho(l.Of, names), l.Most)
+		result.Evidence = collectEvidence(records, names, what.evidence)
+	}
+	return result
+}
+
+// describeWho names those whose numbers were added.
+func describeWho(of string, names []string) string {
+	if of == "" {
+		return "all controllers"
+	}
+	return strings.Join(names, ", ")
+}
+
+// count adds the numbers of what a name stands for: a controller by its name, which may
+// lack "-controller", or an alias, a client by its name or by that of its program; all controllers for no name.
+func (w counted) count(of string, now observe.Snapshot) (names []string, total int64, err error) {
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		if of == "" || c.Name == of || c.Name == of+"-controller" || slices.Contains(c.Aliases, of) {
+			names, total = append(names, c.Name), total+max(w.ofController(c), 0)
+		}
+	}
+	for i := range now.Clients {
+		c := &now.Clients[i]
+		if program, _, _ := strings.Cut(c.Name, " ("); of == "" || c.Name != of && program != of {
+			continue
+		}
+		if w.ofClient == nil {
+			return nil, 0, fmt.Errorf("%s is a client: its syncs are not known, only those of controllers are", c.Name)
+		}
+		names, total = append(names, c.Name), total+w.ofClient(c)
+	}
+	if of != "" && names == nil {
+		return nil, 0, fmt.Errorf("unknown controller or client %q: correct the name, or check that the program connects", of)
+	}
+	return names, total, nil
+}

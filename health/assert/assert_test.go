@@ -1,0 +1,144 @@
+package assert
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func TestParseLimit(t *testing.T) {
+	for text, want := range map[string]Limit{
+		"0": {"", 0}, "12": {"", 12}, "deployment=0": {"deployment", 0}, "manager (system:admin)=3": {"manager (system:admin)", 3}, "a=b=1": {"a=b", 1},
+	} {
+		if got, err := ParseLimit(text); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		} else if got.String() != text {
+			t.Errorf("%s: printed as %s", text, got)
+		}
+	}
+	for _, text := range []string{"", "-1", "x", "=1", "deployment=", "deployment", "1.5", "deployment=-1"} {
+		if got, err := ParseLimit(text); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "NAME=N") {
+			t.Errorf("%q: got %+v, %v", text, got, err)
+		}
+	}
+}
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+
+func record(seq uint64, e observe.Event) observe.Record {
+	return observe.Record{Seq: seq, Time: start.Add(time.Duration(seq) * time.Millisecond), Event: e}
+}
+
+func testSnapshot() observe.Snapshot {
+	return observe.Snapshot{
+		Controllers: []observe.Controller{
+			{Name: "deployment-controller", Aliases: []string{"deployment"}, Conflicts: 2, Failures: 1},
+			{Name: "job-controller", Conflicts: 1},
+			{Name: "taint-eviction-controller", Conflicts: -1, Failures: -1},
+		},
+		Clients: []observe.Client{{Name: "manager (system:admin)", Conflicts: 4}, {Name: "manager (bob)", Conflicts: 1}},
+	}
+}
+
+func testRecords() []observe.Record {
+	web := observe.Object{Resource: "deployments", Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	return []observe.Record{
+		record(1, &observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Subresource: "status", Status: 409, Conflict: true}),
+		record(2, &observe.Called{Controller: "job-controller", Verb: "patch", Object: web, Status: 409, Conflict: true}),
+		record(3, &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "shop/web", Error: "no\nquota"}),
+		record(4, &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "shop/web"}),
+	}
+}
+
+func TestCheckLimits(t *testing.T) {
+	for _, test := range []struct {
+		rules Rules
+		want  Result
+	}{
+		{Rules{Conflicts: []Limit{{"", 3}}}, Result{Rule: "--max-conflicts 3"}},
+		{Rules{Conflicts: []Limit{{"", 2}}}, Result{
+			"--max-conflicts 2", "3 conflicts of all controllers, at most 2 allowed",
+			[]string{
+				"03:04:05.001  deployment-controller conflict when it tried to update Deployment shop/web status",
+				"03:04:05.002  job-controller conflict when it tried to patch Deployment shop/web",
+			},
+		}},
+		{Rules{Conflicts: []Limit{{"job", 0}}}, Result{
+			"--max-conflicts job=0", "1 conflict of job-controller, at most 0 allowed",
+			[]string{"03:04:05.002  job-controller conflict when it tried to patch Deployment shop/web"},
+		}},
+		{Rules{Conflicts: []Limit{{"job-controller", 1}}}, Result{Rule: "--max-conflicts job-controller=1"}},
+		{Rules{Conflicts: []Limit{{"manager", 5}}}, Result{Rule: "--max-conflicts manager=5"}},
+		{Rules{Conflicts: []Limit{{"manager (bob)", 0}}}, Result{Rule: "--max-conflicts manager (bob)=0", Failure: "1 conflict of manager (bob), at most 0 allowed"}},
+		{Rules{Conflicts: []Limit{{"deploymnt", 9}}}, Result{
+			Rule: "--max-conflicts deploymnt=9", Failure: `unknown controller or client "deploymnt": correct the name, or check that the program connects`,
+		}},
+		{Rules{FailedSyncs: []Limit{{"", 1}}}, Result{Rule: "--max-failed-syncs 1"}},
+		{Rules{FailedSyncs: []Limit{{"deployment", 0}}}, Result{
+			"--max-failed-syncs deployment=0", "1 failed sync of deployment-controller, at most 0 allowed",
+			[]string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
+		}},
+		{Rules{FailedSyncs: []Limit{{"manager", 0}}}, Result{
+			Rule: "--max-failed-syncs manager=0", Failure: "manager (system:admin) is a client: its syncs are not known, only those of controllers are",
+		}},
+		{Rules{NoHotLoop: true}, Result{Rule: "--no-hot-loop"}},
+	} {
+		got := Check(test.rules, testSnapshot(), testRecords())
+		if diff := cmp.Diff([]Result{test.want}, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.rules, diff)
+		}
+	}
+	if none := Check(Rules{}, testSnapshot(), testRecords()); none != nil {
+		t.Errorf("without rules: %+v", none)
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	var records []observe.Record
+	for i := range uint64(25) {
+		records = append(records, record(i+1, &observe.Synced{Controller: "a", Queue: "q", Error: "x"}))
+	}
+	lines := collectEvidence(records, []string{"a"}, failedSyncLine)
+	if len(lines) != maxEvidence+1 || lines[0] != "15 more before" || !strings.HasPrefix(lines[10], "03:04:05.025") {
+		t.Errorf("got %q", lines)
+	}
+}
+
+// loopRecords are a client's writes, each caused by the event of the one before.
+func loopRecords(rounds int, every time.Duration) []observe.Record {
+	cm := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: "default", Name: "c"}
+	var all []observe.Record
+	for i := range rounds {
+		seq, version := uint64(2*i+1), fmt.Sprint(10+i)
+		at := start.Add(time.Duration(i) * every)
+		all = append(all,
+			observe.Record{Seq: seq, Time: at, Event: &observe.Called{
+				Controller: "loop (me)", Client: &observe.Caller{User: "me"}, Verb: "patch", Object: cm, Status: 200, ResourceVersion: version, Cause: max(seq, 1) - 1,
+				Wrote: []observe.Written{{Resource: "configmaps", Namespace: "default", Name: "c", ResourceVersion: version}},
+			}},
+			observe.Record{Seq: seq + 1, Time: at.Add(time.Millisecond), Event: &observe.Delivered{Controller: "loop (me)", Change: observe.Updated, Object: cm, ResourceVersion: version}})
+	}
+	return all
+}
+
+func TestHotLoop(t *testing.T) {
+	got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, loopRecords(20, 50*time.Millisecond))[0]
+	if want := "loop (me): patch of ConfigMap default/c repeats itself: 20 rounds, one every 50ms"; got.Failure != want {
+		t.Errorf("got %q, want %q", got.Failure, want)
+	}
+	if text := strings.Join(got.Evidence, "\n"); !strings.Contains(text, "patched ConfigMap default/c") || !strings.Contains(text, "saw ConfigMap default/c updated") {
+		t.Errorf("evidence:\n%s", text)
+	}
+	for name, records := range map[string][]observe.Record{
+		"few rounds": loopRecords(hotRounds-1, time.Millisecond), "a poll": loopRecords(60, time.Second), "nothing": nil,
+	} {
+		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, records)[0]; got.Failure != "" {
+			t.Errorf("%s: %s", name, got.Failure)
+		}
+	}
+}

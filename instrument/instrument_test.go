@@ -1,0 +1,263 @@
+package instrument
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// addController adds a controller of ConfigMaps, except those with some names, to an
+// operator that is not started.
+func (o *operator) addController(do reconcile.Func, ignored ...string) {
+	o.Helper()
+	filter := predicate.NewPredicateFuncs(func(obj client.Object) bool { return !slices.Contains(ignored, obj.GetName()) })
+	if err := ctrl.NewControllerManagedBy(o.Manager).For(&corev1.ConfigMap{}, builder.WithPredicates(filter)).Complete(do); err != nil {
+		o.Fatal(err)
+	}
+}
+
+// A sync is reported with the event whose handler added its key, and its calls name it:
+// those of the manager's client, and those of others even without the context.
+func TestCauseAndCalls(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	o.addController(func(ctx context.Context, key ctrl.Request) (ctrl.Result, error) {
+		if key.Name != "shop" {
+			return ctrl.Result{}, nil
+		}
+		own, err := kubernetes.NewForConfig(o.GetConfig())
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		_, byOther := own.CoreV1().Secrets("ns").Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{})
+		return ctrl.Result{}, errors.Join(byOther, o.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}}))
+	}, "ignored")
+	o.start(1)
+	p.await("the operator is known", func() bool { return len(p.reports) > 0 })
+	awaitTrue(t, o.reporter().isOn)
+	old, shop := configMap("ignored", "2"), configMap("shop", "7")
+	now := metav1.Now()
+	shop.DeletionTimestamp = &now
+	o.informer.Add(old)
+	o.informer.Update(configMap("shop", "6"), shop)
+	var s *endedRecord
+	p.await("shop is synced", func() bool {
+		i := slices.IndexFunc(p.ended("configmap"), func(e *endedRecord) bool { return e.Key == "ns/shop" })
+		if i >= 0 {
+			s = p.ended("configmap")[i]
+		}
+		return i >= 0
+	})
+	e := p.event(s.Event)
+	if e == nil || e.Change != "updated" || e.Name != "shop" || e.ResourceVersion != "7" || e.Resource != "configmaps" || e.Kind != "ConfigMap" || !e.Deleting || !slices.Equal(e.Adds, []uint64{s.Add}) {
+		t.Errorf("the cause of %+v is %+v", s, e)
+	}
+	if s.Unsure || s.Sync != 0 || s.Requeued || s.Error != "" || s.Took <= 0 || s.Waited < 0 {
+		t.Errorf("%+v", s)
+	}
+	want := fmt.Sprintf("%s/configmap/%d", p.reports[0].Session, s.ID)
+	for _, path := range []string{"/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/secrets"} {
+		if got := p.syncs[path]; got != want {
+			t.Errorf("%s is of sync %q, want %q", path, got, want)
+		}
+	}
+	if i := slices.IndexFunc(p.records(), func(r record) bool { return r.Event != nil && r.Event.Name == "ignored" && len(r.Event.Adds) == 0 }); i < 0 {
+		t.Error("the event that a predicate ignores is not reported")
+	}
+	last := p.reports[len(p.reports)-1].Controllers
+	if len(last) != 1 || last[0].Name != "configmap" || last[0].Workers != 1 || last[0].Gets != 1 {
+		t.Errorf("the controllers are %+v", last)
+	}
+}
+
+// A key that a sync requeues is that sync's, with the time when it is due.
+func TestRequeue(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	var called atomic.Int64
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		switch called.Add(1) {
+		case 1:
+			return ctrl.Result{RequeueAfter: 20 * time.Millisecond}, nil
+		case 2:
+			return ctrl.Result{}, errors.New("no luck")
+		}
+		return ctrl.Result{}, nil
+	})
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("three syncs", func() bool { return len(p.ended("configmap")) >= 3 })
+	list := p.ended("configmap")
+	first, second, third := list[0], list[1], list[2]
+	if first.Event == 0 || first.Add != 1 || !first.Requeued || first.Due.Sub(first.Time) < 20*time.Millisecond {
+		t.Errorf("the first sync: %+v", first)
+	}
+	if second.Sync != first.ID || second.Add != 2 || second.Event != 0 || second.Error != "no luck" || !second.Requeued || second.Due.Before(second.Time) {
+		t.Errorf("the second sync: %+v", second)
+	}
+	if third.Sync != second.ID || third.Add != 3 || third.Error != "" || third.Requeued || third.Unsure || third.Time.Before(second.Due) {
+		t.Errorf("the third sync: %+v", third)
+	}
+}
+
+// Another server is asked once, and nothing is added to requests.
+func TestOtherServer(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusForbidden, http.StatusUnauthorized} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			p := startPlane(t, status)
+			o := newOperator(t, p.url)
+			r := o.reporter()
+			o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+				return ctrl.Result{}, o.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
+			})
+			o.start(1)
+			o.informer.Add(configMap("shop", "1"))
+			p.await("a write and a question", func() bool { _, wrote := p.syncs["/api/v1/namespaces/ns/configmaps"]; return wrote && p.asked > 0 })
+			o.informer.Add(configMap("late", "2"))
+			awaitTrue(t, r.isOff)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.asked != 1 || p.syncs["/api/v1/namespaces/ns/configmaps"] != "" {
+				t.Errorf("asked %d times, the write is of %q", p.asked, p.syncs)
+			}
+			if len(r.records) != 0 {
+				t.Errorf("%d records are kept", len(r.records))
+			}
+		})
+	}
+}
+
+// An operator whose control plane does not answer works, and what finds no room is counted.
+func TestUnavailable(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("reports", func() bool { return len(p.ended("configmap")) > 0 })
+	p.setStatus(http.StatusServiceUnavailable)
+	asked := func() int { p.mu.Lock(); defer p.mu.Unlock(); return p.asked }()
+	for range maxRecords + 10 {
+		o.informer.Add(configMap("shop", "2"))
+	}
+	p.await("a report fails", func() bool { return p.asked > asked })
+	r := o.reporter()
+	r.mu.Lock()
+	if n := len(r.records); n > maxRecords {
+		t.Errorf("%d records are kept", n)
+	}
+	r.mu.Unlock()
+	p.setStatus(http.StatusOK)
+	p.await("the drops are said", func() bool { return p.reports[len(p.reports)-1].Dropped > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	numbers := map[uint64]bool{}
+	for _, r := range p.reports {
+		if numbers[r.Number] {
+			t.Errorf("report %d was taken twice", r.Number)
+		}
+		numbers[r.Number] = true
+	}
+}
+
+// The last report says that the process ends.
+func TestEnd(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- o.Start(ctx) }()
+	p.await("reports", func() bool { return len(p.reports) > 0 })
+	awaitTrue(t, o.reporter().isOn)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reports[len(p.reports)-1].Ended {
+		t.Error("the last report does not say that it is the last")
+	}
+}
+
+// A controller with requests of its own type works, and the log says that it is not
+// reported.
+func TestOtherRequests(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	_, err := ctrlcontroller.NewTyped("strings", o.Manager, ctrlcontroller.TypedOptions[string]{
+		Reconciler: reconcile.TypedFunc[string](func(context.Context, string) (ctrl.Result, error) { return ctrl.Result{}, nil }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, "type of its own") {
+		t.Errorf("logged: %s", text)
+	}
+	o.start(0)
+	p.await("reports", func() bool { return len(p.reports) > 0 })
+}
+
+// The fields that are changed exist in this version of controller-runtime, and what else a
+// manager asks of a controller is passed on.
+func TestObservedRunnable(t *testing.T) {
+	o := newOperator(t, "http://localhost:1")
+	no := false
+	c, err := ctrlcontroller.NewUnmanaged("free", ctrlcontroller.Options{
+		Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }), NeedLeaderElection: &no, MaxConcurrentReconciles: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := o.reporter()
+	observed, err := observeController(r, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := observed.(*observedRunnable); got.NeedLeaderElection() || got.controller.name != "free" || got.controller.workers != 3 {
+		t.Errorf("%+v", got.controller)
+	}
+	if same, err := observeController(r, r); same != r || err != nil {
+		t.Errorf("a Runnable that is no controller: %v, %v", same, err)
+	}
+}
+
+func (o *operator) reporter() *reporter { return o.Manager.(*observedManager).reporter }
+
+// awaitTrue waits for what no request shows.
+func awaitTrue(t *testing.T, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); !is(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("waited 20 s")
+		}
+	}
+}
+
+func TestGoroutineID(t *testing.T) {
+	mine, other := goroutineID(), make(chan uint64)
+	go func() { other <- goroutineID() }()
+	if theirs := <-other; mine == 0 || theirs == 0 || mine == theirs || goroutineID() != mine {
+		t.Errorf("goroutines %d and %d", mine, theirs)
+	}
+}

@@ -1,0 +1,182 @@
+package instrument
+
+import (
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	// dueDoubt is how far from the time when a delayed key is due another add may be such
+	// that it is not certain which of the two queued the key.
+	dueDoubt = 10 * time.Millisecond
+	// maxWaiting is the number of waiting keys that a report names.
+	maxWaiting = 10
+)
+
+// keys follows the keys of one queue: which add queued each, and which sync took it.
+type keys struct {
+	mu      sync.Mutex
+	pending map[reconcile.Request]*pendingKey
+	running map[reconcile.Request]*syncRun
+
+	adds, gets, done, retries, syncs uint64
+}
+
+// pendingKey is a key that was added and not taken.
+type pendingKey struct {
+	number  uint64 // of the add; 0 while it is delayed
+	by      work   // what added it
+	added   time.Time
+	limited bool      // its delay is that of the rate limiter, which has not said it yet
+	due     time.Time // zero = at once
+	unsure  bool      // another add may have queued it
+}
+
+// syncRun is a sync.
+type syncRun struct {
+	controller *controller
+	id         uint64
+	key        reconcile.Request
+	began      time.Time
+	from       *pendingKey // nil if the add is unknown
+	err        string
+	leave      func()
+}
+
+func newKeys() *keys {
+	return &keys{pending: map[reconcile.Request]*pendingKey{}, running: map[reconcile.Request]*syncRun{}}
+}
+
+// isDelayed reports whether the key waits for its time.
+func (p *pendingKey) isDelayed(now time.Time) bool { return p.limited || p.due.After(now) }
+
+// add notes that a key is added: at once, after a delay, or after that of the rate limiter.
+func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited bool) {
+	now := time.Now()
+	added := &pendingKey{by: by, added: now, limited: limited}
+	if after > 0 {
+		added.due = now.Add(after)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if limited || after > 0 {
+		k.retries++
+	}
+	before := k.pending[key]
+	switch {
+	case before == nil:
+	case !before.isDelayed(now):
+		if !before.due.IsZero() && now.Sub(before.due) < dueDoubt {
+			before.unsure = true
+		}
+		return // it is queued already
+	case added.isDelayed(now) && !added.due.Before(before.due):
+		return // it is due earlier
+	case !before.due.IsZero() && before.due.Sub(now) < dueDoubt:
+		added.unsure = true
+	}
+	k.pending[key] = added
+	if !limited && after <= 0 {
+		k.count(added)
+	}
+	if e := by.event; e != nil && after > 0 {
+		e.later = append(e.later, added.due)
+	}
+}
+
+// count numbers the add of a key that is now queued.
+func (k *keys) count(p *pendingKey) {
+	k.adds++
+	p.number = k.adds
+	if e := p.by.event; e != nil {
+		e.adds = append(e.adds, p.number)
+	}
+}
+
+// limit notes the delay that the rate limiter has chosen for a key.
+func (k *keys) limit(key reconcile.Request, delay time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.pending[key]
+	if p == nil || !p.limited {
+		return
+	}
+	if p.limited = false; p.due.IsZero() || p.added.Add(delay).Before(p.due) {
+		p.due = p.added.Add(delay)
+	}
+}
+
+// take notes that a worker takes a key.
+func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.syncs++
+	k.gets++
+	s := &syncRun{controller: c, id: k.syncs, key: key, began: time.Now(), from: k.pending[key]}
+	delete(k.pending, key)
+	if s.from != nil && s.from.number == 0 {
+		k.adds++
+		s.from.number = k.adds
+	}
+	k.running[key] = s
+	return s
+}
+
+// end notes that a worker is done with a key. next is its next add, nil if there is none.
+func (k *keys) end(key reconcile.Request) (s *syncRun, next *pendingKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s = k.running[key]; s == nil {
+		return nil, nil
+	}
+	k.done++
+	delete(k.running, key)
+	if next = k.pending[key]; next != nil && next.by.sync != s {
+		next = nil
+	}
+	return s, next
+}
+
+func (k *keys) runningSync(key reconcile.Request) *syncRun {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.running[key]
+}
+
+// waited returns how long the key was queued when the sync began.
+func (s *syncRun) waited() time.Duration {
+	from := s.from.added
+	if s.from.due.After(from) {
+		from = s.from.due
+	}
+	return max(s.began.Sub(from), 0)
+}
+
+// addTo adds the numbers to a report.
+func (k *keys) addTo(r *controllerReport) {
+	now := time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.InFlight, r.Adds, r.Gets, r.Done, r.Retries = len(k.running), k.adds, k.gets, k.done, k.retries
+	for _, p := range k.pending {
+		switch {
+		case p.isDelayed(now):
+			r.Delayed++
+			if !p.due.IsZero() && (r.NextDue.IsZero() || p.due.Before(r.NextDue)) {
+				r.NextDue = p.due
+			}
+		case p.by.event != nil && len(r.Waiting) < maxWaiting:
+			r.Waiting = append(r.Waiting, p.by.event.id)
+		}
+	}
+}
+
+// requestKey returns NAMESPACE/NAME, or NAME for an object without a namespace.
+func requestKey(r reconcile.Request) string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Namespace + "/" + r.Name
+}

@@ -1,0 +1,275 @@
+package instrument
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// maxRecords is the number of records that are kept until they are sent.
+	maxRecords = 8192
+	// maxSent is the number of records in a report.
+	maxSent = 512
+	// gatherTime is how long records are gathered before they are sent.
+	gatherTime = 25 * time.Millisecond
+	// heartbeat is how often a report is sent without records.
+	heartbeat = 2 * time.Second
+	// sendTimeout is how long a report may take.
+	sendTimeout = 5 * time.Second
+	// closeTimeout is how long the last report may take.
+	closeTimeout = time.Second
+	// maxBackoff is how long to wait for a control plane that does not answer.
+	maxBackoff = 5 * time.Second
+)
+
+// The states of a reporter.
+const (
+	asking int32 = iota // whether the server is ctrlplane is not known yet: records are kept
+	on
+	off
+)
+
+// reporter sends what it is given to the control plane.
+type reporter struct {
+	url     string
+	client  *http.Client
+	log     logr.Logger
+	session string
+
+	goroutines goroutines
+	events     atomic.Uint64
+	state      atomic.Int32
+	wake       chan struct{} // receives when there is a record
+
+	mu          sync.Mutex
+	controllers []*controller
+	records     []*entry
+	dropped     uint64
+
+	// Of the goroutine that sends.
+	number uint64 // of the last report
+	unsent []byte // a report that was not answered
+}
+
+// entry is a record that was not sent. Of the end of a sync, what the rate limiter has
+// chosen is read when it is sent: it may choose later.
+type entry struct {
+	record
+	keys *keys
+	next *pendingKey
+}
+
+func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*reporter, error) {
+	base, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("address of the API server: %w", err)
+	}
+	return &reporter{
+		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1),
+	}, nil
+}
+
+func (r *reporter) isOff() bool { return r.state.Load() == off }
+func (r *reporter) isOn() bool  { return r.state.Load() == on }
+
+func (r *reporter) addController(c *controller) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.controllers = append(r.controllers, c)
+}
+
+// append keeps a record until it is sent. If there is no room it drops the oldest quarter.
+func (r *reporter) append(rec record) { r.appendEntry(&entry{record: rec}) }
+
+// appendEnd keeps the record of a sync that has ended. next is the add that repeats it.
+func (r *reporter) appendEnd(e *endedRecord, k *keys, next *pendingKey) {
+	r.appendEntry(&entry{record: record{Ended: e}, keys: k, next: next})
+}
+
+func (r *reporter) appendEntry(e *entry) {
+	if r.isOff() {
+		return
+	}
+	r.mu.Lock()
+	if len(r.records) >= maxRecords {
+		const quarter = maxRecords / 4
+		r.records = slices.Delete(r.records, 0, quarter)
+		r.dropped += quarter
+	}
+	r.records = append(r.records, e)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a process that waits for
+// the lease reports, too.
+func (r *reporter) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable. It never fails: the operator does not depend on it.
+func (r *reporter) Start(ctx context.Context) error {
+	for r.run(ctx) {
+		r.waitForRecords(ctx)
+	}
+	if r.isOn() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_ = r.send(ending, true) // the control plane notices the end by itself, later
+	}
+	r.turnOff()
+	return nil
+}
+
+// run sends a report, again and again until it is answered. It reports whether the server
+// is ctrlplane and ctx has not ended.
+func (r *reporter) run(ctx context.Context) bool {
+	for backoff := 100 * time.Millisecond; ctx.Err() == nil; backoff = min(2*backoff, maxBackoff) {
+		err := r.send(ctx, false)
+		if r.isOff() {
+			return false
+		}
+		if err == nil {
+			return true
+		}
+		r.log.V(1).Info("reports wait", "err", err)
+		sleep(ctx, backoff)
+	}
+	return false
+}
+
+// waitForRecords returns when there is something to send.
+func (r *reporter) waitForRecords(ctx context.Context) {
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	select {
+	case <-r.wake:
+		sleep(ctx, gatherTime)
+	case <-beat.C:
+	case <-ctx.Done():
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// turnOff drops everything: nothing is noted from now on.
+func (r *reporter) turnOff() {
+	r.state.Store(off)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.records = nil
+}
+
+// send sends what there is. A report that is not answered is kept, and sent again next
+// time.
+func (r *reporter) send(ctx context.Context, ended bool) error {
+	for {
+		body, more := r.nextReport(ended)
+		status, err := r.post(ctx, body)
+		switch {
+		case err != nil:
+			return err
+		case status == http.StatusOK:
+			if r.state.Swap(on) == asking {
+				r.log.Info("the controllers are reported to ctrlplane")
+			}
+			r.unsent = nil
+		case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+			return fmt.Errorf("the server answers %d", status)
+		default: // it is not ctrlplane, does not observe, or does not know this version
+			r.log.V(1).Info("the server takes no reports", "status", status)
+			r.turnOff()
+			return nil
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// nextReport returns the next report, and whether there are more records than it has.
+func (r *reporter) nextReport(ended bool) (body []byte, more bool) {
+	if r.unsent != nil {
+		return r.unsent, true
+	}
+	select {
+	case <-r.wake:
+	default:
+	}
+	r.mu.Lock()
+	n := min(len(r.records), maxSent)
+	taken, controllers := slices.Clone(r.records[:n]), r.controllers
+	r.records = slices.Delete(r.records, 0, n)
+	more = len(r.records) > 0
+	v := report{Version: wireVersion, Session: r.session, Sent: time.Now(), Dropped: r.dropped, Ended: ended && !more}
+	r.mu.Unlock()
+	r.number++
+	v.Number = r.number
+	for _, c := range controllers {
+		v.Controllers = append(v.Controllers, c.report())
+	}
+	for _, e := range taken {
+		e.complete()
+		v.Records = append(v.Records, e.record)
+	}
+	r.unsent, _ = json.Marshal(v) // has only values that can be encoded
+	return r.unsent, more
+}
+
+// complete adds what was not known when the sync ended.
+func (e *entry) complete() {
+	if e.next == nil {
+		return
+	}
+	e.keys.mu.Lock()
+	defer e.keys.mu.Unlock()
+	if e.Ended.Due = e.next.due; e.next.due.IsZero() {
+		e.Ended.Due = e.next.added
+	}
+}
+
+func (c *controller) report() controllerReport {
+	v := controllerReport{Name: c.name, Workers: c.workers}
+	c.keys.addTo(&v)
+	if q := c.queue.Load(); q != nil {
+		v.Depth = (*q).Len()
+	}
+	return v
+}
+
+// post sends a report and returns the status of the answer.
+func (r *reporter) post(ctx context.Context, body []byte) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	return resp.StatusCode, resp.Body.Close()
+}

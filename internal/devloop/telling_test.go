@@ -1,0 +1,25 @@
+package devloop
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTellingLine(t *testing.T) {
+	for _, tt := range []struct{ name, output, want string }{
+		{"nothing", "", ""},
+		{"a compiler error", "# example.com/operator\n./controller.go:41:2: undefined: x\n./controller.go:42:9: too many errors\n", "./controller.go:41:2: undefined: x"},
+		{"a module error", "go: downloading k8s.io/api v0.37.1\nmain.go:4:2: no required module provides package example.com/x; to add it:\n\tgo get example.com/x\n",
+			"main.go:4:2: no required module provides package example.com/x; to add it:"},
+		{"a panic", "starting\npanic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV]\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:7 +0x18\nexit status 2\n",
+			"panic: runtime error: invalid memory address or nil pointer dereference"},
+		{"a last line", "starting\noperator: cannot connect: connection refused\nexit status 1\n", "operator: cannot connect: connection refused"},
+		{"only of the go command", "exit status 1\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := TellingLine(strings.Split(tt.output, "\n")); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,282 @@
+// Package filewatch reports changes of files in folders and everything below them.
+//
+// Changes that follow each other closely, such as those of an editor that saves or of a
+// code generator, are reported together once it is quiet. A change is never lost: what
+// happens while the receiver is busy is reported when it receives next.
+package filewatch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	defaultQuiet = 100 * time.Millisecond
+	maxDelay     = 2 * time.Second // of a report while changes go on
+)
+
+// Root is a file or a folder to watch.
+type Root struct {
+	Path string
+	// Accept reports whether a file with this name is of interest, in a folder; nil = all.
+	Accept func(name string) bool
+}
+
+// Config configures a Watcher.
+type Config struct {
+	Roots []Root
+	// Quiet is how long no file may change before a report; 0 = 100 ms.
+	Quiet time.Duration
+}
+
+// Watcher reports changed files until Close.
+type Watcher struct {
+	roots   []root
+	notify  *fsnotify.Watcher
+	changed chan string // paths of interest, to the burst
+	reports chan []string
+	errs    chan error
+	stop    chan struct{}
+	readers chan struct{} // closed when both goroutines have ended
+}
+
+type root struct {
+	path   string // absolute
+	file   bool   // watched by its folder, because editors replace files
+	accept func(string) bool
+}
+
+// New starts to watch. Hidden folders, and those of dependencies and build results, are
+// left out below a root.
+func New(cfg Config) (*Watcher, error) {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, watchError("files", err)
+	}
+	w := &Watcher{
+		notify: notify, changed: make(chan string), reports: make(chan []string), errs: make(chan error, 1),
+		stop: make(chan struct{}), readers: make(chan struct{}),
+	}
+	for _, r := range cfg.Roots {
+		if err := w.addRoot(r); err != nil {
+			return nil, errors.Join(err, notify.Close())
+		}
+	}
+	collecting := make(chan struct{})
+	go func() {
+		defer close(collecting)
+		collect(w.stop, w.changed, w.reports, cmp.Or(cfg.Quiet, defaultQuiet))
+	}()
+	go func() {
+		defer close(w.readers)
+		w.readEvents()
+		<-collecting
+	}()
+	return w, nil
+}
+
+// Changes delivers the absolute paths of the files that have changed since the last
+// delivery, sorted.
+func (w *Watcher) Changes() <-chan []string { return w.reports }
+
+// Errors delivers why some changes may not be seen any more.
+func (w *Watcher) Errors() <-chan error { return w.errs }
+
+// Close stops watching.
+func (w *Watcher) Close() error {
+	close(w.stop)
+	err := w.notify.Close()
+	<-w.readers
+	return err
+}
+
+func (w *Watcher) addRoot(r Root) error {
+	path, err := filepath.Abs(r.Path)
+	if err != nil {
+		return watchError(r.Path, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return watchError(r.Path, err)
+	}
+	accept := r.Accept
+	if accept == nil {
+		accept = func(string) bool { return true }
+	}
+	w.roots = append(w.roots, root{path: path, file: !info.IsDir(), accept: accept})
+	if !info.IsDir() {
+		return w.watchFolder(filepath.Dir(path))
+	}
+	_, err = w.addTree(path)
+	return err
+}
+
+// addTree watches a folder and those below it, and returns the files of interest in them.
+func (w *Watcher) addTree(top string) (files []string, err error) {
+	err = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // removed in the meantime
+		case err != nil && path == top:
+			return watchError(path, err)
+		case err != nil: // a folder that cannot be read has no sources of this user
+			return filepath.SkipDir
+		case !entry.IsDir():
+			if w.wants(path) {
+				files = append(files, path)
+			}
+			return nil
+		case path != top && ignoresFolder(entry.Name()):
+			return filepath.SkipDir
+		}
+		if err := w.watchFolder(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	return files, err
+}
+
+func (w *Watcher) watchFolder(path string) error {
+	if err := w.notify.Add(path); err != nil {
+		return watchError(path, err)
+	}
+	return nil
+}
+
+// watchError says what to do about an error.
+func watchError(what string, err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		hint = ": name fewer folders, or raise the system's limit (fs.inotify.max_user_watches)"
+	case errors.Is(err, syscall.EMFILE):
+		hint = ": close other watchers, or raise the limit of open files or of inotify instances (fs.inotify.max_user_instances)"
+	}
+	return fmt.Errorf("cannot watch %s: %w%s", what, err, hint)
+}
+
+// ignoredFolders have no sources, by convention.
+var ignoredFolders = []string{"bin", "dist", "build", "vendor", "node_modules", "testdata"}
+
+func ignoresFolder(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.Contains(ignoredFolders, name)
+}
+
+// wants reports whether a file is of interest.
+func (w *Watcher) wants(path string) bool {
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") {
+		return slices.ContainsFunc(w.roots, func(r root) bool { return r.file && r.path == path })
+	}
+	return slices.ContainsFunc(w.roots, func(r root) bool {
+		if r.file {
+			return r.path == path
+		}
+		return r.contains(path) && r.accept(name)
+	})
+}
+
+// contains reports whether a path is below the root, and in no ignored folder.
+func (r root) contains(path string) bool {
+	rel, err := filepath.Rel(r.path, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return false
+	}
+	folders := strings.Split(rel, string(filepath.Separator))
+	return !slices.ContainsFunc(folders[:len(folders)-1], ignoresFolder)
+}
+
+// readEvents passes on what is of interest, and follows new folders.
+func (w *Watcher) readEvents() {
+	events, errs := w.notify.Events, w.notify.Errors
+	for events != nil || errs != nil {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			w.handle(e)
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			if errors.Is(err, fsnotify.ErrEventOverflow) { // which files is unknown
+				w.pass(w.roots[0].path)
+				continue
+			}
+			w.report(watchError("files", err))
+		}
+	}
+}
+
+func (w *Watcher) handle(e fsnotify.Event) {
+	if !e.Has(fsnotify.Create) && !e.Has(fsnotify.Write) && !e.Has(fsnotify.Remove) && !e.Has(fsnotify.Rename) {
+		return // such as a change of permissions, or of the time of the last access
+	}
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		for _, r := range w.roots {
+			if r.path == e.Name && !r.file {
+				w.report(fmt.Errorf("%s was removed or renamed, and is not watched any more: start again once it is back", e.Name))
+				return
+			}
+		}
+	}
+	if e.Has(fsnotify.Create) && w.follow(e.Name) {
+		return
+	}
+	if w.wants(e.Name) {
+		w.pass(e.Name)
+	}
+}
+
+// follow watches a new folder and passes on what it contains already. It reports whether
+// path is a folder.
+func (w *Watcher) follow(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	inRoot := slices.ContainsFunc(w.roots, func(r root) bool { return !r.file && r.contains(path) })
+	if !inRoot || ignoresFolder(filepath.Base(path)) {
+		return true
+	}
+	files, err := w.addTree(path)
+	if err != nil {
+		w.report(err)
+	}
+	for _, f := range files {
+		w.pass(f)
+	}
+	return true
+}
+
+func (w *Watcher) pass(path string) {
+	select {
+	case w.changed <- path:
+	case <-w.stop:
+	}
+}
+
+// report keeps the first error that has not been received: one is enough to act on.
+func (w *Watcher) report(err error) {
+	select {
+	case w.errs <- err:
+	default:
+	}
+}

@@ -1,0 +1,166 @@
+package filewatch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const timeout = 10 * time.Second
+
+func isGo(name string) bool { return strings.HasSuffix(name, ".go") }
+
+// watch starts a watcher, which ends with the test.
+func watch(t *testing.T, roots ...Root) *Watcher {
+	t.Helper()
+	w, err := New(Config{Roots: roots, Quiet: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(t.Name()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requireChange awaits a report of a path. Paths that are only there by chance of timing
+// are none of the unwanted.
+func requireChange(t *testing.T, w *Watcher, path string, unwanted ...string) {
+	t.Helper()
+	for deadline := time.After(timeout); ; {
+		select {
+		case got := <-w.Changes():
+			for _, u := range unwanted {
+				if slices.Contains(got, u) {
+					t.Errorf("%s was reported", u)
+				}
+			}
+			if slices.Contains(got, path) {
+				return
+			}
+		case err := <-w.Errors():
+			t.Fatal(err)
+		case <-deadline:
+			t.Fatalf("no report of %s", path)
+		}
+	}
+}
+
+func TestWatchIgnores(t *testing.T) {
+	dir := t.TempDir()
+	ignored := []string{"a.txt", "main.go~", ".main.go.swp", ".#main.go", "#main.go#", ".git/x.go", "bin/x.go", "vendor/a/x.go", "node_modules/x.go", "pkg/testdata/x.go"}
+	for i, name := range ignored {
+		ignored[i] = filepath.Join(dir, name)
+		write(t, ignored[i])
+	}
+	main := filepath.Join(dir, "main.go")
+	write(t, main)
+	w := watch(t, Root{dir, isGo})
+	for _, path := range ignored {
+		write(t, path)
+	}
+	if err := os.Chmod(main, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(dir, "pkg", "last.go")
+	write(t, sub)
+	requireChange(t, w, sub, append(ignored, main)...)
+}
+
+// TestWatchSaving saves a file as editors do: in place, and as a new file with its name.
+func TestWatchSaving(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "main.go")
+	write(t, path)
+	w := watch(t, Root{dir, isGo})
+	write(t, path)
+	requireChange(t, w, path)
+	write(t, path+".tmp")
+	if err := os.Rename(path+".tmp", path); err != nil {
+		t.Fatal(err)
+	}
+	requireChange(t, w, path)
+	write(t, path) // the file that is there now
+	requireChange(t, w, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	requireChange(t, w, path)
+}
+
+// TestWatchNewFolders makes folders with files in them, also as a move.
+func TestWatchNewFolders(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	w := watch(t, Root{dir, isGo})
+	deep := filepath.Join(dir, "a", "b", "c.go")
+	write(t, deep)
+	requireChange(t, w, deep)
+	write(t, deep)
+	requireChange(t, w, deep)
+	write(t, filepath.Join(elsewhere, "d", "e.go"))
+	if err := os.Rename(filepath.Join(elsewhere, "d"), filepath.Join(dir, "d")); err != nil {
+		t.Fatal(err)
+	}
+	requireChange(t, w, filepath.Join(dir, "d", "e.go"))
+}
+
+// TestWatchFile watches one file, whatever its name is, and nothing beside it.
+func TestWatchFile(t *testing.T) {
+	dir := t.TempDir()
+	path, beside := filepath.Join(dir, ".site"), filepath.Join(dir, "x.go")
+	write(t, path)
+	w := watch(t, Root{Path: path})
+	write(t, beside)
+	write(t, path)
+	requireChange(t, w, path, beside)
+}
+
+func TestWatchMissing(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	w, err := New(Config{Roots: []Root{{Path: missing}}})
+	if err == nil {
+		_ = w.Close()
+		t.Fatal("no error")
+	}
+	if want := "cannot watch " + missing + ": no such file or directory"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestWatchRemovedRoot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sources")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, Root{dir, isGo})
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-w.Errors():
+		if !strings.Contains(err.Error(), dir+" was removed") {
+			t.Errorf("got %q", err)
+		}
+	case <-time.After(timeout):
+		t.Fatal("no error")
+	}
+}

@@ -1,0 +1,138 @@
+// Package kustomize renders kustomizations with upstream's library. It runs no plugins
+// and fetches nothing: what a kustomization refers to has to be on disk, in its root.
+package kustomize
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// maxFileBytes bounds each file of a kustomization.
+const maxFileBytes = 128 << 20
+
+// Build renders the kustomization in a folder.
+func Build(dir string) (manifests.Text, error) {
+	text, err := build(dir)
+	if err != nil {
+		return text, fmt.Errorf("-k %s: %s", dir, words.OneLine(err.Error()))
+	}
+	return text, nil
+}
+
+func build(dir string) (manifests.Text, error) {
+	if err := checkLocal(dir, nil); err != nil {
+		return manifests.Text{}, err
+	}
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(boundedFiles{filesys.MakeFsOnDisk()}, dir)
+	if err != nil {
+		return manifests.Text{}, err
+	}
+	data, err := rendered.AsYaml()
+	return manifests.Text{Name: "kustomization " + dir, Data: data}, err
+}
+
+// boundedFiles limits how much of a file is read.
+type boundedFiles struct{ filesys.FileSystem }
+
+// ReadFile implements filesys.FileSystem.
+func (boundedFiles) ReadFile(path string) ([]byte, error) { return limitread.File(path, maxFileBytes) }
+
+// checkLocal refuses a kustomization that refers to something which is not on disk:
+// kustomize would fetch it, by HTTP or with git. parents are the folders that led here.
+func checkLocal(dir string, parents []string) error {
+	if strings.Contains(dir, "://") {
+		return fmt.Errorf("%s is fetched from elsewhere, which is not done: download it first", dir)
+	}
+	dir = filepath.Clean(dir)
+	if slices.Contains(parents, dir) {
+		return nil // kustomize reports the cycle
+	}
+	k, err := readKustomization(dir)
+	if err != nil {
+		return err
+	}
+	for _, ref := range references(k) {
+		path := filepath.Join(dir, ref)
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s refers to %q, which is not a file or folder beside it: what is elsewhere is not fetched: download it first", dir, ref)
+		case info.IsDir():
+			if err := checkLocal(path, append(parents, dir)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func readKustomization(dir string) (*types.Kustomization, error) {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		data, err := limitread.File(filepath.Join(dir, name), maxFileBytes)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		k := &types.Kustomization{}
+		if err := k.Unmarshal(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+		}
+		k.FixKustomization()
+		return k, nil
+	}
+	return nil, fmt.Errorf("%s has no %s: name a folder with one", dir, konfig.DefaultKustomizationFileName())
+}
+
+// references are the paths in a kustomization that may be those of something elsewhere.
+func references(k *types.Kustomization) []string {
+	refs := slices.Concat(k.Resources, k.Components, k.Crds, k.Configurations)
+	for _, list := range [][]string{k.Generators, k.Transformers, k.Validators} {
+		for _, ref := range list {
+			if !strings.Contains(ref, "\n") { // not inline
+				refs = append(refs, ref)
+			}
+		}
+	}
+	for _, p := range k.Patches {
+		if p.Path != "" {
+			refs = append(refs, p.Path)
+		}
+	}
+	for _, g := range k.ConfigMapGenerator {
+		refs = append(refs, sourceFiles(g.KvPairSources)...)
+	}
+	for _, g := range k.SecretGenerator {
+		refs = append(refs, sourceFiles(g.KvPairSources)...)
+	}
+	return refs
+}
+
+func sourceFiles(s types.KvPairSources) []string {
+	var files []string
+	for _, source := range s.FileSources {
+		_, path, named := strings.Cut(source, "=")
+		if !named {
+			path = source
+		}
+		files = append(files, path)
+	}
+	files = append(files, s.EnvSources...)
+	if s.EnvSource != "" {
+		files = append(files, s.EnvSource)
+	}
+	return files
+}

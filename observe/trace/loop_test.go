@@ -1,0 +1,131 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// loopJournal has a controller that writes its own object in every sync: the event of
+// the write queues the key again. Every nth write creates an object, if n is positive.
+func loopJournal(rounds, createEvery int, fail string) []observe.Record {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var all []observe.Record
+	add := func(at time.Duration, e observe.Event) uint64 {
+		all = append(all, observe.Record{Seq: uint64(len(all) + 1), Time: start.Add(at), Event: e})
+		return uint64(len(all))
+	}
+	web := observe.Object{Resource: "widgets", Group: "example.com", Kind: "Widget", Namespace: "default", Name: "web"}
+	for i := range rounds {
+		at := time.Duration(i) * 10 * time.Millisecond
+		version := fmt.Sprint(100 + i)
+		event := add(at, &observe.Delivered{Controller: "widget", Change: observe.Updated, Object: web, ResourceVersion: version, Queues: []string{"widget"}, Adds: []uint64{uint64(i + 1)}, Took: time.Microsecond})
+		call := &observe.Called{
+			Controller: "widget", Verb: "update", Object: web, Status: 200, Sync: uint64(i + 1), Took: time.Millisecond, ResourceVersion: fmt.Sprint(101 + i),
+			Wrote: []observe.Written{{Resource: "widgets.example.com", Namespace: "default", Name: "web", ResourceVersion: fmt.Sprint(101 + i)}},
+		}
+		if createEvery > 0 && i%createEvery == 0 {
+			call.Verb = "create"
+		}
+		add(at+4*time.Millisecond, call)
+		add(at+5*time.Millisecond, &observe.Synced{
+			Controller: "widget", Queue: "widget", ID: uint64(i + 1), Key: "default/web", KeyBasis: observe.BasisQueue, Add: uint64(i + 1), Cause: event, Sure: true,
+			Waited: time.Millisecond, Took: 3 * time.Millisecond, Writes: 1, Error: fail, Retried: fail != "",
+		})
+	}
+	return all
+}
+
+func TestLoops(t *testing.T) {
+	found := Loops(loopJournal(30, 0, ""))
+	if len(found) != 1 {
+		t.Fatalf("got %+v, want one loop", found)
+	}
+	l := found[0]
+	if l.Controller != "widget" || l.Queue != "widget" || l.Key != "default/web" || l.Rounds != 30 || l.Interval() != 10*time.Millisecond {
+		t.Errorf("got %+v, every %v", l, l.Interval())
+	}
+	lines := strings.Join(l.Lines(), "\n")
+	for _, want := range []string{"updated Widget default/web (version 129)", "saw Widget default/web updated", "synced default/web"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("the round does not contain %q:\n%s", want, lines)
+		}
+	}
+}
+
+func TestProgressIsNoLoop(t *testing.T) {
+	for _, l := range Loops(loopJournal(30, 2, "")) {
+		if l.Rounds > 2 {
+			t.Errorf("%d rounds although every second one creates an object", l.Rounds)
+		}
+	}
+}
+
+// A write of a client follows from an event on the client's own watch.
+func TestLoopOfAClient(t *testing.T) {
+	records := loopJournal(20, 0, "")
+	var kept []observe.Record
+	last := uint64(0)
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			e.Queues, e.Adds = nil, nil
+			last = r.Seq
+		case *observe.Called:
+			e.Client, e.Sync, e.Cause = &observe.Caller{User: "me"}, 0, last
+		case *observe.Synced:
+			continue
+		}
+		kept = append(kept, r)
+	}
+	found := Loops(kept)
+	if len(found) != 1 || found[0].Verb != "update" || found[0].Object == nil || found[0].Object.Name != "web" || found[0].Rounds != 20 {
+		t.Errorf("got %+v", found)
+	}
+}
+
+// The event of the user's write remains the likely cause of all writes that follow.
+func TestLoopOfAClientWithOneEvent(t *testing.T) {
+	var kept []observe.Record
+	event := uint64(0)
+	for _, r := range loopJournal(20, 0, "") {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			if event != 0 {
+				continue
+			}
+			e.Queues, e.Adds, event = nil, nil, r.Seq
+		case *observe.Called:
+			e.Client, e.Sync, e.Cause = &observe.Caller{User: "me"}, 0, event
+		case *observe.Synced:
+			continue
+		}
+		kept = append(kept, r)
+	}
+	found := Loops(kept)
+	if len(found) != 1 || found[0].Rounds != 20 || len(found[0].Round) != 2 {
+		t.Errorf("got %+v", found)
+	}
+	for _, r := range kept {
+		if c, ok := r.Event.(*observe.Called); ok {
+			c.Cause = 0 // it does not react to anything
+		}
+	}
+	if found := Loops(kept); len(found) > 0 {
+		t.Errorf("without an event: %+v", found)
+	}
+}
+
+// What upstream's controllers did in the recorded journals comes to rest.
+func TestRecordedJournalsHaveFewRounds(t *testing.T) {
+	for _, name := range []string{"rollout", "statefulset", "job", "hpa", "conflict", "cascade", "namespace"} {
+		for _, l := range Loops(loadJournal(t, name)) {
+			if l.Rounds >= 8 {
+				t.Errorf("%s: %s %s%s: %d rounds, every %v:\n%s", name, l.Controller, l.Key, l.Verb, l.Rounds, l.Interval(), strings.Join(l.Lines(), "\n"))
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"cmp"
+	"embed"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/webpage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(assets, "assets/page.html"))
+
+// page is the data of the template.
+type page struct {
+	Policy string
+	Style  template.CSS
+	Script template.JS
+
+	Title, Summary, Took, Day string
+	Missed                    uint64
+	Diagram                   diagram
+}
+
+// diagram is what the page's script draws: actors as columns, steps downwards.
+type diagram struct {
+	Actors []string   `json:"actors"` // the first one is the API server
+	Steps  []pageStep `json:"steps"`  // in chronological order
+}
+
+// pageStep is a node of the tree.
+type pageStep struct {
+	Kind   Kind        `json:"kind"`
+	Actor  int         `json:"actor"` // index of the controller or client
+	Clock  string      `json:"clock"` // since the start
+	Label  string      `json:"label"`
+	Tone   string      `json:"tone"`  // "", bad or conflict
+	Cause  int         `json:"cause"` // index of the step that caused it; -1 = none
+	Likely bool        `json:"likely,omitempty"`
+	Facts  [][2]string `json:"facts"` // names and values
+}
+
+// apiServer is the name of the first actor.
+const apiServer = "API server"
+
+// writePage writes a web page that needs no other file.
+func (t *Tree) writePage(w io.Writer) error {
+	p := phrases{home: t.About.Namespace}
+	style, script := webpage.Asset(assets, "assets/page.css"), webpage.Asset(assets, "assets/page.js")
+	return pageTemplate.Execute(w, &page{
+		Policy: webpage.ContentPolicy(style, script), Style: template.CSS(style), Script: template.JS(script),
+		Title: words.OneLine(t.About.String()), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
+		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Missed: t.Missed, Diagram: p.newDiagram(t),
+	})
+}
+
+func (p phrases) newDiagram(t *Tree) diagram {
+	nodes := t.nodesByTime()
+	slices.SortStableFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq))
+	})
+	d := diagram{Actors: []string{apiServer}, Steps: []pageStep{}}
+	at, index := map[string]int{}, map[string]int{}
+	for i, n := range nodes {
+		name := p.actor(n)
+		if at[name] == 0 {
+			at[name] = len(d.Actors)
+			d.Actors = append(d.Actors, name)
+		}
+		index[n.ID] = i
+	}
+	for _, n := range nodes {
+		s := pageStep{
+			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatDuration(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(n),
+			Cause: -1, Facts: p.stepFacts(n),
+		}
+		if n.Cause != nil {
+			if from, known := index[n.Cause.ID]; known {
+				s.Cause, s.Likely = from, n.isLikely()
+			}
+		}
+		d.Steps = append(d.Steps, s)
+	}
+	return d
+}
+
+// stepLabel describes a node in a few words, without its actor.
+func (p phrases) stepLabel(n *Node) string {
+	switch {
+	case n.Kind == Sync:
+		return "sync " + p.keyName(n)
+	case n.Kind == Event:
+		return p.objectName(n.Object) + " " + string(n.Change)
+	case n.Conflict:
+		return n.Verb + " " + p.targetName(n) + ": conflict"
+	case n.failed():
+		return n.Verb + " " + p.targetName(n) + ": " + strconv.Itoa(n.Status)
+	}
+	return n.Verb + " " + p.targetName(n)
+}
+
+// stepTone says whether a node has failed: a conflict is expected, and retried.
+func stepTone(n *Node) string {
+	switch {
+	case n.Conflict || n.endedInConflict():
+		return "conflict"
+	case n.failed():
+		return "bad"
+	}
+	return ""
+}
+
+// stepFacts returns what is known about a node, as names and values.
+func (p phrases) stepFacts(n *Node) (facts [][2]string) {
+	add := func(name, value string) {
+		if value = words.OneLine(value); value != "" {
+			facts = append(facts, [2]string{name, value})
+		}
+	}
+	switch n.Kind {
+	case Event:
+		add("What", p.actor(n)+" "+describeEvent(p, n))
+	case Sync:
+		add("What", p.actor(n)+" "+p.describeSync(n))
+	default:
+		add("What", p.actor(n)+" "+p.describeWrite(n))
+	}
+	add("Time", n.Time.UTC().Format("15:04:05.000"))
+	if n.Took > 0 {
+		add("Took", p.formatDuration(n.Took))
+	}
+	if n.Kind == Sync {
+		add("Waited in the queue", p.formatDuration(n.Waited))
+		add("Queue", n.Queue)
+	}
+	if n.Status != 0 {
+		add("Status", strconv.Itoa(n.Status))
+	}
+	add("Version", n.ResourceVersion)
+	add("Error", n.Error)
+	for _, l := range n.LogLines {
+		add("Log", l)
+	}
+	if n.Cause != nil {
+		certainty := "certain"
+		if n.isLikely() {
+			certainty = "likely"
+		}
+		add("Cause", certainty+", known by "+ruleWords[n.Cause.Rule])
+	}
+	for _, left := range []struct {
+		n    int
+		what string
+	}{{n.Idle, "sync"}, {n.Empty, "delete"}, {n.Deeper, "step"}} {
+		if left.n > 0 {
+			add("Not shown", words.Count(left.n, left.what)+notShownWhy[left.what])
+		}
+	}
+	return facts
+}
+
+var notShownWhy = map[string]string{"sync": " that changed nothing", "delete": " of collections that changed nothing", "step": " below"}
+
+// ruleWords says in a few words how a link is known; the package comment says more.
+var ruleWords = map[Rule]string{
+	ByCall: "the sync that made the call", ByKey: "the key in the queue", ByStorage: "the version in the storage", ByVersion: "the version of the object",
+	ByDeletion: "the deletion of the object", ByWrite: "the time of the write", ByAdd: "the number of the add to the queue", ByRetry: "the retry of the key",
+	BySync: "the sync that added the key", ByDelay: "the delay of the key", ByMerge: "an add that was merged with another one", ByWatch: "the client's watch",
+}
+
+// Text describes a step for readers of the page without a script.
+func (s pageStep) Text() string { return s.Clock + " " + s.Facts[0][1] }
+
+// Bad reports whether the step has failed.
+func (s pageStep) Bad() bool { return strings.TrimSpace(s.Tone) != "" }

@@ -1,0 +1,113 @@
+package trace
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var pagesDir = flag.String("pages", "", "folder to write pages into for the browser tests in tools/browser")
+
+// hostileTexts are names and messages that the page must not interpret.
+var hostileTexts = []string{
+	`</script><script>document.title="broken"</script>`, `<img src=x onerror=alert(1)>`, `"quoted" 'and' &amp; <!-- `, `${7*7} {{.}} ]]>`,
+	"control \x00\x07\x1b[31m red\nnext line\r", "right \u202eto left\u202c \u2028 end", "\xff\xfe not UTF-8",
+	"a-name-that-is-very-long-" + fmt.Sprintf("%0400d", 7), "עברית and العربية",
+}
+
+// hostileTree has hostile texts wherever a record may have one.
+func hostileTree() *Tree {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	about := observe.Object{Resource: "configmaps", Kind: "ConfigMap", Namespace: hostileTexts[0], Name: hostileTexts[0]}
+	root := &Node{ID: "root", Kind: Call, Time: start, Controller: hostileTexts[0], Verb: "create", Object: &about, Status: 201, root: true}
+	for i, text := range hostileTexts {
+		at := start.Add(time.Duration(i+1) * time.Millisecond)
+		object := observe.Object{Resource: "configmaps", Kind: text, Namespace: "shop", Name: text}
+		n := &Node{
+			ID: fmt.Sprint("sync", i), Kind: Sync, Time: at, After: at.Sub(start), Took: time.Millisecond, Controller: text, Queue: text, Key: text,
+			KeyBasis: observe.BasisCall, LogLines: []string{text}, Error: text, Cause: &Cause{ID: "root", Certainty: Likely, Rule: ByAdd}, parent: root,
+		}
+		n.Children = []*Node{{
+			ID: fmt.Sprint("call", i), Kind: Call, Time: at, After: at.Sub(start), Controller: text, Verb: "patch", Object: &object, Subresource: text,
+			Status: 422, Error: text, ResourceVersion: text, Cause: &Cause{ID: n.ID, Certainty: Exact, Rule: ByCall}, parent: n,
+		}}
+		root.Children = append(root.Children, n)
+	}
+	return &Tree{About: about, Start: start, Took: time.Second, Missed: 7, Roots: []*Node{root}}
+}
+
+// TestDiagram writes what the page draws.
+func TestDiagram(t *testing.T) {
+	for name, about := range map[string]observe.Object{"cascade": deployment("web"), "conflict": deployment("busy")} {
+		t.Run(name, func(t *testing.T) {
+			tree := buildTree(t, name, about, Options{})
+			d := phrases{home: about.Namespace}.newDiagram(tree)
+			out, err := json.MarshalIndent(d, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "page/"+name, string(out)+"\n")
+			conflicts := 0
+			for i, s := range d.Steps {
+				if s.Cause >= len(d.Steps) || s.Cause == i {
+					t.Errorf("step %d has cause %d", i, s.Cause)
+				}
+				if s.Tone == "conflict" {
+					conflicts++
+				}
+			}
+			if (conflicts > 0) != (name == "conflict") {
+				t.Errorf("%d conflicts", conflicts)
+			}
+		})
+	}
+}
+
+func TestEveryRuleHasWords(t *testing.T) {
+	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByWatch} {
+		if ruleWords[r] == "" {
+			t.Errorf("no words for %q", r)
+		}
+	}
+}
+
+// TestPageIsEscaped checks the text of the page; the browser tests open it.
+func TestPageIsEscaped(t *testing.T) {
+	got := writeString(t, hostileTree(), HTML, Style{})
+	for _, bad := range []string{`<script>document.title`, "<img", "\x1b", "\u202e", "\x00"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	for _, outside := range []string{"http://", "https://", "src="} {
+		for _, line := range strings.Split(got, "\n") {
+			if strings.Contains(line, outside) && !strings.Contains(line, "http://www.w3.org/2000/svg") && !strings.Contains(line, "src=x onerror") && !strings.Contains(line, "img src") {
+				t.Errorf("the page refers to something outside: %.200s", line)
+			}
+		}
+	}
+}
+
+// TestWriteBrowserPages writes the pages that the browser tests in tools/browser open.
+func TestWriteBrowserPages(t *testing.T) {
+	if *pagesDir == "" {
+		t.Skip("run by the tests in tools/browser")
+	}
+	empty := &Tree{About: deployment("web"), Roots: []*Node{}}
+	for name, tree := range map[string]*Tree{
+		"trace-cascade": buildTree(t, "cascade", deployment("web"), Options{}), "trace-conflict": buildTree(t, "conflict", deployment("busy"), Options{}),
+		"trace-rollout": buildTree(t, "rollout", deployment("web"), Options{}), "trace-hostile": hostileTree(), "trace-empty": empty,
+	} {
+		page := writeString(t, tree, HTML, Style{})
+		if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// An object that is older than the last start has no recorded creation, which is said.
+func TestWhySaysWhereRecordsBegin(t *testing.T) {
+	web, at := deployment("web"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var records []observe.Record
+	for i, e := range []observe.Event{
+		&observe.Delivered{Controller: "deployment-controller", Change: observe.Listed, Object: web, ResourceVersion: "26", Queues: []string{"deployment"}, Adds: []uint64{1}},
+		&observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Subresource: "status", Status: 200, ResourceVersion: "30", Sync: 1},
+		&observe.Synced{Controller: "deployment-controller", Queue: "deployment", ID: 1, Key: "default/web", KeyBasis: observe.BasisLog, Add: 1, LastAdd: 1, Cause: 1, Sure: true},
+	} {
+		records = append(records, observe.Record{Seq: uint64(i + 1), Time: at.Add(time.Duration(i) * time.Millisecond), Event: e})
+	}
+	chain, err := Why(records, web, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, "Records begin with the last start of the control plane") {
+		t.Errorf("got:\n%s", got)
+	}
+	if _, err := Why(records, web, Options{What: Created}); err == nil || !strings.Contains(err.Error(), "no record that it was created since the last start of the control plane") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,155 @@
+package container
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
+)
+
+// service returns a Service and its endpoints.
+func service(name, address string, endpoints ...discoveryv1.Endpoint) []runtime.Object {
+	return []runtime.Object{
+		&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
+			Spec: corev1.ServiceSpec{
+				ClusterIP: address, ClusterIPs: []string{address}, Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
+			},
+		},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+			Ports:      []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}}, Endpoints: endpoints,
+		},
+	}
+}
+
+func (f *fixture) setTable(uid types.UID, address, table string) {
+	f.HTTP.Set(podhttp.Pod{Name: string(uid), UID: uid, Addresses: []netip.Addr{netip.MustParseAddr(address)}, Running: true}, table)
+}
+
+// TestPodsAnswerOneAnother asks Pods and Services from a shell in a Pod.
+func TestPodsAnswerOneAnother(t *testing.T) {
+	ready := discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}, Hostname: ptr.To("web-0")}
+	notReady := discoveryv1.Endpoint{Addresses: []string{"10.1.0.9"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)}}
+	var objects []runtime.Object
+	objects = append(objects, service("web", "10.0.0.1", notReady, ready)...)
+	objects = append(objects, service("headless", "None", ready)...)
+	objects = append(objects, service("empty", "10.0.0.2", notReady)...)
+	f := newFixture(t, objects...)
+	f.HTTP.SetSimulated(netip.MustParsePrefix("10.1.0.0/24").Contains)
+	f.setTable("web", "10.1.0.2", ":8080/ 200 hello\n:8080/down 503 sorry")
+	f.setTable("u", "10.1.0.1", ":9000/ 200 self")
+	pod := newPod("sh", "-c", "sleep 1000")
+	pod.Status.PodIP = "10.1.0.1"
+	f.start(pod)
+	for script, want := range map[string]string{
+		"wget -qO- http://web":                                        "hello\n",
+		"wget -qO- web.ns:80/":                                        "hello\n",
+		"curl -s web.ns.svc.cluster.local/":                           "hello\n",
+		"curl -s http://10.0.0.1/":                                    "hello\n",
+		"curl -s http://10.1.0.2:8080/":                               "hello\n",
+		"curl -s http://headless:8080/":                               "hello\n",
+		"curl -s http://web-0.headless:8080/":                         "hello\n",
+		"curl -s http://web-0.headless.ns.svc:8080/":                  "hello\n",
+		"curl -s http://localhost:9000; curl -s http://10.1.0.1:9000": "self\nself\n",
+		"curl -s -o /dev/null -w '%{http_code}' http://web/down":      "503",
+		"wget -qO- web/down || echo $?":                               "wget: server returned error: HTTP/1.1 503\n1\n",
+		"wget -qO- http://none || echo $?":                            "wget: bad address 'none'\n1\n",
+		"curl -s http://none || echo $?":                              "6\n",
+		"curl http://web:81 || echo $?":                               "curl: (7) can't connect to remote host (10.0.0.1): service ns/web has no port 81\n7\n",
+		"wget -qO- http://empty || echo $?":                           "wget: service ns/empty has no ready endpoints\n1\n",
+		"wget -qO- http://10.1.0.2 || echo $?":                        "wget: can't connect to remote host (10.1.0.2): " + podhttp.ErrRefused.Error() + "\n1\n",
+		"wget -qO- http://192.0.2.1 || echo $?":                       "wget: can't connect to remote host (192.0.2.1): this container is simulated and has no network\n1\n",
+		"curl https://web || echo $?":                                 "curl: (7) https is not simulated: use http\n7\n",
+		"nc -z web 80 && nc -zv -w 1 10.1.0.2 8080":                   "10.1.0.2 (10.1.0.2:8080) open\n",
+		"nc -z web 81 || echo $?":                                     "nc: can't connect to remote host (10.0.0.1): service ns/web has no port 81\n1\n",
+		"nslookup web-0.headless | tail -3":                           "Name:\tweb-0.headless\nAddress: 10.1.0.2\n\n",
+	} {
+		if got := f.exec(pod, script); got != want {
+			t.Errorf("%s: got %q, want %q", script, got, want)
+		}
+	}
+}
+
+// servedPod returns a Pod without a command whose probes ask its table.
+func servedPod(table string) *corev1.Pod {
+	pod := newPod()
+	pod.Annotations = map[string]string{annotations.HTTP: table}
+	pod.Status.PodIP = "10.1.0.1"
+	c := &pod.Spec.Containers[0]
+	c.Ports = []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}}
+	probe := func(path string) *corev1.Probe {
+		return &corev1.Probe{
+			PeriodSeconds: 1, FailureThreshold: 1,
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("web")}},
+		}
+	}
+	c.ReadinessProbe, c.LivenessProbe = probe("/ready"), probe("/live")
+	return pod
+}
+
+func TestProbesAskTheTable(t *testing.T) {
+	f := newFixture(t)
+	const table = "/live 200\n/ready 503\n"
+	pod := servedPod(table)
+	c := &pod.Spec.Containers[0]
+	if !HasTableProbe(pod, c) {
+		t.Fatal("the Pod has no such probe")
+	}
+	f.setTable("u", "10.1.0.1", table)
+	if state := f.Run(Spec{Pod: pod, Container: c, Serves: true}); state.Ready || !state.Started || state.Command || !state.Decides() {
+		t.Fatalf("at the start: %+v", state)
+	}
+	f.awaitEvent(t, "Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503")
+	f.setTable("u", "10.1.0.1", "/live 200\n/ready 200\n")
+	f.awaitState(pod, func(s State) bool { return s.Ready })
+	f.setTable("u", "10.1.0.1", ":9090/live 200\n")
+	f.awaitEvent(t, "Killing: Container c failed liveness probe, will be restarted")
+	if state := f.await(pod, Ended); state.ExitCode != 143 || state.Ready {
+		t.Errorf("at the end: %+v", state)
+	}
+}
+
+// awaitEvent waits for an event; others may come before it.
+func (f *fixture) awaitEvent(t *testing.T, want string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case got := <-f.events:
+			if got == want {
+				return
+			}
+			t.Log(got)
+		case <-deadline:
+			t.Fatalf("waited for the event %q", want)
+		}
+	}
+}
+
+// awaitState waits until the state of the first run of container c is as it should be.
+func (f *fixture) awaitState(pod *corev1.Pod, isRight func(State) bool) {
+	f.t.Helper()
+	deadline := time.After(patience)
+	for {
+		state, _ := f.State(pod.UID, "c", 0)
+		if isRight(state) {
+			return
+		}
+		select {
+		case <-f.changes:
+		case <-deadline:
+			f.t.Fatalf("the state is %+v", state)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package container
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/probe"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
+)
+
+// asksTable reports whether the HTTP table of a Pod answers a probe.
+func asksTable(of *corev1.Pod, p *corev1.Probe) bool {
+	if p.HTTPGet == nil && p.TCPSocket == nil {
+		return false
+	}
+	_, text, ok := annotations.Lookup(of.Annotations, annotations.HTTP)
+	if !ok {
+		return false
+	}
+	_, err := podhttp.Parse(text)
+	return err == nil
+}
+
+// HasTableProbe reports whether the HTTP table of a Pod answers a probe of a container.
+func HasTableProbe(of *corev1.Pod, c *corev1.Container) bool {
+	if len(of.Annotations) == 0 {
+		return false
+	}
+	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if p != nil && asksTable(of, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// probeTable makes a probe that the HTTP table of the Pod answers.
+func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string) {
+	server, _ := s.http.Pod(of.UID) // without an annotation it listens on no port
+	if p.TCPSocket != nil {
+		port, err := probe.ResolveContainerPort(p.TCPSocket.Port, c)
+		if err != nil {
+			return false, err.Error()
+		}
+		if !server.Table.Listens(port) {
+			return false, fmt.Sprintf("dial tcp %s:%d: %v", of.Status.PodIP, port, podhttp.ErrRefused)
+		}
+		return true, ""
+	}
+	request, err := httpprobe.NewRequestForHTTPGetAction(p.HTTPGet, c, of.Status.PodIP, "probe")
+	if err != nil {
+		return false, err.Error()
+	}
+	result, output, err := httpprobe.DoHTTPProbe(request, tableClient{server.Table})
+	if err != nil {
+		return false, err.Error()
+	}
+	return result != probe.Failure, output
+}
+
+// tableClient answers requests from a table.
+type tableClient struct{ table podhttp.Table }
+
+// Do implements httpprobe.GetHTTPInterface.
+func (t tableClient) Do(r *http.Request) (*http.Response, error) {
+	port, err := strconv.Atoi(r.URL.Port())
+	if err != nil {
+		return nil, err
+	}
+	if !t.table.Listens(port) {
+		return nil, fmt.Errorf("Get %q: %w", r.URL, podhttp.ErrRefused)
+	}
+	status, body := t.table.Get(port, r.URL.Path)
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}

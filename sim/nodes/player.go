@@ -1,0 +1,171 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// The number of objects of a kind that are written at the same time, and the delays
+// between attempts to write one.
+const (
+	podWorkers, nodeWorkers      = 8, 4
+	minWriteDelay, maxWriteDelay = time.Second, time.Minute
+)
+
+// player does what is due for the objects of one kind: it writes their statuses. kwok,
+// which plays the stages of users, would convert every object to JSON and every patch
+// from YAML, and apply it, before it sends it.
+type player struct {
+	queue workqueue.TypedRateLimitingInterface[string]
+	now   func() time.Time
+	// play does what is due for a key. If it is too early, it returns when to play.
+	play func(ctx context.Context, key string) (later time.Time, err error)
+	// failed receives errors after which it is not tried again.
+	failed func(key string, err error)
+}
+
+func newPlayer(now func() time.Time, play func(context.Context, string) (time.Time, error), failed func(string, error)) *player {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](minWriteDelay, maxWriteDelay)
+	return &player{queue: workqueue.NewTypedRateLimitingQueue(limiter), now: now, play: play, failed: failed}
+}
+
+// schedule plays what is due for a key at a time.
+func (p *player) schedule(key string, at time.Time) { p.queue.AddAfter(key, at.Sub(p.now())) }
+
+// run plays until the queue is shut down.
+func (p *player) run(ctx context.Context) {
+	for {
+		key, stopped := p.queue.Get()
+		if stopped {
+			return
+		}
+		p.process(ctx, key)
+		p.queue.Done(key)
+	}
+}
+
+func (p *player) process(ctx context.Context, key string) {
+	later, err := p.play(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && isTemporary(err):
+		p.queue.AddRateLimited(key)
+		return
+	case err != nil:
+		p.failed(key, err)
+	case !later.IsZero():
+		p.schedule(key, later)
+	}
+	p.queue.Forget(key)
+}
+
+// isTemporary reports whether the same write may succeed later. After other errors the
+// object has to change first. client-go has retried server errors: see retryTransport.
+func isTemporary(err error) bool {
+	return utilnet.IsConnectionRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err)
+}
+
+// startPlayers starts what writes the statuses of Pods and Nodes.
+func (s *simulation) startPlayers() {
+	failed := func(kind string) func(string, error) {
+		return func(key string, err error) {
+			log := s.log.Error
+			if isStaleObjectError(err.Error()) {
+				log = s.log.Debug
+			}
+			log("cannot do what is due for a "+kind, kind, key, "err", err)
+		}
+	}
+	s.podPlayer = newPlayer(s.registry.now, s.playPod, failed("pod"))
+	s.nodePlayer = newPlayer(s.registry.now, s.playNode, failed("node"))
+	for range podWorkers {
+		s.wg.Go(func() { s.podPlayer.run(s.ctx) })
+	}
+	for range nodeWorkers {
+		s.wg.Go(func() { s.nodePlayer.run(s.ctx) })
+	}
+}
+
+func (s *simulation) stopPlayers() {
+	s.podPlayer.queue.ShutDown()
+	s.nodePlayer.queue.ShutDown()
+}
+
+// playPod writes the status of the Pod with a UID, and deletes a Pod that has stopped.
+func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, err error) {
+	due := s.registry.duePodStage(types.UID(uid))
+	now := s.registry.now()
+	if due.name == "" || now.Before(due.at) {
+		return due.at, nil
+	}
+	pod, patch, err := s.registry.podPatch(types.UID(uid))
+	if pod == nil || err != nil {
+		return time.Time{}, err
+	}
+	api := s.client.CoreV1().Pods(pod.Namespace)
+	if len(patch) > 0 {
+		if _, err := api.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+			return time.Time{}, fmt.Errorf("patch the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	if due.deletes() {
+		if err := api.Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0)); err != nil {
+			return time.Time{}, fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	return time.Time{}, nil
+}
+
+// playNode writes the status of a Node.
+func (s *simulation) playNode(ctx context.Context, name string) (later time.Time, err error) {
+	due := s.registry.dueNodeStage(name)
+	if due.name == "" || s.registry.now().Before(due.at) {
+		return due.at, nil
+	}
+	patch, err := s.registry.nodePatch(name)
+	if len(patch) == 0 || err != nil {
+		return time.Time{}, err
+	}
+	if _, err = s.client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		return time.Time{}, fmt.Errorf("patch the status of node %s: %w", name, err)
+	}
+	return time.Time{}, nil
+}
+
+// nodePatch returns the patch that a Node needs now; none if it needs none.
+func (r *podRegistry) nodePatch(name string) ([]byte, error) {
+	node, addr, err := r.liveNode(name)
+	if err != nil {
+		return nil, err
+	}
+	r.played.nodes.setRendered(name)
+	st, _ := r.shape.nodeStatus(node, addr, r.now())
+	if apiequality.Semantic.DeepEqual(st, node.Status) {
+		return nil, nil
+	}
+	return mergePatch(corev1.Node{Status: node.Status}, corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: node.UID}, Status: st})
+}
+
+// podPatch returns a Pod for which something is due, and the patch that it needs now.
+func (r *podRegistry) podPatch(uid types.UID) (*corev1.Pod, []byte, error) {
+	pod, at, err := r.duePod(uid)
+	if pod == nil || err != nil {
+		return nil, nil, err
+	}
+	st, _ := podStatus(pod, at, r.now())
+	if apiequality.Semantic.DeepEqual(st, pod.Status) {
+		return pod, nil, nil
+	}
+	patch, err := mergePatch(corev1.Pod{Status: pod.Status}, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: st})
+	return pod, patch, err
+}

@@ -1,0 +1,111 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/kwok/pkg/utils/informer"
+)
+
+// A player waits until something is due, tries again after an error that may pass, and
+// gives up after another.
+func TestPlayer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		due := began.Add(time.Hour)
+		answers := map[string][]error{
+			"busy":   {apierrors.NewTooManyRequests("wait", 0), apierrors.NewServiceUnavailable("wait"), nil},
+			"broken": {errors.New("invalid")},
+		}
+		played := map[string][]time.Duration{}
+		failed := map[string]string{}
+		play := func(_ context.Context, key string) (time.Time, error) {
+			if key == "later" && time.Now().Before(due) {
+				return due, nil
+			}
+			n := len(played[key])
+			played[key] = append(played[key], time.Since(began))
+			if key == "later" {
+				return time.Time{}, nil
+			}
+			return time.Time{}, answers[key][n]
+		}
+		p := newPlayer(time.Now, play, func(key string, err error) { failed[key] = err.Error() })
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.run(ctx)
+		}()
+		p.schedule("busy", began)
+		p.schedule("broken", began)
+		p.schedule("later", began.Add(time.Minute)) // earlier than what is due now
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		want := map[string][]time.Duration{
+			"busy":   {0, minWriteDelay, 3 * minWriteDelay},
+			"broken": {0},
+			"later":  {time.Hour},
+		}
+		if diff := cmp.Diff(want, played); diff != "" {
+			t.Errorf("played (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]string{"broken": "invalid"}, failed); diff != "" {
+			t.Errorf("failed (-want +got):\n%s", diff)
+		}
+		cancel()
+		p.queue.ShutDown()
+		<-done
+	})
+}
+
+// What is due without a Stage is the player's; kwok gets the stages of users, and loses
+// one when something else becomes due.
+func TestPodIsPlayedByOne(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	pod := testPod(nil)
+	l.updatePod(pod, false, nil)
+	now := time.Now()
+	var scheduled int
+	f := &podFeed{
+		ctx: t.Context(), registry: l, events: make(chan informer.Event[*corev1.Pod], 1),
+		schedule: func(string, time.Time) { scheduled++ },
+	}
+	const none informer.EventType = ""
+	builtin, user := dueStage{podStatusNow, now}, dueStage{userPrefix + "a", now}
+	for i, step := range []struct {
+		what      dueStage
+		sent      informer.EventType // to kwok
+		scheduled int
+		plays     dueStage
+	}{
+		{builtin, none, 1, builtin},
+		{user, informer.Modified, 1, dueStage{}},
+		{dueStage{}, none, 1, dueStage{}},
+		{builtin, informer.Deleted, 2, builtin},
+		{builtin, none, 3, builtin},
+		{dueStage{}, none, 3, dueStage{}},
+	} {
+		f.playPod(pod, false, step.what)
+		var sent informer.EventType
+		select {
+		case e := <-f.events:
+			sent = e.Type
+		default:
+		}
+		if plays := l.duePodStage(pod.UID); sent != step.sent || scheduled != step.scheduled || plays != step.plays {
+			t.Errorf("step %d: kwok got %q, %d times scheduled, the player has %+v, want %+v", i, sent, scheduled, plays, step)
+		}
+	}
+	l.deletePod(pod.UID)
+	if plays := l.duePodStage(types.UID(pod.UID)); plays.name != "" {
+		t.Errorf("a deleted pod: %+v is due", plays)
+	}
+}

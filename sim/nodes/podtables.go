@@ -1,0 +1,38 @@
+package nodes
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
+)
+
+// updateTable keeps what a Pod answers to HTTP requests.
+func (r *podRegistry) updateTable(pod *corev1.Pod, at placement) {
+	_, text, ok := annotations.Lookup(pod.Annotations, annotations.HTTP)
+	if !ok && !r.commands.HTTP.Has(pod.UID) {
+		return
+	}
+	running := !isFinished(pod) && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil })
+	r.commands.HTTP.Set(podhttp.Pod{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Addresses: at.podIPs, Running: running,
+	}, text)
+}
+
+// isPodAddress reports whether an address is that of a Pod on a simulated node.
+func (r *podRegistry) isPodAddress(addr netip.Addr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.nodeIPPool.used[addr] { // of Pods on the host network
+		return true
+	}
+	for _, pool := range r.podIPPools {
+		if pool.used[addr] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 20 * time.Second
+
+// commandsFixture runs the commands of a Pod; changed receives when one has changed.
+func commandsFixture(t *testing.T) (at placement, changed chan struct{}) {
+	t.Helper()
+	changed = make(chan struct{}, 1000)
+	runtime := &container.Runtime{}
+	runtime.Start(container.Config{
+		Client:      fake.NewClientset(),
+		Allocatable: func(string) corev1.ResourceList { return nil },
+		OnChange:    func(string, string, types.UID) { changed <- struct{}{} },
+		RecordEvent: func(*corev1.Pod, string, string, string, string) {},
+	})
+	t.Cleanup(runtime.Stop)
+	at = testPlacement
+	at.commands = commandRunner{runtime: runtime, mayStart: true}
+	return at, changed
+}
+
+// play writes the statuses of a Pod that are due until it is as want says, and returns
+// those that differ.
+func play(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, now func() time.Time, want string) []string {
+	t.Helper()
+	var lines []string
+	deadline := time.After(patience)
+	for {
+		for nextPodStage(pod, at, now()).name == podStatusNow {
+			pod.Status, _ = podStatus(pod, at, now())
+			lines = append(lines, describePod(pod))
+		}
+		if len(lines) > 0 && lines[len(lines)-1] == want {
+			return lines
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("got %q, waited for %q", lines, want)
+		}
+	}
+}
+
+// awaitUp waits until a command has set its trap.
+func awaitUp(pod *corev1.Pod, at placement, name string) {
+	log := at.commands.runtime.Log(pod.UID, name, 0)
+	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
+		<-changed
+	}
+}
+
+const traps = "trap 'exit 5' TERM; echo up; while true; do sleep 0.01; done"
+
+// TestDeadlineWaitsForCommands exceeds a deadline: the Pod fails when its commands have
+// ended, with their exit codes.
+func TestDeadlineWaitsForCommands(t *testing.T) {
+	at, changed := commandsFixture(t)
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.ActiveDeadlineSeconds = ptr.To[int64](3600)
+		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sh", "-c", traps}}, {Name: "b", Command: []string{"sleep", "infinity"}}, {Name: "c"}}
+	})
+	var later time.Duration
+	now := func() time.Time { return time.Now().Add(later) }
+	play(t, pod, at, changed, now, "Running, ready, a: runs, b: runs, c: runs")
+	awaitUp(pod, at, "a")
+	later = time.Hour
+	if due := nextPodStage(pod, at, now()); due.name != podStatusLater {
+		t.Errorf("while the commands stop: %+v", due)
+	}
+	got := play(t, pod, at, changed, now, "Failed, DeadlineExceeded, a: exit 5, b: exit 143, c: exit 143")
+	if len(got) != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestSidecarsStopBeforeThePodEnds has a Pod that is Running until its sidecar has ended.
+func TestSidecarsStopBeforeThePodEnds(t *testing.T) {
+	at, changed := commandsFixture(t)
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: &always, Command: []string{"sh", "-c", traps}}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sleep", "1"}}}
+	})
+	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs")
+	awaitUp(pod, at, "s")
+	got := play(t, pod, at, changed, time.Now, "Succeeded, s: exit 5, a: exit 0")
+	for _, line := range got[:len(got)-1] {
+		if !strings.HasPrefix(line, "Running") {
+			t.Errorf("%q in %q", line, got)
+		}
+	}
+}
+
+func TestRestartRules(t *testing.T) {
+	never, onFailure := corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure
+	for name, test := range map[string]struct {
+		change func(*corev1.Container)
+		code   int32
+		want   bool
+	}{
+		"policy of the pod":          {func(*corev1.Container) {}, 0, true},
+		"never":                      {func(c *corev1.Container) { c.RestartPolicy = &never }, 1, false},
+		"on failure, success":        {func(c *corev1.Container) { c.RestartPolicy = &onFailure }, 0, false},
+		"on failure":                 {func(c *corev1.Container) { c.RestartPolicy = &onFailure }, 1, true},
+		"a rule that matches":        {restartsOn(42), 42, true},
+		"a rule that does not match": {restartsOn(42), 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := testPod(func(p *corev1.Pod) { test.change(&p.Spec.Containers[0]) })
+			if got := shouldRestart(pod, &pod.Spec.Containers[0], mainContainer, test.code); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func restartsOn(code int32) func(*corev1.Container) {
+	never := corev1.ContainerRestartPolicyNever
+	return func(c *corev1.Container) {
+		c.RestartPolicy = &never
+		c.RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action:    corev1.ContainerRestartRuleActionRestart,
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{code}},
+		}}
+	}
+}
+
+// TestBackoffBeginsAgain has a run of more than ten minutes between short ones.
+func TestBackoffBeginsAgain(t *testing.T) {
+	ran := func(d time.Duration) *corev1.ContainerStateTerminated {
+		return &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(epoch), FinishedAt: metav1.NewTime(epoch.Add(d))}
+	}
+	b := &restartBackoffs{}
+	for i, test := range []struct{ ran, want time.Duration }{
+		{time.Second, 0},
+		{time.Second, 10 * time.Second},
+		{10 * time.Minute, 20 * time.Second},
+		{11 * time.Minute, 0},
+		{time.Second, 10 * time.Second},
+		{time.Second, 20 * time.Second},
+	} {
+		if got := b.delay("c", int32(i), ran(test.ran)); got != test.want {
+			t.Errorf("after %d restarts: %v, want %v", i, got, test.want)
+		}
+	}
+	if got := (*restartBackoffs)(nil).delay("c", 30, ran(time.Second)); got != 5*time.Minute {
+		t.Errorf("the longest delay is %v", got)
+	}
+}

@@ -1,0 +1,265 @@
+//go:build unix
+
+package command_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// fakeOperator is an operator whose source is one line: it creates a Lease and a ConfigMap,
+// which it cannot do twice, and a process.
+const fakeOperator = `
+trap 'echo stopping; exit 0' TERM
+read -r reply <source/reply.yaml
+case $reply in
+exit*) echo "cannot go on: $reply" >&2; exit 3;;
+stubborn*) trap '' TERM;;
+esac
+"$CTRLPLANE" kubectl create -f lease.yaml -o jsonpath='leading{"\n"}' || exit
+"$CTRLPLANE" kubectl create configmap state --from-literal=reply="$reply" --from-literal=widgets="$("$CTRLPLANE" kubectl get widgets -o name)" -o jsonpath='reconciled {.data.reply} {.data.widgets}{"\n"}'
+sleep 1000 & 
+echo child $!
+wait
+wait
+`
+
+const widgetManifests = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+
+// devProcess is a running "ctrlplane dev".
+type devProcess struct {
+	cmd    *exec.Cmd
+	out    io.Closer // where lines come from
+	lines  chan string
+	seen   bytes.Buffer
+	stderr bytes.Buffer // to be read once ended is closed
+	ended  chan struct{}
+}
+
+// writeFile writes a file in the home folder of the process.
+func (d *devProcess) writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(d.cmd.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startDev starts "ctrlplane dev" with the fake operator.
+func startDev(t *testing.T, args ...string) *devProcess {
+	t.Helper()
+	args = append([]string{"dev", "--watch", "source", "--crds", "crds", "-f", "widget.yaml"}, args...)
+	d := &devProcess{cmd: program.Command(t, append(args, "--", "sh", "operator.sh")...), lines: make(chan string, 1000), ended: make(chan struct{})}
+	d.writeFile(t, "operator.sh", fakeOperator)
+	d.writeFile(t, "source/reply.yaml", "one\n")
+	d.writeFile(t, "crds/widgets.yaml", widgetManifests)
+	d.writeFile(t, "crds/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: x}\n")
+	d.writeFile(t, "widget.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: first}\n")
+	d.writeFile(t, "lease.yaml", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: leader}\n")
+	d.cmd.Env = append(d.cmd.Env, "CTRLPLANE="+program.Path())
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.out, d.cmd.Stderr = out, &d.stderr
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.ended)
+		defer close(d.lines)
+		for in := bufio.NewScanner(out); in.Scan(); {
+			d.lines <- in.Text()
+		}
+		_ = d.cmd.Wait() // its ProcessState has the result
+	}()
+	t.Cleanup(func() {
+		_ = d.cmd.Process.Kill() // fails if it has ended
+		<-d.ended
+	})
+	return d
+}
+
+// requireLine returns the next line that contains a text.
+func (d *devProcess) requireLine(t *testing.T, text string) string {
+	t.Helper()
+	for deadline := time.After(program.Timeout); ; {
+		select {
+		case line, ok := <-d.lines:
+			if !ok {
+				t.Fatalf("ended before it printed %q: %s", text, &d.seen)
+			}
+			fmt.Fprintln(&d.seen, line)
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-deadline:
+			t.Fatalf("did not print %q: %s", text, &d.seen)
+		}
+	}
+}
+
+// requireChild returns the ID of a process that the operator has started.
+func (d *devProcess) requireChild(t *testing.T) int {
+	t.Helper()
+	fields := strings.Fields(d.requireLine(t, "[operator] child "))
+	pid, err := strconv.Atoi(fields[len(fields)-1])
+	if err != nil || syscall.Kill(pid, 0) != nil {
+		t.Fatalf("%v: the child does not run", fields)
+	}
+	return pid
+}
+
+// requireEnd checks the exit code, and that nothing is left of the operator, the folders
+// and the processes.
+func (d *devProcess) requireEnd(t *testing.T, code, child int) {
+	t.Helper()
+	for range d.lines { // until the end
+	}
+	<-d.ended
+	if got := d.cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("exit code %d, want %d: %s%s", got, code, &d.seen, &d.stderr)
+	}
+	requireNothingLeft(t, d.cmd)
+	if state := processState(child); state != "" && state != "Z" {
+		t.Errorf("process %d of the operator is left in state %s", child, state)
+	}
+}
+
+// processState is the state of a process as ps shows it, without details; empty = it does
+// not exist.
+func processState(pid int) string {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil || len(out) == 0 {
+		return ""
+	}
+	return string(out[:1])
+}
+
+func TestDevRestartsTheOperator(t *testing.T) {
+	t.Parallel()
+	d := startDev(t)
+	d.requireLine(t, "[operator] reconciled one widget.example.com/first")
+	first := d.requireChild(t)
+
+	// The operator could not create its ConfigMap again if the first one were still there,
+	// nor the Lease, which is not part of the restored state.
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "[dev] source/reply.yaml changed: restarting the operator")
+	d.requireLine(t, "[dev] operator stopped and state restored after ")
+	d.requireLine(t, "[dev] operator started (run 2), ")
+	d.requireLine(t, "[operator] reconciled two widget.example.com/first")
+	if state := processState(first); state != "" && state != "Z" {
+		t.Errorf("a process of the first run is left in state %s", state)
+	}
+	d.requireChild(t)
+
+	// A change of a manifest is applied to the state from before all of them.
+	d.writeFile(t, "widget.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: second}\n")
+	if line := d.requireLine(t, "[operator] reconciled two "); strings.Contains(line, "first") || !strings.Contains(line, "second") {
+		t.Errorf("%q: want only what the manifests have now", line)
+	}
+	d.requireChild(t)
+
+	d.writeFile(t, "crds/widgets.yaml", "kind: [\n")
+	d.requireLine(t, "crds/widgets.yaml:1: ")
+	d.writeFile(t, "crds/widgets.yaml", widgetManifests)
+	d.requireLine(t, "[operator] reconciled two ")
+	d.requireChild(t)
+
+	d.writeFile(t, "source/reply.yaml", "exit\n")
+	if line := d.requireLine(t, "[dev] the operator exited"); !strings.Contains(line, "with code 3: cannot go on: exit (after ") || !strings.HasSuffix(line, "; waiting for a change") {
+		t.Errorf("got %q", line)
+	}
+	d.writeFile(t, "source/reply.yaml", "stubborn\n")
+	d.requireLine(t, "[operator] reconciled stubborn")
+	child := d.requireChild(t)
+
+	// The operator ignores SIGTERM: the second signal does not wait for it.
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireLine(t, "stopping")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, child)
+}
+
+// TestDevEndsAlone ends dev otherwise than from the terminal.
+func TestDevEndsAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*devProcess) error
+		code int
+	}{
+		{"terminal closed", func(d *devProcess) error { return d.cmd.Process.Signal(syscall.SIGHUP) }, 129},
+		{"output closed", func(d *devProcess) error {
+			err := d.out.Close()
+			return errors.Join(err, os.WriteFile(filepath.Join(d.cmd.Dir, "source/reply.yaml"), []byte("two\n"), 0o600))
+		}, 125},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := startDev(t, "--keep")
+			d.requireLine(t, "[operator] reconciled one")
+			child := d.requireChild(t)
+			if err := tt.end(d); err != nil {
+				t.Fatal(err)
+			}
+			d.requireEnd(t, tt.code, child)
+		})
+	}
+}
+
+func TestDevRejects(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "x.yaml")
+	if err := os.WriteFile(empty, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		text string
+	}{
+		{"no command", nil, 2, "missing command"},
+		{"unknown command", []string{"--", "no-such-command"}, 127, "PATH"},
+		{"missing folder", []string{"--watch", "missing", "--", "true"}, 2, "--watch: cannot watch missing: no such file"},
+		{"bad pattern", []string{"--match", "[", "--", "true"}, 2, "--match"},
+		{"JSON", []string{"--ui", "json", "--", "true"}, 2, "use auto, plain or none"},
+		{"no definition", []string{"--crds", empty, "--", "true"}, 125, "no CustomResourceDefinition in"},
+		{"missing manifest", []string{"-f", "missing.yaml", "--", "true"}, 125, "missing.yaml: no such file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			program.RequireFailure(t, program.Command(t, append([]string{"dev"}, tt.args...)...), tt.code, tt.text)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package command_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// answersManifest has a server that answers from its table, and Pods that ask it.
+const answersManifest = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: answers
+  labels: {app: answers}
+  annotations:
+    ctrlplane.local/http: |
+      / 200 hello from a table
+      /ready 200
+      /live 200
+spec:
+  containers:
+  - name: main
+    image: nginx
+    ports: [{name: web, containerPort: 8080}]
+    readinessProbe: {httpGet: {path: /ready, port: web}, periodSeconds: 1, failureThreshold: 1}
+    livenessProbe: {httpGet: {path: /live, port: web}, periodSeconds: 1, failureThreshold: 1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: answers}
+spec: {selector: {app: answers}, ports: [{port: 80, targetPort: web}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: asks}
+spec:
+  restartPolicy: Never
+  initContainers: [{name: wait, image: busybox, command: [sh, -c, 'until nc -z answers 80; do sleep 0.1; done']}]
+  containers: [{name: main, image: busybox, command: [wget, -qO-, 'http://answers/']}]
+`
+
+// testPodHTTP asks a Pod with a table in every way that reaches it.
+func testPodHTTP(t *testing.T, dir string, expect func(t *testing.T, want, args string)) {
+	file := filepath.Join(t.TempDir(), "answers.yaml")
+	writeFile(t, file, answersManifest)
+	program.MustRun(t, dir, "kubectl", "apply", "-f", file)
+	const body = "hello from a table\n"
+	expect(t, "condition met", "wait pod/answers --for=condition=Ready --timeout=60s")
+	expect(t, "condition met", "wait pod/asks --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+	expect(t, body, "logs asks -c main")
+	expect(t, body, "get --raw /api/v1/namespaces/default/pods/answers:8080/proxy/")
+	expect(t, body, "get --raw /api/v1/namespaces/default/services/answers/proxy/")
+	if got := forwarded(t, dir, "pod/answers", "8080"); got != body {
+		t.Errorf("forwarded: %q", got)
+	}
+	refused := program.Command(t, "--data-dir", dir, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/server:80/proxy/")
+	if _, stderr, code := program.Run(t, refused); code != 1 || !strings.Contains(stderr, "connection refused: the pod is simulated") {
+		t.Errorf("a Pod without a table: exit code %d: %s", code, stderr)
+	}
+
+	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/live 200\n/ready 503 busy")
+	expect(t, "condition met", "wait pod/answers --for=condition=Ready=false --timeout=60s")
+	expect(t, "Readiness probe failed: HTTP probe failed with statuscode: 503", "get events --field-selector involvedObject.name=answers,reason=Unhealthy")
+	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/ready 200")
+	expect(t, "condition met", "wait pod/answers --for=jsonpath={.status.containerStatuses[0].restartCount}=1 --timeout=60s")
+}
+
+// forwarded returns what a forwarded port of a Pod answers.
+func forwarded(t *testing.T, dir, pod, port string) string {
+	t.Helper()
+	cmd := program.Command(t, "--data-dir", dir, "kubectl", "port-forward", pod, ":"+port)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
+	if err != nil || address == "" {
+		t.Fatalf("kubectl port-forward printed %q, %v", line, err)
+	}
+	var got strings.Builder
+	for range 2 { // two connections
+		resp, err := http.Get("http://" + address + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Reset()
+		_, err = io.Copy(&got, resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return got.String()
+}

@@ -1,0 +1,76 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestResetKeepsTheFirstWorkOfTheControllers resets a control plane whose controllers were
+// still acting upon its manifests when the start was over.
+func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"app": "web"}
+	web := &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(20)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+			},
+		},
+	}
+	text, err := yaml.Marshal(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "-f", file)
+	client := p.Client(t)
+	pods := func() map[types.UID]bool {
+		list, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uids := map[types.UID]bool{}
+		for _, pod := range list.Items {
+			uids[pod.UID] = true
+		}
+		return uids
+	}
+	program.MustRun(t, p.Dir, "wait", "settled")
+	before := pods()
+	if len(before) != 20 {
+		t.Fatalf("%d Pods, want 20", len(before))
+	}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	program.MustRun(t, p.Dir, "reset")
+	for uid := range pods() {
+		if !before[uid] {
+			t.Errorf("Pod %s has replaced one that the controllers had created after the start", uid)
+		}
+		delete(before, uid)
+	}
+	if len(before) > 0 {
+		t.Errorf("Pods %v were deleted", before)
+	}
+	if list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=later"}); err != nil || len(list.Items) > 0 {
+		t.Errorf("the object that was created later: %v, %v; want that it is gone", list, err)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// newNode returns a node as kwok's documentation has it: whatever plays kubelets for nodes
+// with this annotation makes it Ready.
+func newNode(i int) *corev1.Node {
+	name := fmt.Sprintf("node-%04d", i)
+	resources := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("32"),
+		corev1.ResourceMemory: resource.MustParse("256Gi"),
+		corev1.ResourcePods:   resource.MustParse("110"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake", corev1.ObjectTTLAnnotationKey: "0"},
+			Labels:      map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux", "type": "kwok"},
+		},
+		Status: corev1.NodeStatus{Allocatable: resources, Capacity: resources},
+	}
+}
+
+func isNodeReady(o runtime.Object) bool {
+	node, ok := o.(*corev1.Node)
+	if !ok {
+		return false
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// isPodReady reports whether a Pod is Running and Ready.
+func isPodReady(o runtime.Object) bool {
+	pod, ok := o.(*corev1.Pod)
+	if !ok || pod.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,309 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/web"
+)
+
+// classPage is the page of a class in a browser.
+type classPage struct {
+	*browser
+	class  *class
+	server *web.Server
+	link   string
+}
+
+// openClass opens the page of a class.
+func openClass(t *testing.T, width, height int, change func(*web.Options)) *classPage {
+	t.Helper()
+	b := openBrowser(t, width, height)
+	c := newClass()
+	o := web.Options{Source: c, Interventions: hands{class: c}, ClientInterventions: hands{class: c}, Speed: hands{class: c}}
+	if change != nil {
+		change(&o)
+	}
+	s, err := web.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &classPage{b, c, s, s.OnceLink()}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p.do(chromedp.Navigate(p.link))
+	p.await(`document.querySelectorAll(".node.controller").length >= 4`)
+	p.await(`document.querySelectorAll("#edges path").length >= 8`)
+	t.Cleanup(func() {
+		origin, _, _ := strings.Cut(p.link, "#")
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, r := range b.requests {
+			if !strings.HasPrefix(r, origin) {
+				t.Errorf("the page requests %s", r)
+			}
+		}
+	})
+	return p
+}
+
+// await waits until an expression is true. If it stays false for long, the test ends with
+// what the page shows.
+func (p *classPage) await(js string) {
+	p.t.Helper()
+	condition := `new Promise((done) => { const end = performance.now() + 20000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
+	shown, err := chromedp.Run(p, chromedp.Evaluate[string](condition, chromedp.EvalAwaitPromise))
+	if err != nil || shown != "" {
+		p.t.Fatalf("awaiting %s: %v: %s", js, err, shown)
+	}
+}
+
+// press clicks the button of the panel or the header with a text.
+func (p *classPage) press(text string) {
+	p.t.Helper()
+	find := `[...document.querySelectorAll("#panel button, header button")].find((b) => b.textContent === ` + quote(text) + ` && b.offsetParent)`
+	p.await(find)
+	p.do(runScript(find + `.click()`))
+}
+
+func quote(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string is JSON
+	}
+	return string(data)
+}
+
+func (p *classPage) click(node string) {
+	p.t.Helper()
+	p.do(runScript(`document.querySelector('[data-id=` + quote(node) + `]').click()`))
+}
+
+// picture saves a screenshot if WEB_PICTURES names a folder.
+func (p *classPage) picture(name string) {
+	p.t.Helper()
+	dir := os.Getenv("WEB_PICTURES")
+	if dir == "" {
+		return
+	}
+	p.do(runScript(framesDrawn))
+	png, err := chromedp.Run(p, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const feedText = `document.getElementById("lines").innerText`
+
+// TestWebPage opens the page, watches a rollout, and intervenes.
+func TestWebPage(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	if at := evaluate[string](p.browser, `location.href + document.cookie`); strings.Contains(at, "#") {
+		t.Errorf("the token or the cookie can be read in the page: %s", at)
+	}
+	for _, id := range []string{"kind:deployments.apps", "kind:replicasets.apps", "kind:pods", "actor:deployment-controller", "actor:kube-scheduler"} {
+		if !evaluate[bool](p.browser, `!!document.querySelector('[data-id=`+quote(id)+`]')`) {
+			t.Errorf("at rest the diagram has no %s", id)
+		}
+	}
+	for _, id := range []string{"actor:kube-apiserver", "actor:job-controller"} {
+		if evaluate[bool](p.browser, `!!document.querySelector('[data-id=`+quote(id)+`]')`) {
+			t.Errorf("at rest the diagram has %s", id)
+		}
+	}
+	p.picture("rest")
+
+	p.do(runScript(`globalThis.most = 0; globalThis.look = setInterval(() => { most = Math.max(most, picture.dots.drawn); }, 10)`))
+	p.await(`performance.now() > 1500`) // the first moment is history, in which nothing moves
+	p.class.rollOut("web")
+	p.await(feedText + `.includes("binds")`)
+	p.picture("rollout")
+	p.await(feedText + `.includes("Pod status")`)
+	if most := evaluate[int](p.browser, `most`); most == 0 {
+		t.Error("nothing moved in the picture")
+	}
+	lines := evaluate[string](p.browser, feedText)
+	order := []string{"kubectl creates Deployment", "deployment creates ReplicaSet", "replicaset creates Pod", "scheduler binds Pod"}
+	for i, line := range order {
+		if !strings.Contains(lines, line) {
+			t.Errorf("the feed has no %q: %s", line, lines)
+		} else if i > 0 && strings.Index(lines, line) < strings.Index(lines, order[i-1]) {
+			t.Errorf("%q is shown before its cause", line)
+		}
+	}
+
+	p.click("actor:replicaset-controller")
+	p.press("Pause")
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"]').dataset.state === "paused"`)
+	p.await(`document.getElementById("panel").innerText.includes("Held writes: 1")`)
+	p.press("Step")
+	p.await(`document.querySelector("#panel .diff")?.innerText.includes("spec.replicas: 3")`)
+	p.picture("paused")
+	p.press("Explain")
+	p.await(`document.querySelector("#panel .explain")?.innerText.includes("ReplicaSet")`)
+	p.press("End all")
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"]').dataset.state === "running"`)
+
+	p.press("1/10×")
+	p.await(`[...document.querySelectorAll("#speed button")].find((b) => b.textContent === "1/10×").getAttribute("aria-pressed") === "true"`)
+	p.do(chromedp.KeyEvent("["))
+	p.press("next key")
+	p.press("1×")
+
+	p.press("✕")
+	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("replicaset creates Pod")).click()`))
+	p.await(`document.querySelectorAll("#panel .chain li").length >= 4`)
+	p.picture("why")
+	p.press("Trace")
+	p.await(`document.querySelectorAll("#panel .tree .cause").length >= 2`)
+}
+
+// TestWebPageShowsHostileTextsAsText has texts that would be markup.
+func TestWebPageShowsHostileTextsAsText(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	p.mu.Lock()
+	p.expected = "404" // why: no write of the object has succeeded
+	p.mu.Unlock()
+	const hostile = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`
+	p.class.change(func() {
+		p.class.append(
+			&observe.Logged{Controller: "deployment-controller", Level: 8, Message: hostile},
+			&observe.Called{Controller: hostile, Verb: "create", Object: observe.Object{Resource: "pods", Kind: hostile, Namespace: hostile, Name: hostile}, Status: 500, Error: hostile},
+			&observe.Synced{Controller: "job-controller", Queue: "job", ID: 99, Key: hostile, Error: hostile},
+			&observe.ControllerChanged{Controller: "job-controller", State: hostile, Reason: hostile})
+		p.class.states["job-controller"] = hostile
+	})
+	p.await(feedText + `.includes("logs an error")`)
+	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("cannot create")).click()`))
+	p.await(`document.getElementById("panel").innerText.includes("onerror")`)
+	if found := evaluate[int](p.browser, `document.querySelectorAll("img, script:not([src])").length`); found > 0 {
+		t.Errorf("%d elements were made of a text", found)
+	}
+	if title := evaluate[string](p.browser, `document.title`); strings.HasPrefix(title, "broken") {
+		t.Error("the page ran a script in a text")
+	}
+}
+
+// TestWebPageReadOnly opens the page as a student.
+func TestWebPageReadOnly(t *testing.T) {
+	p := openClass(t, 1280, 720, func(o *web.Options) { o.ReadOnly = true })
+	p.await(`document.getElementById("badges").innerText.includes("read-only")`)
+	p.click("actor:replicaset-controller")
+	p.await(`document.getElementById("panel").innerText.includes("This page is read-only")`)
+	if n := evaluate[int](p.browser, `document.querySelectorAll("#panel .controls button").length`); n > 0 {
+		t.Errorf("%d buttons to intervene are shown", n)
+	}
+}
+
+// TestWebPageFindsTheControlPlaneAgain ends the control plane, and starts another one.
+func TestWebPageFindsTheControlPlaneAgain(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	p.class.change(func() { p.class.failing = errors.New("connection refused <b>") })
+	p.await(`!document.getElementById("curtain").hidden && document.getElementById("curtain").innerText.includes("connection refused <b>")`)
+	p.picture("ended")
+	p.class.change(func() {
+		p.class.failing, p.class.records, p.class.started = nil, nil, time.Now()
+	})
+	p.await(`document.getElementById("curtain").hidden`)
+	p.await(feedText + `.includes("was started again")`)
+	p.class.rollOut("again")
+	p.await(feedText + `.includes("default/again")`)
+}
+
+// frames measures for three seconds how many frames a page draws, the share that came
+// late, and how long drawing takes.
+const frames = `new Promise((done) => {
+	const times = [], costs = [], draw = picture.dots.frame;
+	picture.dots.frame = function (...args) {
+		const began = performance.now();
+		draw.apply(this, args);
+		costs.push(performance.now() - began);
+	};
+	const look = (t) => {
+		times.push(t);
+		if (t - times[0] < 3000) return requestAnimationFrame(look);
+		picture.dots.frame = draw;
+		const gaps = times.slice(1).map((t, i) => t - times[i]);
+		done({ rate: 1000 * gaps.length / (t - times[0]), late: gaps.filter((g) => g > 34).length / gaps.length,
+			cost: costs.reduce((sum, c) => sum + c, 0) / costs.length, drawn: picture.dots.drawn, level: picture.dots.level });
+	};
+	requestAnimationFrame(look);
+})`
+
+type frameRate struct {
+	Rate  float64 `json:"rate"`
+	Late  float64 `json:"late"`
+	Cost  float64 `json:"cost"` // ms
+	Drawn int     `json:"drawn"`
+	Level int     `json:"level"`
+}
+
+// load rolls out at a rate while f runs.
+func (p *classPage) load(keysPerSecond int, f func()) {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.class.roll(ctx, keysPerSecond)
+	}()
+	f()
+	cancel()
+	<-done
+}
+
+func (p *classPage) measure() frameRate {
+	p.t.Helper()
+	r, err := chromedp.Run(p, chromedp.Evaluate[frameRate](frames, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Logf("%.1f frames/s, %.1f %% late, %.1f ms to draw one, %d dots, merged at level %d", r.Rate, 100*r.Late, r.Cost, r.Drawn, r.Level)
+	return r
+}
+
+// TestWebPageFrames has the load that the page is made for: 50 keys a second.
+func TestWebPageFrames(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	p.await(`performance.now() > 1500`)
+	p.load(50, func() {
+		p.await(`picture.dots.drawn > 20`)
+		r := p.measure()
+		p.picture("busy")
+		// A test shares its machine, which has no GPU: only the cost of a frame is the page's own.
+		if r.Cost > 1000.0/60 || r.Rate < 15 {
+			t.Errorf("%.1f frames/s, %.1f ms to draw one", r.Rate, r.Cost)
+		}
+		if r.Level > 0 {
+			t.Errorf("50 keys/s are merged at level %d", r.Level)
+		}
+	})
+}
+
+// TestWebPageAggregates has more than can be seen.
+func TestWebPageAggregates(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	p.await(`performance.now() > 1500`)
+	p.load(1000, func() {
+		p.await(`document.getElementById("notes").innerText.includes("one dot stands for")`)
+		r := p.measure()
+		if r.Drawn > 600 {
+			t.Errorf("%d dots are drawn", r.Drawn)
+		}
+	})
+	p.await(`!document.getElementById("notes").innerText.includes("one dot stands for")`)
+}

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// fixedOutput is the output of a program.
+type fixedOutput struct {
+	lines []OutputLine
+	state string
+	bad   bool
+}
+
+func (f *fixedOutput) Lines(after uint64) ([]OutputLine, uint64) {
+	return f.lines[min(after, uint64(len(f.lines))):], uint64(len(f.lines))
+}
+
+func (f *fixedOutput) State() (string, bool) { return f.state, f.bad }
+
+func (f *fixedOutput) print(texts ...string) {
+	for _, s := range texts {
+		f.lines = append(f.lines, OutputLine{Time: testNow, Text: s})
+	}
+}
+
+// newOutputModel returns a model with an output, in 100 × 30.
+func newOutputModel(t *testing.T, f *fixedOutput) model {
+	t.Helper()
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 10)}, Output: f}, 100, 30)
+	return m.readOutput()
+}
+
+// lowerPane returns the text of the lower pane.
+func lowerPane(m model) string {
+	a := m.screenAreas()
+	var rows []string
+	for _, l := range m.feedLines(a.feed.w, a.feed.h) {
+		rows = append(rows, strings.TrimRight(ansi.Strip(l), " "))
+	}
+	return strings.Join(rows, "\n")
+}
+
+func TestOutputBesideTheQueues(t *testing.T) {
+	f := &fixedOutput{state: "run 2, running for 3s"}
+	f.print("first", "\x1b[34mINFO\x1b[0m\tcoloured", "a\x07bell", "wide 日本")
+	f.lines = append(f.lines, OutputLine{Time: testNow, Text: "main.go changed", Own: true})
+	m := newOutputModel(t, f)
+	want := []string{"Operator", "run 2, running for 3s", "12:00:05 first", "INFO    coloured", "abell", "wide 日本", "main.go changed"}
+	got := lowerPane(m)
+	for _, w := range want {
+		if !strings.Contains(got, w) {
+			t.Errorf("lacks %q:\n%s", w, got)
+		}
+	}
+	if strings.Contains(got, "[34m") {
+		t.Errorf("has the rest of an escape:\n%s", got)
+	}
+	if m = pressKeys(t, m, "o"); !strings.Contains(lowerPane(m), "Activity") {
+		t.Errorf("o does not show Activity:\n%s", lowerPane(m))
+	}
+	if m = pressKeys(t, m, "o"); !strings.Contains(lowerPane(m), "first") {
+		t.Errorf("o does not show the output again:\n%s", lowerPane(m))
+	}
+}
+
+func TestOutputIsBrokenIntoRows(t *testing.T) {
+	f := &fixedOutput{}
+	long := strings.Repeat("0123456789", 25)
+	f.print(long)
+	got := lowerPane(newOutputModel(t, f))
+	if joined := strings.Join(strings.Fields(got), ""); !strings.Contains(joined, long) {
+		t.Errorf("a part of the line is missing:\n%s", got)
+	}
+	for _, l := range strings.Split(got, "\n") {
+		if textWidth(l) > 100 {
+			t.Errorf("a row has %d columns: %s", textWidth(l), l)
+		}
+	}
+}
+
+func TestOutputScrolls(t *testing.T) {
+	f := &fixedOutput{}
+	for i := range 100 {
+		f.print(fmt.Sprintf("line %d.", i))
+	}
+	m := newOutputModel(t, f)
+	last := func() string {
+		rows := strings.Split(lowerPane(m), "\n")
+		return rows[len(rows)-1]
+	}
+	requireLast := func(want string) {
+		t.Helper()
+		if got := last(); !strings.HasSuffix(got, want) {
+			t.Errorf("the last row is %q, want %q", got, want)
+		}
+	}
+	requireLast("line 99.")
+	m = pressKeys(t, m, "tab", "k", "k")
+	requireLast("line 97.")
+	f.print("line 100.")
+	m = m.readOutput()
+	requireLast("line 97.")
+	if got := lowerPane(m); !strings.Contains(got, "3 newer below") {
+		t.Errorf("does not say what is below:\n%s", got)
+	}
+	m = pressKeys(t, m, "f")
+	requireLast("line 100.")
+	m = pressKeys(t, m, "g")
+	requireLast("line 0.")
+	m = pressKeys(t, m, "G")
+	requireLast("line 100.")
+	a := m.screenAreas()
+	m = sendMsgs(t, m, tea.MouseWheelMsg{Button: tea.MouseWheelUp, X: 1, Y: a.feed.y + 1})
+	requireLast("line 97.")
+	m = pressKeys(t, m, "enter") // does nothing
+	requireLast("line 97.")
+}
+
+// TestOutputIsBounded prints more than is kept.
+func TestOutputIsBounded(t *testing.T) {
+	f := &fixedOutput{}
+	m := newOutputModel(t, f)
+	for range 3 {
+		f.print(make([]string, maxOutputLines)...)
+		m = m.readOutput()
+	}
+	if got := len(m.output.lines); got != maxOutputLines {
+		t.Errorf("keeps %d lines, want %d", got, maxOutputLines)
+	}
+	m = pressKeys(t, m, "tab", "g", "k")
+	if want := uint64(2*maxOutputLines + 1); m.output.bottom != want {
+		t.Errorf("the first line is %d, want %d", m.output.bottom, want)
+	}
+}
+
+func TestNoOutput(t *testing.T) {
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 100, 30)
+	if m = pressKeys(t, m, "o"); m.message == "" || m.showsOutput() {
+		t.Errorf("message %q, shows output: %t", m.message, m.showsOutput())
+	}
+}

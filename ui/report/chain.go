@@ -1,0 +1,46 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// maxChains is how many unhealthy objects are traced back: each takes a search of all
+// records.
+const maxChains = 20
+
+// traceUnhealthy adds to each unhealthy object what led to its last change, as
+// "ctrlplane why" shows it.
+func (s *State) traceUnhealthy(ctx context.Context, src observe.Source) {
+	if len(s.unhealthy) == 0 {
+		return
+	}
+	page, err := src.Records(ctx, observe.Query{Causes: true})
+	if err != nil {
+		s.incomplete = errors.Join(s.incomplete, err)
+		return
+	}
+	for i := range s.unhealthy[:min(len(s.unhealthy), maxChains)] {
+		if ctx.Err() != nil {
+			return
+		}
+		u := &s.unhealthy[i]
+		about, ok := trace.Find(page.Records, u.Ref.Kind, u.Ref.Namespace, u.Ref.Name)
+		if !ok {
+			continue
+		}
+		chain, err := trace.Why(page.Records, about, trace.Options{What: trace.Changed, Missed: page.Missed})
+		if err != nil {
+			chain, err = trace.Why(page.Records, about, trace.Options{Missed: page.Missed})
+		}
+		var text strings.Builder
+		if err != nil || chain.Write(&text, trace.Text, trace.Style{}) != nil {
+			continue // the records are of what happened before the observer's first one
+		}
+		u.Chain = strings.Split(strings.TrimSpace(text.String()), "\n")
+	}
+}

@@ -1,0 +1,54 @@
+// Requests to the server of the page.
+
+const base = "/ctrlplane/v1/";
+
+async function send(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new Error("the page's server does not answer");
+  }
+  const text = await response.text();
+  let body = null;
+  try {
+    body = text ? JSON.parse(text) : null;
+  } catch {
+    throw Object.assign(new Error(`HTTP status ${response.status}`), { status: response.status });
+  }
+  if (!response.ok) throw Object.assign(new Error(body?.message || `HTTP status ${response.status}`), { status: response.status });
+  return body;
+}
+
+export const get = (path, params = {}) => send(path + "?" + new URLSearchParams(params));
+
+const put = (path, body) => send(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+const post = (path, body) => send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+// openSession exchanges the token in the address, if there is one, and returns what the
+// page may do.
+export async function openSession() {
+  const token = location.hash.slice(1);
+  if (token) {
+    history.replaceState(null, "", "/");
+    try {
+      await post("/api/session", { token });
+    } catch (err) {
+      if (err.status !== 401) throw err;
+      return get("/api/session").catch(() => { throw err; }); // an earlier session may still be valid
+    }
+  }
+  return get("/api/session");
+}
+
+// intervene calls a verb of the interventions in controllers or clients.
+export const intervene = (who, verb, body) => post(base + who + "/" + verb, body);
+export const heldWrites = (who, name) => get(base + who + "/held", { name, limit: 20 });
+export const setSpeed = (speed) => put(base + "speed", { speed });
+export const stepKey = () => post(base + "speed/step", {});
+export const explain = (name) => get("/api/explain", { name });
+
+const objectParams = (o) => Object.fromEntries(["group", "resource", "kind", "namespace", "name", "uid"].filter((f) => o[f]).map((f) => [f, o[f]]));
+export const trace = (o) => get("/api/trace", objectParams(o));
+export const why = (o, deleted) => get("/api/why", { ...objectParams(o), ...(deleted ? { deleted: "1" } : {}) });
+export const inspect = (o) => get("/api/object", objectParams(o));

@@ -1,0 +1,69 @@
+// Which nodes and edges the diagram has.
+
+import { resourceOf } from "./names.js";
+
+// At rest the diagram shows the loop that everybody meets first.
+export const familiarControllers = ["deployment-controller", "replicaset-controller", "kube-scheduler", "simulated-kubelet"];
+const familiarKinds = ["deployments.apps", "replicasets.apps", "pods"];
+
+const internal = new Set(["kube-apiserver", "shared-informers"]);
+
+const keepFor = 60e3; // ms since the last write
+const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide all others
+
+// choose returns the nodes and edges to show: {clients, kinds, controllers, edges, hidden}.
+export function choose(model, { now, showInternals, pinned, room }) {
+  const recent = (at) => now - at < keepFor;
+  const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
+    model.depth(c.name) > 0 || c.failing?.length > 0;
+  const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiarControllers.includes(c.name) ? 1e14 : 0);
+  const candidates = [...model.controllers.values()].filter((c) => showInternals
+    ? c.state !== "off" && (active(c) || familiarControllers.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
+    : !internal.has(c.name) && (active(c) || familiarControllers.includes(c.name)));
+  candidates.sort((a, b) => rank(b) - rank(a));
+  const controllers = candidates.slice(0, room).map((c) => c.name);
+  const clients = [...model.clients.values()].filter((c) => model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name))
+    .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
+  const actors = new Set([...controllers, ...clients]);
+  const kinds = chooseKinds(model, actors, recent, pinned, room);
+  return { clients, kinds, controllers, edges: edgesOf(model, actors, kinds), hidden: model.controllers.size - controllers.length, crowded: candidates.length - controllers.length };
+}
+
+const recentlyDone = (model, name) => (model.queues.get(name) || []).some((q) => q.doneRate > 0);
+
+function chooseKinds(model, actors, recent, pinned, room) {
+  const last = new Map(familiarKinds.map((k) => [k, 1e15]));
+  for (const [kind, at] of model.touched) {
+    if (recent(at) && [...actors].some((a) => model.wrote.get(a)?.has(kind))) last.set(kind, Math.max(last.get(kind) || 0, at));
+  }
+  for (const c of model.clients.values()) { // what an operator is about
+    if (actors.has(c.name)) for (const w of c.watches || []) if (model.wrote.has(c.name) && !last.has(w.resource)) last.set(w.resource, 0);
+  }
+  for (const id of pinned) {
+    const kind = id.replace(/^kind:/, "");
+    if (model.touched.has(kind)) last.set(kind, 1e15);
+  }
+  return [...last].sort((a, b) => b[1] - a[1]).slice(0, room).map(([kind]) => kind);
+}
+
+function edgesOf(model, actors, kinds) {
+  const edges = [];
+  for (const name of actors) {
+    const actor = model.actor(name);
+    const watches = new Set((actor?.watches || []).map((w) => w.resource || w));
+    const written = new Map(model.wrote.get(name) || []);
+    for (const w of actor?.writes || []) {
+      const [resource, subresource] = w.resource.split("/");
+      const creates = w.verb === "create" && !subresource;
+      written.set(resource, { ...written.get(resource), creates: written.get(resource)?.creates || creates });
+    }
+    for (const kind of kinds) {
+      const writes = written.get(kind);
+      if (watches.has(kind) && (watches.size <= watchesAlmostAll || writes || resourceOf(kind) === "pods" && name === "kube-scheduler")) {
+        edges.push({ type: "watch", actor: name, kind, primary: !!writes && !writes.creates });
+      }
+      if (writes) edges.push({ type: "write", actor: name, kind, creates: !!writes.creates });
+    }
+  }
+  return edges;
+}

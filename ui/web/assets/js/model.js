@@ -1,0 +1,100 @@
+// What the page knows: the last status, and what the records say about activity.
+
+import { kindKey, learnKind } from "./names.js";
+
+export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
+export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource);
+export const failed = (r) => r.kind === "called" ? !r.status || r.status >= 400 : !!r.error;
+
+// writeVersions are the versions that a write has produced: those of the storage or, where
+// it does not report them, that of the answer.
+export function writeVersions(r) {
+  if (r.wrote) return r.wrote.map((w) => versionKey(w.resource, w.namespace, w.name, w.resourceVersion));
+  if (!r.resourceVersion) return [];
+  return [versionKey(kindKey(r.object), r.object.namespace, r.object.name, r.resourceVersion)];
+}
+
+export const versionKey = (resource, namespace, name, version) => [resource, namespace || "", name, version].join("|");
+
+// Bounded is a map that forgets its oldest entries.
+export class Bounded extends Map {
+  constructor(limit) {
+    super();
+    this.limit = limit;
+  }
+  set(key, value) {
+    super.set(key, value);
+    if (this.size > this.limit) this.delete(this.keys().next().value);
+    return this;
+  }
+}
+
+export class Model {
+  constructor() {
+    this.controllers = new Map();
+    this.clients = new Map();
+    this.queues = new Map(); // by controller
+    this.process = {};
+    this.reset();
+  }
+
+  // reset forgets the records: a restarted control plane counts them from 1 again.
+  reset() {
+    this.lastSeq = 0;
+    this.touched = new Map(); // when a kind was written last, by key
+    this.wrote = new Map(); // by controller or client: by kind: {last, creates}
+    this.recent = new Map(); // by kind: the objects that were written last
+  }
+
+  setStatus({ controllers, clients, speed }) {
+    this.speed = speed || "1";
+    this.controllers = new Map(controllers.map((c) => [c.name, c]));
+    this.clients = new Map(clients.map((c) => [c.name, c]));
+  }
+
+  setSnapshot({ process, queues }) {
+    this.process = process;
+    this.queues = Map.groupBy(queues, (q) => q.controller || "");
+  }
+
+  // add notes a record, and reports whether it is new.
+  add(r, now) {
+    if (r.seq <= this.lastSeq) return false;
+    this.lastSeq = r.seq;
+    learnKind(r.object);
+    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, now);
+    return true;
+  }
+
+  addWrite(r, now) {
+    const kind = kindKey(r.object);
+    this.touched.set(kind, now);
+    const kinds = this.wrote.get(r.controller) || new Map();
+    this.wrote.set(r.controller, kinds);
+    kinds.set(kind, { last: now, creates: kinds.get(kind)?.creates || (r.verb === "create" && !r.subresource) });
+    if (!r.object.name) return;
+    const list = (this.recent.get(kind) || []).filter((o) => o.name !== r.object.name || o.namespace !== r.object.namespace);
+    this.recent.set(kind, [r.object, ...list].slice(0, 30));
+  }
+
+  lastWrite(actor) {
+    return Math.max(-Infinity, ...[...(this.wrote.get(actor)?.values() || [])].map((w) => w.last));
+  }
+
+  // actor returns a controller or a client by name.
+  actor(name) {
+    return this.controllers.get(name) || this.clients.get(name);
+  }
+
+  depth(name) {
+    return (this.queues.get(name) || []).filter((q) => !q.parked).reduce((sum, q) => sum + Math.max(q.depth, 0), 0);
+  }
+
+  inFlight(name) {
+    return (this.queues.get(name) || []).filter((q) => !q.parked).reduce((sum, q) => sum + Math.max(q.inFlight, 0), 0);
+  }
+
+  delayed(name) {
+    return (this.queues.get(name) || []).reduce((sum, q) => sum + Math.max(q.delayedAtMost, 0), 0);
+  }
+}

@@ -1,0 +1,44 @@
+// Short names for the picture; panels have the full ones.
+
+const shortNames = { "kube-scheduler": "scheduler", "simulated-kubelet": "kubelet", "garbage-collector-controller": "garbage collector",
+  "horizontal-pod-autoscaler-controller": "autoscaler", "persistentvolume-binder-controller": "volume binder", "kube-apiserver": "API server",
+  "certificatesigningrequest-approving-controller": "CSR approver", "certificatesigningrequest-signing-controller": "CSR signer",
+  "persistentvolume-attach-detach-controller": "attach-detach", "root-ca-certificate-publisher-controller": "root CA publisher",
+  "kube-apiserver-serving-clustertrustbundle-publisher-controller": "trust bundles" };
+
+export const shortName = (name) => shortNames[name] || name.replace(/-controller$/, "").replace(/ \(.*\)$/, "");
+
+// kindKey is the resource with its group, as snapshots name it.
+export const kindKey = (object) => (object.group ? object.resource + "." + object.group : object.resource || "");
+
+export const resourceOf = (key) => key.split(".")[0];
+
+const knownKinds = { "deployments.apps": "Deployment", "replicasets.apps": "ReplicaSet", pods: "Pod", nodes: "Node", services: "Service",
+  "endpointslices.discovery.k8s.io": "EndpointSlice", endpoints: "Endpoints", "jobs.batch": "Job", "cronjobs.batch": "CronJob",
+  "statefulsets.apps": "StatefulSet", "daemonsets.apps": "DaemonSet", configmaps: "ConfigMap", secrets: "Secret", namespaces: "Namespace",
+  serviceaccounts: "ServiceAccount", persistentvolumeclaims: "PVC", persistentvolumes: "PV", "poddisruptionbudgets.policy": "PDB",
+  "horizontalpodautoscalers.autoscaling": "HPA", "customresourcedefinitions.apiextensions.k8s.io": "CRD", resourcequotas: "ResourceQuota",
+  "controllerrevisions.apps": "ControllerRev." };
+
+const seenKinds = new Map();
+
+export function learnKind(object) {
+  if (object?.kind && object.resource) seenKinds.set(kindKey(object), object.kind);
+}
+
+export const kindName = (key) => knownKinds[key] || seenKinds.get(key) || resourceOf(key);
+
+export const objectKey = (o) => (o.namespace ? o.namespace + "/" : "") + (o.name || "");
+
+const units = [["h", 3600e9], ["min", 60e9], ["s", 1e9], ["ms", 1e6], ["µs", 1e3]];
+
+export function duration(nanos) {
+  if (!nanos) return "0 ms";
+  const [name, size] = units.find(([, size]) => Math.abs(nanos) >= size) || ["ns", 1];
+  const n = nanos / size;
+  return (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : Math.round(n)) + " " + name;
+}
+
+export const count = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
+
+export const verbs = { create: "creates", update: "updates", patch: "changes", delete: "deletes", deletecollection: "deletes all" };

@@ -1,0 +1,160 @@
+// The panel beside the diagram: a controller, a client, a kind or an object.
+
+import * as api from "./api.js";
+import { button, byId, el } from "./dom.js";
+import { causesView, chainView } from "./causes.js";
+import { explainView } from "./explain.js";
+import { controlsView, interventionNote } from "./controls.js";
+import { count, duration, kindKey, kindName, objectKey, resourceOf, shortName } from "./names.js";
+
+export class Panel {
+  constructor(model, page) {
+    this.model = model;
+    this.page = page; // {readOnly, objects, pin}
+    this.box = byId("panel");
+    this.live = null; // redraws what changes
+  }
+
+  close() {
+    this.box.hidden = true;
+    byId("feed").hidden = false;
+    document.body.classList.remove("details");
+    this.subject = this.live = null;
+    this.page.pin(null);
+  }
+
+  get isOpen() {
+    return !this.box.hidden;
+  }
+
+  // refresh shows the last status.
+  refresh() {
+    this.live?.();
+  }
+
+  // open shows tabs: [[title, make]]; make returns an element or a promise of one.
+  open(subject, title, subtitle, tabs, chosen = 0) {
+    this.subject = subject;
+    this.page.pin(subject);
+    const body = el("div", { class: "body" });
+    const heads = tabs.map(([text], i) => button(text, () => choose(i), { role: "tab" }));
+    const choose = async (i) => {
+      this.live = null;
+      heads.forEach((h, j) => h.setAttribute("aria-selected", i === j));
+      body.replaceChildren(el("p", { class: "faint" }, "…"));
+      let content;
+      try {
+        content = await tabs[i][1](this);
+      } catch (err) {
+        content = el("p", { class: "problem" }, err.message);
+      }
+      if (this.subject === subject && heads[i].getAttribute("aria-selected") === "true") body.replaceChildren(content);
+    };
+    this.box.replaceChildren(
+      el("div", { class: "head" }, el("div", {}, el("h2", {}, title), el("p", { class: "faint" }, subtitle)),
+        button("✕", () => this.close(), { class: "close", "aria-label": "Close the details", title: "Close (Esc)" })),
+      el("div", { class: "tabs", role: "tablist", hidden: tabs.length < 2 }, heads), body);
+    this.box.hidden = false;
+    byId("feed").hidden = true;
+    document.body.classList.add("details");
+    choose(chosen);
+  }
+
+  show(type, name) {
+    if (type === "kind") return this.showKind(name);
+    const isClient = !this.model.controllers.has(name);
+    this.open(name, shortName(name), name, [
+      ["Now", () => this.now(name, isClient)],
+      ...(isClient ? [] : [["Explain", async () => explainView(await api.explain(name))]]),
+    ]);
+  }
+
+  showRecord(record) {
+    const o = record?.object;
+    if (o?.name && o.resource) return this.showObject(o, record.kind === "called" && record.verb.startsWith("delete"));
+    if (record?.controller) this.show("controller", record.controller);
+  }
+
+  showObject(o, deleted) {
+    const kind = kindName(kindKey(o));
+    const open = (object) => this.showObject(object);
+    this.open(kindKey(o) + "|" + objectKey(o), o.name, kind + (o.namespace ? " in " + o.namespace : ""), [
+      ["Why", async () => chainView(await api.why(o, deleted), open)],
+      ["Trace", async () => causesView(await api.trace(o), open)],
+      ...(this.page.objects ? [["Object", async () => objectView(await api.inspect(o), open)]] : []),
+    ]);
+  }
+
+  showKind(kind) {
+    const who = (list) => list.map((name) => button(shortName(name), () => this.show("controller", name), { class: "link" }));
+    this.open("kind:" + kind, kindName(kind), kind, [["", () => {
+      const actors = [...this.model.controllers.values(), ...this.model.clients.values()];
+      const watching = actors.filter((c) => c.watches?.some((w) => (w.resource || w) === kind)).map((c) => c.name);
+      const writing = actors.filter((c) => c.writes?.some((w) => w.resource.split("/")[0] === kind) || this.model.wrote.get(c.name)?.has(kind)).map((c) => c.name);
+      const objects = this.model.recent.get(kind) || [];
+      return el("div", {},
+        el("h3", {}, "Written last"), objects.length ? el("ul", { class: "objects" }, objects.map((o) => el("li", {}, button(objectKey(o), () => this.showObject(o), { class: "link" })))) :
+          el("p", { class: "faint" }, "No write was seen since this page was opened."),
+        el("h3", {}, "Written by"), writing.length ? el("p", { class: "names" }, who(writing)) : el("p", { class: "faint" }, "none so far"),
+        el("h3", {}, "Watched by"), watching.length ? el("p", { class: "names" }, who(watching)) : el("p", { class: "faint" }, "none"));
+    }]]);
+  }
+
+  // now shows the state of a controller or a client, and the interventions.
+  now(name, isClient) {
+    const facts = el("div", {});
+    const who = isClient ? "clients" : "controllers";
+    const controls = controlsView({ name, who, readOnly: this.page.readOnly, state: () => this.model.actor(name) });
+    const draw = () => {
+      const actor = this.model.actor(name);
+      controls.refresh();
+      facts.replaceChildren(...(actor ? (isClient ? clientFacts(actor) : this.controllerFacts(actor)) : [el("p", { class: "faint" }, "It is not known any more.")]));
+    };
+    this.live = draw;
+    draw();
+    return el("div", {}, controls.element, facts);
+  }
+
+  controllerFacts(c) {
+    const queues = (this.model.queues.get(c.name) || []);
+    const running = c.running || [], failing = c.failing || [];
+    return [
+      el("p", {}, interventionNote(c)),
+      el("h3", {}, "Queues"),
+      queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
+        el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.retries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
+      ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link" }))),
+      ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration((Date.now() - Date.parse(r.since)) * 1e6))))),
+      ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times})`))),
+      el("h3", {}, "So far"),
+      el("p", {}, [count(Math.max(c.syncs, 0), "sync"), count(Math.max(c.changes, 0), "write"), count(Math.max(c.errors, 0), "error"), count(Math.max(c.conflicts, 0), "conflict")].join(" · ")),
+      ...section("Watches", (c.watches || []).slice(0, 12).map((w) => button(kindName(w), () => this.showKind(w), { class: "link" })), c.watches?.length > 12 ? ` and ${c.watches.length - 12} more kinds` : ""),
+      ...section("Writes", (c.writes || []).map((w) => el("span", {}, `${w.verb} ${resourceOf(w.resource)}${w.resource.includes("/") ? "/" + w.resource.split("/")[1] : ""} ×${w.count}`))),
+    ];
+  }
+}
+
+const known = (n) => (n < 0 ? "?" : String(n));
+
+function section(title, items, more) {
+  if (!items.length) return [];
+  const list = [el("h3", {}, title), el("ul", {}, items.map((i) => el("li", {}, i)))];
+  return more ? [...list, el("p", { class: "faint" }, more)] : list;
+}
+
+function clientFacts(c) {
+  return [
+    el("p", {}, interventionNote(c)),
+    el("table", { class: "facts" }, el("tbody", {}, [["User", c.user], ["Groups", (c.groups || []).join(", ")], ["User agent", c.userAgent], ["Impersonates", c.impersonates],
+      ["Requests", String(c.requests)], ["Reads, writes", `${c.reads}, ${c.changes}`], ["Errors, conflicts", `${c.errors}, ${c.conflicts}`]]
+      .filter(([, v]) => v).map(([k, v]) => el("tr", {}, el("th", {}, k), el("td", {}, v))))),
+    ...section("Watches", (c.watches || []).map((w) => [w.resource, w.namespace && "in " + w.namespace, w.labelSelector].filter(Boolean).join(" "))),
+  ];
+}
+
+function objectView(found, open) {
+  const links = (list) => list.map((o) => button(`${o.kind || o.resource} ${o.name}`, () => open(o), { class: "link" }));
+  return el("div", {}, found.gone ? el("p", { class: "problem" }, "The object does not exist any more.") : null,
+    ...section("Owners", links((found.owners || []).filter((o) => o.resource))), ...section("Dependents", links((found.dependents || []).filter((o) => o.resource))),
+    found.yaml ? el("pre", {}, found.yaml) : null);
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+
+	"github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
+)
+
+//go:embed assets
+var assets embed.FS
+
+func (s *Server) routes() http.Handler {
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the path is not valid
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServerFS(files))
+	mux.HandleFunc("POST /api/session", s.beginSession)
+
+	api := http.NewServeMux()
+	api.HandleFunc("GET /api/session", s.showSession)
+	api.HandleFunc("GET /api/stream", s.serveStream)
+	api.HandleFunc("GET /api/explain", s.serveExplain)
+	api.HandleFunc("GET /api/object", s.serveObject)
+	api.HandleFunc("GET /api/trace", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
+		return trace.Build(records, about, o)
+	}))
+	api.HandleFunc("GET /api/why", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
+		return trace.Why(records, about, o)
+	}))
+	api.Handle(rest.Path+"/", s.refreshAfter(rest.InterventionsHandler(rest.Services{
+		Interventions: s.options.Interventions, Clients: s.options.ClientInterventions, Speed: s.options.Speed,
+	})))
+	mux.Handle("/api/", s.guard.requireSession(api))
+	mux.Handle(rest.Path+"/", s.guard.requireSession(api))
+	return mux
+}
+
+// beginSession exchanges a token for a cookie.
+func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
+	var body struct {
+		Token string `json:"token"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, 1<<10)).Decode(&body); err != nil {
+		writeError(w, http.StatusBadRequest, errors.New("request body: not valid JSON"))
+		return
+	}
+	cookie, access, err := s.sessions.exchange(body.Token)
+	if err != nil {
+		writeError(w, http.StatusUnauthorized, err)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.guard.cookie, Value: cookie, Path: "/", HttpOnly: true, Secure: req.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+	if s.guard.readOnly {
+		access = Viewer
+	}
+	if s.options.Opened != nil {
+		from, _, err := net.SplitHostPort(req.RemoteAddr)
+		if err != nil {
+			from = req.RemoteAddr
+		}
+		s.options.Opened(Visit{from, access})
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// showSession says what the page can do.
+func (s *Server) showSession(w http.ResponseWriter, req *http.Request) {
+	writeJSON(w, http.StatusOK, struct {
+		ReadOnly bool `json:"readOnly"`
+		Objects  bool `json:"objects"` // whether objects can be shown
+		// Speeds are those that the page can set.
+		Speeds []observe.Speed `json:"speeds,omitempty"`
+	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds()})
+}
+
+func (s *Server) speeds() []observe.Speed {
+	if s.options.Speed == nil {
+		return nil
+	}
+	return observe.Speeds
+}
+
+func (s *Server) inspector() observe.Inspector {
+	i, _ := s.options.Source.(observe.Inspector)
+	return i
+}
+
+// refreshAfter reads the status after each intervention, so that all pages show it at once.
+func (s *Server) refreshAfter(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		next.ServeHTTP(w, req)
+		if req.Method != http.MethodGet {
+			s.hub.refresh(req.Context())
+		}
+	})
+}
+
+// serveExplain sends the page of one controller as "explain -o json" prints it.
+func (s *Server) serveExplain(w http.ResponseWriter, req *http.Request) {
+	name := req.URL.Query().Get("name")
+	page, ok := explain.FindPage(name)
+	if !ok {
+		writeError(w, http.StatusNotFound, fmt.Errorf("%q has no page: it is a client or a controller of your own", name))
+		return
+	}
+	var facts explain.Facts
+	if s.options.Facts != nil {
+		var err error
+		if facts, err = s.options.Facts(req.Context()); err != nil {
+			facts = explain.Facts{} // the page is useful without them, also while the control plane does not answer
+		}
+	}
+	writeJSON(w, http.StatusOK, page.NewEntry(facts))
+}
+
+func (s *Server) serveObject(w http.ResponseWriter, req *http.Request) {
+	about, err := objectOf(req)
+	if err == nil && s.inspector() == nil {
+		err = usage.Errorf("objects cannot be shown: the source has none")
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err)
+		return
+	}
+	found, err := s.inspector().Inspect(req.Context(), about)
+	if err != nil && found.YAML == "" && !found.Gone {
+		writeError(w, http.StatusBadGateway, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, found)
+}
+
+// serveCauses sends what build makes of all records: as "trace -o json" or "why -o json".
+func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.Options) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		about, err := objectOf(req)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, err)
+			return
+		}
+		select { // a trace reads all records: two at a time leave the process to its work
+		case s.traces <- struct{}{}:
+			defer func() { <-s.traces }()
+		case <-req.Context().Done():
+			return
+		}
+		page, err := s.options.Source.Records(req.Context(), trace.Query())
+		if err != nil {
+			writeError(w, http.StatusBadGateway, err)
+			return
+		}
+		o := trace.Options{Missed: page.Missed}
+		if req.URL.Query().Get("deleted") != "" {
+			o.What = trace.Deleted
+		}
+		result, err := build(page.Records, about, o)
+		if err != nil {
+			writeError(w, http.StatusNotFound, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, result)
+	}
+}
+
+// objectOf returns the object that the parameters of a request identify.
+func objectOf(req *http.Request) (observe.Object, error) {
+	p := req.URL.Query()
+	o := observe.Object{
+		Group: p.Get("group"), Resource: p.Get("resource"), Kind: p.Get("kind"),
+		Namespace: p.Get("namespace"), Name: p.Get("name"), UID: p.Get("uid"),
+	}
+	if o.Name == "" || o.Resource == "" {
+		return o, usage.Errorf("an object needs a resource and a name")
+	}
+	return o, nil
+}
