@@ -101,8 +101,9 @@ func changeSize(t *testing.T, v *terminal) {
 
 func readHelp(t *testing.T, v *terminal) {
 	v.pressKeys(t, "?")
-	v.awaitText(t, "quit the view")
 	v.awaitText(t, "LAST MINUTE")
+	v.pressKeys(t, "G")
+	v.awaitText(t, "quit the view")
 	v.pressEscape(t, "quit the view")
 	v.awaitFilled(t, 160, 45)
 }
