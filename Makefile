@@ -17,7 +17,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench growth profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
+.PHONY: up build test unit e2e race lint bench growth growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -32,7 +32,7 @@ unit: ## run the tests of single packages
 	go vet ./...
 	$(RACE) $(LIGHT)
 	go test $(HEAVY)
-	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./image ./site
+	cd tools && go vet ./... && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
 	cd instrument && go vet ./... && go test ./...
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
@@ -63,6 +63,10 @@ bench: build ## compare with the three upstream binaries and with kwokctl, and m
 growth: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
 	$(call TOOL,bench) -growth -doc docs/performance.md
 
+growing: build ## run the commands of docs/growing.md, with upstream's own programs; building them takes minutes
+	$(call TOOL,bench) -build
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) UPSTREAM=$(CURDIR)/bin/upstream go test -count=1 ./growing
+
 profile-start: build ## measure the stages of one start, and draw docs/start.svg
 	$(call TOOL,bench) -profile-start -doc docs/performance.md
 
@@ -70,6 +74,7 @@ DURATION ?= 1h
 SEED     ?=
 torture: build ## kill, starve and provoke it for DURATION (1h), with SEED, and count what it survived
 	go build -o bin/upstream/etcd go.etcd.io/etcd/server/v3
+	tools/torture/clock/build bin/ctrlplane-clock
 	$(call TOOL,torture) -duration $(DURATION) $(addprefix -seed ,$(SEED))
 
 FUZZTIME ?= 10m

@@ -94,6 +94,9 @@ func TestReportedSync(t *testing.T) {
 		len(queues[0].Waiting) != 1 || queues[0].Waiting[0].Name != "shop" {
 		t.Errorf("%+v", queues)
 	}
+	if name := "shop-operator (" + operator.Name + ")"; !f.clients.HasQueue(name, "site") || f.clients.HasQueue(name, "page") || f.clients.HasQueue("curl (x)", "site") {
+		t.Error("whether the metrics of a process tell anything new is not known")
+	}
 	end := &ReportedEnd{ReportedBegin: begin, Took: time.Millisecond, Waited: time.Microsecond, Add: 1, Event: 1, Requeued: true, Due: time.Now().Add(time.Minute), Error: "no luck"}
 	f.report(Report{Session: "s", Number: 3, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Ended: end}}})
 	f.report(Report{Session: "s", Number: 3, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Ended: end}}}) // again: the answer was lost

@@ -14,9 +14,9 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// minFreeBytes is what a start needs: what it may write before any client does, two log
-// files and the first pages of the database, and enough for clients to write.
-const minFreeBytes = enoughDiskBytes + 3*segmentBytes
+// minFreeBytes is what a start needs: what it may write before any client does, the first
+// pages of the database, its log and the reserve, and enough for clients to write.
+const minFreeBytes = enoughDiskBytes + 5*segmentBytes
 
 // prepareDir creates the data folder and checks that it is writable. It returns the
 // path that a start has to remove if it fails, if any.

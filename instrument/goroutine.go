@@ -23,8 +23,14 @@ func (g *goroutines) enter(w work) (leave func()) {
 	if id == 0 {
 		return func() {}
 	}
-	g.of.Store(id, w)
-	return func() { g.of.Delete(id) }
+	before, had := g.of.Swap(id, w)
+	return func() {
+		if had {
+			g.of.Store(id, before)
+			return
+		}
+		g.of.Delete(id)
+	}
 }
 
 // current returns the work of the calling goroutine.

@@ -116,6 +116,28 @@ func TestRequeue(t *testing.T) {
 	}
 }
 
+// A sync that fails is repeated, also if an event has added its key meanwhile. What queued
+// the next sync is that event.
+func TestRequeueBehindEvent(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	var called atomic.Int64
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		if called.Add(1) == 1 {
+			o.informer.Add(configMap("shop", "2"))
+			return ctrl.Result{}, errors.New("no luck")
+		}
+		return ctrl.Result{}, nil
+	})
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("two syncs", func() bool { return len(p.ended("configmap")) >= 2 })
+	list := p.ended("configmap")
+	if first, second := list[0], list[1]; !first.Requeued || first.Due.IsZero() || second.Sync != 0 || p.event(second.Event).ResourceVersion != "2" {
+		t.Errorf("the first sync: %+v; the second: %+v", first, second)
+	}
+}
+
 // Another server is asked once, and nothing is added to requests.
 func TestOtherServer(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusForbidden, http.StatusUnauthorized} {
@@ -153,7 +175,7 @@ func TestUnavailable(t *testing.T) {
 	p.await("reports", func() bool { return len(p.ended("configmap")) > 0 })
 	p.setStatus(http.StatusServiceUnavailable)
 	asked := func() int { p.mu.Lock(); defer p.mu.Unlock(); return p.asked }()
-	for range maxRecords + 10 {
+	for range 2 * maxRecords {
 		o.informer.Add(configMap("shop", "2"))
 	}
 	p.await("a report fails", func() bool { return p.asked > asked })
@@ -218,9 +240,9 @@ func TestOtherRequests(t *testing.T) {
 // manager asks of a controller is passed on.
 func TestObservedRunnable(t *testing.T) {
 	o := newOperator(t, "http://localhost:1")
-	no := false
+	no, yes := false, true
 	c, err := ctrlcontroller.NewUnmanaged("free", ctrlcontroller.Options{
-		Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }), NeedLeaderElection: &no, MaxConcurrentReconciles: 3,
+		Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }), NeedLeaderElection: &no, MaxConcurrentReconciles: 3, SkipNameValidation: &yes,
 	})
 	if err != nil {
 		t.Fatal(err)

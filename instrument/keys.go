@@ -11,6 +11,8 @@ const (
 	// dueDoubt is how far from the time when a delayed key is due another add may be such
 	// that it is not certain which of the two queued the key.
 	dueDoubt = 10 * time.Millisecond
+	// maxNamedAdds is the number of adds that an event names: a handler may add thousands of keys.
+	maxNamedAdds = 256
 	// maxWaiting is the number of waiting keys that a report names.
 	maxWaiting = 10
 )
@@ -41,6 +43,7 @@ type syncRun struct {
 	key        reconcile.Request
 	began      time.Time
 	from       *pendingKey // nil if the add is unknown
+	requeued   bool        // it has added its own key again; the lock of the keys guards it
 	err        string
 	leave      func()
 }
@@ -64,6 +67,9 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 	if limited || after > 0 {
 		k.retries++
 	}
+	if s := by.sync; s != nil && k.running[key] == s {
+		s.requeued = true
+	}
 	before := k.pending[key]
 	switch {
 	case before == nil:
@@ -81,7 +87,7 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 	if !limited && after <= 0 {
 		k.count(added)
 	}
-	if e := by.event; e != nil && after > 0 {
+	if e := by.event; e != nil && after > 0 && len(e.later) < maxNamedAdds {
 		e.later = append(e.later, added.due)
 	}
 }
@@ -90,7 +96,7 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 func (k *keys) count(p *pendingKey) {
 	k.adds++
 	p.number = k.adds
-	if e := p.by.event; e != nil {
+	if e := p.by.event; e != nil && len(e.adds) < maxNamedAdds {
 		e.adds = append(e.adds, p.number)
 	}
 }
@@ -124,7 +130,8 @@ func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	return s
 }
 
-// end notes that a worker is done with a key. next is its next add, nil if there is none.
+// end notes that a worker is done with a key. If the sync has added it again, next is the
+// add that counts: another one may be due earlier.
 func (k *keys) end(key reconcile.Request) (s *syncRun, next *pendingKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,8 +140,8 @@ func (k *keys) end(key reconcile.Request) (s *syncRun, next *pendingKey) {
 	}
 	k.done++
 	delete(k.running, key)
-	if next = k.pending[key]; next != nil && next.by.sync != s {
-		next = nil
+	if s.requeued {
+		next = k.pending[key]
 	}
 	return s, next
 }

@@ -42,24 +42,29 @@ func wrapQueue(c *controller, create newQueue) newQueue {
 	}
 }
 
-func (q *queue) note(key reconcile.Request, after time.Duration, limited bool) {
-	if !q.controller.reporter.isOff() {
-		q.controller.keys.add(key, q.controller.reporter.goroutines.current(), after, limited)
+// note notes that the calling goroutine adds keys.
+func (q *queue) note(after time.Duration, limited bool, keys ...reconcile.Request) {
+	if q.controller.reporter.isOff() {
+		return
+	}
+	by := q.controller.reporter.goroutines.current()
+	for _, key := range keys {
+		q.controller.keys.add(key, by, after, limited)
 	}
 }
 
 func (q *queue) Add(key reconcile.Request) {
-	q.note(key, 0, false)
+	q.note(0, false, key)
 	q.workQueue.Add(key)
 }
 
 func (q *queue) AddAfter(key reconcile.Request, after time.Duration) {
-	q.note(key, after, false)
+	q.note(after, false, key)
 	q.workQueue.AddAfter(key, after)
 }
 
 func (q *queue) AddRateLimited(key reconcile.Request) {
-	q.note(key, 0, true)
+	q.note(0, true, key)
 	q.workQueue.AddRateLimited(key)
 }
 
@@ -78,9 +83,7 @@ func (q *queue) Done(key reconcile.Request) {
 
 // AddWithOpts implements priorityqueue.PriorityQueue.
 func (q *priorityQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
-	for _, key := range items {
-		q.note(key, o.After, o.RateLimited)
-	}
+	q.note(o.After, o.RateLimited, items...)
 	q.inner.AddWithOpts(o, items...)
 }
 

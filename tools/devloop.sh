@@ -1,30 +1,35 @@
 #!/bin/sh
 # Measures how long a change of a source file takes until the example operator has started
-# its workers: with "ctrlplane dev", by hand (stop, reset, go run), and the build alone.
+# its workers: with "ctrlplane dev", and by hand (stop, reset, go run), beside the build
+# alone. The three take turns, so that other load on the machine concerns all of them.
 #
-#   tools/devloop.sh [ROUNDS]        (default 5; needs bin/ctrlplane and port 8080)
+#   tools/devloop.sh [ROUNDS]        (default 5; needs bin/ctrlplane)
 set -eu
 rounds=${1:-5}
 root=$(cd "$(dirname "$0")/.." && pwd)
+ctrlplane=$root/bin/ctrlplane
 work=$(mktemp -d)
-running=
+dev= plane= operator=
 cleanup() {
-	for pid in $running; do kill -INT "$pid" 2>/dev/null && wait "$pid" || true; done
+	if [ -n "$operator" ]; then pkill -INT -P "$operator" || true; fi
+	for pid in $dev $plane; do kill -INT "$pid" 2>/dev/null && wait "$pid" || true; done
 	rm -rf "$work"
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 export XDG_STATE_HOME="$work/state" TMPDIR="$work/tmp"
 mkdir "$work/tmp"
-cp -R "$root/examples/operator" "$work/operator"
-cd "$work/operator"
-go mod edit -replace "github.com/ctrlplane/ctrlplane=$root"
-ctrlplane=$root/bin/ctrlplane
+for copy in dev hand build; do
+	cp -R "$root/examples/operator" "$work/$copy"
+	cd "$work/$copy"
+	go mod edit -replace "github.com/ctrlplane/ctrlplane=$root"
+	sed -i.bak 's/localhost:8080/localhost:0/' main.go # two operators run at once
+done
 manifests="-f config/registry.yaml -f config/site.yaml"
 
 now() { date +%s%N; }
 since() { echo $((($(now) - $1) / 1000000)); }
-change() { echo "// $(now)" >>controller.go; }
+change() { echo "// $(now)" >>"$work/$1/controller.go"; }
 started() { # FILE COUNT: waits until the workers have started as often
 	for _ in $(seq 6000); do
 		if [ "$(grep -c '"Starting workers"' "$1")" -ge "$2" ]; then return; fi
@@ -34,60 +39,52 @@ started() { # FILE COUNT: waits until the workers have started as often
 	tail -5 "$1" >&2
 	exit 1
 }
-settle() { sleep 3; }
 median() { # LABEL
 	sort -n | awk -v label="$1" '{ v[NR] = $1 } END { printf "%-44s %6.2f s  (%.2f to %.2f)\n", label, v[int((NR + 1) / 2)] / 1000, v[1] / 1000, v[NR] / 1000 }'
 }
+build() { go build -o "$work/built" .; }
+run() {
+	: >"$work/hand.log"
+	go run . >"$work/hand.log" 2>&1 &
+	operator=$!
+	started "$work/hand.log" 1
+}
 
-go build -o "$work/built" . # fills the caches
-log=$work/dev.log
-touch "$log"
-"$ctrlplane" dev --ui plain --crds config/crd.yaml $manifests -- go run . >"$log" 2>&1 &
-running=$!
-started "$log" 1
-for n in $(seq 2 $((rounds + 1))); do
-	settle
-	begin=$(now)
-	change
-	started "$log" "$n"
-	since "$begin" >>"$work/dev"
-done
-kill -INT "$running"
-wait "$running" || true
-
+cd "$work/build"
+build # fills the caches
+cd "$work/dev"
+: >"$work/dev.log"
+"$ctrlplane" dev --ui plain --crds config/crd.yaml $manifests -- go run . >"$work/dev.log" 2>&1 &
+dev=$!
+started "$work/dev.log" 1
+cd "$work/hand"
 "$ctrlplane" up --name byhand --ui none -f config/crd.yaml $manifests >/dev/null &
-running=$!
+plane=$!
 until "$ctrlplane" --name byhand wait settled >/dev/null 2>&1; do sleep 0.2; done
 export KUBECONFIG="$("$ctrlplane" --name byhand kubeconfig)"
-log=$work/byhand.log
-run() {
-	: >"$log"
-	go run . >"$log" 2>&1 &
-	operator=$!
-	running="$operator $plane"
-	started "$log" 1
-}
-plane=$running
 run
 for n in $(seq "$rounds"); do
-	settle
+	sleep 3
+	cd "$work/build"
+	change build
 	begin=$(now)
-	change
+	build
+	since "$begin" >>"$work/build.ms"
+
+	begin=$(now)
+	change dev
+	started "$work/dev.log" $((n + 1))
+	since "$begin" >>"$work/dev.ms"
+
+	cd "$work/hand"
+	begin=$(now)
+	change hand
 	pkill -INT -P "$operator" # what Ctrl-C does
 	wait "$operator" || true
 	"$ctrlplane" --name byhand reset >/dev/null
 	run
-	since "$begin" >>"$work/byhand"
+	since "$begin" >>"$work/hand.ms"
 done
-pkill -INT -P "$operator"
-wait "$operator" || true
-running=$plane
-for n in $(seq "$rounds"); do
-	change
-	begin=$(now)
-	go build -o "$work/built" .
-	since "$begin" >>"$work/build"
-done
-median "go build alone" <"$work/build"
-median "ctrlplane dev: change to started workers" <"$work/dev"
-median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/byhand"
+median "go build alone" <"$work/build.ms"
+median "ctrlplane dev: change to started workers" <"$work/dev.ms"
+median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"

@@ -118,8 +118,13 @@ func (d *devCommand) validate() (viewMode, error) {
 			return "", usage.Errorf("--watch: cannot watch %s: %w", path, withoutPath(err))
 		}
 	}
-	s := &d.up.server
-	d.plane.server, d.plane.files, s.Manifests = s, s.Manifests, nil // applied and restored by us
+	if d.up.manifests.readsStdin() {
+		return "", usage.Errorf("-f -: dev reads manifests again when they change: save them in a file")
+	}
+	if err := d.up.manifests.validate(); err != nil {
+		return "", err
+	}
+	d.plane.server, d.plane.manifests, d.up.manifests = &d.up.server, d.up.manifests, manifestFlags{} // applied and restored by us
 	if _, err := d.plane.load(); err != nil {
 		return "", err
 	}
@@ -218,7 +223,7 @@ func (d *devCommand) watchRoots() []filewatch.Root {
 	for _, path := range d.watch {
 		roots = append(roots, filewatch.Root{Path: path, Accept: d.isSource})
 	}
-	for _, path := range slices.Concat(d.plane.crds, d.plane.files) {
+	for _, path := range d.plane.manifestPaths() {
 		roots = append(roots, filewatch.Root{Path: path, Accept: isManifest})
 	}
 	return roots

@@ -6,18 +6,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // devPlane brings a control plane to the state in which a run of the operator begins.
 type devPlane struct {
-	server      *ctrlplane.Server
-	crds, files []string // of manifests
-	keep        bool     // never restore
+	server    *ctrlplane.Server
+	crds      []string // of manifests
+	manifests manifestFlags
+	keep      bool // never restore
 
 	bare []byte // snapshot from before the manifests
 	base []byte // snapshot in which a run begins
@@ -26,7 +29,7 @@ type devPlane struct {
 }
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
-// files.
+// the others.
 func (p *devPlane) load() (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(p.crds); err != nil {
@@ -37,10 +40,11 @@ func (p *devPlane) load() (objs []manifests.Object, err error) {
 			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
-	if len(p.files) == 0 {
-		return objs, nil
+	paths, texts, err := p.manifests.resolve()
+	if err != nil {
+		return nil, err
 	}
-	more, err := manifests.Load(p.files)
+	more, err := loadManifests(paths, texts)
 	return append(objs, more...), err
 }
 
@@ -62,10 +66,20 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	return p.leases.begin(ctx)
 }
 
-// apply applies the manifests, and notes the state as the one in which runs begin.
+// devSettleTimeout is how long the first work of controllers on manifests may take to be
+// part of the state in which runs begin.
+const devSettleTimeout = 10 * time.Second
+
+// apply applies the manifests, and notes the state as the one in which runs begin: for
+// other objects than definitions once the controllers have acted upon them.
 func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err error) {
 	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
+	}
+	if observer := p.server.Observer(); len(p.files) > 0 && observer != nil {
+		settling, cancel := context.WithTimeout(ctx, devSettleTimeout)
+		_ = settled.Wait(settling, observer, settleHorizon, nil) // what never settles is no obstacle
+		cancel()
 	}
 	p.base, err = p.server.SaveSnapshot(ctx)
 	return err
@@ -99,9 +113,14 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	return p.apply(ctx, objs)
 }
 
+// manifestPaths are the files and folders to watch for changes of manifests.
+func (p *devPlane) manifestPaths() []string {
+	return slices.Concat(p.crds, p.manifests.files, p.manifests.kustomize)
+}
+
 // isManifestPath reports whether a path is one of a manifest, or of a folder with some.
 func (p *devPlane) isManifestPath(path string) bool {
-	return slices.ContainsFunc(slices.Concat(p.crds, p.files), func(root string) bool {
+	return slices.ContainsFunc(p.manifestPaths(), func(root string) bool {
 		root, err := filepath.Abs(root)
 		return err == nil && (isBelow(path, root) || isBelow(root, path))
 	})

@@ -26,6 +26,7 @@ type learnCommand struct {
 	resume bool
 	auto   bool
 	yes    bool
+	web    bool
 	dir    string
 	traces string
 }
@@ -46,6 +47,7 @@ written: lessons are Markdown files. A lesson runs shell commands as you: on a
 terminal, learn asks before it runs those of a file, unless --yes or --auto is given.`,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
+  ctrlplane learn 1 --web
   ctrlplane learn --resume
   ctrlplane learn my-lesson.md --auto    perform all tasks automatically, and verify them`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +58,8 @@ terminal, learn asks before it runs those of a file, unless --yes or --auto is g
 				return usage.Errorf("--list takes no lesson, got %q: leave out one or the other", args[0])
 			case l.resume && l.auto:
 				return usage.Errorf("--resume and --auto exclude each other: use one of them")
+			case l.web && len(args) == 0 && !l.resume && !l.auto:
+				return usage.Errorf("--web needs a lesson: name one")
 			case l.dir != "" && len(args) == 0 && !l.resume:
 				return usage.Errorf("--dir needs a lesson: name one")
 			}
@@ -68,6 +72,7 @@ terminal, learn asks before it runs those of a file, unless --yes or --auto is g
 	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
 	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
+	f.BoolVar(&l.web, "web", false, "also serve a page that shows the controllers of the lesson as a moving diagram")
 	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which is kept afterwards")
 	f.StringVar(&l.traces, "traces", "", "folder to write the lesson's traces to, as JSON")
 	return cmd

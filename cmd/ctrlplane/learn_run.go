@@ -31,6 +31,13 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	if l.web {
+		page, pageErr := serveLessonPage(o.Config, list)
+		if pageErr != nil {
+			return pageErr
+		}
+		defer func() { err = errors.Join(err, page.Close()) }()
+	}
 	o.In, o.Out, o.Mode = os.Stdin, os.Stdout, ui.Detect(os.Stdout, os.Environ())
 	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
 	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy

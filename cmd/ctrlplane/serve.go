@@ -235,7 +235,7 @@ func (v *session) addPage(o *live.Options, src viewSource) (end func() error, er
 		out = stderr
 	}
 	facts := func(ctx context.Context) (explain.Facts, error) { return factsOf(ctx, v.up.server.RESTConfig()) }
-	return v.view.addPage(o, pageSource{src, v.up.server.SpeedControl(), facts}, v.up.web, out)
+	return v.view.addPage(o, pageSource{viewSource: src, speed: v.up.server.SpeedControl(), facts: facts}, v.up.web, out)
 }
 
 // checkUserKubeconfig fails before the start if the merge would fail after it.

@@ -106,7 +106,7 @@ func (o *topCommand) pageSource(src viewSource) (pageSource, error) {
 		return pageSource{}, err
 	}
 	facts := func(ctx context.Context) (explain.Facts, error) { return gatherFacts(ctx, o.target) }
-	return pageSource{src, client.SpeedControl(), facts}, nil
+	return pageSource{viewSource: src, speed: client.SpeedControl(), facts: facts}, nil
 }
 
 // openSource connects to the process to watch, so that errors show before the view

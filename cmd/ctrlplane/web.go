@@ -20,6 +20,7 @@ type webFlags struct {
 	on       bool
 	listen   web.Listen
 	readOnly bool
+	quiet    bool // says nothing when the page is opened
 }
 
 func (w *webFlags) add(f *pflag.FlagSet) {
@@ -44,12 +45,13 @@ type pageSource struct {
 	viewSource
 	speed control.SpeedControl
 	facts func(context.Context) (explain.Facts, error)
+	focus []string // controllers
 }
 
 // options returns the options of a page without those of its address.
 func (s pageSource) options() web.Options {
 	return web.Options{
-		Source: s.viewSource, Interventions: s.viewSource, ClientInterventions: s.ClientInterventions(), Speed: s.speed, Facts: s.facts,
+		Source: s.viewSource, Interventions: s.viewSource, ClientInterventions: s.ClientInterventions(), Speed: s.speed, Facts: s.facts, Focus: s.focus,
 	}
 }
 
@@ -103,7 +105,7 @@ groups and user agents of all clients.
 func (p *webPage) noteVisit(v web.Visit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if v.Access == web.Operator {
+	if v.Access == web.Operator && !p.flags.quiet {
 		fmt.Fprintf(p.out, "The page was opened from %s. Another link, for another browser:\n  %s\n", v.From, p.OnceLink())
 	}
 }

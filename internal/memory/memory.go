@@ -209,7 +209,7 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 			}
 			g.notifyAfterCollection(collected)
 		case <-quiet.C:
-			if now := g.collector.allocated(); g.wouldBeBusy(now-allocated) {
+			if now := g.collector.allocated(); g.wouldBeBusy(now - allocated) {
 				allocated = now
 				quiet.Reset(quietAfter)
 				continue

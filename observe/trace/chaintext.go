@@ -13,7 +13,14 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
 	p.b.WriteString("\n")
+	from, to, attempts := c.repetition()
 	for i, n := range c.Links {
+		if i == from {
+			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
+		}
+		if i >= from && i < to {
+			continue
+		}
 		mark := "  "
 		if i > 0 {
 			mark = p.pickGlyph("↑ ", "^ ")
@@ -38,6 +45,22 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p.writeLegend(p.pickGlyph("⇡", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// repetition returns the range of links to leave out, and how many creations it has. A
+// controller may create an object again and again because the one before has failed, as the Pods
+// of a Job: how the last and the first have failed is worth showing.
+func (c *Chain) repetition() (from, to, attempts int) {
+	var created []int
+	for i, n := range c.Links {
+		if n.Kind == Call && n.Verb == "create" && n.Subresource == "" && n.Controller == c.Links[0].Controller && n.Object.Resource == c.Links[0].Object.Resource {
+			created = append(created, i)
+		}
+	}
+	if len(created) < 4 || created[0] != 0 || c.all {
+		return len(c.Links), len(c.Links), 0
+	}
+	return created[1] + 1, created[len(created)-2], len(created) - 3
 }
 
 // describeLink describes a node of a chain in words.

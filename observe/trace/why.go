@@ -30,6 +30,8 @@ type Chain struct {
 	// outside, or an object that existed before.
 	Complete bool   `json:"complete"`
 	Missed   uint64 `json:"missed,omitempty"`
+
+	all bool // the text leaves nothing out
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -104,7 +106,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

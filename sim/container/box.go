@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
@@ -53,8 +54,39 @@ func (s *session) openBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	defer s.mu.Unlock()
 	if r.box == nil {
 		r.box = b
+		s.setInit(r)
 	}
 	return r.box, nil
+}
+
+// setInit makes a run that does not run in the shell the first process of its container.
+// It needs the lock.
+func (s *session) setInit(r *run) {
+	if r.state.Command && r.timer == nil || r.state.Phase != Running {
+		return
+	}
+	name := strings.Join(r.args, " ")
+	if !r.state.Command {
+		name = "(simulated)"
+	}
+	r.box.processes.SetInit(name, func(sig syscall.Signal) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.ctx.Err() == nil {
+			s.wg.Go(func() { s.endBySignal(r, sig) })
+		}
+	})
+}
+
+// endBySignal ends a run that does not run in the shell.
+func (s *session) endBySignal(r *run, sig syscall.Signal) {
+	s.mu.Lock()
+	r.state.Probed = !r.state.Command // its end counts, although it has no command
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	s.mu.Unlock()
+	s.end(r, nil, 128+int32(sig), "", "")
 }
 
 func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, error) {

@@ -120,3 +120,17 @@ func TestMissingTrustBundle(t *testing.T) {
 		})
 	}
 }
+
+func TestFilesOfTheNode(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "cat /etc/hosts; echo x > /new; cat /new; test -f /new")
+	volume := func(name, path string) corev1.Volume {
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: new(corev1.HostPathFileOrCreate)}}}
+	}
+	pod.Spec.Volumes = []corev1.Volume{volume("hosts", "/etc/hosts"), volume("new", "/var/x")}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "hosts", MountPath: "/etc/hosts"}, {Name: "new", MountPath: "/new"}}
+	f.start(pod)
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "127.0.0.1\tlocalhost\nx\n" {
+		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -273,22 +272,6 @@ func (o *objects) claimOf(ctx context.Context, of *corev1.Pod, v *corev1.Volume)
 		}
 	}
 	return claim, nil
-}
-
-// hostPath is a folder of a simulated node.
-type hostPath struct{ node, path string }
-
-// hostDir returns a folder of a node, which is empty at first.
-func (o *objects) hostDir(node, name string) *shell.Dir {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	at := hostPath{node, path.Clean(name)}
-	dir := o.hostPaths[at]
-	if dir == nil {
-		dir = shell.NewDir(maxVolumeBytes)
-		o.hostPaths[at] = dir
-	}
-	return dir
 }
 
 // forgetNode drops the folders of a node.

@@ -649,3 +649,29 @@ func TestTokensAreRenewed(t *testing.T) {
 	f.awaitExec(pod, "cat /api/token", "token-2")
 	f.awaitExec(pod, "cat /api/token", "token-3")
 }
+
+// TestKillFirstProcess ends what does not run in the shell from a shell.
+func TestKillFirstProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		kill string
+		ps   string
+		code int32
+	}{
+		"a sleep":   {newPod("sleep", "infinity"), "kill 1", "sleep infinity", 143},
+		"a server":  {newPod(), "kill -9 1", "(simulated)", 137},
+		"no signal": {newPod("sleep", "infinity"), "kill -0 1; kill -CHLD 1; kill -INT 1", "sleep infinity", 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.start(test.pod)
+			if got := f.exec(test.pod, "ps | head -2 | tail -1; test $$ -gt 1 && echo more"); got != "    1 root      0:00 "+test.ps+"\nmore\n" {
+				t.Errorf("processes: %q", got)
+			}
+			_ = f.Exec(t.Context(), test.pod, "c", 0, []string{"sh", "-c", test.kill}, Streams{}) // the end of the container may end it
+			if end := f.await(test.pod, Ended); end.ExitCode != test.code || !end.Decides() {
+				t.Errorf("got %+v", end)
+			}
+		})
+	}
+}

@@ -119,7 +119,7 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		}
 		return s.claim(ctx, claim)
 	case v.HostPath != nil:
-		return s.hostDir(of.Spec.NodeName, v.HostPath.Path), nil
+		return s.hostDir(of.Spec.NodeName, v)
 	}
 	limit := int64(maxVolumeBytes)
 	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil {
@@ -304,6 +304,7 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, c *corev1.C
 		if err != nil {
 			return err
 		}
+		subPath = hostSubPath(of, m.Name, subPath)
 		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: subPath}
 		if subPath != "" {
 			if err := makeSubPath(dir, subPath); err != nil {

@@ -123,6 +123,9 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.waitTurn(r.Context())
 	}
 	resp, err := t.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusOK && kind == &t.played.pods {
+		t.played.recordExits(r)
+	}
 	switch {
 	case err != nil:
 		sync.End(err.Error())

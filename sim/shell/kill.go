@@ -51,6 +51,12 @@ func kill(p *proc, args []string) int {
 			}
 			continue
 		}
+		if first := p.m.table.outside(); pid == 1 && first != nil {
+			if sig != 0 && !harmless.has(sig) {
+				first.signal(sig)
+			}
+			continue
+		}
 		target := p.m.table.find(pid)
 		if target == nil {
 			p.errorf("kill: can't kill pid %d: %s", pid, errText(syscall.ESRCH))
@@ -68,6 +74,9 @@ func kill(p *proc, args []string) int {
 
 func ps(p *proc, _ []string) int {
 	p.print("PID   USER     TIME  COMMAND\n")
+	if first := p.m.table.outside(); first != nil {
+		p.printf("%5d %-8s  0:00 %s\n", 1, "root", first.name)
+	}
 	for _, other := range p.m.table.list() {
 		if other.hidden.Load() {
 			continue
@@ -143,19 +152,16 @@ func pgrep(p *proc, args []string) int {
 }
 
 func timeout(p *proc, args []string) int {
-	sig, rest := syscall.SIGTERM, args[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		switch {
-		case (rest[0] == "-s" || rest[0] == "-k") && len(rest) > 1:
-			if s, ok := parseSignal(rest[1]); ok && rest[0] == "-s" {
-				sig = s
-			}
-			rest = rest[1:]
-		case strings.HasPrefix(rest[0], "-t") && len(rest[0]) > 2:
-			rest[0] = rest[0][2:]
-			continue
-		}
-		rest = rest[1:]
+	f, rest, ok := p.parseFlags(args, "+s:k:t:", map[string]byte{"signal": 's', "kill-after": 'k'})
+	if !ok {
+		return 125
+	}
+	sig := syscall.SIGTERM
+	if s, ok := parseSignal(f['s']); ok {
+		sig = s
+	}
+	if f.has('t') { // of older versions
+		rest = append([]string{f['t']}, rest...)
 	}
 	if len(rest) < 2 {
 		return p.fail("missing operand")

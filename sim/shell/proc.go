@@ -60,6 +60,28 @@ type Processes struct {
 	mu   sync.Mutex
 	last int
 	all  map[int]*proc
+	init *initProcess
+}
+
+// initProcess is a PID 1 that the engine does not run.
+type initProcess struct {
+	name   string
+	signal func(syscall.Signal)
+}
+
+// SetInit makes PID 1 a process that the engine does not run. signal gets the signals
+// that would end it; it must not block. It is called before anything runs.
+func (t *Processes) SetInit(name string, signal func(syscall.Signal)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.init, t.last = &initProcess{name, signal}, 1
+}
+
+// outside returns the PID 1 that the engine does not run, nil if it runs it.
+func (t *Processes) outside() *initProcess {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.init
 }
 
 // NewProcesses returns an empty process table.

@@ -40,7 +40,8 @@ func (f flags) has(c byte) bool {
 
 // parseFlags parses options as getopt does, those after operands too. The spec
 // has a letter per option, with a colon if it has a value; long names options
-// by their long name. ok is false if an error was reported.
+// by their long name. A spec that begins with + leaves what follows the first operand to
+// another program. ok is false if an error was reported.
 func (p *proc) parseFlags(args []string, spec string, long map[string]byte) (f flags, rest []string, ok bool) {
 	f = flags{}
 	for i := 1; i < len(args); i++ {
@@ -85,6 +86,8 @@ func (p *proc) parseFlags(args []string, spec string, long map[string]byte) (f f
 				f[arg[j]] = value
 				break
 			}
+		case strings.HasPrefix(spec, "+"):
+			return f, args[i:], true
 		default:
 			rest = append(rest, arg)
 		}

@@ -30,6 +30,7 @@ type options struct {
 	sizes        string
 	profileStart bool
 	svg          string
+	build        bool
 }
 
 func parseFlags(args []string, stderr io.Writer) (options, error) {
@@ -51,6 +52,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "numbers of Pods for -growth, as a comma-separated `list`")
 	f.BoolVar(&o.profileStart, "profile-start", false, "measure the stages of one start instead, and draw them")
 	f.StringVar(&o.svg, "svg", "", "SVG `file` for the picture of -growth or -profile-start (default docs/growth.svg or docs/start.svg)")
+	f.BoolVar(&o.build, "build", false, "only build the upstream binaries")
 	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; if a newer file follows as an argument, nothing is run")
 	err := f.Parse(args)
 	switch {

@@ -65,6 +65,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	switch {
+	case o.build:
+		return buildUpstream(ctx, o.upstream, allUpstream(), stderr)
 	case o.isWorkloads():
 		return runWorkloads(ctx, o, stdout, stderr)
 	case o.growth:

@@ -134,7 +134,7 @@ func (p *controlPlane) awaitStarted(ctx context.Context) error {
 // kill kills the processes that are still running and waits for their end.
 func (p *controlPlane) kill() {
 	if p.remove != nil {
-		p.remove() // what fails is in the log of the run
+		p.remove() //nolint:errcheck // what fails is in the log of the run
 	}
 	for _, c := range p.processes {
 		select {

@@ -37,6 +37,15 @@ func upstreamPrograms() []upstreamProgram {
 	}
 }
 
+// allUpstream names all programs.
+func allUpstream() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range upstreamPrograms() {
+		names[p.name] = true
+	}
+	return names
+}
+
 // buildUpstream builds those of the named programs that are missing in dir, or that
 // were built from another version of their module or with another Go version. It runs
 // in the working directory, whose go.mod selects the versions.

@@ -44,8 +44,7 @@ func openClass(t *testing.T, width, height int, change func(*web.Options)) *clas
 		}
 	})
 	p.do(chromedp.Navigate(p.link))
-	p.await(`document.querySelectorAll(".node.controller").length >= 4`)
-	p.await(`document.querySelectorAll("#edges path").length >= 8`)
+	p.await(`document.querySelectorAll(".node.controller").length >= 4 || picture.diagram.focus.length > 0`)
 	t.Cleanup(func() {
 		origin, _, _ := strings.Cut(p.link, "#")
 		b.mu.Lock()
@@ -126,6 +125,7 @@ func TestWebPage(t *testing.T) {
 			t.Errorf("at rest the diagram has %s", id)
 		}
 	}
+	p.await(`document.querySelectorAll("#edges path.write").length >= 6 && document.querySelectorAll("#edges path.watch").length >= 6`)
 	p.picture("rest")
 
 	p.do(runScript(`globalThis.most = 0; globalThis.look = setInterval(() => { most = Math.max(most, picture.dots.drawn); }, 10)`))
@@ -276,7 +276,8 @@ func (p *classPage) measure() frameRate {
 	return r
 }
 
-// TestWebPageFrames has the load that the page is made for: 50 keys a second.
+// TestWebPageFrames has the load that the page is made for, 50 keys a second, and then more
+// than can be seen.
 func TestWebPageFrames(t *testing.T) {
 	p := openClass(t, 1280, 720, nil)
 	p.await(`performance.now() > 1500`)
@@ -292,18 +293,20 @@ func TestWebPageFrames(t *testing.T) {
 			t.Errorf("50 keys/s are merged at level %d", r.Level)
 		}
 	})
-}
-
-// TestWebPageAggregates has more than can be seen.
-func TestWebPageAggregates(t *testing.T) {
-	p := openClass(t, 1280, 720, nil)
-	p.await(`performance.now() > 1500`)
 	p.load(1000, func() {
 		p.await(`document.getElementById("notes").innerText.includes("one dot stands for")`)
-		r := p.measure()
-		if r.Drawn > 600 {
+		if r := p.measure(); r.Drawn > 600 {
 			t.Errorf("%d dots are drawn", r.Drawn)
 		}
 	})
 	p.await(`!document.getElementById("notes").innerText.includes("one dot stands for")`)
+}
+
+// TestWebPageOfALesson shows the controllers of the lesson, and others when asked.
+func TestWebPageOfALesson(t *testing.T) {
+	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
+	shown := `[...document.querySelectorAll(".node.controller")].map((n) => n.dataset.id).join()`
+	p.await(shown + ` === "actor:job-controller"`)
+	p.press("Lesson")
+	p.await(shown + `.includes("actor:replicaset-controller")`)
 }

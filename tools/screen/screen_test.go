@@ -96,6 +96,12 @@ func TestScreenShowsWholeFrames(t *testing.T) {
 	}
 }
 
+// A program may send margins for a screen that has been made smaller meanwhile.
+func TestScreenSurvivesMarginsOfAnotherSize(t *testing.T) {
+	s := startScript(t, `printf '\033[2;999r\033[500S\033[500T\033[999;1H\n\033[5L\033[5Mdone'; read a`)
+	awaitText(t, s, "done")
+}
+
 func TestAwaitErrorShowsScreen(t *testing.T) {
 	s := startScript(t, "echo something; exit 4")
 	err := s.Await(t.Context(), func(string) bool { return false })

@@ -30,6 +30,12 @@ func (s *Screen) trackModes() {
 		_, _ = io.WriteString(s.emulator.InputPipe(), ansi.ReportMode(ansi.ModeSynchronizedOutput, setting)) // a pipe to sendReplies
 		return true
 	})
+	// Margins below the last row make the emulator panic at the next scroll. A program sends
+	// them that has not yet noticed that the screen was made smaller; it then draws anew.
+	s.emulator.RegisterCsiHandler('r', func(p ansi.Params) bool {
+		bottom, _, _ := p.Param(1, 0)
+		return bottom > s.emulator.Height()
+	})
 	s.emulator.RegisterCsiHandler(ansi.Command('>', 0, 'u'), func(ansi.Params) bool {
 		s.keyboardLevels++
 		return true

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -48,16 +49,25 @@ func (r *round) mount(size string) (string, error) {
 	return dir, nil
 }
 
-// fillDisk fills the disk under a control plane, and makes room again. etcd allocates
-// 64 MB at a time.
+// fillDisk fills the disk under a control plane, and makes room again: in half of the
+// rounds at once, as a disk quota or a fast program does.
 func fillDisk(r *round) error {
-	disk, err := r.mount("200m")
+	const size = 200 << 20
+	disk, err := r.mount(strconv.Itoa(size))
 	if err != nil {
 		return err
 	}
+	resize := func(bytes uint64) error {
+		return unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", bytes))
+	}
+	if r.rand.IntN(2) == 0 {
+		return r.withoutRoom(disk+"/data",
+			func(*controlPlane) error { return r.shrink(disk, resize) },
+			func(*controlPlane) error { return resize(size) })
+	}
 	filler := disk + "/filler"
 	fill := func(*controlPlane) error {
-		err := os.WriteFile(filler, make([]byte, 200<<20), 0o600)
+		err := os.WriteFile(filler, make([]byte, size), 0o600)
 		if !errors.Is(err, syscall.ENOSPC) {
 			return fmt.Errorf("the disk is not full: %w", err)
 		}
@@ -66,16 +76,69 @@ func fillDisk(r *round) error {
 	return r.withoutRoom(disk+"/data", fill, func(*controlPlane) error { return os.Remove(filler) })
 }
 
-// limitFileSize limits the size of the files that a control plane writes: all that are
-// larger already cannot grow.
-func limitFileSize(r *round) error {
-	limit := func(size uint64) func(*controlPlane) error {
-		return func(c *controlPlane) error {
-			r.logf("limit files to %d bytes", size)
-			return unix.Prlimit(c.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil)
+// shrink makes a disk as small as what it holds.
+func (r *round) shrink(disk string, resize func(bytes uint64) error) error {
+	r.logf("shrink the disk to what is used")
+	return r.await("smaller disk", waitTimeout, func() error { // more may be used by then
+		var st unix.Statfs_t
+		if err := unix.Statfs(disk, &st); err != nil {
+			return err
 		}
+		return resize((st.Blocks - st.Bfree) * uint64(st.Bsize))
+	})
+}
+
+// limitFileSize limits the size of the files that a control plane writes: from its start,
+// or while it runs, so that all that are larger already cannot grow.
+func limitFileSize(r *round) error {
+	if r.rand.IntN(2) == 0 {
+		return r.underLimit(fmt.Sprintf("-f %d", r.rand.IntN(400_000)), true) // of 512 bytes
 	}
-	return r.withoutRoom(r.join("data"), limit(1000), limit(unix.RLIM_INFINITY))
+	dir, l := r.join("data"), r.newLedger(4)
+	c, err := r.up(dir, bare()...)
+	if err != nil {
+		return err
+	}
+	stop := l.writeUntilRefused(r.ctx, c.client)
+	r.pause(300 * time.Millisecond)
+	r.logf("limit files to 1000 bytes")
+	if err := setFileLimit(c.process, 1000); err != nil {
+		stop()
+		return err
+	}
+	demands := r.checkRefusedOrEnded(c, l)
+	stop()
+	if c.ended() {
+		return errors.Join(demands, r.upAndCheck(dir, l))
+	}
+	if err := setFileLimit(c.process, unix.RLIM_INFINITY); err != nil {
+		return err
+	}
+	demands = errors.Join(demands, r.awaitWrite(c, l))
+	r.kill9(c.process)
+	return errors.Join(demands, r.upAndCheck(dir, l))
+}
+
+func setFileLimit(p *process, bytes uint64) error {
+	return unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil)
+}
+
+// checkRefusedOrEnded checks that writes are refused with a reason while reads are served,
+// or that the control plane ends soon with that reason: what etcd had to write already
+// cannot be written.
+func (r *round) checkRefusedOrEnded(c *controlPlane, l *ledger) error {
+	err := errors.Join(r.checkRefused(c, l), r.checkReadsServed(c))
+	if err == nil {
+		return nil
+	}
+	if endErr := c.awaitEnd(diskTimeout); endErr != nil {
+		return errors.Join(err, endErr)
+	}
+	r.logf("ended: %s", lastLine(c.output.String()))
+	if !aboutRoom.MatchString(lastLine(c.output.String())) {
+		return fmt.Errorf("the last line does not say why: %s", lastLine(c.output.String()))
+	}
+	return c.oneLineReason()
 }
 
 // withoutRoom takes away the room for writes and gives it back. In between, writes are
@@ -97,11 +160,16 @@ func (r *round) withoutRoom(dir string, take, give func(*controlPlane) error) er
 	if err := give(c); err != nil && !c.ended() {
 		return err
 	}
-	demands = errors.Join(demands, r.await("acknowledged write once there is room again", diskTimeout, func() error {
-		return l.writers[0].resolveAndSend(r.ctx, c)
-	}))
+	demands = errors.Join(demands, r.awaitWrite(c, l))
 	r.kill9(c.process)
 	return errors.Join(demands, r.upAndCheck(dir, l))
+}
+
+// awaitWrite waits until a write is acknowledged once there is room again.
+func (r *round) awaitWrite(c *controlPlane, l *ledger) error {
+	return r.await("acknowledged write once there is room again", diskTimeout, func() error {
+		return l.writers[0].resolveAndSend(r.ctx, c)
+	})
 }
 
 // resolveAndSend settles the write in doubt, and makes another one.
@@ -117,7 +185,7 @@ func (w *writer) resolveAndSend(ctx context.Context, c *controlPlane) error {
 }
 
 // aboutRoom matches how a full disk or a limit may be named.
-var aboutRoom = regexp.MustCompile(`(?i)disk is full|no space|file too large|ulimit -f|free space|make room`)
+var aboutRoom = regexp.MustCompile(`(?i)disk is full|no space|file too large|ulimit -f|limit of file sizes|free space|make room`)
 
 // checkRefused checks that a write is refused soon, and that the refusal, the status or
 // the output of up says why.

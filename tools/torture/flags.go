@@ -18,6 +18,7 @@ import (
 type options struct {
 	ctrlplane string
 	etcd      string
+	clock     string
 	duration  time.Duration
 	rounds    int // of each kind; 0 = until the time is over
 	seed      uint64
@@ -33,6 +34,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to torture")
 	f.StringVar(&o.etcd, "etcd", "bin/upstream/etcd", "the etcd `binary` that two control planes share")
+	f.StringVar(&o.clock, "clock", "bin/ctrlplane-clock", "the `binary` whose clock can be changed, built with the files in tools/torture/clock")
 	f.DurationVar(&o.duration, "duration", time.Hour, "when no more rounds begin")
 	f.IntVar(&o.rounds, "rounds", 0, "number of rounds of each kind, within the duration; 0 = no limit")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "seed of all random choices; default: a random one, which is printed")
@@ -54,7 +56,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	if only != "" {
 		o.only = strings.Split(only, ",")
 	}
-	for _, path := range []*string{&o.ctrlplane, &o.etcd, &o.keep} {
+	for _, path := range []*string{&o.ctrlplane, &o.etcd, &o.clock, &o.keep} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return o, err

@@ -35,15 +35,20 @@ func allKinds() []kind {
 		sweepKind("sweep a second start", sweepSecondStart),
 		sweepKind("sweep up --from", sweepFrom),
 		sweepKind("sweep a restore", sweepRestore),
+		sweepKind("sweep a save", sweepSave),
+		sweepKind("sweep a reset", sweepReset),
 		{"full disk", 1, missingMount, func() func(*round) error { return fillDisk }},
 		stateless("file size limit", 1, limitFileSize),
+		{"slow disk", 1, missingStrace, func() func(*round) error { return slowDisk }},
 		{"read-only folder", 1, missingMount, func() func(*round) error { return readOnlyFolder }},
 		stateless("descriptor limit", 1, limitDescriptors),
 		stateless("memory limit", 1, limitMemory),
 		stateless("200 clients", 1, manyClients),
 		stateless("stuck readers", 1, stuckReaders),
 		stateless("hostile text", 1, hostileText),
+		{"clock jumps", 1, missingClock, func() func(*round) error { return jumpClock }},
 		{"lost leader", 2, missingEtcd, func() func(*round) error { return loseLeader }},
+		{"lost etcd member", 2, missingEtcd, func() func(*round) error { return loseMember }},
 	}
 }
 

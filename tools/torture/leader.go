@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -27,11 +26,11 @@ const takeover = 45 * time.Second
 // loseLeader stops or kills one of two control planes that share an etcd while clients of
 // the other one write. The other one must act, and what was acknowledged must be there.
 func loseLeader(r *round) error {
-	endpoint, err := r.startMember()
+	members, err := r.startCluster(1)
 	if err != nil {
 		return err
 	}
-	shared := bare("--etcd-endpoints", endpoint, "--leader-elect")
+	shared := bare("--etcd-endpoints", members[0].client, "--leader-elect")
 	first, err := r.up(r.join("a"), shared...)
 	if err != nil {
 		return err
@@ -55,7 +54,7 @@ func loseLeader(r *round) error {
 	} else {
 		r.kill9(first.process)
 	}
-	err = r.awaitNamespace(second)
+	err = r.awaitNamespace(second, "after")
 	stop()
 	if err != nil {
 		return err
@@ -75,42 +74,14 @@ func loseLeader(r *round) error {
 }
 
 // awaitNamespace creates a namespace, in which the controllers must act.
-func (r *round) awaitNamespace(c *controlPlane) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "after"}}
+func (r *round) awaitNamespace(c *controlPlane, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := c.client.CoreV1().Namespaces().Create(r.ctx, ns, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	return r.await("service account in a new namespace", takeover, func() error {
 		_, err := c.client.CoreV1().ServiceAccounts(ns.Name).Get(r.ctx, "default", metav1.GetOptions{})
 		return err
-	})
-}
-
-// startMember starts an etcd of one member and returns its endpoint.
-func (r *round) startMember() (string, error) {
-	var urls []string
-	for range 2 {
-		port, err := freePort()
-		if err != nil {
-			return "", err
-		}
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port))
-	}
-	client, peer := urls[0], urls[1]
-	p, err := r.start(r.command(r.etcd, "--data-dir", r.join("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--log-level", "error"), "")
-	if err != nil {
-		return "", err
-	}
-	return client, r.await("etcd", waitTimeout, func() error {
-		if p.ended() {
-			return errors.New(lastLine(p.output.String()))
-		}
-		conn, err := net.Dial("tcp", client[len("http://"):])
-		if err != nil {
-			return err
-		}
-		return conn.Close()
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +32,9 @@ type writer struct {
 	rand         *rand.Rand
 	acknowledged map[string]string // value of each object; a deleted one is absent
 	doubt        *write            // sent, and not answered
+	unknown      map[string]bool   // objects of which a write may land at any time
 	made         int
-	writes       int // acknowledged ones
+	writes       atomic.Int64 // acknowledged ones
 }
 
 // write sets an object to a value, or deletes it if that is empty.
@@ -97,7 +99,7 @@ func (w *writer) send(ctx context.Context, client kubernetes.Interface, what wri
 	if err != nil {
 		return err
 	}
-	w.writes++
+	w.writes.Add(1)
 	w.settle(what.value)
 	return nil
 }
@@ -110,6 +112,19 @@ func (w *writer) settle(value string) {
 		w.acknowledged[w.doubt.name] = value
 	}
 	w.doubt = nil
+}
+
+// abandonDoubt gives up the object of a write that has not been answered: it may still be
+// performed, however late.
+func (w *writer) abandonDoubt() {
+	if w.doubt == nil {
+		return
+	}
+	if w.unknown == nil {
+		w.unknown = map[string]bool{}
+	}
+	w.unknown[w.doubt.name] = true
+	w.settle("")
 }
 
 func newObject(what write) *corev1.ConfigMap {
@@ -138,7 +153,7 @@ func (l *ledger) check(ctx context.Context, client kubernetes.Interface) error {
 			}
 		}
 		for name, value := range stored {
-			if _, known := w.acknowledged[name]; !known && strings.HasPrefix(name, w.name+"-") {
+			if _, known := w.acknowledged[name]; !known && !w.unknown[name] && strings.HasPrefix(name, w.name+"-") {
 				return fmt.Errorf("%s: its deletion was acknowledged, %q is stored", name, value)
 			}
 		}
@@ -146,9 +161,9 @@ func (l *ledger) check(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-func (l *ledger) writes() (n int) {
+func (l *ledger) writes() (n int64) {
 	for _, w := range l.writers {
-		n += w.writes
+		n += w.writes.Load()
 	}
 	return n
 }

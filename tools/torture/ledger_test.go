@@ -74,3 +74,19 @@ func TestStateDifferences(t *testing.T) {
 		t.Errorf("got %d, want 3", n)
 	}
 }
+
+// A write whose client has given up may land later than a read that did not find it.
+func TestAbandonedWriteMayLandLate(t *testing.T) {
+	w := &writer{name: "w0", acknowledged: map[string]string{"w0-1": "made"}, doubt: &write{"w0-1", "changed"}}
+	w.abandonDoubt()
+	l := &ledger{writers: []*writer{w}}
+	for _, stored := range []string{"made", "changed"} {
+		client := fake.NewClientset()
+		if _, err := configMaps(client).Create(t.Context(), newObject(write{"w0-1", stored}), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.check(t.Context(), client); err != nil {
+			t.Errorf("%s: %v", stored, err)
+		}
+	}
+}

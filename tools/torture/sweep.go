@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // sweep kills an operation at its first, second, … system call of each kind.
@@ -76,12 +77,16 @@ func missingStrace(options) string {
 	return ""
 }
 
+// straceArgs make strace kill a process at a system call.
+func (at point) straceArgs() []string {
+	calls := sweptCalls[at.call]
+	return []string{"-f", "-o", "/dev/null", "-e", "trace=" + calls, "-e", "inject=" + calls + ":signal=KILL:when=" + strconv.Itoa(at.nth)}
+}
+
 // killAt runs the program with arguments and kills it at a system call. If it does not
 // come to that, it is left running: a control plane is ready then, and a verb has ended.
 func (r *round) killAt(at point, args ...string) (p *process, killed bool, err error) {
-	calls := sweptCalls[at.call]
-	strace := []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls, "-e", "inject=" + calls + ":signal=KILL:when=" + strconv.Itoa(at.nth), r.ctrlplane}
-	p, err = r.start(r.command("strace", slices.Concat(strace, args)...), readyText)
+	p, err = r.start(r.command("strace", slices.Concat(at.straceArgs(), []string{"-qq", r.ctrlplane}, args)...), readyText)
 	if err != nil {
 		return nil, false, err
 	}
@@ -184,4 +189,92 @@ func sweepRestore(r *round, at point) (bool, error) {
 		return reached, err
 	}
 	return reached, c.stop()
+}
+
+// sweepSave kills the client that saves a snapshot, which writes its file.
+func sweepSave(r *round, at point) (bool, error) {
+	c, err := r.up(r.join("data"), bare()...)
+	if err != nil {
+		return true, err
+	}
+	saved, err := r.change(c.client, objects)
+	if err != nil {
+		return true, err
+	}
+	p, reached, err := r.killAt(at, "--data-dir", c.dir, "snapshot", "save", "swept")
+	if err != nil {
+		return reached, err
+	}
+	if !reached && !p.ProcessState.Success() {
+		return reached, fmt.Errorf("snapshot save: %v: %s", p.ProcessState, lastLine(p.output.String()))
+	}
+	if err := r.checkSaved(c, "swept", saved, !reached); err != nil {
+		return reached, err
+	}
+	return reached, c.stop()
+}
+
+// sweepReset kills a control plane at a system call of a reset.
+func sweepReset(r *round, at point) (bool, error) {
+	c, err := r.up(r.join("data"), bare()...)
+	if err != nil {
+		return true, err
+	}
+	if _, err := r.change(c.client, objects); err != nil {
+		return true, err
+	}
+	if err := c.stop(); err != nil { // a reset returns to the state of a start
+		return true, err
+	}
+	if c, err = r.up(c.dir, bare()...); err != nil {
+		return true, err
+	}
+	base, err := readState(r.ctx, c.client)
+	if err != nil {
+		return true, err
+	}
+	before, err := r.change(c.client, objects)
+	if err != nil {
+		return true, err
+	}
+	tracer, err := r.attach(at, c.process)
+	if err != nil {
+		return true, err
+	}
+	_, verbErr := r.verb(c.dir, "reset")
+	reached := verbErr != nil
+	if reached {
+		if err := c.awaitEnd(waitTimeout); err != nil {
+			return reached, fmt.Errorf("%w: %w", verbErr, err)
+		}
+		r.kills++
+	} else {
+		r.kill9(c.process)
+	}
+	if err := tracer.awaitEnd(waitTimeout); err != nil {
+		return reached, err
+	}
+	if c, err = r.up(c.dir, bare()...); err != nil {
+		return reached, err
+	}
+	if err := r.checkOneOf(c, before, base, !reached); err != nil {
+		return reached, err
+	}
+	return reached, c.stop()
+}
+
+// attach makes strace kill a process that runs at a system call from now on.
+func (r *round) attach(at point, p *process) (tracer *process, err error) {
+	tracer, err = r.start(r.command("strace", append(at.straceArgs(), "-p", strconv.Itoa(p.Process.Pid))...), " attached")
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-tracer.output.found:
+		return tracer, nil
+	case <-tracer.done:
+		return nil, fmt.Errorf("strace: %s", lastLine(tracer.output.String()))
+	case <-time.After(waitTimeout):
+		return nil, errors.New("strace has not attached")
+	}
 }

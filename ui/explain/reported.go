@@ -41,6 +41,15 @@ func reportedPage(c observe.Client, controller string) Page {
 		Decides: []string{"Its source is not known here: trace and why show what it has done, and because of what."},
 		Here:    []string{"Pause, step, delay and fail act in the API server, on the calls of its syncs. It cannot be stopped, started or scaled from here."},
 		Fails:   []Failure{{"A key fails again and again", "its reconciler returns an error: status and the view show it, with the time of the next attempt"}},
-		As:      []string{c.User},
+		As:      serviceAccounts(c.User),
 	}
+}
+
+// serviceAccounts returns the user if its roles can be looked up: another one may have
+// them by its groups.
+func serviceAccounts(user string) []string {
+	if !strings.HasPrefix(user, "system:serviceaccount:") {
+		return nil
+	}
+	return []string{user}
 }

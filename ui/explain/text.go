@@ -175,6 +175,9 @@ func (w *entryWriter) writePermissions(e Entry) {
 	if !e.Asked {
 		return
 	}
+	if len(e.As) == 0 {
+		return
+	}
 	w.writeSection("Permissions")
 	for _, who := range e.As {
 		w.writeLines(w.wrap("It acts as "+who+".", "  ", "  "))
@@ -209,6 +212,9 @@ func (w *entryWriter) writeFailures(fails []Failure) {
 }
 
 func (w *entryWriter) writeSources(files []Source) {
+	if len(files) == 0 {
+		return
+	}
 	w.writeSection("Source")
 	module := ""
 	for _, f := range files {

@@ -3,24 +3,28 @@ package learn
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 )
 
-// checkControllerNames checks that the control plane has the controllers that a lesson
-// names.
-func (p *controlPlane) checkControllerNames(l *Lesson) error {
-	var errs []error
-	know := func(line int, names ...string) {
+// namedController is a controller's name or alias in a lesson.
+type namedController struct {
+	name string
+	line int
+}
+
+// namedControllers returns the controllers that the checks and blocks of a lesson name.
+func (l *Lesson) namedControllers() (found []namedController) {
+	add := func(line int, names ...string) {
 		for _, name := range nonEmpty(names...) {
-			if _, err := p.resolveController(name); err != nil {
-				errs = append(errs, fmt.Errorf("line %d: %w", line, err))
-			}
+			found = append(found, namedController{name, line})
 		}
 	}
 	checks := func(list ...*Check) {
 		for _, c := range list {
-			know(c.Line, c.Controller, c.Held)
+			add(c.Line, c.Controller, c.Held)
 			if c.Records != nil {
-				know(c.Line, c.Records.Controller)
+				add(c.Line, c.Records.Controller)
 			}
 		}
 	}
@@ -32,7 +36,7 @@ func (p *controlPlane) checkControllerNames(l *Lesson) error {
 			case *Act:
 				checks(part.Until...)
 			case *Show:
-				know(part.Line, append([]string{part.Held, part.Log, part.Controller}, part.Activity...)...)
+				add(part.Line, append([]string{part.Held, part.Log, part.Controller}, part.Activity...)...)
 			case *Ask:
 				if part.Measure != nil {
 					checks(part.Measure)
@@ -40,5 +44,37 @@ func (p *controlPlane) checkControllerNames(l *Lesson) error {
 			}
 		}
 	}
+	return found
+}
+
+// checkControllerNames checks that the control plane has the controllers that a lesson
+// names.
+func (p *controlPlane) checkControllerNames(l *Lesson) error {
+	var errs []error
+	for _, c := range l.namedControllers() {
+		if _, err := p.resolveController(c.name); err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %w", c.line, err))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// fullName finds names of controllers in prose.
+var fullName = regexp.MustCompile(`\b[a-z]+(-[a-z]+)*-controller\b`)
+
+// ControllerNames returns the names and aliases of the controllers that a lesson is about,
+// each once: those in its checks and blocks, and full names in its prose.
+func (l *Lesson) ControllerNames() (names []string) {
+	for _, c := range l.namedControllers() {
+		names = append(names, c.name)
+	}
+	for _, s := range l.Steps {
+		for _, part := range s.Parts {
+			if prose, ok := part.(*Prose); ok {
+				names = append(names, fullName.FindAllString(prose.Text, -1)...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -143,7 +143,7 @@ func keySections() []keySection {
 			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
 		}},
 		{"Projector", []binding{
-			{openPage, []string{"P"}, "serve this as a page, and show its link", "", hasPage},
+			{openPage, []string{"P"}, "serve a page for a projector: its link", "", hasPage},
 		}},
 		{"Quit", []binding{
 			{quit, []string{"q"}, "quit the view", "quit", nil},

@@ -114,6 +114,10 @@ func (m model) outputLines(w, h int) []string {
 	var rows []string // the last first
 	for i := max(end, 1) - 1; i >= 0 && len(rows) < h-1; i-- {
 		wrapped := m.outputRows(o.lines[i], w-1)
+		if room := h - 1; room > 0 && len(wrapped) > room { // the beginning says more than the end
+			wrapped = wrapped[:room]
+			wrapped[room-1] = append(wrapped[room-1].truncate(w-2, ""), span{m.theme.ellipsis(), faint})
+		}
 		slices.Reverse(wrapped)
 		for _, row := range wrapped {
 			rows = append(rows, m.theme.renderLine(row, w, false))

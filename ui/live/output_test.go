@@ -83,6 +83,21 @@ func TestOutputIsBrokenIntoRows(t *testing.T) {
 	}
 }
 
+// TestOutputShowsTheBeginningOfALongLine prints a line, such as one with a stack trace, that
+// does not fit into the pane.
+func TestOutputShowsTheBeginningOfALongLine(t *testing.T) {
+	f := &fixedOutput{}
+	f.print("short", "begins here "+strings.Repeat("x", 5000)+" ends here")
+	m := newOutputModel(t, f)
+	got := lowerPane(m)
+	if !strings.Contains(got, "begins here") || strings.Contains(got, "ends here") || !strings.HasSuffix(got, "…") {
+		t.Errorf("got:\n%s", got)
+	}
+	if m = pressKeys(t, m, "tab", "k"); !strings.HasSuffix(lowerPane(m), "short") {
+		t.Errorf("after k:\n%s", lowerPane(m))
+	}
+}
+
 func TestOutputScrolls(t *testing.T) {
 	f := &fixedOutput{}
 	for i := range 100 {

@@ -84,7 +84,8 @@ func (s *Server) showSession(w http.ResponseWriter, req *http.Request) {
 		Objects  bool `json:"objects"` // whether objects can be shown
 		// Speeds are those that the page can set.
 		Speeds []observe.Speed `json:"speeds,omitempty"`
-	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds()})
+		Focus  []string        `json:"focus,omitempty"` // controllers
+	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds(), s.options.Focus})
 }
 
 func (s *Server) speeds() []observe.Speed {

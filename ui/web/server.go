@@ -32,6 +32,8 @@ type Options struct {
 	Facts func(context.Context) (explain.Facts, error)
 
 	Listen Listen
+	// Focus names the controllers that the page is about; nil = it shows those that work.
+	Focus []string
 	// ReadOnly refuses every intervention, whatever the link.
 	ReadOnly bool
 	// Opened is called when a page was opened by a link, from the goroutine of the

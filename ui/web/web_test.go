@@ -689,3 +689,12 @@ func TestPageHasNoInlineCode(t *testing.T) {
 		}
 	}
 }
+
+func TestFocusIsSentToThePage(t *testing.T) {
+	s := startServer(t, Options{Focus: []string{"job-controller"}})
+	v := newVisitor(t, s)
+	v.open(s.OnceLink())
+	if text := v.expect(http.StatusOK, "GET", "/api/session", "", nil); !strings.Contains(text, `"focus":["job-controller"]`) {
+		t.Errorf("session: %s", text)
+	}
+}

@@ -3,7 +3,7 @@
 import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
-import { count, kindName, objectKey, shortName } from "./names.js";
+import { count, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
 const rest = 350; // ms between two layouts
@@ -14,6 +14,7 @@ export class Diagram {
     this.nodes = new Map(); // elements by id
     this.pinned = new Set();
     this.showInternals = false;
+    this.focus = []; // controllers
     this.chosen = { clients: [], kinds: [], controllers: [], edges: [], hidden: 0, crowded: 0 };
     new ResizeObserver(() => this.update(true)).observe(byId("stage"));
   }
@@ -23,7 +24,7 @@ export class Diagram {
     const stage = byId("stage").getBoundingClientRect();
     if (stage.width < 50 || this.model.controllers.size === 0) return;
     const u = unit();
-    const chosen = choose(this.model, { now: performance.now(), showInternals: this.showInternals, pinned: this.pinned, room: roomFor(stage.height, u) });
+    const chosen = choose(this.model, { now: performance.now(), showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, room: roomFor(stage.height, u) });
     const signature = JSON.stringify([chosen.clients, chosen.kinds.toSorted(), chosen.controllers.toSorted(), chosen.edges.map((e) => [e.type, e.actor, e.kind]).sort()]);
     this.chosen.hidden = chosen.hidden;
     this.chosen.crowded = chosen.crowded;
@@ -67,7 +68,10 @@ export class Diagram {
       click: () => this.select(type, name),
       mouseenter: () => this.highlight(id), mouseleave: () => this.highlight(null), focus: () => this.highlight(id), blur: () => this.highlight(null),
     } }, el("b", {}, type === "kind" ? kindName(name) : shortName(name)));
-    if (type === "kind") node.append(el("small", {}));
+    if (type === "kind") {
+      node.classList.toggle("long", kindName(name).length > 11);
+      node.append(el("small", {}));
+    }
     if (type === "client") node.append(el("small", {}));
     if (type === "controller") {
       node.append(el("span", { class: "mark" }), el("span", { class: "lane" }, el("span", { class: "fill" }), el("span", { class: "depth" })),
@@ -82,7 +86,7 @@ export class Diagram {
     const curves = new Map();
     parent.replaceChildren(...paths(chosen, nodes).map(({ edge, curve }) => {
       curves.set(edge.type + "|" + edge.actor + "|" + edge.kind, curve);
-      return svg("path", { d: pathText(curve), class: edge.type, "data-actor": "actor:" + edge.actor, "data-kind": "kind:" + edge.kind });
+      return svg("path", { d: pathText(curve), class: edge.type + (edge.type === "watch" && !edge.primary ? " secondary" : ""), "data-actor": "actor:" + edge.actor, "data-kind": "kind:" + edge.kind });
     }));
     this.scene = { slots: (name) => this.slotsOf(name), curves, nodes, scale, width: stage.width, height: stage.height, colors: colors() };
     this.dots.setScene(this.scene);
@@ -148,7 +152,7 @@ export class Diagram {
   // touch shows in a kind which object was written last.
   touch(kind, object) {
     const label = this.nodes.get("kind:" + kind)?.querySelector("small");
-    if (label && object) show(label, object.name || objectKey(object));
+    if (label && object) show(label, object.name || object.namespace || "");
   }
 }
 

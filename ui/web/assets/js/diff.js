@@ -17,7 +17,8 @@ export function diffView(before, after, unknown) {
   if (unknown) return el("p", { class: "faint" }, "What it changed is not known: " + unknown);
   const a = flatten(before ?? {}, "", new Map()), b = flatten(after ?? {}, "", new Map());
   const lines = [];
-  for (const path of new Set([...a.keys(), ...b.keys()])) {
+  const paths = [...new Set([...a.keys(), ...b.keys()])].sort((x, y) => x.startsWith("metadata.") - y.startsWith("metadata.")); // what was meant comes first
+  for (const path of paths) {
     if (a.get(path) === b.get(path) || noise.test(path)) continue;
     if (a.has(path)) lines.push(el("li", { class: "minus" }, `− ${path}: ${a.get(path)}`));
     if (b.has(path)) lines.push(el("li", { class: "plus" }, `+ ${path}: ${b.get(path)}`));

@@ -1,6 +1,5 @@
 // The dots: everything that moves, on one canvas over the diagram.
 
-import { objectKey } from "./names.js";
 import { pointOn } from "./layout.js";
 
 const labelled = 5; // dots at most have a label
@@ -201,7 +200,7 @@ export class Dots {
     else if (m.type === "failed") this.cross(x, y, size * 1.1, color);
     else this.circle(x, y, size, color, 1);
     if (m.count > 1) this.text("×" + m.count, x, y - size - 7 * scene.scale, scene.colors.text);
-    else if (withLabel) this.text(shorten(m.record.object ? m.record.object.name || objectKey(m.record.object) : ""), x, y - size - 7 * scene.scale, scene.colors.text);
+    else if (withLabel) this.text(shorten(m.record.object?.name || ""), x, y - size - 7 * scene.scale, scene.colors.text);
   }
 
   // direct is the way of a dot whose edge is not drawn, or not yet.

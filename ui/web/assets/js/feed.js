@@ -1,7 +1,7 @@
 // The list of what happened, newest last.
 
 import { byId, el, show } from "./dom.js";
-import { Bounded, failed, isRoutine, isWrite } from "./model.js";
+import { failed, isRoutine, isWrite } from "./model.js";
 import { count, kindKey, kindName, objectKey, shortName, verbs } from "./names.js";
 
 const kept = 150; // lines
@@ -15,7 +15,6 @@ export class Feed {
     this.list = byId("lines");
     this.pending = [];
     this.last = null;
-    this.failedCalls = new Bounded(500); // by sync
     this.list.addEventListener("scroll", () => this.noteScroll());
     byId("newest").addEventListener("click", () => this.follow());
   }
@@ -37,15 +36,11 @@ export class Feed {
     this.list.replaceChildren();
     this.pending = [];
     this.last = null;
-    this.failedCalls.clear();
   }
 
   add(record, internals) {
-    if (record.kind === "synced" && this.failedCalls.delete(record.id)) return; // the call has told it
     const line = lineOf(record, internals);
-    if (!line) return;
-    if (record.kind === "called" && line.class === "bad" && record.sync) this.failedCalls.set(record.sync, true);
-    this.put(line);
+    if (line) this.put(line);
   }
 
   put(line) {

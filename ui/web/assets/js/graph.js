@@ -6,20 +6,31 @@ import { resourceOf } from "./names.js";
 export const familiarControllers = ["deployment-controller", "replicaset-controller", "kube-scheduler", "simulated-kubelet"];
 const familiarKinds = ["deployments.apps", "replicasets.apps", "pods"];
 
+// What these write is shown before they have written it: [kind, creates].
+const familiarWrites = {
+  "deployment-controller": [["deployments.apps", false], ["replicasets.apps", true]],
+  "replicaset-controller": [["replicasets.apps", false], ["pods", true]],
+  "kube-scheduler": [["pods", false]],
+  "simulated-kubelet": [["pods", false]],
+};
+
 const internal = new Set(["kube-apiserver", "shared-informers"]);
 
 const keepFor = 60e3; // ms since the last write
 const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide all others
 
 // choose returns the nodes and edges to show: {clients, kinds, controllers, edges, hidden}.
-export function choose(model, { now, showInternals, pinned, room }) {
+// With a focus they are about the controllers that it names.
+export function choose(model, { now, showInternals, pinned, room, focus }) {
+  const familiar = focus.length ? focus : familiarControllers;
+  const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
   const recent = (at) => now - at < keepFor;
   const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
     model.depth(c.name) > 0 || c.failing?.length > 0;
-  const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiarControllers.includes(c.name) ? 1e14 : 0);
+  const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);
   const candidates = [...model.controllers.values()].filter((c) => showInternals
-    ? c.state !== "off" && (active(c) || familiarControllers.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
-    : !internal.has(c.name) && (active(c) || familiarControllers.includes(c.name)));
+    ? c.state !== "off" && (active(c) || familiar.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
+    : !internal.has(c.name) && about(c) && (active(c) || familiar.includes(c.name)));
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
   const clients = [...model.clients.values()].filter((c) => model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name))
@@ -52,6 +63,7 @@ function edgesOf(model, actors, kinds) {
     const actor = model.actor(name);
     const watches = new Set((actor?.watches || []).map((w) => w.resource || w));
     const written = new Map(model.wrote.get(name) || []);
+    for (const [kind, creates] of familiarWrites[name] || []) written.set(kind, { ...written.get(kind), creates });
     for (const w of actor?.writes || []) {
       const [resource, subresource] = w.resource.split("/");
       const creates = w.verb === "create" && !subresource;

@@ -52,12 +52,10 @@ export function place(chosen, width, height, unit) {
   const used = (sizes.kind.width + sizes.controller.width + sizes.client.width) * scale;
   const ranksep = Math.max(60, (width - used - 24 * unit) / 2);
   const g = new Graph().setGraph({ rankdir: "LR", nodesep, ranksep, edgesep: 0 }).setDefaultEdgeLabel(() => ({}));
-  const constraints = [];
   const ends = [];
   for (const [type, ids] of columns) {
     ids.sort(compare);
     for (const id of ids) g.setNode(id, { width: sizes[type].width * scale, height: sizes[type].height * scale, type });
-    ids.forEach((id, i) => i > 0 && constraints.push({ left: ids[i - 1], right: id }));
     ends.push(ids);
   }
   for (const id of ends[1]) { // all kinds are in the second column, also those without an edge
@@ -70,7 +68,7 @@ export function place(chosen, width, height, unit) {
   }
   for (const id of ends[0]) if (!g.outEdges(id).length) g.setEdge(id, ends[1][0], { weight: 0 });
   for (const id of ends[2]) if (!g.inEdges(id).length) g.setEdge(ends[1][0], id, { weight: 0 });
-  layout(g, { constraints });
+  layout(g);
   const nodes = new Map();
   for (const [type, ids] of columns) for (const id of ids) nodes.set(id, { ...g.node(id), type });
   fit(nodes, ends, width, height, nodesep, unit);
@@ -85,9 +83,10 @@ function fit(nodes, columns, width, height, gap, unit) {
     const list = ids.map((id) => nodes.get(id));
     for (const n of list) n.x = i === 0 ? x[0] + n.width / 2 : i === 2 ? x[2] - n.width / 2 : middle(nodes, columns, x);
     if (list.length === 0) return;
-    const space = (height - list.reduce((sum, n) => sum + n.height, 0)) / list.length;
-    const apart = Math.min(gap, Math.max(space, 4));
-    const order = list.toSorted((a, b) => a.y - b.y);
+    const space = (height - margin - list.reduce((sum, n) => sum + n.height, 0)) / list.length;
+    const apart = Math.min(gap, Math.max(space, 0));
+    const heights = list.map((n) => n.y).sort((a, b) => a - b);
+    const order = list.map((n, i) => Object.assign(n, { y: heights[i] })); // the order of cause and effect
     const shift = height / 2 - (order[0].y - order[0].height / 2 + order.at(-1).y + order.at(-1).height / 2) / 2;
     for (const n of order) n.y += shift;
     let free = margin / 2; // upper border of what is free
@@ -98,7 +97,7 @@ function fit(nodes, columns, width, height, gap, unit) {
     let below = height - margin / 2;
     for (const n of order.toReversed()) {
       n.y = Math.min(n.y, below - n.height / 2);
-      below = n.y - n.height / 2 - Math.min(apart, 4);
+      below = n.y - n.height / 2 - apart;
     }
   });
 }

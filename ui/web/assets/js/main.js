@@ -42,9 +42,13 @@ function receiveLines(lines) {
   }
   if (records.length === 0) return;
   // The first records are history: they are listed, but nothing moves.
-  if (session.fresh) records.forEach((r) => feed.add(r, diagram.showInternals));
+  if (session.fresh) list(records);
   else setTimeout(() => play(records), hold);
   diagram.update();
+}
+
+function list(records) {
+  for (const r of records) if (!plan.isTold(r)) feed.add(r, diagram.showInternals);
 }
 
 // play shows records at the distances in time at which they happened.
@@ -57,7 +61,7 @@ function play(records) {
   const moves = plan.moves(records, played, now);
   dots.add(moves.filter(visible));
   const moving = new Set(moves.filter((m) => m.type === "write" || m.type === "failed").filter(visible).map((m) => m.record));
-  for (const r of records) if (!moving.has(r)) feed.add(r, diagram.showInternals);
+  list(records.filter((r) => !moving.has(r)));
   showNotes();
 }
 
@@ -86,10 +90,11 @@ function showState() {
   const p = model.process;
   show(byId("name"), p.name || "ctrlplane");
   document.title = (p.name || "ctrlplane") + " · ctrlplane";
-  const busy = (p.busy || []).map(shortName);
+  const busy = (p.busy || []).filter((name) => diagram.chosen.controllers.includes(name)).map(shortName);
   const state = byId("state");
-  state.dataset.state = p.state !== "ready" ? "other" : p.settled ? "settled" : "busy";
-  show(state, p.state && p.state !== "ready" ? p.state : p.settled ? "settled" : "working" + (busy.length ? ": " + busy.slice(0, 3).join(", ") + (busy.length > 3 ? ` and ${busy.length - 3} more` : "") : ""));
+  const behind = plan.end - performance.now();
+  state.dataset.state = p.state !== "ready" ? "other" : p.settled && behind < 1000 ? "settled" : "busy";
+  show(state, p.state && p.state !== "ready" ? p.state : p.settled && behind >= 1000 ? "settled, still showing how" : p.settled ? "settled" : "working" + (busy.length ? ": " + busy.slice(0, 3).join(", ") + (busy.length > 3 ? ` and ${busy.length - 3} more` : "") : ""));
   showBadges();
   diagram.update();
   diagram.refresh();
@@ -184,6 +189,10 @@ function prepareButtons() {
     diagram.showInternals = on;
     diagram.update(true);
   });
+  toggle("focus", (on) => {
+    diagram.focus = on ? page.focus : [];
+    diagram.update(true);
+  });
   toggle("freeze", (on) => {
     session.frozen = on;
     document.body.classList.toggle("frozen", on);
@@ -222,12 +231,14 @@ async function main() {
   try {
     Object.assign(page, await api.openSession());
     if (!page.readOnly) speed.offer(page.speeds);
+    if (page.focus) byId("focus").click();
+    byId("focus").hidden = !page.focus;
   } catch (err) {
     return curtain(err.message);
   }
   const { Stream } = await import("./stream.js");
   new Stream({ lines: receiveLines, status: receiveStatus, lost, open: () => { curtain(""); begin(); } }).connect();
-  setInterval(() => { diagram.update(); showNotes(); }, 1000);
+  setInterval(() => { diagram.update(); showState(); }, 1000);
 }
 
 main();

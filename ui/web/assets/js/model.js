@@ -3,7 +3,10 @@
 import { kindKey, learnKind } from "./names.js";
 
 export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
-export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource);
+// isRoutine reports whether a call is a sign of life or an Event. The heartbeat of a
+// simulated kubelet is a Lease and the status of its Node.
+export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource) ||
+  (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
 export const failed = (r) => r.kind === "called" ? !r.status || r.status >= 400 : !!r.error;
 
 // writeVersions are the versions that a write has produced: those of the storage or, where
@@ -43,6 +46,7 @@ export class Model {
     this.lastSeq = 0;
     this.touched = new Map(); // when a kind was written last, by key
     this.wrote = new Map(); // by controller or client: by kind: {last, creates}
+    this.latest = 0; // the newest time of the control plane's clock
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
@@ -52,7 +56,8 @@ export class Model {
     this.clients = new Map(clients.map((c) => [c.name, c]));
   }
 
-  setSnapshot({ process, queues }) {
+  setSnapshot({ process, queues, time }) {
+    this.latest = Math.max(this.latest, Date.parse(time) || 0);
     this.process = process;
     this.queues = Map.groupBy(queues, (q) => q.controller || "");
   }
@@ -62,8 +67,15 @@ export class Model {
     if (r.seq <= this.lastSeq) return false;
     this.lastSeq = r.seq;
     learnKind(r.object);
-    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, now);
+    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, now - this.age(r));
     return true;
+  }
+
+  // age is how long ago a record was made, by the clock of the control plane.
+  age(r) {
+    const at = Date.parse(r.time) || 0;
+    this.latest = Math.max(this.latest, at);
+    return this.latest - at;
   }
 
   addWrite(r, now) {

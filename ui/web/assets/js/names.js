@@ -28,7 +28,7 @@ export function learnKind(object) {
 
 export const kindName = (key) => knownKinds[key] || seenKinds.get(key) || resourceOf(key);
 
-export const objectKey = (o) => (o.namespace ? o.namespace + "/" : "") + (o.name || "");
+export const objectKey = (o) => [o.namespace, o.name].filter(Boolean).join("/");
 
 const units = [["h", 3600e9], ["min", 60e9], ["s", 1e9], ["ms", 1e6], ["µs", 1e3]];
 

@@ -6,12 +6,12 @@
 import { Bounded, failed, isRoutine, isWrite, versionKey, writeVersions } from "./model.js";
 import { kindKey } from "./names.js";
 
-const travelTime = 750; // ms from one node to another
-const waitTime = 320; // in the queue, at least
-const workTime = 420; // at a worker, at least
+const travelTime = 650; // ms from one node to another
+const waitTime = 240; // in the queue, at least
+const workTime = 320; // at a worker, at least
 const longestWork = 4000;
 const maxBehind = 15000; // ms
-const comfortable = 8000; // behind by more than this, everything moves faster
+const comfortable = 5000; // behind by more than this, everything moves faster
 const kept = 8000; // records of each kind that causes are looked up in
 
 // noisy are queues that receive every event of a kind, whatever it is about.
@@ -26,6 +26,7 @@ export class Plan {
     this.writes = new Bounded(kept); // by the version that they produced
     this.deliveries = new Bounded(kept); // by seq
     this.syncs = new Bounded(kept); // by id
+    this.failedCalls = new Bounded(kept); // by sync
     this.times = new WeakMap(); // of records: when they begin and end in the picture
     this.end = 0; // of everything planned
   }
@@ -34,8 +35,14 @@ export class Plan {
   // the events that it causes.
   index(r) {
     if (isWrite(r)) for (const version of writeVersions(r)) this.writes.set(version, r);
+    if (r.kind === "called" && failed(r) && isWrite(r)) this.failedCalls.set(r.sync, r);
     if (r.kind === "delivered") this.deliveries.set(r.seq, r);
     if (r.kind === "synced") this.syncs.set(r.id, r);
+  }
+
+  // isTold reports whether a record says only what one of a failed call says.
+  isTold(r) {
+    return r.kind === "synced" && !!r.error && this.failedCalls.has(r.id);
   }
 
   // moves returns what the picture shows of records. played is when a record would be

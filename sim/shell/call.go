@@ -1,0 +1,122 @@
+package shell
+
+import (
+	"strings"
+)
+
+// runAlias runs a command that begins with an alias.
+func (sh *shell) runAlias(name, alias string, args []string) flow {
+	if sh.expanding == nil {
+		sh.expanding = map[string]bool{}
+	}
+	sh.expanding[name] = true
+	defer delete(sh.expanding, name)
+	var b strings.Builder
+	b.WriteString(alias)
+	for _, arg := range args {
+		b.WriteString(" " + quote(arg))
+	}
+	return sh.eval(b.String())
+}
+
+// eval parses and runs a string.
+func (sh *shell) eval(src string) flow {
+	defer sh.p.enter()()
+	sh.p.step(1 + len(src)/16)
+	sh.p.hold(parseCost * len(src))
+	defer sh.p.hold(-parseCost * len(src))
+	file, err := parse(src)
+	if err != nil {
+		failExpansion("%s", syntaxError(err))
+	}
+	sh.status = 0
+	return sh.stmts(file.Stmts)
+}
+
+// call runs a function, a builtin or a program.
+func (sh *shell) call(args []string, last bool) flow {
+	if fn, ok := sh.funcs[args[0]]; ok && !specialBuiltins[args[0]] {
+		return sh.callFunction(fn, args)
+	}
+	if builtin, ok := builtins()[args[0]]; ok {
+		return builtin(sh, args)
+	}
+	if last {
+		return sh.replaceBy(args, "")
+	}
+	sh.status = sh.program(args)
+	return next
+}
+
+func (sh *shell) callFunction(fn function, args []string) flow {
+	defer sh.p.enter()()
+	sh.p.step(4)
+	params, loops := sh.params, sh.loops
+	sh.params, sh.loops = args[1:], 0
+	sh.inFunc++
+	sh.locals = append(sh.locals, nil)
+	defer func() {
+		hidden := sh.locals[len(sh.locals)-1]
+		sh.locals = sh.locals[:len(sh.locals)-1]
+		for name, v := range hidden {
+			sh.restoreLocal(name, v)
+		}
+		sh.inFunc--
+		sh.params, sh.loops = params, loops
+	}()
+	sh.status = 0
+	f := sh.stmt(fn.body)
+	if f == returnFunc {
+		f = next
+	}
+	return f
+}
+
+// restoreLocal brings back what a local variable hid.
+func (sh *shell) restoreLocal(name string, v variable) {
+	if now, ok := sh.vars[name]; ok {
+		now.readonly = false
+		sh.vars[name] = now
+	}
+	if v.set || v.exported || v.readonly {
+		sh.setVar(name, v)
+	} else {
+		sh.unset(name)
+	}
+}
+
+// program runs a program in the foreground and returns its status.
+func (sh *shell) program(args []string) int {
+	run, status, err := sh.p.find(args, sh.path())
+	if err != nil {
+		sh.errorf("%s", err)
+		return status
+	}
+	p, err := sh.p.m.newProc(sh.p.ctx, sh.p, args)
+	if err != nil {
+		sh.errorf("can't fork: %s", errText(err))
+		return 2
+	}
+	p.env = sh.environ()
+	size := totalLen(p.env)
+	p.fds = sh.p.fds.dup()
+	p.level = sh.p.level
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
+	status = p.finish(func() int { return run(p, args) })
+	sh.p.since = p.since
+	sh.p.abortIfDone()
+	return status
+}
+
+// path returns where programs are looked for.
+func (sh *shell) path() string {
+	path, _ := sh.lookup("PATH")
+	return path
+}
+
+// finish runs the code of a process, ends the process and returns its status.
+func (p *proc) finish(code func() int) int {
+	defer p.end()
+	return p.guard(code)
+}

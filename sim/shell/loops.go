@@ -1,0 +1,143 @@
+package shell
+
+import (
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (sh *shell) ifClause(cmd *syntax.IfClause) flow {
+	for ; cmd != nil; cmd = cmd.Else {
+		if len(cmd.Cond) > 0 {
+			if f := sh.condition(cmd.Cond); f != next {
+				return f
+			}
+			if sh.status != 0 {
+				continue
+			}
+		}
+		sh.status = 0
+		return sh.stmts(cmd.Then)
+	}
+	sh.status = 0
+	return next
+}
+
+// loop runs the body of a loop once and reports whether the loop is over.
+func (sh *shell) loop(body []*syntax.Stmt) (f flow, over bool) {
+	switch f := sh.stmts(body); f {
+	case next:
+		return next, false
+	case breakLoop, continueLoop:
+		if sh.levels--; sh.levels > 0 {
+			return f, true
+		}
+		return next, f == breakLoop
+	default:
+		return f, true
+	}
+}
+
+func (sh *shell) while(cmd *syntax.WhileClause) flow {
+	sh.loops++
+	defer func() { sh.loops-- }()
+	status := 0
+	for {
+		switch f := sh.condition(cmd.Cond); f {
+		case next:
+		case breakLoop, continueLoop:
+			if sh.levels--; sh.levels > 0 {
+				return f
+			}
+			if f == continueLoop {
+				continue
+			}
+			sh.status = 0
+			return next
+		default:
+			return f
+		}
+		if (sh.status != 0) != cmd.Until {
+			sh.status = status
+			return next
+		}
+		f, over := sh.loop(cmd.Do)
+		status = sh.status
+		if over {
+			return f
+		}
+	}
+}
+
+func (sh *shell) forClause(cmd *syntax.ForClause) flow {
+	sh.loops++
+	defer func() { sh.loops-- }()
+	if cmd.Select {
+		failExpansion("select is not simulated")
+	}
+	if c, ok := cmd.Loop.(*syntax.CStyleLoop); ok {
+		return sh.cStyle(c, cmd.Do)
+	}
+	iter, ok := cmd.Loop.(*syntax.WordIter)
+	if !ok {
+		failExpansion("this loop is not simulated")
+	}
+	items := sh.params
+	if iter.InPos.IsValid() {
+		items = sh.fields(iter.Items)
+	}
+	size := paramsSize(items)
+	sh.p.hold(size)
+	defer sh.p.hold(-size)
+	sh.status = 0
+	for _, item := range items {
+		sh.p.step(1)
+		sh.set(iter.Name.Value, item)
+		if f, over := sh.loop(cmd.Do); over {
+			return f
+		}
+	}
+	return next
+}
+
+func (sh *shell) cStyle(c *syntax.CStyleLoop, body []*syntax.Stmt) flow {
+	sh.status = 0
+	if c.Init != nil {
+		sh.arithm(c.Init)
+	}
+	for c.Cond == nil || sh.arithm(c.Cond) != 0 {
+		sh.p.step(1)
+		if f, over := sh.loop(body); over {
+			return f
+		}
+		if c.Post != nil {
+			sh.arithm(c.Post)
+		}
+	}
+	return next
+}
+
+func (sh *shell) caseClause(cmd *syntax.CaseClause) flow {
+	text := sh.text(cmd.Word)
+	sh.status = 0
+	through := false
+	for _, item := range cmd.Items {
+		matched := through
+		for i := 0; i < len(item.Patterns) && !matched; i++ {
+			matched = sh.matchPattern(sh.patternOf(item.Patterns[i]), text)
+		}
+		if !matched {
+			continue
+		}
+		if f := sh.stmts(item.Stmts); f != next {
+			return f
+		}
+		switch item.Op {
+		case syntax.Fallthrough:
+			through = true
+		case syntax.Resume, syntax.ResumeKorn:
+			through = false
+		default:
+			return next
+		}
+	}
+	return next
+}

@@ -1,0 +1,27 @@
+package learn
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestControllerNames checks that lessons name the controllers that they are about, or their
+// aliases: a page beside a lesson shows them.
+func TestControllerNames(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"03-queue": "deployment", "05-owners": "garbagecollector", "06-finalizers": "namespace",
+		"07-node": "taint-eviction-controller", "08-expectations": "replicaset",
+	} {
+		lesson, err := Find(all, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lesson.ControllerNames(); !slices.Contains(got, want) {
+			t.Errorf("lesson %s: %q does not contain %s", name, got, want)
+		}
+	}
+}
