@@ -47,6 +47,7 @@ func (q *ReportedQueue) Abandon(id uint64) {
 // Complete adds the names and what was measured to the queue's numbers.
 func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 	v.Controller, v.Name = q.queue.recorder.name, q.queue.name
+	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), max(v.Peak, v.Depth)
 	v.Wait, v.Work = q.queue.wait.summarizeDurations(now), q.queue.work.summarizeDurations(now)
 	v.Unfinished, v.Longest = q.queue.runningAges(now)
 	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), v.Depth

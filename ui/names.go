@@ -2,13 +2,17 @@ package ui
 
 import "strings"
 
-// ShortName returns a controller's name as people say it: "deployment".
+// ShortName returns a controller's name as people say it: "deployment". Of a client,
+// "kubectl (kubernetes-admin)", it is the program.
 func ShortName(controller string) string {
 	switch controller {
 	case "kube-scheduler":
 		return "scheduler"
 	case "simulated-kubelet":
 		return "kubelet"
+	}
+	if program, _, isClient := strings.Cut(controller, " ("); isClient {
+		return program
 	}
 	return strings.TrimSuffix(controller, "-controller")
 }

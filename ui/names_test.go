@@ -14,7 +14,7 @@ func TestShortNames(t *testing.T) {
 		{"resourcequota-controller", "resource_quota_controller_resource_changes", "resourcequota", "resource_changes"},
 		{"certificatesigningrequest-signing-controller", "DynamicCABundle-csr-controller", "certificatesigningrequest-signing", "DynamicCABundle-csr-controller"},
 		{"", "cronjob", "", "cronjob"},
-		{"shop-operator (admin)", "site", "shop-operator (admin)", "site"},
+		{"shop-operator (admin)", "site", "shop-operator", "site"},
 	} {
 		if got := ShortName(c.controller); got != c.name {
 			t.Errorf("%s: got %q", c.controller, got)

@@ -33,20 +33,20 @@ func TestLiveView(t *testing.T) {
 }
 
 func checkQueues(t *testing.T, v *terminal) {
-	for _, queue := range []string{"deployment", "replicaset", "endpoint_slice"} {
-		// The waiting time is shown only for queues that had keys.
-		v.awaitRow(t, `^.\S+-controller +`+queue+` +running .* [0-9.]+(µs|ms|s)\b`)
+	for _, controller := range []string{"deployment", "replicaset", "endpointslice"} {
+		// The time of work is shown only for queues that had keys.
+		v.awaitRow(t, `^.`+controller+` +running .* [0-9.]+(µs|ms|s)\b`)
 	}
 	v.awaitText(t, "● settled")
 }
 
 func filterFeed(t *testing.T, v *terminal) {
 	v.pressKeys(t, keyTab+"/deployment create")
-	v.awaitRow(t, `deployment-controller +create  ReplicaSet default/web-`)
+	v.awaitRow(t, `deployment +create  ReplicaSet default/web-`)
 	v.awaitTextGone(t, "create  Pod ")
 	v.pressEscape(t, "/deployment create, ")
 	v.pressKeys(t, "/replicaset-c create"+keyEnter) // hides the bindings of the same Pods, which fill the screen
-	v.awaitRow(t, `replicaset-controller +create  Pod default/web-`)
+	v.awaitRow(t, `replicaset +create  Pod default/web-`)
 	v.awaitTextGone(t, "create  ReplicaSet ")
 	v.pressEscape(t, "/replicaset-c create, ")
 	v.pressKeys(t, keyTab)
@@ -55,25 +55,37 @@ func filterFeed(t *testing.T, v *terminal) {
 func openPages(t *testing.T, v *terminal) {
 	v.pressKeys(t, "/replicaset"+keyEnter)
 	v.awaitText(t, "/replicaset, ")
-	v.awaitRow(t, `^.replicaset-controller +replicaset +running`)
-	v.awaitTextGone(t, " deployment ")
+	v.awaitRow(t, `^.replicaset +running`)
+	v.awaitTextGone(t, " statefulset ")
 	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "Controller replicaset-controller ")
-	v.awaitRow(t, `last syncs +replicaset: default/web-`)
+	v.awaitRow(t, `in work +\d+ workers are free`)
 	v.pressKeys(t, "/pod 201")
 	v.awaitRow(t, `^▌[0-9:.]+ .*create  Pod default/web-`)
 	v.pressKeys(t, keyEnter+keyEnter)
+	v.awaitRow(t, `status +201 after `) // the line in full
+	v.pressKeys(t, "w")
+	v.awaitRow(t, `Why Pod default/web-`)
+	v.awaitRow(t, `replicaset-controller created Pod web-`)
+	v.pressKeys(t, keyEnter)
 	v.awaitRow(t, `^.Pod default/web-`)
 	v.awaitRow(t, `owner +ReplicaSet default/web-`)
-	v.pressKeys(t, "y")
+	v.pressKeys(t, "e")
 	v.awaitText(t, "pod-template-hash: ")
-	v.pressKeys(t, "y")
+	v.pressKeys(t, "e")
 	v.awaitTextGone(t, "pod-template-hash: ")
 	v.pressEscape(t, " owner ")
 	v.pressEscape(t, "/pod 201, ")
 	v.pressEscape(t, "Controller replicaset-controller ")
 	v.pressEscape(t, "/replicaset, ")
-	v.awaitText(t, " deployment ")
+	v.awaitText(t, " statefulset ")
+	v.pressKeys(t, ":deploy"+keyEnter)
+	v.awaitRow(t, `default/web-\S+ +● Current`)
+	v.pressEscape(t, "● Current")
+	v.pressKeys(t, "[")
+	v.awaitText(t, "speed ½×")
+	v.pressKeys(t, "]")
+	v.awaitTextGone(t, "speed ½×")
 }
 
 func changeSize(t *testing.T, v *terminal) {
@@ -89,8 +101,9 @@ func changeSize(t *testing.T, v *terminal) {
 
 func readHelp(t *testing.T, v *terminal) {
 	v.pressKeys(t, "?")
-	v.awaitText(t, "quit the view")
 	v.awaitText(t, "LAST MINUTE")
+	v.pressKeys(t, "G")
+	v.awaitText(t, "quit the view")
 	v.pressEscape(t, "quit the view")
 	v.awaitFilled(t, 160, 45)
 }
@@ -137,7 +150,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 
 	// A start that fails does not change the terminal.
 	again := startTerminal(t, 200, 24, "up", "--data-dir", dir)
-	again.awaitText(t, "in use by process")
+	again.awaitText(t, "already running at")
 	<-again.Done()
 	again.requireRestored(t)
 
@@ -166,7 +179,7 @@ func TestLiveViewEnds(t *testing.T) {
 		args []string
 		end  func(*testing.T, *terminal)
 	}{
-		"q, ephemeral": {[]string{"--ephemeral"}, press("q")},
+		"q, ephemeral": {[]string{"--ephemeral"}, press("qs")},
 		"Ctrl-C":       {nil, press(keyCtrlC)},
 		"SIGTERM":      {nil, signal(syscall.SIGTERM)},
 		"SIGINT":       {nil, signal(syscall.SIGINT)},

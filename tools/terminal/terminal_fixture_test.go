@@ -110,7 +110,7 @@ func (v *terminal) awaitFilled(t *testing.T, cols, rows int) {
 	t.Helper()
 	v.awaitScreen(t, "screen that is filled", func(text string) bool {
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		queues := regexp.MustCompile(`(?m)^.Queues ─.*─$`).FindAllString(text, -1)
+		queues := regexp.MustCompile(`(?m)^.Controllers ─.*─$`).FindAllString(text, -1)
 		activity := regexp.MustCompile(`(?m)^.Activity ─.*─$`).FindAllString(text, -1)
 		return len(lines) == rows && strings.HasPrefix(lines[0], " ctrlplane ") && strings.HasSuffix(lines[rows-1], "? help") &&
 			len(queues) == 1 && len([]rune(queues[0])) == cols && len(activity) == 1 && len([]rune(activity[0])) == cols

@@ -101,7 +101,7 @@ func (m model) updateScreen(a action) model {
 
 // requestQuit quits the view, or asks whether to stop the control plane as well.
 func (m model) requestQuit() (model, tea.Cmd) {
-	if m.attached {
+	if m.attached || m.output.source != nil { // of no use without the operator
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
 	}

@@ -62,8 +62,8 @@ func (r row) peak() int64 {
 // loadLevel returns a coarse load, so that rows do not swap places for a single key.
 func (r row) loadLevel() int {
 	load := r.peak() + max(0, r.inFlight())
-	if r.queue != nil {
-		load += int64(max(0, r.queue.DoneRate))
+	if r.queue != nil && load == 0 {
+		load = int64(max(0, r.queue.DoneRate))
 	}
 	return bits.Len64(uint64(load))
 }

@@ -52,6 +52,9 @@ func run(program, out string, before time.Duration) (err error) {
 		return fmt.Errorf("waiting until settled: %w", err)
 	}
 	<-time.After(before)
+	if err := s.Send("["); err != nil { // half the speed: queues fill
+		return err
+	}
 	create := exec.CommandContext(ctx, program, "--data-dir", data, "kubectl", "create", "-f", "-")
 	create.Stdin = strings.NewReader(deploymentManifest(12, 20))
 	if said, err := create.CombinedOutput(); err != nil {
@@ -100,7 +103,7 @@ func captureBusiest(ctx context.Context, s *screen.Screen) (picture string, err 
 // countNewPods counts the Pods in the activity pane, if workers of the replicaset queue
 // are busy.
 func countNewPods(text string) int {
-	if !regexp.MustCompile(`(?m)^.replicaset-controller .* [1-5]/5 `).MatchString(text) {
+	if !regexp.MustCompile(`(?m)^.replicaset .* [1-5]/5 `).MatchString(text) {
 		return 0
 	}
 	return strings.Count(text, "create  Pod ")
